@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The manifest is the architecture diagram: a target is a room, and a room depends only on rooms below it.
+let house: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+func room(_ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], plugins: [Target.PluginUsage] = []) -> Target {
+    .target(name: name, dependencies: below, swiftSettings: house + settings, plugins: plugins)
+}
+
+func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
+    .testTarget(name: "\(room)Tests", dependencies: [.byName(name: room)] + others, swiftSettings: house)
+}
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "bluebench",
+    platforms: [.macOS(.v26)],
+    products: [
+        .executable(name: "bluebench", targets: ["bluebench"]),
+        .library(name: "Packets", targets: ["Packets"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "bluebench",
+            dependencies: ["Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "TransportUSB", "Transport", "Timing", "Packets", arguments],
+            swiftSettings: house),
+        room("Report", ["Conformance", "Throughput", mustache]),
+        room("Conformance", ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),
+        room("Throughput", ["Host", "Simulation", "Capture", "Transport", "Timing", "Packets"]),
+        room("VirtualDongle", ["Simulation", "Transport", "Timing", "Packets"]),
+        room("Host", ["BluetoothCrypto", "Transport", "Timing", "Packets", deque]),
+        room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque]),
+        room("Capture", ["Transport", "Timing", "Packets"]),
+        room("TransportUSB", ["CLibUSB", "Transport", "Timing", "Packets"]),
+        room("Transport", ["Timing", "Packets", deque]),
+        room("Timing", ["Packets", heap, deque]),
+        room("BluetoothCrypto", ["Packets", crypto, cryptoExtras]),
+        room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
+        .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
+        .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
+        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
+    ]
+)

@@ -1,0 +1,1 @@
+print("usage: PDUGenerator DECLARATIONS OUTPUT")

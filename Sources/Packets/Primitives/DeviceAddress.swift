@@ -1,0 +1,33 @@
+/// A Bluetooth device address with its type. Core Vol 6, Part B, 1.3.
+public struct DeviceAddress: Sendable, Hashable {
+    /// Whether the address is public or random, as HCI and the link layer's TxAdd and RxAdd say it.
+    public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+        case `public` = 0
+        case random = 1
+    }
+
+    /// The six octets as one number: the first octet printed is the most significant.
+    public var value: UInt64
+    public var kind: Kind
+
+    public init(value: UInt64, kind: Kind = .public) {
+        self.value = value & 0xFFFF_FFFF_FFFF
+        self.kind = kind
+    }
+
+    /// The six octets in the order of transmission, least significant first.
+    public var octets: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) } }
+}
+
+extension DeviceAddress: CustomStringConvertible {
+    public var description: String {
+        let digits = Array("0123456789ABCDEF")
+        var text = ""
+        for octet in octets.reversed() {
+            if !text.isEmpty { text.append(":") }
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return kind == .public ? text : text + " (random)"
+    }
+}

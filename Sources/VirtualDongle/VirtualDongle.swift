@@ -1,0 +1,1 @@
+/// The room's namespace for constants that belong to no single type.
