@@ -37,10 +37,15 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "bluebench",
-            dependencies: ["Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "TransportUSB", "Transport", "Timing", "Packets", arguments],
+            dependencies: [
+                "Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "TransportUSB", "Transport",
+                "Timing", "Packets", arguments,
+            ],
             swiftSettings: house),
         room("Report", ["Conformance", "Throughput", mustache]),
-        room("Conformance", ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),
+        room(
+            "Conformance",
+            ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Transport", "Timing", "Packets"]),
         room("Host", ["BluetoothCrypto", "Transport", "Timing", "Packets", deque]),
@@ -54,5 +59,7 @@ let package = Package(
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
+        tests("Timing", ["Packets"]),
+        tests("Transport", ["Timing", "Packets"]),
     ]
 )

@@ -1,0 +1,65 @@
+import Packets
+
+/// A value that one part of the loop owes to another. Fulfilled or failed once; later attempts change nothing.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class Promise<Value: Sendable>: @unchecked Sendable {
+    private let loop: RunLoop
+    private var result: Result<Value, any Error>?
+    private var waiters: [(id: Int, continuation: UnsafeContinuation<Value, any Error>)] = []
+    private var nextWaiter = 0
+
+    public init(on loop: RunLoop) {
+        self.loop = loop
+    }
+
+    public var isSettled: Bool { result != nil }
+
+    public func fulfil(_ value: Value) { settle(.success(value)) }
+    public func fail(_ error: any Error) { settle(.failure(error)) }
+
+    /// Waits for the value.
+    ///
+    /// - Parameter deadline: the loop's time at which the wait ends with `TimeOut`; the promise itself stays open.
+    /// - Throws: what the promise failed with, `TimeOut`, or `CancellationError`.
+    public func value(until deadline: Microseconds? = nil) async throws -> Value {
+        if let result { return try result.get() }
+        let id = nextWaiter
+        nextWaiter += 1
+        let timer = deadline.map { loop.schedule(at: $0) { self.abandon(id, with: TimeOut()) } }
+        defer { if let timer { loop.cancel(timer) } }
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                if let result {
+                    continuation.resume(with: result)
+                } else if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    waiters.append((id, continuation))
+                }
+            }
+        } onCancel: {
+            if loop.isOnLoop { abandon(id, with: CancellationError()) } else { loop.post { self.abandon(id, with: CancellationError()) } }
+        }
+    }
+
+    private func settle(_ outcome: Result<Value, any Error>) {
+        guard result == nil else { return }
+        result = outcome
+        let resumed = waiters
+        waiters = []
+        for waiter in resumed { waiter.continuation.resume(with: outcome) }
+    }
+
+    private func abandon(_ id: Int, with error: any Error) {
+        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+        let waiter = waiters.remove(at: index)
+        waiter.continuation.resume(throwing: error)
+    }
+}
+
+/// A wait reached its deadline.
+public struct TimeOut: Error, Equatable, CustomStringConvertible {
+    public init() {}
+    public var description: String { "timed out" }
+}

@@ -1,0 +1,207 @@
+import DequeModule
+import Packets
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// One thread's order of things: actor jobs, timers and foreign events, against a virtual or the wall clock.
+///
+/// As an executor it drains every ready job before time moves. In virtual mode time then jumps to the next deadline; in wall mode the loop waits for it,
+/// and while it is late, `now` stays at the deadline being served, so that what runs on the loop keeps its own arithmetic.
+///
+/// Everything but `post(_:)` belongs to the thread that runs the loop (before the run: the thread that made it).
+/// `@unchecked Sendable`: all state but the mailbox is touched on that thread only, which `enqueue` and `checkIsolated` verify.
+public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    public enum Mode: Sendable {
+        case virtual
+        case wall
+    }
+
+    public let mode: Mode
+    /// Time since the loop was made.
+    public private(set) var now: Microseconds = .zero
+    /// How many jobs and timers have run.
+    public private(set) var steps = 0
+
+    private var ready = Deque<UnownedJob>()
+    private var timers = DeadlineHeap()
+    private let mailbox = Mailbox()
+    private var thread = pthread_self()
+    private var isRunning = false
+    private var foreignEnqueues = 0
+    private let origin = MonotonicClock.now()
+
+    public init(mode: Mode = .virtual) {
+        self.mode = mode
+    }
+
+    // MARK: Scheduling
+
+    /// Runs `action` on the loop when `deadline` has come; a deadline in the past means as soon as the ready jobs are done.
+    @discardableResult
+    public func schedule(at deadline: Microseconds, _ action: @escaping @Sendable () -> Void) -> Timer {
+        timers.insert(at: max(deadline, now), action)
+    }
+
+    @discardableResult
+    public func schedule(after delay: Microseconds, _ action: @escaping @Sendable () -> Void) -> Timer {
+        schedule(at: now + delay, action)
+    }
+
+    public func cancel(_ timer: Timer) {
+        timers.remove(timer)
+    }
+
+    /// Brings an event from any thread onto the loop.
+    public func post(_ action: @escaping @Sendable () -> Void) {
+        mailbox.put(action)
+    }
+
+    /// Waits until `deadline`; a cancelled wait ends at once and leaves no timer behind.
+    public func sleep(until deadline: Microseconds) async throws(CancellationError) {
+        let wait = Promise<Void>(on: self)
+        let timer = schedule(at: deadline) { wait.fulfil(()) }
+        do {
+            try await wait.value()
+        } catch {
+            cancel(timer)
+            throw CancellationError()
+        }
+    }
+
+    public func sleep(for delay: Microseconds) async throws(CancellationError) {
+        try await sleep(until: now + delay)
+    }
+
+    // MARK: Running
+
+    /// Runs `body` and whatever it starts until it returns.
+    ///
+    /// - Throws: what `body` throws, or `RunLoopError` when the run can never end or was entered from outside.
+    public func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        guard !isRunning else { throw RunLoopError.alreadyRunning }
+        isRunning = true
+        thread = pthread_self()
+        defer { isRunning = false }
+        let outcome = Outcome<Value>()
+        let task = Task(executorPreference: self) {
+            do { outcome.result = .success(try await body()) } catch { outcome.result = .failure(error) }
+        }
+        while outcome.result == nil {
+            if !turn() {
+                task.cancel()
+                while runReadyJobs() {}
+                throw RunLoopError.stalled(at: now)
+            }
+            if mode == .virtual, foreignEnqueues > 0 { throw RunLoopError.enteredFromOutside(jobs: foreignEnqueues) }
+        }
+        while runReadyJobs() {}
+        guard let result = outcome.result else { throw RunLoopError.stalled(at: now) }
+        return try result.get()
+    }
+
+    /// One turn: all ready jobs, then foreign events, then the next deadline. False when nothing can ever happen again.
+    private func turn() -> Bool {
+        if runReadyJobs() { return true }
+        switch mode {
+        case .virtual: return turnVirtual()
+        case .wall: return turnWall()
+        }
+    }
+
+    private func turnVirtual() -> Bool {
+        if mailbox.isFilled, takeMail() { return true }
+        guard let (deadline, action) = timers.popEarliest() else { return false }
+        now = deadline
+        steps &+= 1
+        action()
+        return true
+    }
+
+    private func turnWall() -> Bool {
+        let wall = MonotonicClock.now() - origin
+        var fired = 0
+        while fired < 64, let deadline = timers.earliest, deadline <= wall, ready.isEmpty, let (due, action) = timers.popEarliest() {
+            now = max(now, due)
+            steps &+= 1
+            fired += 1
+            action()
+        }
+        if fired == 0 || mailbox.isFilled {
+            if timers.earliest.map({ $0 > wall }) ?? true { now = max(now, wall) }
+            if takeMail() { return true }
+        }
+        if fired == 0 { mailbox.wait(until: timers.earliest.map { $0 + origin }) }
+        return true
+    }
+
+    private func takeMail() -> Bool {
+        let mail = mailbox.takeAll()
+        for action in mail {
+            steps &+= 1
+            action()
+        }
+        return !mail.isEmpty
+    }
+
+    private func runReadyJobs() -> Bool {
+        guard !ready.isEmpty else { return false }
+        let serial = asUnownedSerialExecutor()
+        let preferred = asUnownedTaskExecutor()
+        while let job = ready.popFirst() {
+            steps &+= 1
+            job.runSynchronously(isolatedTo: serial, taskExecutor: preferred)
+        }
+        return true
+    }
+
+    // MARK: Executor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isOnLoop {
+            ready.append(job)
+        } else {
+            mailbox.put { [self] in
+                if mode == .virtual { foreignEnqueues += 1 }
+                ready.append(job)
+            }
+        }
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    /// Whether the caller is on the loop's thread.
+    public var isOnLoop: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    public func checkIsolated() {
+        precondition(isOnLoop, "called from outside the run loop")
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+}
+
+/// Why a run could not end.
+public enum RunLoopError: Error, Equatable, CustomStringConvertible {
+    /// Nothing is ready, nothing is due, and the body has not returned.
+    case stalled(at: Microseconds)
+    /// Jobs reached a virtual run from other threads: its order would no longer be its own.
+    case enteredFromOutside(jobs: Int)
+    case alreadyRunning
+
+    public var description: String {
+        switch self {
+        case .stalled(let time): "the run stalled at \(time.seconds) s: nothing is ready and no timer is set"
+        case .enteredFromOutside(let jobs): "\(jobs) jobs reached the virtual run from another thread"
+        case .alreadyRunning: "the run loop is already running"
+        }
+    }
+}
+
+/// Where a run's body leaves its result; `@unchecked Sendable`: written and read on the loop's thread only.
+private final class Outcome<Value>: @unchecked Sendable {
+    var result: Result<Value, any Error>?
+}

@@ -1,0 +1,140 @@
+import Packets
+import Testing
+import Timing
+
+@Suite struct RunLoopTests {
+    /// Gathers what happened, in order. `@unchecked Sendable`: lives on one loop.
+    private final class Log: @unchecked Sendable {
+        var lines: [String] = []
+    }
+
+    private actor Worker {
+        private let loop: RunLoop
+        private let log: Log
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        init(loop: RunLoop, log: Log) {
+            self.loop = loop
+            self.log = log
+        }
+
+        func work(_ name: String, every interval: Microseconds) async throws {
+            for round in 0..<3 {
+                try await loop.sleep(for: interval)
+                log.lines.append("\(name)\(round)@\(loop.now.rawValue)")
+            }
+        }
+
+        func note(_ line: String) { log.lines.append(line) }
+    }
+
+    @Test func timersFireInOrderOfDeadlineThenOfSetting() throws {
+        let loop = RunLoop()
+        let log = Log()
+        try loop.run {
+            for (name, delay) in [("c", 30), ("a", 10), ("b", 10), ("d", 40)] {
+                loop.schedule(after: Microseconds(delay)) { log.lines.append(name) }
+            }
+            let cancelled = loop.schedule(after: 20) { log.lines.append("never") }
+            loop.cancel(cancelled)
+            loop.cancel(cancelled)
+            try await loop.sleep(for: 100)
+        }
+        #expect(log.lines == ["a", "b", "c", "d"])
+        #expect(loop.now == 100)
+    }
+
+    @Test func actorsOnTheLoopInterleaveTheSameWayEveryTime() throws {
+        func once() throws -> [String] {
+            let loop = RunLoop()
+            let log = Log()
+            let x = Worker(loop: loop, log: log)
+            let y = Worker(loop: loop, log: log)
+            try loop.run {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await x.work("x", every: 3_000_000) }
+                    group.addTask { try await y.work("y", every: 2_000_000) }
+                    try await group.waitForAll()
+                }
+            }
+            return log.lines
+        }
+        let first = try once()
+        #expect(first == ["y0@2000000", "x0@3000000", "y1@4000000", "x1@6000000", "y2@6000000", "x2@9000000"])
+        for _ in 0..<20 { #expect(try once() == first) }
+    }
+
+    @Test func aTimerMayEnterAnActorOfTheLoopSynchronously() throws {
+        let loop = RunLoop()
+        let log = Log()
+        let worker = Worker(loop: loop, log: log)
+        try loop.run {
+            loop.schedule(after: 5) { worker.assumeIsolated { $0.note("entered") } }
+            try await loop.sleep(for: 10)
+        }
+        #expect(log.lines == ["entered"])
+    }
+
+    @Test func aCancelledSleepEndsAtOnceAndLeavesNoTimer() throws {
+        let loop = RunLoop()
+        try loop.run {
+            await withTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    do { try await loop.sleep(for: .seconds(60)) } catch { return true }
+                    return false
+                }
+                loop.schedule(after: 7) {}
+                try? await loop.sleep(for: 5)
+                group.cancelAll()
+                #expect(await group.next() == true)
+            }
+        }
+        #expect(loop.now == 5)
+    }
+
+    @Test func aRunThatWaitsForNothingFails() {
+        let loop = RunLoop()
+        #expect(throws: RunLoopError.stalled(at: 3)) {
+            try loop.run {
+                try await loop.sleep(for: 3)
+                _ = try? await Promise<Int>(on: loop).value()
+                try await Promise<Void>(on: loop).value()
+            }
+        }
+    }
+
+    @Test func aPromiseTimesOutAndCanStillBeFulfilled() throws {
+        let loop = RunLoop()
+        let late = try loop.run {
+            let promise = Promise<Int>(on: loop)
+            await #expect(throws: TimeOut.self) { try await promise.value(until: loop.now + 10) }
+            loop.schedule(after: 10) { promise.fulfil(7) }
+            return try await promise.value()
+        }
+        #expect(late == 7)
+        #expect(loop.now == 20)
+    }
+
+    @Test func wallModeKeepsDeadlinesAndTakesForeignEvents() throws {
+        let loop = RunLoop(mode: .wall)
+        let log = Log()
+        try loop.run {
+            let done = Promise<Void>(on: loop)
+            loop.schedule(after: 2_000) { log.lines.append("timer@\(loop.now.rawValue >= 2_000)") }
+            loop.schedule(after: 3_000) { loop.post { done.fulfil(()) } }
+            try await done.value()
+        }
+        #expect(log.lines == ["timer@true"])
+        #expect(loop.now >= 3_000)
+    }
+
+    @Test func randomStreamsRepeatByLabel() {
+        var a = RandomSource(seed: 1, label: "air")
+        var b = RandomSource(seed: 1, label: "air")
+        var c = RandomSource(seed: 1, label: "controller")
+        let first = a.octets(16)
+        #expect(first == b.octets(16))
+        #expect(first != c.octets(16))
+        #expect((0..<10_000).filter { _ in a.chance(0.25) }.count.distance(to: 2_500).magnitude < 200)
+    }
+}
