@@ -1,0 +1,23 @@
+import ArgumentParser
+
+extension ExitCode {
+    /// Every case passed, or the tool did what it was asked.
+    static let pass = ExitCode(0)
+    /// A case failed, or a figure was worse than asked for.
+    static let fail = ExitCode(1)
+    /// The command line, or a file it names, is wrong.
+    static let usage = ExitCode(2)
+    /// The bench itself failed, or no verdict could be reached.
+    static let bench = ExitCode(3)
+}
+
+/// Why a subcommand ends: one line for people and the exit code.
+struct CommandFailure: Error {
+    var code: ExitCode
+    var message: String
+
+    init(_ code: ExitCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
