@@ -1,0 +1,159 @@
+"""How much payload a saturated LE connection can carry, counted packet by packet.
+
+An independent model for the throughput tests: plain arithmetic on air times, no knowledge of the programs it judges.
+
+Rules of the model (Core Vol 6, Part A 2 and 3; Part B 2.1, 2.2, 4.5.1, 4.5.6 and 4.5.10):
+
+* One side sends notifications (or write commands) without end; the other answers every packet with an empty one.
+* An ATT packet is cut into link layer fragments of the effective number of octets, also bounded by the effective time.
+* An exchange is data, T_IFS, empty packet, T_IFS. Exchanges follow one another from the anchor point on; the first always
+  happens, a further one starts only if it ends by the next anchor point.
+* Fragments that did not fit go first in the next event.
+* The figure is an average over whole events in the steady state: the model runs until the position within the packet train at the
+  start of an event repeats, and averages over that cycle exactly.
+"""
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+
+PHYS = ("1m", "2m", "coded-s2", "coded-s8")
+INTERVALS_MS = (7.5, 15, 30, 50, 100)
+DATA_LENGTHS = (27, 251)
+MTUS = (23, 247)
+
+T_IFS_US = 150
+L2CAP_HEADER = 4
+ATT_HEADER = 3
+MIC = 4
+DEFAULT_OCTETS = 27
+DEFAULT_CODED_TIME_US = 2704
+LARGEST_TIME_US = {"1m": 2120, "2m": 2120, "coded-s2": 17040, "coded-s8": 17040}
+
+
+def air_time_us(phy, payload, mic=0):
+    """Time on air of a packet whose PDU has a header of two octets, `payload` octets and a MIC of `mic`."""
+    pdu = 2 + payload + mic
+    if phy == "1m":
+        return (1 + 4 + pdu + 3) * 8
+    if phy == "2m":
+        return (2 + 4 + pdu + 3) * 4
+    per_bit = {"coded-s2": 2, "coded-s8": 8}[phy]
+    first_block = 80 + 32 * 8 + 2 * 8 + 3 * 8
+    second_block = (pdu * 8 + 24 + 3) * per_bit
+    return first_block + second_block
+
+
+def longest_payload(phy, time_us, mic=0):
+    """The most octets whose packet takes no more than `time_us`."""
+    payload = 0
+    while payload < 251 and air_time_us(phy, payload + 1, mic) <= time_us:
+        payload += 1
+    return payload
+
+
+def effective_time_us(phy, interval_us, asked_us, receive_octets=DEFAULT_OCTETS):
+    """connEffectiveMaxTxTime of the sender when the other side's packets are of up to `receive_octets` (4.5.10)."""
+    if not phy.startswith("coded"):
+        return asked_us
+    receive_time = max(DEFAULT_CODED_TIME_US, receive_octets * 64 + 976)
+    required = 2 * T_IFS_US + min(receive_time, receive_octets * 64 + 976)
+    return max(DEFAULT_CODED_TIME_US, min(asked_us, interval_us - required))
+
+
+@dataclass
+class Row:
+    phy: str
+    data_length: int
+    mtu: int
+    interval_ms: float
+    encrypted: bool
+    octets: int
+    packets_per_event: float
+    exchanges_per_event: float
+    goodput_kbps: float
+    back_to_back_kbps: float
+    cycle_events: int
+
+
+def fragments(att_packet_octets, octets):
+    whole = att_packet_octets + L2CAP_HEADER
+    return [min(octets, whole - at) for at in range(0, whole, octets)]
+
+
+def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, crc_octets=3, extra_exchanges=0):
+    """One row of the table. The last three arguments are the faults that a comparison must notice."""
+    mic = MIC if encrypted else 0
+    interval_us = round(interval_ms * 1000)
+    time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy])
+    octets = min(data_length, longest_payload(phy, time_us, mic))
+    train = fragments(mtu, octets)
+    per_octet = {"1m": 8, "2m": 4, "coded-s2": 16, "coded-s8": 64}[phy]
+    left_out = (3 - crc_octets) * per_octet
+    empty_us = air_time_us(phy, 0) - left_out
+    exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + empty_us + ifs_us for n in train]
+
+    seen = {}
+    totals = [(0, 0)]
+    position = events = packets = exchanges = 0
+    while position not in seen:
+        seen[position] = events
+        clock = 0
+        in_event = 0
+        overtime = extra_exchanges
+        while True:
+            fits = clock + exchange_us[position] <= interval_us
+            if not fits and in_event > 0:
+                if overtime == 0:
+                    break
+                overtime -= 1
+            clock += exchange_us[position]
+            in_event += 1
+            position += 1
+            if position == len(train):
+                position = 0
+                packets += 1
+        exchanges += in_event
+        events += 1
+        totals.append((packets, exchanges))
+    first = seen[position]
+    cycle = events - first
+    delivered = packets - totals[first][0]
+    payload_bits = (mtu - ATT_HEADER) * 8
+    rate = Fraction(delivered * payload_bits * 1000, cycle * interval_us)
+    limit = Fraction(payload_bits * 1000, sum(exchange_us))
+    return Row(
+        phy, data_length, mtu, interval_ms, encrypted, octets,
+        round(delivered / cycle, 6), round((exchanges - totals[first][1]) / cycle, 6),
+        round(float(rate), 3), round(float(limit), 3), cycle,
+    )
+
+
+def table(phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals_ms=INTERVALS_MS, encrypted=False):
+    return [
+        pack(phy, length, mtu, interval, encrypted)
+        for phy in phys
+        for length in data_lengths
+        for mtu in mtus
+        for interval in intervals_ms
+    ]
+
+
+def main():
+    def numbers(kind):
+        return lambda text: tuple(kind(part) for part in text.split(","))
+
+    parser = argparse.ArgumentParser(description="Print the packer's table as JSON.")
+    parser.add_argument("--phy", type=numbers(str), default=PHYS)
+    parser.add_argument("--data-length", type=numbers(int), default=DATA_LENGTHS)
+    parser.add_argument("--mtu", type=numbers(int), default=MTUS)
+    parser.add_argument("--interval", type=numbers(float), default=INTERVALS_MS)
+    parser.add_argument("--encrypted", action="store_true")
+    chosen = parser.parse_args()
+    rows = table(chosen.phy, chosen.data_length, chosen.mtu, chosen.interval, chosen.encrypted)
+    print(json.dumps({"rows": [asdict(row) for row in rows]}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
