@@ -61,5 +61,6 @@ let package = Package(
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
         tests("Timing", ["Packets"]),
         tests("Transport", ["Timing", "Packets"]),
+        tests("Capture", ["Transport", "Timing", "Packets"]),
     ]
 )

@@ -32,7 +32,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private var thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
-    private let origin = MonotonicClock.now()
+    /// The monotonic clock when the loop was made: its time zero in wall mode.
+    public let origin = MonotonicClock.now()
 
     public init(mode: Mode = .virtual) {
         self.mode = mode

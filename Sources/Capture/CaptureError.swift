@@ -1,0 +1,32 @@
+/// What can go wrong with a capture file. What was read or written before the error stays good.
+public enum CaptureError: Error, Sendable, Equatable {
+    case cannotOpen(path: String, reason: String)
+    case readFailed(path: String, reason: String)
+    /// The disk is full, the pipe has no reader any more, and the like.
+    case writeFailed(path: String, reason: String)
+    /// No known format begins like this file.
+    case unknownFormat(path: String)
+    /// The file's name says no format that can be written.
+    case unknownExtension(path: String)
+    /// The file ends within a packet.
+    case truncated(path: String, offset: Int, packetsBefore: Int)
+    /// A length or a field in the file cannot be.
+    case malformed(path: String, offset: Int, reason: String)
+    /// The format has no place for this kind of packet.
+    case unsuitable(path: String, reason: String)
+}
+
+extension CaptureError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
+        case .readFailed(let path, let reason): "cannot read \(path): \(reason)"
+        case .writeFailed(let path, let reason): "cannot write \(path): \(reason); the packets before are kept"
+        case .unknownFormat(let path): "\(path) is no capture in btsnoop, pcapng, pcap, PacketLogger or hcidump format"
+        case .unknownExtension(let path): "\(path): name a capture .btsnoop, .pcapng or .pklg"
+        case .truncated(let path, let offset, let packets): "\(path) is cut off at byte \(offset), after \(packets) packets"
+        case .malformed(let path, let offset, let reason): "\(path) is damaged at byte \(offset): \(reason)"
+        case .unsuitable(let path, let reason): "\(path): \(reason)"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Packets
+
+/// A capture in the making on one loop: knows the date of the loop's time zero, and keeps a failing disk from ending a run.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class CaptureLog: @unchecked Sendable {
+    /// The first failure. What was written before it is kept, what comes after is dropped and counted.
+    public private(set) var failure: CaptureError?
+    public private(set) var dropped = 0
+    /// How many packets are in the capture.
+    public var count: Int { writer.count }
+    public var path: String { writer.path }
+
+    private let writer: CaptureWriter
+    private let epoch: CaptureTime
+    private var pendingComment: String?
+
+    /// - Parameter epoch: the date of the loop's time zero. Keep the default in virtual time: then equal runs give equal files.
+    public init(path: String, format: CaptureFormat? = nil, epoch: CaptureTime = .virtualEpoch) throws(CaptureError) {
+        writer = try CaptureWriter(path: path, format: format)
+        self.epoch = epoch
+    }
+
+    /// Adds a controller by the name that the capture shows: tester, subject.
+    public func addController(_ name: String) throws(CaptureError) -> Int {
+        try writer.addInterface(CaptureInterface(name: name, linkType: .h4WithDirection))
+    }
+
+    /// Adds the air; only pcapng has room for it.
+    public func addAir(_ name: String = "air") throws(CaptureError) -> Int {
+        try writer.addInterface(CaptureInterface(name: name, linkType: .leLinkLayerWithHeader))
+    }
+
+    /// Puts a comment on the next packet, where the format has comments.
+    public func comment(_ text: String) { pendingComment = text }
+
+    /// Writes an HCI packet and returns its number in the capture, counted from 1.
+    @discardableResult
+    public func record(_ packet: HCIPacket, _ direction: CaptureDirection, interface: Int, at time: Microseconds) -> Int {
+        write(.hci(packet, direction), interface: interface, at: time)
+    }
+
+    /// Writes a transmission and returns its number in the capture, counted from 1.
+    @discardableResult
+    public func record(_ frame: AirFrame, interface: Int, at time: Microseconds) -> Int {
+        write(.air(frame), interface: interface, at: time)
+    }
+
+    /// Brings everything written so far to the operating system.
+    public func flush() { attempt { () throws(CaptureError) in try writer.flush() } }
+
+    /// Closes the file.
+    ///
+    /// - Throws: the first failure of the whole capture.
+    public func finish() throws(CaptureError) {
+        attempt { () throws(CaptureError) in try writer.finish() }
+        if let failure { throw failure }
+    }
+
+    private func write(_ content: CaptureRecord.Content, interface: Int, at time: Microseconds) -> Int {
+        guard failure == nil else {
+            dropped += 1
+            return writer.count
+        }
+        let record = CaptureRecord(time: epoch + time, interface: interface, content: content, comment: pendingComment)
+        pendingComment = nil
+        attempt { () throws(CaptureError) in try writer.write(record) }
+        return writer.count
+    }
+
+    private func attempt(_ body: () throws(CaptureError) -> Void) {
+        do { try body() } catch { if failure == nil { failure = error } }
+    }
+}

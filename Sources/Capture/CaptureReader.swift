@@ -1,0 +1,67 @@
+/// Reads a capture file of any known format, packet by packet. Files of any size take bounded memory.
+public final class CaptureReader {
+    public let path: String
+    public let format: CaptureFormat
+    /// The interfaces met so far.
+    public var interfaces: [CaptureInterface] { decoder.interfaces }
+    /// How many records have been read.
+    public var count: Int { input.packets }
+
+    private let input: RecordInput
+    private var decoder: any RecordDecoder
+
+    /// Opens a file and finds out its format.
+    ///
+    /// - Throws: `cannotOpen`, `unknownFormat`, `truncated` or `malformed` when its header is wrong.
+    public init(path: String) throws(CaptureError) {
+        self.path = path
+        let source = try FileSource(path: path)
+        input = RecordInput(source)
+        let prefix = try source.peek(Self.recognitionLength)
+        let isWhole = prefix.count < Self.recognitionLength
+        if prefix.starts(with: BTSnoop.magic) {
+            format = .btsnoop
+            decoder = try BTSnoopDecoder(input)
+        } else if prefix.number(UInt32.self, at: 0, big: true) == PcapNG.Block.sectionHeader {
+            format = .pcapng
+            decoder = PcapNGDecoder(input)
+        } else if let (big, nanoseconds) = PcapDecoder.recognise(prefix) {
+            format = .pcap
+            decoder = try PcapDecoder(input, big: big, nanoseconds: nanoseconds)
+        } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: true) {
+            format = .packetLogger
+            decoder = PacketLoggerDecoder(input: input, big: true)
+        } else if HCIDumpDecoder.recognises(prefix, isWhole: isWhole) {
+            format = .hcidump
+            decoder = HCIDumpDecoder(input: input)
+        } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: false) {
+            format = .packetLogger
+            decoder = PacketLoggerDecoder(input: input, big: false)
+        } else {
+            throw .unknownFormat(path: path)
+        }
+    }
+
+    private static let recognitionLength = 4096
+
+    /// The next record; nil at the end of the file.
+    ///
+    /// - Throws: `truncated` when the file ends within a packet, `malformed` when it cannot be read on. Everything before has been delivered.
+    public func next() throws(CaptureError) -> CaptureRecord? {
+        guard let record = try decoder.next() else { return nil }
+        input.packets += 1
+        return record
+    }
+
+    /// Every record of a file, and the error that ended it early, if one did.
+    public static func readAll(_ path: String) throws(CaptureError) -> (records: [CaptureRecord], failure: CaptureError?) {
+        let reader = try CaptureReader(path: path)
+        var records: [CaptureRecord] = []
+        do {
+            while let record = try reader.next() { records.append(record) }
+        } catch {
+            return (records, error)
+        }
+        return (records, nil)
+    }
+}

@@ -1,0 +1,83 @@
+import Packets
+
+/// A point in time in a capture: nanoseconds since the start of 1970, UTC.
+public struct CaptureTime: Sendable, Hashable, Comparable {
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    public init(microseconds: Int64) {
+        let (value, overflow) = microseconds.multipliedReportingOverflow(by: 1_000)
+        nanoseconds = overflow ? (microseconds < 0 ? .min : .max) : value
+    }
+
+    public var microseconds: Int64 { nanoseconds >= 0 ? nanoseconds / 1_000 : (nanoseconds - 999) / 1_000 }
+
+    /// The date that virtual time zero is written as: 2025-01-01 00:00:00 UTC, the same in every run.
+    public static let virtualEpoch = CaptureTime(microseconds: 1_735_689_600_000_000)
+
+    public static func < (a: CaptureTime, b: CaptureTime) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    public static func + (a: CaptureTime, b: Microseconds) -> CaptureTime {
+        CaptureTime(nanoseconds: a.nanoseconds &+ b.rawValue &* 1_000)
+    }
+}
+
+/// Which way a packet crossed the host controller interface.
+public enum CaptureDirection: UInt8, Sendable, Hashable, CaseIterable {
+    case hostToController = 0
+    case controllerToHost = 1
+}
+
+/// One packet of a capture.
+public struct CaptureRecord: Sendable, Hashable {
+    public enum Content: Sendable, Hashable {
+        /// An HCI packet; the direction is unknown in formats that do not keep it and cannot be told from the kind.
+        case hci(HCIPacket, CaptureDirection?)
+        /// A transmission on the air.
+        case air(AirFrame)
+        /// Text that a tool wrote into the capture.
+        case note(String)
+        /// Anything else, as it lies in the file.
+        case other(LinkType, [UInt8])
+    }
+
+    public var time: CaptureTime
+    /// Index into the capture's interfaces.
+    public var interface: Int
+    public var content: Content
+    /// Length of the packet before the capturing tool cut it, when it did.
+    public var cutFrom: Int?
+    public var comment: String?
+
+    public init(time: CaptureTime, interface: Int = 0, content: Content, cutFrom: Int? = nil, comment: String? = nil) {
+        self.time = time
+        self.interface = interface
+        self.content = content
+        self.cutFrom = cutFrom
+        self.comment = comment
+    }
+}
+
+/// Where packets of a capture come from: one controller, or the air.
+public struct CaptureInterface: Sendable, Hashable {
+    public var name: String
+    public var linkType: LinkType
+
+    public init(name: String, linkType: LinkType) {
+        self.name = name
+        self.linkType = linkType
+    }
+}
+
+/// What the octets of a packet in a file mean: the registered LINKTYPE numbers.
+public struct LinkType: RawRepresentable, Sendable, Hashable {
+    public var rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    public static let h4 = LinkType(rawValue: 187)
+    public static let perPacketInformation = LinkType(rawValue: 192)
+    public static let h4WithDirection = LinkType(rawValue: 201)
+    public static let leLinkLayer = LinkType(rawValue: 251)
+    public static let linuxMonitor = LinkType(rawValue: 254)
+    public static let leLinkLayerWithHeader = LinkType(rawValue: 256)
+}

@@ -1,0 +1,59 @@
+import Packets
+import Timing
+import Transport
+
+/// A pipe whose packets go into a capture, both ways. Which way is which depends on the end: a host's or a controller's.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class CaptureTransport: HCITransport, HCITransportSink, @unchecked Sendable {
+    public var name: String { inner.name }
+
+    private let inner: any HCITransport
+    private let log: CaptureLog
+    private let interface: Int
+    private let loop: RunLoop
+    private let sent: CaptureDirection
+    private let received: CaptureDirection
+    private var sink: (any HCITransportSink)?
+
+    /// - Parameter holder: who holds this end of the pipe.
+    public init(_ inner: any HCITransport, into log: CaptureLog, interface: Int, heldBy holder: Holder = .host, on loop: RunLoop) {
+        self.inner = inner
+        self.log = log
+        self.interface = interface
+        self.loop = loop
+        sent = holder == .host ? .hostToController : .controllerToHost
+        received = holder == .host ? .controllerToHost : .hostToController
+    }
+
+    public enum Holder: Sendable {
+        case host
+        case controller
+    }
+
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
+        self.sink = sink
+        try inner.open(self)
+    }
+
+    public func send(_ packet: HCIPacket) {
+        log.record(packet, sent, interface: interface, at: loop.now)
+        inner.send(packet)
+    }
+
+    public func close() {
+        sink = nil
+        inner.close()
+    }
+
+    public func received(_ packet: HCIPacket, at time: Microseconds) {
+        log.record(packet, received, interface: interface, at: time)
+        sink?.received(packet, at: time)
+    }
+
+    public func closed(_ reason: TransportError) {
+        let sink = self.sink
+        self.sink = nil
+        sink?.closed(reason)
+    }
+}

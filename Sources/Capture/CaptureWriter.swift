@@ -1,0 +1,65 @@
+/// Writes a capture file. Records reach the file through a bounded buffer; `flush()` brings out what it holds.
+public final class CaptureWriter {
+    public let path: String
+    public let format: CaptureFormat
+    /// How many records have been written; the next one's number in the file, counted from 1, is one more.
+    public private(set) var count = 0
+    public private(set) var interfaces: [CaptureInterface] = []
+
+    private let sink: FileSink
+    private let encoder: any RecordEncoder
+
+    /// Creates the file.
+    ///
+    /// - Parameter format: by the file's name when nil.
+    /// - Throws: `unknownExtension`, `cannotOpen`, `unsuitable` for a format that is only read.
+    public init(path: String, format: CaptureFormat? = nil) throws(CaptureError) {
+        guard let format = format ?? CaptureFormat(extensionOf: path) else { throw .unknownExtension(path: path) }
+        switch format {
+        case .btsnoop: encoder = BTSnoopEncoder()
+        case .pcapng: encoder = PcapNGEncoder()
+        case .packetLogger: encoder = PacketLoggerEncoder()
+        case .pcap, .hcidump: throw .unsuitable(path: path, reason: "\(format.rawValue) is only read, never written")
+        }
+        self.path = path
+        self.format = format
+        sink = try FileSink(path: path)
+        let preamble = encoder.preamble
+        try sink.write { $0.append(contentsOf: preamble) }
+        try sink.flush()
+    }
+
+    /// Adds an interface for the records that follow; its index goes into them.
+    ///
+    /// - Throws: `unsuitable` when the format cannot carry the link type; `writeFailed`.
+    public func addInterface(_ interface: CaptureInterface) throws(CaptureError) -> Int {
+        guard format == .pcapng || interface.linkType == .h4WithDirection else {
+            throw .unsuitable(path: path, reason: "\(format.rawValue) carries only HCI; the air needs pcapng")
+        }
+        interfaces.append(interface)
+        let announcement = encoder.announcement(of: interface)
+        try sink.write { $0.append(contentsOf: announcement) }
+        return interfaces.count - 1
+    }
+
+    /// Appends a record and returns its number in the file, counted from 1.
+    ///
+    /// - Throws: `unsuitable` when the format has no place for the record, or its interface was not added; `writeFailed`.
+    @discardableResult
+    public func write(_ record: CaptureRecord) throws(CaptureError) -> Int {
+        guard format != .pcapng || record.interface < interfaces.count else {
+            throw .unsuitable(path: path, reason: "interface \(record.interface) was not added")
+        }
+        var isWritten = false
+        try sink.write { isWritten = encoder.append(record, to: &$0) }
+        guard isWritten else { throw .unsuitable(path: path, reason: "\(format.rawValue) has no place for this record") }
+        count += 1
+        return count
+    }
+
+    /// Brings everything written so far to the operating system.
+    public func flush() throws(CaptureError) { try sink.flush() }
+
+    /// Flushes and closes the file; nothing may be written afterwards.
+    public func finish() throws(CaptureError) { try sink.finish() }
+}

@@ -1,0 +1,64 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A file written through a bounded buffer. After the first failure it stays failed and writes nothing more.
+final class FileSink {
+    let path: String
+    private var descriptor: Int32
+    private var buffer: [UInt8] = []
+    private let limit: Int
+    private var failure: CaptureError?
+
+    init(path: String, limit: Int = 1 << 16) throws(CaptureError) {
+        self.path = path
+        self.limit = limit
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: systemText(errno)) }
+        buffer.reserveCapacity(limit + 4096)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Appends what `body` adds to the buffer; one packet at a time, so that a failure never leaves half of one in the buffer.
+    func write(_ body: (inout [UInt8]) -> Void) throws(CaptureError) {
+        if let failure { throw failure }
+        body(&buffer)
+        if buffer.count >= limit { try flush() }
+    }
+
+    /// Brings everything written so far to the operating system.
+    func flush() throws(CaptureError) {
+        if let failure { throw failure }
+        var done = 0
+        while done < buffer.count {
+            let written = buffer.withUnsafeBytes { bytes in
+                systemWrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            }
+            if written > 0 {
+                done += written
+            } else if errno != EINTR {
+                let error = CaptureError.writeFailed(path: path, reason: systemText(errno))
+                failure = error
+                buffer = []
+                throw error
+            }
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    func finish() throws(CaptureError) {
+        guard descriptor >= 0 else { return }
+        defer {
+            close(descriptor)
+            descriptor = -1
+        }
+        try flush()
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
+
+func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -1,0 +1,70 @@
+import Packets
+
+/// What reads the records of one format, one after the other.
+protocol RecordDecoder {
+    var interfaces: [CaptureInterface] { get }
+    /// The next record; nil at the proper end of the file.
+    mutating func next() throws(CaptureError) -> CaptureRecord?
+}
+
+/// A file as decoders see it: whole pieces, or the error that says where it ends.
+final class RecordInput {
+    let source: FileSource
+    /// How many packets have been delivered.
+    var packets = 0
+
+    init(_ source: FileSource) { self.source = source }
+
+    /// The first octets of a record; nil when the file properly ends before it.
+    func start(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
+        if try source.peek(1).isEmpty { return nil }
+        return try piece(count)
+    }
+
+    func piece(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8> {
+        guard let piece = try source.take(count) else { throw truncated }
+        return piece
+    }
+
+    func skip(_ count: Int) throws(CaptureError) {
+        guard try source.skip(count) else { throw truncated }
+    }
+
+    func malformed(_ reason: String) -> CaptureError { .malformed(path: source.path, offset: source.offset, reason: reason) }
+
+    private var truncated: CaptureError { .truncated(path: source.path, offset: source.offset, packetsBefore: packets) }
+}
+
+/// What the octets of one packet mean in the formats that carry link types.
+func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: CaptureDirection? = nil) -> CaptureRecord.Content {
+    switch linkType {
+    case .h4:
+        if let hci = HCIPacket(indicated: packet) { return .hci(hci, direction ?? hci.impliedDirection) }
+    case .h4WithDirection:
+        if let way: UInt32 = packet.number(at: 0, big: true), let hci = HCIPacket(indicated: packet.dropFirst(4)) {
+            return .hci(hci, way & 1 == 0 ? .hostToController : .controllerToHost)
+        }
+    case .linuxMonitor:
+        if let opcode: UInt16 = packet.number(at: 2, big: true) { return LinuxMonitor.content(opcode: opcode, packet.dropFirst(4)) }
+    case .leLinkLayerWithHeader:
+        if let frame = AirFrame(headed: packet) { return .air(frame) }
+    case .leLinkLayer:
+        return .air(bareFrame(packet))
+    case .perPacketInformation:
+        if let length: UInt16 = packet.number(at: 2, big: false), let inner: UInt32 = packet.number(at: 4, big: false),
+            length >= 8, inner == LinkType.leLinkLayer.rawValue || inner == 147
+        {
+            return .air(bareFrame(packet.dropFirst(Int(length))))
+        }
+    default: break
+    }
+    return .other(linkType, Array(packet))
+}
+
+/// A frame without radio circumstances: what is certain is its access address.
+private func bareFrame(_ packet: ArraySlice<UInt8>) -> AirFrame {
+    let accessAddress: UInt32 = packet.number(at: 0, big: false) ?? 0
+    return AirFrame(
+        rfChannel: 0, signalPower: 0, referenceAccessAddress: accessAddress, flags: [.dewhitened],
+        channel: accessAddress == 0x8E89_BED6 ? .advertising : .dataFromCentral, modulation: .le1M, bytes: Array(packet))
+}
