@@ -57,11 +57,12 @@ final class FileSource {
         buffer.removeFirst(position)
         position = 0
         while buffer.count < wanted, !isAtEnd {
-            let room = max(1 << 16, wanted - buffer.count)
-            let start = buffer.count
-            buffer.append(contentsOf: repeatElement(0, count: room))
-            let got = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress.map { $0 + start }, room) }
-            buffer.removeLast(room - max(0, got))
+            var got = 0
+            let piece = [UInt8](unsafeUninitializedCapacity: max(1 << 16, wanted - buffer.count)) { room, count in
+                got = read(descriptor, room.baseAddress, room.count)
+                count = max(0, got)
+            }
+            buffer.append(contentsOf: piece)
             if got == 0 { isAtEnd = true }
             if got < 0, errno != EINTR { throw .readFailed(path: path, reason: systemText(errno)) }
         }
