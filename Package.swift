@@ -59,6 +59,7 @@ let package = Package(
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
+        tests("BluetoothCrypto", ["Packets"]),
         tests("Timing", ["Packets"]),
         tests("Transport", ["Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),

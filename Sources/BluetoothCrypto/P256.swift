@@ -1,0 +1,60 @@
+import Crypto
+
+/// Why key agreement on P-256 failed.
+public enum P256Error: Error, Sendable, Equatable {
+    /// Zero, or not below the curve's order.
+    case privateKeyOutOfRange
+    /// The point is not on the curve: an invalid-curve attack (CVE-2018-5383) or a broken peer.
+    case pointNotOnCurve
+}
+
+/// A public key: a point on P-256. Core Vol 2, Part H, 7.4.
+public struct P256PublicKey: Sendable, Hashable {
+    public var x: UInt256
+    public var y: UInt256
+
+    public init(x: UInt256, y: UInt256) {
+        self.x = x
+        self.y = y
+    }
+}
+
+/// A key pair on P-256.
+public struct P256KeyPair: Sendable {
+    public let publicKey: P256PublicKey
+    private let key: P256.KeyAgreement.PrivateKey
+
+    public init(privateKey: UInt256) throws(P256Error) {
+        guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.octets) else { throw .privateKeyOutOfRange }
+        let point = [UInt8](key.publicKey.rawRepresentation)
+        guard let x = UInt256(octets: [UInt8](point.prefix(32))), let y = UInt256(octets: [UInt8](point.suffix(32))) else {
+            throw .privateKeyOutOfRange
+        }
+        self.key = key
+        publicKey = P256PublicKey(x: x, y: y)
+    }
+
+    /// The key pair that everybody knows, so that a sniffer can follow. Core Vol 3, Part H, 2.3.5.6.1.
+    public static func debug() throws(P256Error) -> P256KeyPair {
+        try P256KeyPair(
+            privateKey: UInt256(high: 0x3f49_f6d4_a3c5_5f38_74c9_b3e3_d210_3f50, low: 0x4aff_607b_eb40_b799_5899_b8a6_cd3c_1abd))
+    }
+
+    /// Draws a private key; the rare number outside the curve's order is drawn again.
+    public static func generate(using random: inout some RandomNumberGenerator) -> P256KeyPair {
+        while true {
+            let high = UInt128(random.next()) << 64 | UInt128(random.next())
+            let low = UInt128(random.next()) << 64 | UInt128(random.next())
+            if let pair = try? P256KeyPair(privateKey: UInt256(high: high, low: low)) { return pair }
+        }
+    }
+
+    /// The x coordinate of the shared point: DHKey.
+    public func sharedSecret(with peer: P256PublicKey) throws(P256Error) -> UInt256 {
+        guard let point = try? P256.KeyAgreement.PublicKey(rawRepresentation: peer.x.octets + peer.y.octets),
+            let secret = try? key.sharedSecretFromKeyAgreement(with: point),
+            let value = UInt256(octets: secret.withUnsafeBytes { [UInt8]($0) })
+        else { throw .pointNotOnCurve }
+        return value
+    }
+}
