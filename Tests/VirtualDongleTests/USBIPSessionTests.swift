@@ -1,0 +1,115 @@
+import Packets
+import Testing
+import Timing
+import Transport
+import VirtualDongle
+
+/// One dongle whose controller nobody plays. `@unchecked Sendable`: lives on one loop.
+private final class OneDongleBus: USBIPBus, @unchecked Sendable {
+    let loop = RunLoop()
+    var controllerEnd: InProcessTransport?
+    var isHeld = false
+    let devices = [(busID: "1-1", descriptors: DongleDescriptors(serialNumber: "BB-1"))]
+
+    func attach(_ busID: String) -> USBDongle? {
+        guard busID == "1-1", !isHeld else { return nil }
+        isHeld = true
+        let (host, controller) = InProcessTransport.pair(on: loop)
+        controllerEnd = controller
+        return try? USBDongle(descriptors: devices[0].descriptors, pipe: host, loop: loop)
+    }
+
+    func detach(_ busID: String) { isHeld = false }
+}
+
+/// `@unchecked Sendable`: lives on one loop.
+private final class Output: @unchecked Sendable {
+    var bytes: [UInt8] = []
+    func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+}
+
+@Suite struct USBIPSessionTests {
+    private let bus = OneDongleBus()
+    private let output = Output()
+
+    private func session() -> USBIPSession {
+        let session = USBIPSession(bus: bus)
+        session.write = { [output] in output.bytes += $0 }
+        return session
+    }
+
+    private static let attach: [UInt8] = [1, 0x11, 0x80, 3, 0, 0, 0, 0] + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
+
+    private static func be(_ words: [UInt32]) -> [UInt8] {
+        words.flatMap { w in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: w >> $0) } }
+    }
+
+    private static func submit(
+        _ seqnum: UInt32, isIn: Bool, endpoint: UInt32, length: UInt32, setup: [UInt8] = [UInt8](repeating: 0, count: 8)
+    ) -> [UInt8] {
+        be([1, seqnum, 0x10001, isIn ? 1 : 0, endpoint, 0, length, 0, .max, 0]) + setup
+    }
+
+    @Test func theListNamesEveryDongle() {
+        #expect(session().receive([1, 0x11, 0x80, 5, 0, 0, 0, 0]) == nil)
+        let reply = output.take()
+        #expect(reply.count == 12 + 312 + 8)
+        #expect(Array(reply[0..<12]) == [1, 0x11, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1])
+        #expect(Array(reply[12 + 256..<12 + 259]) == Array("1-1".utf8))
+    }
+
+    @Test func everySplitOfAConversationGivesTheSameAnswers() {
+        let getDevice = Self.submit(7, isIn: true, endpoint: 0, length: 18, setup: [0x80, 6, 0, 1, 0, 0, 18, 0])
+        let stream = Self.attach + getDevice
+        var whole: [UInt8]?
+        for cut in 0...stream.count {
+            let session = session()
+            #expect(session.receive(Array(stream[..<cut])) == nil)
+            #expect(session.receive(Array(stream[cut...])) == nil)
+            session.end()
+            let answers = output.take()
+            #expect(answers == whole ?? answers)
+            whole = answers
+        }
+        #expect(whole?.count == 8 + 312 + 48 + 18)
+    }
+
+    @Test func aHeldDongleIsRefusedUntilItIsGivenBack() {
+        let first = session()
+        let second = session()
+        _ = first.receive(Self.attach)
+        #expect(output.take().count == 8 + 312)
+        _ = second.receive(Self.attach)
+        #expect(output.take() == [1, 0x11, 0, 3, 0, 0, 0, 1])
+        first.end()
+        _ = second.receive(Self.attach)
+        #expect(output.take().count == 8 + 312)
+    }
+
+    @Test func unlinkEndsAPendingRequestAndOnlyOnce() {
+        let session = session()
+        _ = session.receive(Self.attach + Self.submit(1, isIn: true, endpoint: 1, length: 16))
+        #expect(output.take().count == 8 + 312)
+        let unlink = Self.be([2, 2, 0x10001, 0, 0, 1]) + [UInt8](repeating: 0, count: 24)
+        _ = session.receive(unlink)
+        #expect(output.take() == Self.be([4, 2, 0, 0, 0, UInt32(bitPattern: -104)]) + [UInt8](repeating: 0, count: 24))
+        _ = session.receive(unlink)
+        #expect(output.take() == Self.be([4, 2, 0, 0, 0, 0]) + [UInt8](repeating: 0, count: 24))
+    }
+
+    /// What a client may not send; the conversation ends and nothing else does.
+    @Test(arguments: [
+        [1, 0x11, 0x80, 9, 0, 0, 0, 0],
+        [0, 1, 0x80, 5, 0, 0, 0, 0],
+        attach + be([9, 1, 0, 0, 0]) + [UInt8](repeating: 0, count: 28),
+        attach + submit(1, isIn: false, endpoint: 2, length: .max),
+        attach + submit(1, isIn: true, endpoint: 99, length: 1),
+        attach + be([1, 1, 0, 1, 3, 0, 9, 0, 0x7FFF_FFFF, 0]) + [UInt8](repeating: 0, count: 8),
+    ])
+    func violationsEndTheConversation(bytes: [UInt8]) {
+        #expect(session().receive(bytes) != nil)
+    }
+}
