@@ -1,1 +1,26 @@
-/// The room's namespace for constants that belong to no single type.
+import Packets
+import Timing
+
+/// A simulated piece of the world: one air, and the virtual controllers in it. Runs on one loop, as a synchronous chain of events.
+public actor Simulation {
+    nonisolated let loop: RunLoop
+    let air: Air
+    let seed: UInt64
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// - Parameter seed: fixes every random choice.
+    public init(loop: RunLoop, seed: UInt64) {
+        self.loop = loop
+        self.seed = seed
+        air = Air(loop: loop, seed: seed)
+    }
+
+    /// Packets sent on the air so far.
+    public var transmissions: Int { air.transmissions }
+}
+
+/// Names a controller of a simulation.
+public struct ControllerID: Sendable, Hashable {
+    public let rawValue: Int
+}

@@ -1,0 +1,154 @@
+import Packets
+import Timing
+
+/// The medium: who transmits, who listens, and what each listener makes of it.
+final class Air {
+    let loop: RunLoop
+    let seed: UInt64
+    var fading: Fading
+    /// Where every transmission is logged.
+    var log: AirLogSink?
+    /// Transmissions so far.
+    private(set) var transmissions = 0
+
+    /// How much stronger a packet must be to survive another on its channel, in dB.
+    static let captureRatio = 10
+
+    private var radios = 0
+    private var tuned: [[Radio]] = Array(repeating: [], count: ChannelIndex.count)
+    private var active: [Transmission] = []
+    private var links: [UInt32: Link] = [:]
+
+    init(loop: RunLoop, seed: UInt64) {
+        self.loop = loop
+        self.seed = seed
+        fading = Fading(seed: seed)
+    }
+
+    func makeRadio() -> Radio {
+        radios += 1
+        return Radio(air: self, identifier: radios - 1)
+    }
+
+    // MARK: Listening
+
+    func tune(_ radio: Radio, to channel: ChannelIndex) { tuned[Int(channel.rawValue)].append(radio) }
+
+    func untune(_ radio: Radio, from channel: ChannelIndex) {
+        let index = Int(channel.rawValue)
+        guard let position = tuned[index].firstIndex(where: { $0 === radio }) else { return }
+        tuned[index].remove(at: position)
+    }
+
+    // MARK: Transmitting
+
+    func begin(_ transmission: Transmission) {
+        transmissions &+= 1
+        transmission.listeners.removeAll(keepingCapacity: true)
+        log?(transmission.start, transmission.source.identifier, transmission)
+        let channel = Int(transmission.tuning.channel.rawValue)
+        collide(transmission)
+        var index = 0
+        while index < tuned[channel].count {
+            let radio = tuned[channel][index]
+            guard radio !== transmission.source, radio.follows(transmission), let listener = listener(radio, to: transmission) else {
+                index += 1
+                continue
+            }
+            transmission.listeners.append(listener)
+            radio.lock(on: transmission)
+        }
+        active.append(transmission)
+    }
+
+    func finish(_ transmission: Transmission) {
+        remove(transmission)
+        var reception = Reception(
+            pdu: transmission.pdu, phy: transmission.phy, channel: transmission.tuning.channel, start: transmission.start,
+            end: transmission.end, rssi: 0, isIntact: true, source: transmission.source)
+        let listeners = transmission.listeners
+        transmission.listeners.removeAll(keepingCapacity: true)
+        transmission.source.sent()
+        for listener in listeners {
+            reception.rssi = listener.rssi
+            reception.isIntact = listener.isIntact
+            listener.radio.deliver(reception)
+        }
+    }
+
+    /// A transmission cut off by its own radio: what was heard of it is a bad packet.
+    func abandon(_ transmission: Transmission) {
+        for index in transmission.listeners.indices { transmission.listeners[index].isIntact = false }
+        remove(transmission)
+        let listeners = transmission.listeners
+        transmission.listeners.removeAll(keepingCapacity: true)
+        let reception = Reception(
+            pdu: transmission.pdu, phy: transmission.phy, channel: transmission.tuning.channel, start: transmission.start,
+            end: loop.now, rssi: 0, isIntact: false, source: transmission.source)
+        for listener in listeners { listener.radio.deliver(reception) }
+    }
+
+    private func remove(_ transmission: Transmission) {
+        guard let index = active.firstIndex(where: { $0 === transmission }) else { return }
+        active.remove(at: index)
+    }
+
+    /// Spoils, at each receiver, the packets on the air that a new one on the same channel drowns.
+    private func collide(_ transmission: Transmission) {
+        for other in active where other.tuning.channel == transmission.tuning.channel && other !== transmission {
+            for index in other.listeners.indices {
+                let listener = other.listeners[index]
+                let interference = fading.rssi(of: transmission, at: listener.radio)
+                if Int(listener.rssi) - Int(interference) < Self.captureRatio { other.listeners[index].isIntact = false }
+            }
+        }
+    }
+
+    /// What `radio` makes of a packet it is tuned to; nil when it does not notice it.
+    private func listener(_ radio: Radio, to transmission: Transmission) -> Transmission.Listener? {
+        let rssi = fading.rssi(of: transmission, at: radio)
+        var isIntact = transmission.tuning.crcInit == radio.tuning.crcInit
+        for other in active where other.tuning.channel == transmission.tuning.channel {
+            if Int(rssi) - Int(fading.rssi(of: other, at: radio)) < Self.captureRatio { isIntact = false }
+        }
+        switch fading.outcome(of: transmission, at: radio, rssi: rssi) {
+        case .received: break
+        case .corrupted: isIntact = false
+        case .unnoticed: return nil
+        }
+        return Transmission.Listener(radio: radio, rssi: rssi, isIntact: isIntact)
+    }
+
+    // MARK: Links
+
+    /// The two ends of a link. The rule that fills connection events on actual lengths asks the other end what it would send.
+    struct Link {
+        weak var central: Connection?
+        weak var peripheral: Connection?
+    }
+
+    func attach(_ connection: Connection) {
+        var link = links[connection.parameters.accessAddress] ?? Link()
+        switch connection.parameters.role {
+        case .central: link.central = connection
+        case .peripheral: link.peripheral = connection
+        }
+        links[connection.parameters.accessAddress] = link
+        link.central?.peer = link.peripheral
+        link.peripheral?.peer = link.central
+    }
+
+    func detach(_ connection: Connection) {
+        guard var link = links[connection.parameters.accessAddress] else { return }
+        if link.central === connection { link.central = nil }
+        if link.peripheral === connection { link.peripheral = nil }
+        if link.central == nil, link.peripheral == nil {
+            links[connection.parameters.accessAddress] = nil
+        } else {
+            links[connection.parameters.accessAddress] = link
+        }
+    }
+}
+
+/// Takes each transmission at its start: the time, the sender's number, and the packet.
+typealias AirLogSink = (_ start: Microseconds, _ sender: Int, _ transmission: Transmission) -> Void

@@ -1,0 +1,63 @@
+import Packets
+import Timing
+
+/// How packets fare between radios: path loss and seeded losses, by link and by channel.
+struct Fading {
+    /// One direction between two radios, or all when nil.
+    struct Path: Hashable {
+        var source: Int?
+        var destination: Int?
+        var channel: ChannelIndex?
+    }
+
+    struct Loss {
+        /// Probability, 0...1, that a packet arrives with a wrong CRC.
+        var corrupted = 0.0
+        /// Probability, 0...1, that a packet is not noticed at all.
+        var unnoticed = 0.0
+    }
+
+    enum Outcome {
+        case received
+        case corrupted
+        case unnoticed
+    }
+
+    /// In dB, where no path says otherwise.
+    var pathLoss = 50
+    /// The weakest packet that is noticed, in dBm.
+    var sensitivity = -97
+
+    private var random: RandomSource
+    private var losses: [Path: Loss] = [:]
+    private var pathLosses: [Path: Int] = [:]
+
+    init(seed: UInt64) { random = RandomSource(seed: seed, label: "fading") }
+
+    mutating func setLoss(_ loss: Loss, on path: Path) { losses[path] = loss }
+    mutating func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
+
+    func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
+        var loss = pathLoss
+        if !pathLosses.isEmpty {
+            let found = lookUp(pathLosses, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
+            loss = found ?? pathLoss
+        }
+        return Int8(clamping: Int(transmission.power) - loss)
+    }
+
+    mutating func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
+        guard Int(rssi) >= sensitivity else { return .unnoticed }
+        guard !losses.isEmpty,
+            let loss = lookUp(losses, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
+        else { return .received }
+        if random.chance(loss.unnoticed) { return .unnoticed }
+        return random.chance(loss.corrupted) ? .corrupted : .received
+    }
+
+    /// The most particular entry.
+    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: ChannelIndex) -> Value? {
+        table[Path(source: source, destination: destination, channel: channel)] ?? table[Path(source: source, destination: destination)]
+            ?? table[Path(channel: channel)] ?? table[Path(source: source)] ?? table[Path(destination: destination)] ?? table[Path()]
+    }
+}

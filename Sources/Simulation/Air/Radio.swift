@@ -1,0 +1,220 @@
+import Packets
+import Timing
+
+/// One use of a radio at a time: an advertising event, a scan window, an initiator's window, a connection event.
+///
+/// The calls come from the loop, never from within the call on the radio that led to them.
+protocol RadioActivity: AnyObject {
+    /// Who wins when two want the radio; see `RadioPriority`. Read at every contest, so it may grow with each event missed.
+    var priority: Int { get }
+    /// The packet handed to `transmit` has left; the radio is idle.
+    func transmitted(at end: Microseconds)
+    /// A packet arrived, intact or not; the radio is idle until told to listen again.
+    func received(_ reception: Reception)
+    /// No packet started within the window; the radio is idle.
+    func windowClosed()
+    /// A more important activity took the radio: what was under way is lost, nothing more will be heard of it.
+    func preempted()
+    /// The radio that was waited for (`Radio.wait(_:)`) is free; whoever acquires first has it.
+    func radioIsFree()
+}
+
+extension RadioActivity {
+    func transmitted(at end: Microseconds) {}
+    func radioIsFree() {}
+}
+
+/// The usual priorities; a connection that misses events rises above its neighbours.
+enum RadioPriority {
+    static let scanning = 10
+    static let initiating = 20
+    static let advertising = 30
+    static let connection = 100
+}
+
+/// A controller's one radio: half duplex, on one channel at a time, used by one activity at a time.
+final class Radio {
+    private enum State {
+        case idle
+        case waitingToTransmit
+        case transmitting
+        case listening
+        case receiving
+    }
+
+    /// Its number on the air, in order of making.
+    let identifier: Int
+    /// Transmit power in dBm.
+    var power: Int8 = 0
+    /// The octets of CRC it sends: three, unless a fault is planted.
+    var crcOctets = 3
+
+    unowned let air: Air
+    private(set) var tuning = Tuning(channel: 37, phy: .le1M)
+    private(set) weak var owner: (any RadioActivity)?
+    private var state = State.idle
+    private var timer: AirTimer!
+    private var windowStart: Microseconds = .zero
+    private var windowEnd: Microseconds = .zero
+    private var outgoing: Transmission!
+    private var incoming: Transmission?
+    private var reservations: [(activity: ObjectIdentifier, start: Microseconds)] = []
+    private var waiting: [any RadioActivity] = []
+
+    init(air: Air, identifier: Int) {
+        self.air = air
+        self.identifier = identifier
+        outgoing = Transmission(source: self)
+        timer = AirTimer(on: air.loop) { [unowned self] in timerFired() }
+    }
+
+    // MARK: Arbitration
+
+    /// Gives the radio to `activity` if nobody as important has it. The loser is told by `preempted()`, after the radio has changed hands.
+    func acquire(_ activity: any RadioActivity) -> Bool {
+        if let owner {
+            if owner === activity { return true }
+            guard owner.priority < activity.priority else { return false }
+            idle()
+            self.owner = activity
+            owner.preempted()
+            return true
+        }
+        owner = activity
+        return true
+    }
+
+    /// Gives the radio back, ending whatever it does for `activity`, and tells those that wait.
+    func release(_ activity: any RadioActivity) {
+        guard owner === activity else { return }
+        idle()
+        owner = nil
+        guard !waiting.isEmpty else { return }
+        let candidates = waiting.sorted { $0.priority > $1.priority }
+        waiting.removeAll(keepingCapacity: true)
+        for candidate in candidates {
+            if owner == nil { candidate.radioIsFree() } else { waiting.append(candidate) }
+        }
+    }
+
+    /// Asks for `radioIsFree()` once, when the radio is next given back.
+    func wait(_ activity: any RadioActivity) {
+        guard !waiting.contains(where: { $0 === activity }) else { return }
+        waiting.append(activity)
+    }
+
+    /// Takes `activity` out of every list; it hears nothing more.
+    func forget(_ activity: any RadioActivity) {
+        waiting.removeAll { $0 === activity }
+        reserve(activity, at: nil)
+        release(activity)
+    }
+
+    /// Announces when `activity` next needs the radio, so that others end in time; nil withdraws it.
+    func reserve(_ activity: any RadioActivity, at start: Microseconds?) {
+        let key = ObjectIdentifier(activity)
+        if let index = reservations.firstIndex(where: { $0.activity == key }) {
+            if let start { reservations[index].start = start } else { reservations.remove(at: index) }
+        } else if let start {
+            reservations.append((key, start))
+        }
+    }
+
+    /// The earliest time from now on at which an activity other than `activity` has announced to need the radio.
+    func nextReservation(besides activity: any RadioActivity) -> Microseconds {
+        let key = ObjectIdentifier(activity)
+        let now = air.loop.now
+        var earliest = Microseconds.never
+        for reservation in reservations where reservation.activity != key && reservation.start >= now && reservation.start < earliest {
+            earliest = reservation.start
+        }
+        return earliest
+    }
+
+    // MARK: Sending and listening
+
+    /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
+    func transmit(_ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, at start: Microseconds) {
+        idle()
+        self.tuning = tuning
+        outgoing.tuning = tuning
+        outgoing.pdu = pdu
+        outgoing.phy = phy
+        outgoing.power = power
+        outgoing.start = max(start, air.loop.now)
+        outgoing.end = outgoing.start + phy.airTime(payload: pdu.payload.count, crcOctets: crcOctets)
+        state = .waitingToTransmit
+        timer.set(at: outgoing.start)
+    }
+
+    /// Listens for a packet that starts within `start...end`; one that has started is received to its end.
+    ///
+    /// Ends with `received(_:)` or `windowClosed()`; to go on listening, ask again.
+    func listen(_ tuning: Tuning, from start: Microseconds, until end: Microseconds) {
+        idle()
+        self.tuning = tuning
+        windowStart = start
+        windowEnd = end
+        state = .listening
+        air.tune(self, to: tuning.channel)
+        if end != .never { timer.set(at: end + 1) }
+    }
+
+    /// Stops sending or listening; the owner keeps the radio.
+    func idle() {
+        switch state {
+        case .idle: return
+        case .waitingToTransmit: break
+        case .transmitting: air.abandon(outgoing)
+        case .listening: air.untune(self, from: tuning.channel)
+        case .receiving:
+            incoming?.listeners.removeAll { $0.radio === self }
+            incoming = nil
+        }
+        state = .idle
+        timer.cancel()
+    }
+
+    /// Whether a packet is being received.
+    var isReceiving: Bool { state == .receiving }
+
+    private func timerFired() {
+        switch state {
+        case .idle, .receiving: break
+        case .waitingToTransmit:
+            state = .transmitting
+            timer.set(at: outgoing.end)
+            air.begin(outgoing)
+        case .transmitting:
+            state = .idle
+            air.finish(outgoing)
+        case .listening:
+            air.untune(self, from: tuning.channel)
+            state = .idle
+            owner?.windowClosed()
+        }
+    }
+
+    // MARK: What the air tells
+
+    /// Whether a packet that starts now would be followed.
+    func follows(_ transmission: Transmission) -> Bool {
+        state == .listening && tuning.accessAddress == transmission.tuning.accessAddress && tuning.phy == transmission.tuning.phy
+            && windowStart <= transmission.start && transmission.start <= windowEnd
+    }
+
+    func lock(on transmission: Transmission) {
+        air.untune(self, from: tuning.channel)
+        timer.cancel()
+        state = .receiving
+        incoming = transmission
+    }
+
+    func deliver(_ reception: Reception) {
+        state = .idle
+        incoming = nil
+        owner?.received(reception)
+    }
+
+    func sent() { owner?.transmitted(at: outgoing.end) }
+}
