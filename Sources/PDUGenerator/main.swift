@@ -1,1 +1,53 @@
-print("usage: PDUGenerator DECLARATIONS OUTPUT")
+import Foundation
+
+// PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...: writes Swift for the declarations; a file is touched only when its text changes.
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard arguments.count > 2 else {
+    FileHandle.standardError.write(Data("usage: PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...\n".utf8))
+    exit(2)
+}
+let output = URL(fileURLWithPath: arguments[0], isDirectory: true)
+let root = arguments[1]
+
+func write(_ text: String, to name: String) throws {
+    let url = output.appendingPathComponent(name)
+    if let old = try? String(contentsOf: url, encoding: .utf8), old == text { return }
+    try text.write(to: url, atomically: true, encoding: .utf8)
+}
+
+do {
+    var loader = SchemaLoader()
+    try loader.load(arguments.dropFirst(2).sorted().map { ($0, OutputName.stem(of: $0, under: root)) })
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+    var octets = Dictionary(loader.namedTypes.map { ($0.name, $0.octets) }, uniquingKeysWith: { first, _ in first })
+    octets["ConnectionHandle"] = 2
+    var stems = Set(arguments.dropFirst(2).map { OutputName.stem(of: $0, under: root) })
+    for layer in loader.layers {
+        var emitter = CodecEmitter(layer: layer, octetsOfType: octets)
+        try write(emitter.emit(), to: layer.stem + ".codec.swift")
+        try write(DescriptionEmitter.emit(layer), to: layer.stem + ".description.swift")
+        stems.remove(layer.stem)
+    }
+    for stem in stems.sorted() where stem != "NamedTypes" {
+        try write("", to: stem + ".codec.swift")
+        try write("", to: stem + ".description.swift")
+    }
+    try write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
+    try write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
+    let messages = ["LLControl", "ATT", "SMP", "L2CAPSignaling"].map { name in MessageEmitter.emit(loader.layers.filter { $0.name == name }) }
+    try write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
+    try write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
+} catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
+    exit(1)
+}
+
+/// `HCI/Commands/LE.yaml` becomes `HCI_Commands_LE`; the plug-in computes the same.
+enum OutputName {
+    static func stem(of path: String, under root: String) -> String {
+        var relative = path.hasPrefix(root) ? String(path.dropFirst(root.count)) : path
+        while relative.hasPrefix("/") { relative.removeFirst() }
+        if relative.hasSuffix(".yaml") { relative.removeLast(5) }
+        return relative.replacingOccurrences(of: "/", with: "_")
+    }
+}

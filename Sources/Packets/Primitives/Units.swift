@@ -29,9 +29,10 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
 }
 
 /// A connection handle: 12 bits, 0x0000...0x0EFF. Core Vol 4, Part E, 5.4.2.
-public struct ConnectionHandle: Sendable, Hashable, Comparable, RawRepresentable {
+public struct ConnectionHandle: Sendable, Hashable, Comparable, RawRepresentable, ExpressibleByIntegerLiteral {
     public var rawValue: UInt16
     @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
     @inlinable public init(_ rawValue: UInt16) { self.rawValue = rawValue }
+    @inlinable public init(integerLiteral value: UInt16) { rawValue = value }
     @inlinable public static func < (a: ConnectionHandle, b: ConnectionHandle) -> Bool { a.rawValue < b.rawValue }
 }

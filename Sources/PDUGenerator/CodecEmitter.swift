@@ -1,0 +1,85 @@
+/// Writes the structs and their codecs of one layer's file.
+struct CodecEmitter {
+    var layer: Layer
+    var octetsOfType: [String: Int]
+    private var out = SourceText()
+
+    init(layer: Layer, octetsOfType: [String: Int]) {
+        self.layer = layer
+        self.octetsOfType = octetsOfType
+    }
+
+    mutating func emit() -> String {
+        out.line("// Generated from the declarations of \(layer.name); edit those.")
+        out.block("extension \(layer.name)") { out in
+            for pdu in layer.pdus where !pdu.handWritten { Self.pdu(pdu, layer, octetsOfType, &out) }
+        }
+        return out.text
+    }
+
+    static func swiftName(_ pdu: Declaration, _ layer: Layer) -> String {
+        Naming.type(pdu.name.hasPrefix(layer.prefix) ? String(pdu.name.dropFirst(layer.prefix.count)) : pdu.name)
+    }
+
+    private static func pdu(_ pdu: Declaration, _ layer: Layer, _ octets: [String: Int], _ out: inout SourceText) {
+        out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(layer.part), \(pdu.section).")")
+        let emitter = StructEmitter(octetsOfType: octets, inlinable: layer.inlinable)
+        let proto = layer.kind.proto
+        out.block("public struct \(swiftName(pdu, layer)): \(proto)") { out in
+            out.line("public static var name: String { \"\(pdu.name)\" }")
+            switch layer.kind {
+            case .hciCommand:
+                out.line("public static var opcode: UInt16 { \(hex(pdu.code, 4)) }")
+                out.line("public static var completion: CommandCompletion { .\(pdu.endsInStatus ? "status" : "complete") }")
+            case .hciEvent:
+                out.line("public static var code: UInt8 { \(hex(pdu.code, 2)) }")
+                out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")
+            case .llControl, .att, .smp, .l2capSignaling: out.line("public static var opcode: UInt8 { \(hex(pdu.code, 2)) }")
+            case .advertising, .structure, .hciData: break
+            }
+            emitter.body(pdu.fields, cutShort: false, &out)
+            guard layer.kind == .hciCommand else { return }
+            returns(pdu, emitter, &out)
+        }
+    }
+
+    private static func returns(_ pdu: Declaration, _ emitter: StructEmitter, _ out: inout SourceText) {
+        guard let fields = pdu.returns else {
+            out.line("public typealias Return = NoReturn")
+            return
+        }
+        switch fields.map(\.name) {
+        case ["Status"]: out.line("public typealias Return = StatusReturn")
+        case ["Status", "Connection_Handle"]: out.line("public typealias Return = StatusAndHandleReturn")
+        case ["Status", "BD_ADDR"]: out.line("public typealias Return = StatusAndAddressReturn")
+        default:
+            out.block("public struct Return: PDU") { out in
+                out.line("public static var name: String { \"\(pdu.name)\" }")
+                emitter.body(fields, cutShort: true, &out)
+            }
+        }
+    }
+
+    static func hex(_ value: Int, _ digits: Int) -> String {
+        let text = String(value, radix: 16, uppercase: true)
+        return "0x" + String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}
+
+/// Lines of source with their indentation.
+struct SourceText {
+    private(set) var text = ""
+    private var depth = 0
+
+    mutating func line(_ line: String) {
+        text += String(repeating: "    ", count: depth) + line + "\n"
+    }
+
+    mutating func block(_ head: String, _ body: (inout SourceText) -> Void) {
+        line(head + " {")
+        depth += 1
+        body(&self)
+        depth -= 1
+        line("}")
+    }
+}

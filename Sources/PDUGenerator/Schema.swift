@@ -1,0 +1,118 @@
+/// A layer's declarations as one YAML file holds them.
+struct Layer {
+    /// The Swift namespace, also the layer's name in the catalogue.
+    var name: String
+    /// The part of the Core Specification that the sections count in.
+    var part: String
+    var kind: LayerKind
+    var inlinable: Bool
+    /// Where the layer's words are stripped from names: `ATT_` in the namespace `ATT`.
+    var prefix: String
+    /// The generated files' stem.
+    var stem: String
+    var pdus: [Declaration]
+}
+
+/// What identifies a PDU of the layer on the wire.
+enum LayerKind: String {
+    case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, structure
+
+    /// Layers of which a PDU begins with one octet of opcode.
+    var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
+    /// Layers for which an enumeration of all PDUs is generated.
+    var hasMessage: Bool { hasOpcode || self == .l2capSignaling }
+
+    var proto: String {
+        switch self {
+        case .hciCommand: "HCICommand"
+        case .hciEvent: "HCIEvent"
+        case .llControl: "LLControlPDU"
+        case .att: "ATTPDU"
+        case .smp: "SMPPDU"
+        case .l2capSignaling: "L2CAPSignalingPDU"
+        case .advertising, .structure, .hciData: "PDU"
+        }
+    }
+}
+
+struct Declaration {
+    var name: String
+    var code: Int
+    var subevent: Int?
+    var section: String
+    var endsInStatus = false
+    var handWritten = false
+    var fields: [Field]
+    var returns: [Field]?
+}
+
+/// One field, or a group of them.
+struct Field {
+    var name: String
+    var shape: Shape
+    var notes = Notes()
+    /// Present when this bit of that field is set.
+    var condition: (field: String, bit: Int)?
+    /// Not stored in the struct: a count or a length that follows from another field.
+    var derived = false
+}
+
+/// What is said about a field's values.
+struct Notes {
+    /// One count in `unit`s: `0.625`, `ms`.
+    var scale: String?
+    var unit: String?
+    var low: Int?
+    var high: Int?
+    var labels: [(value: Int, name: String)] = []
+
+    var isEmpty: Bool { unit == nil && low == nil && labels.isEmpty }
+}
+
+indirect enum Shape {
+    case integer(octets: Int, signed: Bool, bigEndian: Bool, named: String?)
+    case bytes(Size)
+    case uuid(Size)
+    /// Members of one little-endian word, least significant first.
+    case bits(octets: Int, members: [Field])
+    case bit(width: Int, named: String?)
+    case reserved(octets: Int)
+    case array(Count, Shape)
+    case rows(Count, type: String, [Field])
+    case nested(String)
+    /// Fields inside a length that another field gives.
+    case block(length: String, [Field])
+}
+
+enum Size {
+    case fixed(Int)
+    case rest
+    case field(String)
+}
+
+enum Count {
+    case fixed(Int)
+    case field(String)
+    case popcount(String)
+    case rest
+    /// To the end; the octets of one element are given by a field, directly or by a table.
+    case restSized(String, table: [(key: Int, octets: Int)])
+}
+
+/// A set of names for numbers: an open enumeration, or flags.
+struct NamedType {
+    var name: String
+    var octets: Int
+    var isFlags: Bool
+    var section: String
+    var values: [(value: Int, name: String)]
+}
+
+struct SchemaError: Error, CustomStringConvertible {
+    var file: String
+    var line: Int
+    var column: Int
+    var text: String
+
+    var description: String { "\(file):\(line):\(column): error: \(text)" }
+}

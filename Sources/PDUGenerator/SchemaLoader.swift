@@ -1,0 +1,157 @@
+import Foundation
+import Yams
+
+/// Reads declaration files into the schema; every mistake is told with file, line and column.
+struct SchemaLoader {
+    private(set) var namedTypes: [NamedType] = []
+    private(set) var layers: [Layer] = []
+    private var documents: [(path: String, stem: String, root: Node)] = []
+    private var structures: Set<String> = []
+
+    mutating func load(_ files: [(path: String, stem: String)]) throws {
+        for file in files {
+            let text = try String(contentsOfFile: file.path, encoding: .utf8)
+            guard let root = try Yams.compose(yaml: text) else { continue }
+            documents.append((file.path, file.stem, root))
+        }
+        for document in documents { try loadTypes(document.root, document.path) }
+        for document in documents where document.root["kind"]?.string == "structure" {
+            for (key, _) in document.root["pdus"]?.mapping ?? [:] { structures.insert(key.string ?? "") }
+        }
+        for document in documents where document.root["pdus"] != nil { layers.append(try layer(document.root, document.path, document.stem)) }
+    }
+
+    private mutating func loadTypes(_ root: Node, _ path: String) throws {
+        for kind in ["enums", "flags"] {
+            for (key, node) in root[kind]?.mapping ?? [:] {
+                guard let name = key.string, let mapping = node.mapping else { throw error(key, path, "a type is a mapping") }
+                var type = NamedType(name: Naming.type(name), octets: 1, isFlags: kind == "flags", section: "", values: [])
+                for (key, value) in mapping {
+                    let word = key.string ?? ""
+                    if word == "type" {
+                        type.octets = (Int((value.string ?? "u8").dropFirst()) ?? 8) / 8
+                    } else if word == "section" {
+                        type.section = value.string ?? ""
+                    } else if let number = FieldParser.number(word), let label = value.string {
+                        type.values.append((number, label))
+                    } else {
+                        throw error(key, path, "\(word) is no value of \(name)")
+                    }
+                }
+                namedTypes.append(type)
+            }
+        }
+    }
+
+    private func parser() -> FieldParser {
+        FieldParser(namedTypes: Dictionary(namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }), structures: structures)
+    }
+
+    private func layer(_ root: Node, _ path: String, _ stem: String) throws -> Layer {
+        guard let name = root["layer"]?.string, let kindName = root["kind"]?.string, let kind = LayerKind(rawValue: kindName) else {
+            throw error(root, path, "a file of PDUs names its layer and kind")
+        }
+        let ogf = root["ogf"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
+        let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
+        var result = Layer(
+            name: name, part: root["part"]?.string ?? "", kind: kind, inlinable: root["inlinable"]?.bool ?? false, prefix: root["prefix"]?.string ?? "",
+            stem: stem, pdus: [])
+        for (key, node) in root["pdus"]?.mapping ?? [:] {
+            guard let pdu = key.string else { throw error(key, path, "a PDU has a name") }
+            var declaration = Declaration(name: pdu, code: 0, section: node["section"]?.string ?? "", fields: [])
+            let code = node["code"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
+            if let event {
+                declaration.code = event
+                declaration.subevent = code
+            } else {
+                declaration.code = ogf << 10 | code
+            }
+            declaration.endsInStatus = node["ends"]?.string == "Status"
+            declaration.handWritten = node["codec"]?.string == "hand"
+            declaration.fields = try fields(node["fields"], path)
+            if kind == .hciCommand, !declaration.endsInStatus {
+                declaration.returns = node["returns"] == nil ? try [parser().field(key: "Status", line: "ErrorCode")] : try fields(node["returns"], path)
+            }
+            result.pdus.append(declaration)
+        }
+        return result
+    }
+
+    private func fields(_ node: Node?, _ path: String) throws -> [Field] {
+        guard let node else { return [] }
+        guard let sequence = node.sequence else { throw error(node, path, "fields are a list") }
+        var result: [Field] = []
+        for item in sequence {
+            guard let mapping = item.mapping, mapping.count == 1, let (keyNode, value) = mapping.first, let key = keyNode.string else {
+                throw error(item, path, "a field is one `name: type`")
+            }
+            do { result.append(try field(key, value, path)) } catch let problem as FieldParser.Problem { throw error(keyNode, path, problem.text) }
+        }
+        Derivation.mark(&result)
+        return result
+    }
+
+    private func field(_ key: String, _ value: Node, _ path: String) throws -> Field {
+        let parser = parser()
+        guard value.sequence != nil else { return try parser.field(key: key, line: value.string ?? "") }
+        if key.hasPrefix("bits"), let octets = Int(key.dropFirst(4)).map({ $0 / 8 }) {
+            var members: [Field] = []
+            for item in value.sequence ?? [] {
+                guard let (memberKey, memberValue) = item.mapping?.first else { throw error(item, path, "a bit field is one `name: width`") }
+                members.append(try parser.member(key: memberKey.string ?? "", line: memberValue.string ?? ""))
+            }
+            return Field(name: members.first?.name ?? key, shape: .bits(octets: octets, members: members))
+        }
+        if key.hasPrefix("within ") {
+            let length = String(key.dropFirst(7))
+            return Field(name: length + " block", shape: .block(length: length, try fields(value, path)))
+        }
+        let (name, count) = try parser.split(key)
+        guard let count else { throw FieldParser.Problem(text: "\(key): a group needs a count") }
+        let type = name.hasSuffix("ies") ? name.dropLast(3) + "y" : name.hasSuffix("s") ? name.dropLast() : name[...]
+        return Field(name: name, shape: .rows(count, type: Naming.type(String(type)), try fields(value, path)))
+    }
+
+    private func error(_ node: Node, _ path: String, _ text: String) -> SchemaError {
+        SchemaError(file: path, line: node.mark?.line ?? 1, column: node.mark?.column ?? 1, text: text)
+    }
+}
+
+/// Marks the fields that follow from others, so that a typed struct cannot contradict itself.
+enum Derivation {
+    static func mark(_ fields: inout [Field]) {
+        var names: Set<String> = []
+        collect(fields, into: &names)
+        apply(names, &fields)
+    }
+
+    private static func apply(_ names: Set<String>, _ fields: inout [Field]) {
+        for index in fields.indices {
+            if names.contains(fields[index].name), case .integer = fields[index].shape { fields[index].derived = true }
+            if case .bits(let octets, var members) = fields[index].shape {
+                for member in members.indices where names.contains(members[member].name) { members[member].derived = true }
+                fields[index].shape = .bits(octets: octets, members: members)
+            }
+            if case .block(let length, var inner) = fields[index].shape {
+                apply(names, &inner)
+                fields[index].shape = .block(length: length, inner)
+            }
+        }
+    }
+
+    private static func collect(_ fields: [Field], into names: inout Set<String>) {
+        for field in fields {
+            if let condition = field.condition { names.insert(condition.field) }
+            switch field.shape {
+            case .bytes(.field(let name)), .uuid(.field(let name)): names.insert(name)
+            case .array(let count, _), .rows(let count, _, _):
+                if case .field(let name) = count { names.insert(name) }
+                if case .restSized(let name, _) = count { names.insert(name) }
+            case .block(let length, let inner):
+                names.insert(length)
+                collect(inner, into: &names)
+            default: break
+            }
+        }
+    }
+}

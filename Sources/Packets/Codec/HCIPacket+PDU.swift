@@ -1,0 +1,87 @@
+extension HCIPacket {
+    /// A command with its header: opcode and length.
+    public init<Command: HCICommand>(command: Command) {
+        self.init(.command, opcode: Command.opcode, parameters: command.parameters)
+    }
+
+    /// A command packet with any opcode and parameters.
+    public init(_ kind: Kind = .command, opcode: UInt16, parameters: [UInt8]) {
+        var writer = ByteWriter(reserving: 3 + parameters.count)
+        writer.u16(opcode)
+        writer.u8(UInt8(truncatingIfNeeded: parameters.count))
+        writer.bytes(parameters)
+        self.init(kind, writer.bytes)
+    }
+
+    /// An event with its header, and its subevent code if it has one.
+    public init<Event: HCIEvent>(event: Event) {
+        var parameters = ByteWriter(reserving: 32)
+        if let subevent = Event.subevent { parameters.u8(subevent) }
+        event.encode(into: &parameters)
+        self.init(eventCode: Event.code, parameters: parameters.bytes)
+    }
+
+    /// An event packet with any code and parameters.
+    public init(eventCode: UInt8, parameters: [UInt8]) {
+        var writer = ByteWriter(reserving: 2 + parameters.count)
+        writer.u8(eventCode)
+        writer.u8(UInt8(truncatingIfNeeded: parameters.count))
+        writer.bytes(parameters)
+        self.init(.event, writer.bytes)
+    }
+
+    /// Command Complete for a command, with its return parameters.
+    public init<Command: HCICommand>(complete command: Command.Type, _ returns: Command.Return, credits: UInt8 = 1) {
+        self.init(completeOpcode: Command.opcode, returns: returns.parameters, credits: credits)
+    }
+
+    /// Command Complete with any opcode and return parameters. Core Vol 4, Part E, 7.7.14.
+    public init(completeOpcode opcode: UInt16, returns: [UInt8], credits: UInt8 = 1) {
+        self.init(event: HCIEvents.CommandComplete(numHCICommandPackets: credits, commandOpcode: opcode, returnParameters: returns))
+    }
+
+    /// Command Status. Core Vol 4, Part E, 7.7.15.
+    public init(statusOpcode opcode: UInt16, _ status: ErrorCode, credits: UInt8 = 1) {
+        self.init(event: HCIEvents.CommandStatus(status: status, numHCICommandPackets: credits, commandOpcode: opcode))
+    }
+
+    /// The opcode of a command packet.
+    @inlinable public var commandOpcode: UInt16? {
+        kind == .command && bytes.count >= 3 ? UInt16(bytes[0]) | UInt16(bytes[1]) << 8 : nil
+    }
+
+    /// The code of an event packet.
+    @inlinable public var eventCode: UInt8? { kind == .event && bytes.count >= 2 ? bytes[0] : nil }
+
+    /// The subevent code of an LE Meta event.
+    @inlinable public var leSubevent: UInt8? { eventCode == 0x3E && bytes.count >= 3 ? bytes[2] : nil }
+
+    /// What follows the header of a command or an event, whatever its length field says.
+    @inlinable public var parameters: [UInt8] {
+        let header = kind == .command ? 3 : kind == .event ? 2 : 4
+        return bytes.count > header ? [UInt8](bytes[header...]) : []
+    }
+
+    /// Reads a command's parameters, which must be used up exactly: a controller answers anything else with Invalid HCI Command Parameters.
+    public func command<Command: HCICommand>(as type: Command.Type = Command.self) throws(PDUError) -> Command {
+        guard let opcode = commandOpcode, opcode == Command.opcode else {
+            throw PDUError(pdu: Command.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(commandOpcode ?? 0)))
+        }
+        return try Command(parameters: parameters)
+    }
+
+    /// Reads an event; octets after the last known field are ignored.
+    public func event<Event: HCIEvent>(as type: Event.Type = Event.self) throws(PDUError) -> Event {
+        guard eventCode == Event.code, Event.subevent == nil || leSubevent == Event.subevent else {
+            throw PDUError(pdu: Event.name, field: "Event_Code", offset: 0, problem: .otherPDU(code: Int(eventCode ?? 0)))
+        }
+        return try Event(prefixOf: Event.subevent == nil ? parameters : [UInt8](parameters.dropFirst()))
+    }
+}
+
+extension HCIEvents.CommandComplete {
+    /// The return parameters as those of a command; octets after the last known field are ignored.
+    public func returns<Command: HCICommand>(of type: Command.Type) throws(PDUError) -> Command.Return {
+        try Command.Return(prefixOf: returnParameters)
+    }
+}

@@ -1,0 +1,18 @@
+/// HCI commands. Core Vol 4, Part E, 7.1 to 7.8.
+public enum HCICommands {}
+/// HCI events, LE subevents among them. Core Vol 4, Part E, 7.7.
+public enum HCIEvents {}
+/// HCI data packet headers. Core Vol 4, Part E, 5.4.2 to 5.4.5.
+public enum HCIData {}
+/// Link layer control PDUs. Core Vol 6, Part B, 2.4.2.
+public enum LLControl {}
+/// PDUs of the advertising physical channels, their header, and the header of data PDUs. Core Vol 6, Part B, 2.3 and 2.4.
+public enum Advertising {}
+/// L2CAP signalling commands. Core Vol 3, Part A, 4.
+public enum L2CAPSignaling {}
+/// Attribute protocol PDUs. Core Vol 3, Part F, 3.4.
+public enum ATT {}
+/// Security manager commands. Core Vol 3, Part H, 3.5 and 3.6.
+public enum SMP {}
+/// Structures that occur inside PDUs.
+public enum Structures {}

@@ -1,0 +1,49 @@
+/// Numbers and octets as hexadecimal text, without Foundation.
+public enum Hex {
+    private static let digits: [Character] = Array("0123456789ABCDEF")
+
+    static func text(_ value: UInt128, digits count: Int, shift: Int = 0) -> String {
+        var text = ""
+        for index in stride(from: count - 1, through: 0, by: -1) { text.append(digits[Int(truncatingIfNeeded: value >> (shift + 4 * index)) & 15]) }
+        return text
+    }
+
+    /// `0x0040`: the digits that so many bits take.
+    public static func number<Value: FixedWidthInteger>(_ value: Value, bits: Int = Value.bitWidth) -> String {
+        "0x" + text(UInt128(truncatingIfNeeded: value), digits: (bits + 3) / 4)
+    }
+
+    /// `01 02 FF`, or without a separator.
+    public static func octets(_ octets: some Sequence<UInt8>, separator: String = "") -> String {
+        var text = ""
+        for octet in octets {
+            if !text.isEmpty { text += separator }
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return text
+    }
+
+    /// The octets of a text of hexadecimal digits; blanks and colons are skipped. Nil on anything else.
+    public static func parse(_ text: String) -> [UInt8]? {
+        var octets: [UInt8] = []
+        var high: UInt8?
+        for character in text.utf8 {
+            let digit: UInt8
+            switch character {
+            case 0x30...0x39: digit = character - 0x30
+            case 0x41...0x46: digit = character - 0x37
+            case 0x61...0x66: digit = character - 0x57
+            case 0x20, 0x3A, 0x09, 0x0A: continue
+            default: return nil
+            }
+            if let upper = high {
+                octets.append(upper << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        return high == nil ? octets : nil
+    }
+}
