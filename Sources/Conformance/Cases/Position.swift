@@ -1,0 +1,36 @@
+/// A place in a case file; lines and columns count from 1.
+public struct Position: Sendable, Hashable, CustomStringConvertible {
+    public var file: String
+    public var line: Int
+    public var column: Int
+
+    public init(file: String, line: Int, column: Int) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+
+    public var description: String { "\(file):\(line):\(column)" }
+}
+
+/// A mistake in a case file, found before anything runs.
+public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+    public var position: Position
+    public var text: String
+
+    public init(_ position: Position, _ text: String) {
+        self.position = position
+        self.text = text
+    }
+
+    public var description: String { "\(position): \(text)" }
+}
+
+/// Every mistake found in a set of case files.
+public struct Problems: Error, Sendable, CustomStringConvertible {
+    public var list: [Problem]
+
+    public init(_ list: [Problem]) { self.list = list }
+
+    public var description: String { list.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,75 @@
+import Packets
+
+/// One case: a file with one purpose.
+public struct TestCase: Sendable {
+    /// Suite and file name: `phy/central-asks-2m`.
+    public var id: String
+    public var position: Position
+    public var title: String
+    /// What is checked and why, in a sentence or two.
+    public var purpose: String
+    public var subject: SubjectKind
+    /// Public test-case ids that the case corresponds to.
+    public var covers: [Cover]
+    /// What tester and subject must be able to do; otherwise the verdict is N/A.
+    public var needs: Requirement?
+    public var parameters: [Parameter]
+    public var limits: Limits
+    /// The simulated world, where it is not the default one.
+    public var world: World
+    /// Steps that bring about the initial condition; a failure here is INCONC.
+    public var setup: [Step]
+    public var steps: [Step]
+    /// Runs whatever happened before; its failures are noted and change no verdict but PASS.
+    public var teardown: [Step]
+
+    public var suite: String { String(id.prefix { $0 != "/" }) }
+}
+
+/// What is judged.
+public enum SubjectKind: String, Sendable, Hashable, CaseIterable {
+    /// A controller, driven through its own HCI.
+    case controller
+    /// A device reached over the air only.
+    case accessory
+}
+
+/// A public test-case id, and whether the case checks all of it.
+public struct Cover: Sendable, Hashable {
+    public var id: String
+    public var isFull: Bool
+    public var position: Position
+}
+
+/// A number that a run may choose within a range.
+public struct Parameter: Sendable, Hashable {
+    public var name: String
+    public var initial: CaseValue
+    public var range: ClosedRange<Int>?
+    public var about: String
+    public var position: Position
+}
+
+/// How long a case and each of its steps may last, in the run's own time.
+public struct Limits: Sendable, Hashable {
+    public var step: Microseconds = .seconds(10)
+    public var run: Microseconds = .seconds(120)
+}
+
+/// What the simulation is told before a case starts.
+public struct World: Sendable, Hashable {
+    /// The probability that a packet on the air is lost, 0...1.
+    public var packetErrorRate: Double = 0
+    /// Named settings of each end's virtual controller.
+    public var tester: [ControllerSetting] = []
+    public var subject: [ControllerSetting] = []
+
+    public var isDefault: Bool { self == World() }
+}
+
+/// One setting of a virtual controller by name.
+public struct ControllerSetting: Sendable, Hashable {
+    public var name: String
+    public var value: CaseValue
+    public var position: Position
+}

@@ -1,0 +1,150 @@
+import Packets
+import Yams
+
+/// Reads YAML nodes and collects what is wrong with them, each with its place.
+struct SourceReader {
+    let file: String
+    let vocabulary: Vocabulary
+    var problems: [Problem] = []
+    /// Every `$name` read since the list was last emptied.
+    var references: [(name: String, position: Position)] = []
+    var labels: [(name: String, position: Position)] = []
+    var sinces: [(name: String, position: Position)] = []
+    var uses: [(name: String, position: Position)] = []
+    var saved: [String] = []
+    var usesAir = false
+    var isAccessoryCase = false
+    /// Numbers may be written as times, in microseconds.
+    var readsTimes = false
+
+    init(file: String, vocabulary: Vocabulary) {
+        self.file = file
+        self.vocabulary = vocabulary
+    }
+
+    /// The keys of a mapping; each is taken once, and what is left over is a mistake.
+    struct Keys {
+        var position: Position
+        var entries: [(name: String, position: Position, node: Node)]
+
+        mutating func take(_ name: String) -> Node? {
+            entries.firstIndex { $0.name == name }.map { entries.remove(at: $0).node }
+        }
+
+        func has(_ name: String) -> Bool { entries.contains { $0.name == name } }
+    }
+
+    func position(_ node: Node) -> Position {
+        let mark: Mark? =
+            switch node {
+            case .scalar(let scalar): scalar.mark
+            case .mapping(let mapping): mapping.mark
+            case .sequence(let sequence): sequence.mark
+            case .alias(let alias): alias.mark
+            }
+        return Position(file: file, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    mutating func report(_ position: Position, _ text: String) {
+        problems.append(Problem(position, text))
+    }
+
+    mutating func report(_ node: Node, _ text: String) { report(position(node), text) }
+
+    mutating func keys(_ node: Node, of what: String) -> Keys? {
+        guard case .mapping(let mapping) = node else {
+            report(node, "\(what) must be a set of `name: value` lines")
+            return nil
+        }
+        var entries: [(name: String, position: Position, node: Node)] = []
+        for (key, value) in mapping {
+            guard case .scalar(let scalar) = key else {
+                report(key, "a name is expected here")
+                continue
+            }
+            entries.append((scalar.string, position(key), value))
+        }
+        return Keys(position: position(node), entries: entries)
+    }
+
+    /// Reports the keys nobody took.
+    mutating func finish(_ keys: Keys, of what: String, allowed: [String]) {
+        for entry in keys.entries {
+            report(entry.position, "\(what) has no '\(entry.name)'" + Suggestion.text(for: entry.name, among: allowed))
+        }
+    }
+
+    mutating func text(_ node: Node?, _ what: String) -> String? {
+        guard let node else { return nil }
+        guard case .scalar(let scalar) = node else {
+            report(node, "\(what) must be a line of text")
+            return nil
+        }
+        return scalar.string
+    }
+
+    mutating func integer(_ node: Node?, _ what: String) -> Int? {
+        guard let node else { return nil }
+        guard case .scalar(let scalar) = node, let number = Self.integer(scalar.string) else {
+            report(node, "\(what) must be a whole number")
+            return nil
+        }
+        return number
+    }
+
+    mutating func sequence(_ node: Node?, _ what: String) -> [Node] {
+        guard let node else { return [] }
+        guard case .sequence(let sequence) = node else {
+            report(node, "\(what) must be a list")
+            return []
+        }
+        return Array(sequence)
+    }
+
+    static func integer(_ text: String) -> Int? {
+        let isNegative = text.hasPrefix("-")
+        let digits = isNegative ? String(text.dropFirst()) : text
+        guard !digits.hasPrefix("-"), !digits.hasPrefix("+") else { return nil }
+        let number: Int? =
+            if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+                Int(digits.dropFirst(2), radix: 16)
+            } else if digits.hasPrefix("0b") {
+                Int(digits.dropFirst(2), radix: 2)
+            } else {
+                Int(digits)
+            }
+        return isNegative ? number.map { -$0 } : number
+    }
+
+    /// `20 ms`, `1.5 s`, `625 us`.
+    mutating func duration(_ node: Node?, _ what: String) -> Microseconds? {
+        guard let node, let text = text(node, what) else { return nil }
+        if let time = Self.duration(text) { return time }
+        report(node, "\(what): '\(text)' is not a time; write 250 us, 20 ms, 1.5 s or 2 min")
+        return nil
+    }
+
+    static func duration(_ text: String) -> Microseconds? {
+        let units: [(String, Double)] = [("us", 1), ("ms", 1_000), ("min", 60_000_000), ("s", 1_000_000)]
+        for (unit, factor) in units where text.hasSuffix(unit) {
+            let digits = text.dropLast(unit.count).filter { $0 != " " }
+            guard let number = Double(digits), number >= 0, number * factor <= 1e13 else { return nil }
+            return Microseconds(Int64((number * factor).rounded()))
+        }
+        return nil
+    }
+
+    /// A time, or a number of connection or advertising events.
+    mutating func length(_ node: Node?, _ what: String) -> Window.Length? {
+        guard let node, let text = text(node, what) else { return nil }
+        if let time = Self.duration(text) { return .time(time) }
+        let words = text.split(separator: " ")
+        if let first = words.first, let count = Int(first), (1...100_000).contains(count) {
+            let unit = words.dropFirst().joined(separator: " ")
+            if unit == "connection events" || unit == "connection event" { return .connectionEvents(count) }
+            if unit == "advertising events" || unit == "advertising event" { return .advertisingEvents(count) }
+        }
+        report(node, "\(what): '\(text)' is no span; write 20 ms, 10 connection events or 3 advertising events")
+        return nil
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// One case as `results.json` writes it; documented in docs/results.md.
+extension CaseResult: Codable {
+    private enum Key: String, CodingKey {
+        case id, title, verdict, covers, seed, evidence, message, step, notes
+        case partialCovers = "covers_partly"
+        case duration = "duration_ms"
+        case virtual = "virtual_ms"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        self.init(
+            id: try values.decode(String.self, forKey: .id), title: try values.decodeIfPresent(String.self, forKey: .title) ?? "",
+            verdict: try values.decode(Verdict.self, forKey: .verdict))
+        covers = try values.decodeIfPresent([String].self, forKey: .covers) ?? []
+        partialCovers = try values.decodeIfPresent([String].self, forKey: .partialCovers) ?? []
+        durationMilliseconds = try values.decodeIfPresent(Double.self, forKey: .duration) ?? 0
+        virtualMilliseconds = try values.decodeIfPresent(Double.self, forKey: .virtual) ?? 0
+        seed = try values.decodeIfPresent(UInt64.self, forKey: .seed) ?? 0
+        evidence = try values.decodeIfPresent([Evidence].self, forKey: .evidence) ?? []
+        message = try values.decodeIfPresent(String.self, forKey: .message) ?? ""
+        failedStep = try values.decodeIfPresent(FailedStep.self, forKey: .step)
+        notes = try values.decodeIfPresent([String].self, forKey: .notes) ?? []
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        try values.encode(id, forKey: .id)
+        try values.encode(title, forKey: .title)
+        try values.encode(verdict, forKey: .verdict)
+        try values.encode(covers + partialCovers, forKey: .covers)
+        if !partialCovers.isEmpty { try values.encode(partialCovers, forKey: .partialCovers) }
+        try values.encode(Self.rounded(durationMilliseconds), forKey: .duration)
+        try values.encode(Self.rounded(virtualMilliseconds), forKey: .virtual)
+        try values.encode(seed, forKey: .seed)
+        try values.encode(evidence, forKey: .evidence)
+        try values.encode(message, forKey: .message)
+        try values.encodeIfPresent(failedStep, forKey: .step)
+        if !notes.isEmpty { try values.encode(notes, forKey: .notes) }
+    }
+
+    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+}

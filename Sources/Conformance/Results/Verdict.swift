@@ -1,0 +1,105 @@
+/// What a case found.
+public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {
+    case pass = "PASS"
+    /// The subject did not do what the case requires.
+    case fail = "FAIL"
+    /// A precondition or the environment failed, so nothing can be said about the subject.
+    case inconclusive = "INCONC"
+    /// The case needs what tester or subject do not have.
+    case notApplicable = "N/A"
+    /// The bench itself failed.
+    case error = "ERROR"
+}
+
+/// A packet that supports a verdict.
+public struct Evidence: Sendable, Hashable, Codable {
+    /// The packet's number in the capture, counted from 1.
+    public var packet: Int
+    /// Whose HCI it crossed.
+    public var side: String
+    public var text: String
+
+    public init(packet: Int, side: String, text: String) {
+        self.packet = packet
+        self.side = side
+        self.text = text
+    }
+}
+
+/// Where a case stopped.
+public struct FailedStep: Sendable, Hashable, Codable {
+    /// `Conformance/phy/case.yaml:31:5`.
+    public var position: String
+    /// The step in words.
+    public var step: String
+    /// The requirement the step states; nil for a step that is only a way to one.
+    public var requirement: String?
+
+    public init(position: String, step: String, requirement: String?) {
+        self.position = position
+        self.step = step
+        self.requirement = requirement
+    }
+}
+
+/// One case's outcome.
+public struct CaseResult: Sendable, Hashable {
+    public var id: String
+    public var title: String
+    public var verdict: Verdict
+    public var covers: [String]
+    public var partialCovers: [String]
+    /// How long the case took on the machine.
+    public var durationMilliseconds: Double
+    /// How long it lasted in the run's own time.
+    public var virtualMilliseconds: Double
+    /// The seed the case ran with: the run's seed and the case's id mixed.
+    public var seed: UInt64
+    public var evidence: [Evidence]
+    public var message: String
+    public var failedStep: FailedStep?
+    /// Remarks: what teardown could not do, what was skipped.
+    public var notes: [String]
+
+    public init(id: String, title: String, verdict: Verdict) {
+        self.id = id
+        self.title = title
+        self.verdict = verdict
+        covers = []
+        partialCovers = []
+        durationMilliseconds = 0
+        virtualMilliseconds = 0
+        seed = 0
+        evidence = []
+        message = ""
+        notes = []
+    }
+}
+
+/// A run's outcome.
+public struct RunResult: Sendable {
+    public var cases: [CaseResult]
+    public var seed: UInt64
+    public var shuffle: UInt64?
+    public var tester: String
+    public var subject: String
+    /// Whether the run was stopped before its end.
+    public var isInterrupted: Bool
+
+    public init(seed: UInt64, shuffle: UInt64? = nil, tester: String, subject: String) {
+        cases = []
+        self.seed = seed
+        self.shuffle = shuffle
+        self.tester = tester
+        self.subject = subject
+        isInterrupted = false
+    }
+
+    public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
+
+    /// 0 pass, 1 a FAIL, 3 anything else that is not a pass; no case at all is an error.
+    public var exitCode: Int32 {
+        if count(.fail) > 0 { return 1 }
+        return count(.inconclusive) + count(.error) > 0 || count(.pass) == 0 ? 3 : 0
+    }
+}
