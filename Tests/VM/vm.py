@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Boots a Debian kernel under QEMU and lets it use our virtual dongles over USB/IP.
+
+The guest's root is this machine's root, read-only under a memory overlay; results come back through a second share.
+usage: vm.py [--work DIR] [--bluebench PATH] [--timeout SECONDS] [SCRIPT ...]
+"""
+
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools"]
+MODULES = """
+virtio_pci virtio_net 9pnet_virtio 9p overlay
+sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
+bluetooth btusb vhci-hcd
+""".split()
+
+
+def say(text):
+    print(f"vm: {text}", flush=True)
+
+
+def install_packages():
+    missing = [p for p in PACKAGES if subprocess.run(["dpkg", "-s", p], capture_output=True).returncode != 0]
+    if not missing:
+        return
+    say("installing " + " ".join(missing))
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.run(sudo + ["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(sudo + ["apt-get", "install", "-yq", "--no-install-recommends", *missing], check=True, stdout=subprocess.DEVNULL, env=environment)
+
+
+def fetch_kernel(work):
+    """The image that Debian's linux-image-amd64 stands for, unpacked below work; nothing is installed."""
+    root = os.path.join(work, "kernel")
+    if not glob.glob(os.path.join(root, "boot/vmlinuz-*")):
+        depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True).stdout
+        package = next(line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line)
+        say(f"downloading {package}")
+        subprocess.run(["apt-get", "download", "-q", package], check=True, cwd=work, capture_output=True)
+        shutil.rmtree(root, ignore_errors=True)
+        subprocess.run(["dpkg", "-x", glob.glob(os.path.join(work, package + "_*.deb"))[0], root], check=True)
+    image = glob.glob(os.path.join(root, "boot/vmlinuz-*"))[0]
+    version = os.path.basename(image).removeprefix("vmlinuz-")
+    modules = os.path.join(root, "lib/modules", version)
+    if not os.path.exists(os.path.join(modules, "modules.dep")):
+        subprocess.run(["depmod", "-b", root, version], check=True)
+    return image, version, modules
+
+
+def closure(modules):
+    """The files of MODULES and of everything they depend on, in the order in which they can be loaded."""
+    needs = {}
+    for line in open(os.path.join(modules, "modules.dep")):
+        file, _, rest = line.partition(":")
+        needs[file] = rest.split()
+    by_name = {os.path.basename(f).split(".ko")[0].replace("-", "_"): f for f in needs}
+    ordered = []
+    for name in MODULES:
+        file = by_name.get(name.replace("-", "_"))
+        if file is None:
+            continue  # built in
+        for each in [*reversed(needs[file]), file]:
+            if each not in ordered:
+                ordered.append(each)
+    return ordered
+
+
+def make_initramfs(work, modules):
+    root = os.path.join(work, "initramfs")
+    shutil.rmtree(root, ignore_errors=True)
+    for folder in ["bin", "modules", "proc", "sys", "dev", "host", "share", "over", "root"]:
+        os.makedirs(os.path.join(root, folder))
+    shutil.copy("/bin/busybox", os.path.join(root, "bin/busybox"))
+    shutil.copy(os.path.join(HERE, "init"), os.path.join(root, "init"))
+    os.chmod(os.path.join(root, "init"), 0o755)
+    with open(os.path.join(root, "modules/order"), "w") as order:
+        for file in closure(modules):
+            shutil.copy(os.path.join(modules, file), os.path.join(root, "modules"))
+            order.write(os.path.basename(file) + "\n")
+    archive = os.path.join(work, "initramfs.gz")
+    listing = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
+    packed = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=listing, capture_output=True, check=True).stdout
+    subprocess.run(["gzip", "-1"], input=packed, stdout=open(archive, "wb"), check=True)
+    return archive
+
+
+def start_dongles(bluebench, count, log):
+    process = subprocess.Popen([bluebench, "dongle", "--usbip", "0", "--count", str(count)], stdout=subprocess.PIPE, stderr=log, text=True)
+    for line in process.stdout:
+        words = line.replace(":", " ").split()
+        if "usbip" in line and words[-1].isdigit():
+            threading.Thread(target=lambda: [log.write(rest) for rest in process.stdout], daemon=True).start()
+            return process, int(words[-1])
+    raise SystemExit("vm: bluebench dongle did not start")
+
+
+def boot(work, image, initramfs, share, port, timeout):
+    console = os.path.join(share, "console.txt")
+    command = [
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-m", "768", "-smp", "2", "-nodefaults", "-display", "none", "-no-reboot",
+        "-kernel", image, "-initrd", initramfs, "-serial", f"file:{console}",
+        "-append", f"console=ttyS0 quiet panic=-1 usbip_port={port}",
+        "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
+        "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
+        "-virtfs", f"local,path={share},mount_tag=share,security_model=none",
+    ]
+    began = time.monotonic()
+    process = subprocess.Popen(command)
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        say(f"the guest did not finish within {timeout} s; see {console}")
+        return False
+    say(f"the guest ran for {time.monotonic() - began:.0f} s")
+    return True
+
+
+def summarise(share, scripts):
+    failed = 0
+    for script in scripts:
+        name = os.path.basename(script)
+        path = os.path.join(share, name + ".status")
+        status = open(path).read().strip() if os.path.exists(path) else "did not run"
+        if status != "0":
+            failed += 1
+        say(f"{name}: {'passed' if status == '0' else 'FAILED (' + status + ')'}")
+        output = os.path.join(share, name + ".txt")
+        if os.path.exists(output):
+            for line in open(output, errors="replace"):
+                if line.startswith("= ") or status != "0":
+                    print("    " + line.rstrip())
+    print(f"{len(scripts) - failed} passed, {failed} failed", flush=True)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--work", default="build/vm")
+    parser.add_argument("--bluebench", default=".build/release/bluebench")
+    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("scripts", nargs="*")
+    options = parser.parse_args()
+    scripts = options.scripts or sorted(glob.glob(os.path.join(HERE, "guest", "*.sh")))
+    work = os.path.abspath(options.work)
+    share = os.path.join(work, "share")
+    shutil.rmtree(share, ignore_errors=True)
+    os.makedirs(os.path.join(share, "scripts"))
+    for script in scripts:
+        shutil.copy(script, os.path.join(share, "scripts"))
+    shutil.copy(options.bluebench, os.path.join(share, "bluebench"))
+    install_packages()
+    image, version, modules = fetch_kernel(work)
+    say(f"kernel {version}")
+    initramfs = make_initramfs(work, modules)
+    with open(os.path.join(share, "dongles.txt"), "w") as log:
+        dongles, port = start_dongles(options.bluebench, 2, log)
+        try:
+            finished = boot(work, image, initramfs, share, port, options.timeout)
+        finally:
+            dongles.terminate()
+            dongles.wait(10)
+    failed = summarise(share, scripts)
+    sys.exit(0 if finished and failed == 0 else 1)
+
+
+if __name__ == "__main__":
+    main()
