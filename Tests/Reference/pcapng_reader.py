@@ -1,0 +1,75 @@
+"""A small pcapng reader for link type LE_LL_WITH_PHDR (256)."""
+
+import struct
+from dataclasses import dataclass
+
+LINK_TYPE = 256
+SECTION_HEADER = 0x0A0D0D0A
+INTERFACE_DESCRIPTION = 1
+ENHANCED_PACKET = 6
+BYTE_ORDER_MAGIC = 0x1A2B3C4D
+
+
+class NotAnAirLog(Exception):
+    pass
+
+
+@dataclass
+class Interface:
+    link_type: int
+    ticks_per_second: int
+    offset_s: int
+
+
+def _options(body, order):
+    at = 0
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(order + "HH", body, at)
+        if code == 0:
+            return
+        yield code, body[at + 4 : at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4
+
+
+def _interface(body, order):
+    link_type = struct.unpack_from(order + "H", body)[0]
+    ticks, offset = 1_000_000, 0
+    for code, value in _options(body[8:], order):
+        if code == 9:
+            ticks = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
+        elif code == 14:
+            offset = struct.unpack(order + "q", value)[0]
+    return Interface(link_type, ticks, offset)
+
+
+def read(path):
+    """Yields (time in microseconds, octets) of every packet, in file order."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, order, interfaces = 0, None, []
+    while at < len(data):
+        if len(data) - at < 12:
+            raise NotAnAirLog(f"{path}: cut off at offset {at}")
+        if struct.unpack_from("<I", data, at)[0] == SECTION_HEADER:
+            order = "<" if struct.unpack_from("<I", data, at + 8)[0] == BYTE_ORDER_MAGIC else ">"
+            interfaces = []
+        elif order is None:
+            raise NotAnAirLog(f"{path}: not a pcapng file")
+        kind, length = struct.unpack_from(order + "II", data, at)
+        if length < 12 or length % 4 or at + length > len(data):
+            raise NotAnAirLog(f"{path}: block of {length} octets at offset {at}")
+        if struct.unpack_from(order + "I", data, at + length - 4)[0] != length:
+            raise NotAnAirLog(f"{path}: lengths of the block at offset {at} differ")
+        body = data[at + 8 : at + length - 4]
+        if kind == INTERFACE_DESCRIPTION:
+            interfaces.append(_interface(body, order))
+        elif kind == ENHANCED_PACKET:
+            number, high, low, captured, _ = struct.unpack_from(order + "IIIII", body)
+            if number >= len(interfaces):
+                raise NotAnAirLog(f"{path}: packet of an interface that was not described")
+            interface = interfaces[number]
+            if interface.link_type != LINK_TYPE:
+                raise NotAnAirLog(f"{path}: link type {interface.link_type}")
+            ticks = high << 32 | low
+            yield ticks * 1_000_000 // interface.ticks_per_second + interface.offset_s * 1_000_000, body[20 : 20 + captured]
+        at += length
