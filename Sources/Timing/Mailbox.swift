@@ -15,29 +15,21 @@ public enum MonotonicClock {
     }
 }
 
-/// Actions handed to the loop by other threads. `@unchecked Sendable`: the actions are guarded by the mutex.
+/// Actions handed to the loop by other threads. `@unchecked Sendable`: all state is guarded by the mutex.
 final class Mailbox: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let filled = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var actions: [@Sendable () -> Void] = []
+    private var isSleeping = false
+    private let wake: @Sendable () -> Void
 
-    init() {
+    /// - Parameter wake: called by the thread that puts something in while the loop sleeps.
+    init(wake: @escaping @Sendable () -> Void) {
+        self.wake = wake
         pthread_mutex_init(mutex, nil)
-        #if canImport(Glibc)
-            var attributes = pthread_condattr_t()
-            pthread_condattr_init(&attributes)
-            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(filled, &attributes)
-            pthread_condattr_destroy(&attributes)
-        #else
-            pthread_cond_init(filled, nil)
-        #endif
     }
 
     deinit {
-        pthread_cond_destroy(filled)
         pthread_mutex_destroy(mutex)
-        filled.deallocate()
         mutex.deallocate()
     }
 
@@ -50,8 +42,10 @@ final class Mailbox: @unchecked Sendable {
     func put(_ action: @escaping @Sendable () -> Void) {
         pthread_mutex_lock(mutex)
         actions.append(action)
-        pthread_cond_signal(filled)
+        let mustWake = isSleeping
+        isSleeping = false
         pthread_mutex_unlock(mutex)
+        if mustWake { wake() }
     }
 
     func takeAll() -> [@Sendable () -> Void] {
@@ -63,22 +57,17 @@ final class Mailbox: @unchecked Sendable {
         return taken
     }
 
-    /// Sleeps until an action arrives or the monotonic clock reaches `deadline`.
-    func wait(until deadline: Microseconds?) {
+    /// Announces that the loop is about to sleep; false when there is mail, and it must not.
+    func beginSleep() -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        guard actions.isEmpty else { return }
-        guard let deadline else {
-            pthread_cond_wait(filled, mutex)
-            return
-        }
-        #if canImport(Glibc)
-            var time = timespec(tv_sec: Int(deadline.rawValue / 1_000_000), tv_nsec: Int(deadline.rawValue % 1_000_000) * 1_000)
-            pthread_cond_timedwait(filled, mutex, &time)
-        #else
-            let left = max(0, (deadline - MonotonicClock.now()).rawValue)
-            var time = timespec(tv_sec: Int(left / 1_000_000), tv_nsec: Int(left % 1_000_000) * 1_000)
-            pthread_cond_timedwait_relative_np(filled, mutex, &time)
-        #endif
+        isSleeping = actions.isEmpty
+        return isSleeping
+    }
+
+    func endSleep() {
+        pthread_mutex_lock(mutex)
+        isSleeping = false
+        pthread_mutex_unlock(mutex)
     }
 }

@@ -28,7 +28,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     private var ready = Deque<UnownedJob>()
     private var timers = DeadlineHeap()
-    private let mailbox = Mailbox()
+    private let mailbox: Mailbox
+    private let descriptors: DescriptorPoll?
     private var thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
@@ -37,6 +38,9 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     public init(mode: Mode = .virtual) {
         self.mode = mode
+        let descriptors = mode == .wall ? DescriptorPoll() : nil
+        self.descriptors = descriptors
+        mailbox = Mailbox { descriptors?.wake() }
     }
 
     // MARK: Scheduling
@@ -59,6 +63,17 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// Brings an event from any thread onto the loop.
     public func post(_ action: @escaping @Sendable () -> Void) {
         mailbox.put(action)
+    }
+
+    /// Calls `action` on the loop whenever `descriptor` is ready, until `unwatch(_:)`. Only in wall mode.
+    ///
+    /// The action must read or write what made the descriptor ready, or it is called again.
+    public func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
+        descriptors?.watch(descriptor, for: interest, action)
+    }
+
+    public func unwatch(_ descriptor: Int32) {
+        descriptors?.unwatch(descriptor)
     }
 
     /// Waits until `deadline`; a cancelled wait ends at once and leaves no timer behind.
@@ -131,12 +146,32 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
             fired += 1
             action()
         }
-        if fired == 0 || mailbox.isFilled {
-            if timers.earliest.map({ $0 > wall }) ?? true { now = max(now, wall) }
-            if takeMail() { return true }
+        catchUp(with: wall)
+        if takeMail() { fired += 1 }
+        guard let descriptors else { return true }
+        if fired > 0 || !ready.isEmpty {
+            serve(descriptors.poll(until: .zero))
+        } else if serve(descriptors.spin()) == 0, mailbox.beginSleep() {
+            let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
+            mailbox.endSleep()
+            serve(isReady)
         }
-        if fired == 0 { mailbox.wait(until: timers.earliest.map { $0 + origin }) }
         return true
+    }
+
+    /// `now` follows the wall clock, unless a deadline that has passed still waits to be served.
+    private func catchUp(with wall: Microseconds) {
+        if timers.earliest.map({ $0 > wall }) ?? true { now = max(now, wall) }
+    }
+
+    /// Calls the actions of descriptors that are ready.
+    @discardableResult
+    private func serve(_ isAnyReady: Bool) -> Int {
+        guard isAnyReady, let descriptors else { return 0 }
+        catchUp(with: MonotonicClock.now() - origin)
+        let served = descriptors.serve()
+        steps &+= served
+        return served
     }
 
     private func takeMail() -> Bool {

@@ -2,6 +2,12 @@ import Packets
 import Testing
 import Timing
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 @Suite struct RunLoopTests {
     /// Gathers what happened, in order. `@unchecked Sendable`: lives on one loop.
     private final class Log: @unchecked Sendable {
@@ -126,6 +132,36 @@ import Timing
         }
         #expect(log.lines == ["timer@true"])
         #expect(loop.now >= 3_000)
+    }
+
+    @Test func wallModeServesDescriptorsBesideTimersAndForeignEvents() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (input, output) = (ends[0], ends[1])
+        defer { for end in ends { close(end) } }
+        let loop = RunLoop(mode: .wall)
+        let log = Log()
+        try loop.run {
+            let done = Promise<Void>(on: loop)
+            loop.watch(input, for: .read) { readiness in
+                var octet: UInt8 = 0
+                guard readiness.contains(.read), read(input, &octet, 1) == 1 else { return }
+                log.lines.append("read\(octet)")
+                if octet == 3 { done.fulfil(()) }
+            }
+            for octet in 1...3 {
+                loop.schedule(after: Microseconds(octet * 300)) {
+                    var octet = UInt8(octet)
+                    _ = write(output, &octet, 1)
+                }
+            }
+            try await done.value(until: loop.now + .seconds(5))
+            loop.unwatch(input)
+            var octet: UInt8 = 9
+            _ = write(output, &octet, 1)
+            try await loop.sleep(for: 500)
+        }
+        #expect(log.lines == ["read1", "read2", "read3"])
     }
 
     @Test func randomStreamsRepeatByLabel() {

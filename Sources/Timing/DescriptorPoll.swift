@@ -1,0 +1,149 @@
+import Packets
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What a descriptor is watched for, and what it is ready for.
+public struct DescriptorInterest: OptionSet, Sendable, Hashable {
+    public var rawValue: Int16
+    public init(rawValue: Int16) { self.rawValue = rawValue }
+
+    public static let read = DescriptorInterest(rawValue: Int16(POLLIN))
+    public static let write = DescriptorInterest(rawValue: Int16(POLLOUT))
+    /// The other end is gone or the descriptor is broken; reading tells which. Always watched for.
+    public static let hangUp = DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL))
+}
+
+/// The descriptors that a loop in wall time sleeps on, and the pipe that wakes it.
+///
+/// `@unchecked Sendable`: belongs to the loop's thread, but for `wake()`, which only writes to a pipe.
+final class DescriptorPoll: @unchecked Sendable {
+    private struct Watch {
+        var action: @Sendable (DescriptorInterest) -> Void
+        var serial: UInt64
+    }
+
+    /// How long the loop looks again and again before it sleeps, when something has just arrived: a partner that answers at once
+    /// is then served without the cost of waking up.
+    private static let spinTime: Microseconds = 40
+
+    private let pipeEnds: (read: Int32, write: Int32)
+    /// Entry 0 is the pipe.
+    private var entries: [pollfd]
+    private var watches: [Watch?] = [nil]
+    private var nextSerial: UInt64 = 0
+    private var lastServed: Microseconds = .zero
+    private var gain = 0
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        if pipe(&ends) == 0 {
+            for end in ends {
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            }
+        }
+        pipeEnds = (ends[0], ends[1])
+        entries = [pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)]
+    }
+
+    deinit {
+        close(pipeEnds.read)
+        close(pipeEnds.write)
+    }
+
+    func wake() {
+        var octet: UInt8 = 1
+        _ = write(pipeEnds.write, &octet, 1)
+    }
+
+    func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
+        unwatch(descriptor)
+        entries.append(pollfd(fd: descriptor, events: interest.rawValue, revents: 0))
+        watches.append(Watch(action: action, serial: nextSerial))
+        nextSerial += 1
+    }
+
+    func unwatch(_ descriptor: Int32) {
+        guard let index = entries.indices.dropFirst().first(where: { entries[$0].fd == descriptor }) else { return }
+        entries.remove(at: index)
+        watches.remove(at: index)
+    }
+
+    /// Sleeps until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true when a descriptor is ready.
+    func poll(until deadline: Microseconds?) -> Bool {
+        if deadline == .zero, entries.count == 1 { return false }
+        let found = systemPoll(&entries, until: deadline)
+        guard found > 0 else { return false }
+        guard entries[0].revents != 0 else { return true }
+        var scratch: (UInt64, UInt64) = (0, 0)
+        while withUnsafeMutableBytes(of: &scratch, { read(pipeEnds.read, $0.baseAddress, $0.count) }) == 16 {}
+        return found > 1
+    }
+
+    /// Looks for ready descriptors for a moment without sleeping, when that has paid lately.
+    func spin() -> Bool {
+        guard entries.count > 1 else { return false }
+        let start = MonotonicClock.now()
+        guard start - lastServed < Self.spinTime * 2, gain > -8 else { return false }
+        repeat {
+            if poll(until: .zero) {
+                gain = min(gain + 1, 8)
+                return true
+            }
+        } while MonotonicClock.now() - start < Self.spinTime
+        gain -= 1
+        return false
+    }
+
+    /// Calls the actions of what the last poll found ready.
+    func serve() -> Int {
+        lastServed = MonotonicClock.now()
+        if gain <= -8, lastServed.rawValue & 63 == 0 { gain = 0 }
+        guard let first = entries.indices.dropFirst().first(where: { entries[$0].revents != 0 }) else { return 0 }
+        guard let last = entries.indices.last(where: { entries[$0].revents != 0 }), last > first else {
+            watches[first]?.action(DescriptorInterest(rawValue: entries[first].revents))
+            return 1
+        }
+        return serve(first...last)
+    }
+
+    /// One action may end the watch of another that is ready, too, or begin a new one in its place.
+    private func serve(_ range: ClosedRange<Int>) -> Int {
+        let found = range.compactMap { index in
+            entries[index].revents == 0 ? nil : watches[index].map { ($0, DescriptorInterest(rawValue: entries[index].revents)) }
+        }
+        var served = 0
+        for (watch, readiness) in found where watches.contains(where: { $0?.serial == watch.serial }) {
+            watch.action(readiness)
+            served += 1
+        }
+        return served
+    }
+}
+
+/// `poll` counts milliseconds, too coarse for air time: the last stretch before a deadline is slept with `pselect`.
+private func systemPoll(_ entries: inout [pollfd], until deadline: Microseconds?) -> Int32 {
+    guard let deadline else { return poll(&entries, nfds_t(entries.count), -1) }
+    guard deadline > .zero else { return poll(&entries, nfds_t(entries.count), 0) }
+    let left = max(0, (deadline - MonotonicClock.now()).rawValue)
+    if left >= 3_000 { return poll(&entries, nfds_t(entries.count), Int32(clamping: left / 1_000 - 1)) }
+    var reading = fd_set()
+    var writing = fd_set()
+    var highest: Int32 = -1
+    for entry in entries where entry.fd >= 0 && Int(entry.fd) < 8 * MemoryLayout<fd_set>.size {
+        if entry.events & Int16(POLLIN) != 0 { mark(entry.fd, in: &reading) }
+        if entry.events & Int16(POLLOUT) != 0 { mark(entry.fd, in: &writing) }
+        highest = max(highest, entry.fd)
+    }
+    var time = timespec(tv_sec: 0, tv_nsec: Int(left) * 1_000)
+    guard pselect(highest + 1, &reading, &writing, nil, &time, nil) > 0 else { return 0 }
+    return poll(&entries, nfds_t(entries.count), 0)
+}
+
+private func mark(_ descriptor: Int32, in set: inout fd_set) {
+    withUnsafeMutableBytes(of: &set) { $0[Int(descriptor) / 8] |= 1 << UInt8(descriptor % 8) }
+}
