@@ -64,5 +64,7 @@ let package = Package(
         tests("Timing", ["Packets"]),
         tests("Transport", ["Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
+        tests("Conformance", ["Timing", "Packets"]),
+        tests("Report", ["Conformance"]),
     ]
 )

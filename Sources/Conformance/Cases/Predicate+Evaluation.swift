@@ -28,8 +28,8 @@ extension Predicate {
         case .allOf(let all):
             for inner in all { if let mismatch = try inner.mismatch(value, variables) { return mismatch } }
             return nil
-        case .some(let inner): return try someMismatch(inner, value, variables)
-        case .each(let inner): return try eachMismatch(inner, value, variables)
+        case .anyElement(let inner): return try someMismatch(inner, value, variables)
+        case .everyElement(let inner): return try eachMismatch(inner, value, variables)
         case .parts(let parts): return try partsMismatch(parts, value, variables)
         case .range, .masked, .length, .starts, .ends, .contains:
             return try satisfiesScalar(value, variables) ? nil : Mismatch(path: "", expected: text(variables), actual: value.description)
@@ -68,7 +68,8 @@ extension Predicate {
             guard let mismatch = try inner.mismatch(element, variables) else { return nil }
             last = mismatch.inside("\(index)")
         }
-        return list.count == 1 ? last : Mismatch(path: "", expected: "an element that is " + inner.text(variables), actual: value.description)
+        return list.count == 1
+            ? last : Mismatch(path: "", expected: "an element that is " + inner.text(variables), actual: value.description)
     }
 
     private func eachMismatch(_ inner: Predicate, _ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
@@ -107,8 +108,8 @@ extension Predicate {
         case .starts(let operand): "a start of \(Self.text(operand, variables))"
         case .ends(let operand): "an end of \(Self.text(operand, variables))"
         case .contains(let operand): "\(Self.text(operand, variables)) in it"
-        case .some(let inner): "one that is \(inner.text(variables))"
-        case .each(let inner): "each \(inner.text(variables))"
+        case .anyElement(let inner): "one that is \(inner.text(variables))"
+        case .everyElement(let inner): "each \(inner.text(variables))"
         case .parts(let parts): "{" + parts.map { "\($0.name): \($0.predicate.text(variables))" }.joined(separator: ", ") + "}"
         }
     }
@@ -158,7 +159,10 @@ extension CaseValue {
         case .octets(let octets): octets
         case .list(let list):
             list.reduce(into: Optional([UInt8]())) { octets, element in
-                guard case .number(let number) = element, let octet = UInt8(exactly: number) else { return octets = nil }
+                guard case .number(let number) = element, let octet = UInt8(exactly: number) else {
+                    octets = nil
+                    return
+                }
                 octets?.append(octet)
             }
         case .text(let text): Hexadecimal.octets(text) ?? Array(text.utf8)

@@ -17,8 +17,8 @@ public indirect enum Predicate: Sendable, Hashable {
     case ends(with: Operand)
     case contains(Operand)
     /// One element, or every element, of a list.
-    case some(Predicate)
-    case each(Predicate)
+    case anyElement(Predicate)
+    case everyElement(Predicate)
     /// Parts of a record by name; others are ignored.
     case parts([FieldPredicate])
 }

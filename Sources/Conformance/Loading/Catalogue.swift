@@ -40,8 +40,10 @@ public struct Catalogue: Sendable {
             uses += reader.uses
             problems += reader.problems
         }
-        for use in uses where procedures[use.name] == nil && !problems.contains(where: { $0.position.file.hasSuffix("/\(use.name).yaml") }) {
-            problems.append(Problem(use.position, "there is no procedure '\(use.name)'" + Suggestion.text(for: use.name, among: procedures.keys)))
+        for use in uses where procedures[use.name] == nil && !problems.contains(where: { $0.position.file.hasSuffix("/\(use.name).yaml") })
+        {
+            problems.append(
+                Problem(use.position, "there is no procedure '\(use.name)'" + Suggestion.text(for: use.name, among: procedures.keys)))
         }
         problems += checkArguments(cases, procedures)
         guard problems.isEmpty else { throw Problems(problems) }

@@ -70,7 +70,9 @@ extension SourceReader {
     private mutating func subject(_ node: Node?) -> SubjectKind {
         guard let node, let text = text(node, "subject") else { return .controller }
         if let kind = SubjectKind(rawValue: text) { return kind }
-        report(node, "a subject is controller or accessory, not '\(text)'" + Suggestion.text(for: text, among: SubjectKind.allCases.map(\.rawValue)))
+        report(
+            node,
+            "a subject is controller or accessory, not '\(text)'" + Suggestion.text(for: text, among: SubjectKind.allCases.map(\.rawValue)))
         return .controller
     }
 
@@ -78,7 +80,8 @@ extension SourceReader {
         guard let node, let keys = keys(node, of: "covers") else { return [] }
         return keys.entries.compactMap { entry in
             if !vocabulary.covers.contains(entry.name) {
-                report(entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.covers))
+                report(
+                    entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.covers))
             }
             guard let extent = text(entry.node, "the extent"), extent == "full" || extent == "partial" else {
                 report(entry.node, "a public case is covered `full` or `partial`")
@@ -106,7 +109,11 @@ extension SourceReader {
         var range: ClosedRange<Int>?
         if let node = keys.take("range") {
             let limits = sequence(node, "range").compactMap { integer($0, "range") }
-            if limits.count == 2, limits[0] <= limits[1] { range = limits[0]...limits[1] } else { report(node, "a range has two limits: [low, high]") }
+            if limits.count == 2, limits[0] <= limits[1] {
+                range = limits[0]...limits[1]
+            } else {
+                report(node, "a range has two limits: [low, high]")
+            }
             if let range, case .number(let number) = value, !range.contains(number) {
                 report(initial, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
             }

@@ -29,9 +29,12 @@ extension SourceReader {
         if let field, !field.columns.isEmpty, keys.entries.allSatisfy({ entry in field.columns.contains { $0.name == entry.name } }) {
             return .parts(fieldPredicates(node, of: field.name, fields: field.columns))
         }
-        if field.map({ $0.columns.isEmpty }) ?? true, !keys.entries.contains(where: { Self.predicateNames.contains($0.name) }), !keys.entries.isEmpty {
+        if field.map({ $0.columns.isEmpty }) ?? true, !keys.entries.contains(where: { Self.predicateNames.contains($0.name) }),
+            !keys.entries.isEmpty
+        {
             if let entry = keys.entries.first, field != nil {
-                report(entry.position, "there is no condition '\(entry.name)'" + Suggestion.text(for: entry.name, among: Self.predicateNames))
+                report(
+                    entry.position, "there is no condition '\(entry.name)'" + Suggestion.text(for: entry.name, among: Self.predicateNames))
             }
             return .parts(fieldPredicates(node, of: "the value", fields: [], isOpen: true))
         }
@@ -70,8 +73,8 @@ extension SourceReader {
         case "startsWith": return .starts(with: operand(node))
         case "endsWith": return .ends(with: operand(node))
         case "contains": return .contains(operand(node))
-        case "some": return .some(predicate(node, field: field))
-        case "each": return .each(predicate(node, field: field))
+        case "some": return .anyElement(predicate(node, field: field))
+        case "each": return .everyElement(predicate(node, field: field))
         case "any": return .any
         default: return nil
         }

@@ -140,7 +140,8 @@ extension SourceReader {
             report(node, "answer is `ignored` or the fields that must come back")
             return .success
         }
-        let returns = pdu?.returns ?? [Vocabulary.Field("Status", labels: vocabulary.pdus["HCI_Command_Status"]?.fields.first?.labels ?? [:])]
+        let returns =
+            pdu?.returns ?? [Vocabulary.Field("Status", labels: vocabulary.pdus["HCI_Command_Status"]?.fields.first?.labels ?? [:])]
         return .fields(fieldPredicates(node, of: "the answer to \(name)", fields: returns))
     }
 
@@ -198,7 +199,8 @@ extension SourceReader {
         let result = predicate(condition)
         readsTimes = false
         return Measurement(
-            metric: metric, name: name, fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
+            metric: metric, name: name,
+            fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
             during: during, result: result)
     }
 
@@ -218,7 +220,9 @@ extension SourceReader {
         usesAir = true
         let known = pdu(named: name, at: pduNode, [.linkLayer])
         var fields: [Operand.Entry] = []
-        if let with = keys.take("with"), let values = self.keys(with, of: "with") { fields = entries(values, of: name, fields: known?.fields ?? []) }
+        if let with = keys.take("with"), let values = self.keys(with, of: "with") {
+            fields = entries(values, of: name, fields: known?.fields ?? [])
+        }
         let since = text(keys.take("since"), "since")
         if let since { sinces.append((since, position(head))) }
         return AirStep(

@@ -10,7 +10,9 @@ enum Suggestion {
                 best = (name, distance)
             }
         }
-        if best == nil, key.count >= 4, let inside = names.filter({ Self.holds(fold($0), key) }).min(by: { ($0.count, $0) < ($1.count, $1) }) {
+        if best == nil, key.count >= 4,
+            let inside = names.filter({ Self.holds(fold($0), key) }).min(by: { ($0.count, $0) < ($1.count, $1) })
+        {
             best = (inside, 0)
         }
         return best.map { "; did you mean \($0.name)?" } ?? ""

@@ -1,0 +1,116 @@
+import Conformance
+import Mustache
+
+/// A run as one page that needs nothing but itself: verdicts, evidence, throughput against its ceiling.
+public struct HTMLPage {
+    public var result: RunResult
+    public var throughput: [ThroughputBar]
+    /// When the run was made, as text; empty keeps pages of equal runs equal.
+    public var date: String
+
+    public init(_ result: RunResult, throughput: [ThroughputBar] = [], date: String = "") {
+        self.result = result
+        self.throughput = throughput
+        self.date = date
+    }
+
+    public func text() throws -> String {
+        let library = MustacheLibrary(templates: ["page": try MustacheTemplate(string: Self.template)])
+        return library.render(page, withTemplate: "page") ?? ""
+    }
+
+    private var page: [String: Any] {
+        [
+            "verdict": headline, "verdictClass": headlineClass, "style": Self.style,
+            "facts": facts, "tiles": tiles, "share": VerdictShare.svg(result), "suites": suites, "attention": attention,
+            "hasAttention": !attention.isEmpty, "groups": groups, "hasThroughput": !throughput.isEmpty,
+        ]
+    }
+
+    private var headline: String {
+        if result.isInterrupted { return "Stopped before its end" }
+        switch result.exitCode {
+        case 0: return "Passed"
+        case 1: return result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed"
+        default: return "No verdict for every case"
+        }
+    }
+
+    private var headlineClass: String {
+        switch result.exitCode {
+        case 0: "pass"
+        case 1: "fail"
+        default: "inconc"
+        }
+    }
+
+    private var facts: [[String: Any]] {
+        let machine = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
+        let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
+        var facts = [
+            ("tester", result.tester), ("subject", result.subject), ("seed", "\(result.seed)"),
+            ("time", "\(JUnit.decimal(virtual, places: 1)) s in the run, \(JUnit.decimal(machine, places: 1)) s on the machine"),
+        ]
+        if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
+        if !date.isEmpty { facts.append(("date", date)) }
+        return facts.map { ["name": $0.0, "value": $0.1] }
+    }
+
+    private var tiles: [[String: Any]] {
+        Verdict.allCases.map { verdict in
+            [
+                "name": verdict.rawValue, "class": Self.cssClass(verdict), "count": result.count(verdict),
+                "isZero": result.count(verdict) == 0,
+            ]
+        }
+    }
+
+    private var attention: [[String: Any]] {
+        result.cases.filter { $0.verdict == .fail || $0.verdict == .error || $0.verdict == .inconclusive }.sorted { $0.id < $1.id }.map(row)
+    }
+
+    private var suites: [[String: Any]] {
+        JUnit.suites(of: result.cases).map { suite in
+            let bad = suite.cases.count { $0.verdict != .pass && $0.verdict != .notApplicable }
+            return [
+                "name": suite.name, "passed": suite.cases.count { $0.verdict == .pass }, "total": suite.cases.count, "isOpen": bad > 0,
+                "cases": suite.cases.map(row),
+            ]
+        }
+    }
+
+    private func row(_ result: CaseResult) -> [String: Any] {
+        let covers = result.covers + result.partialCovers.map { $0 + " (part)" }
+        return [
+            "id": result.id, "title": result.title, "verdict": result.verdict.rawValue, "class": Self.cssClass(result.verdict),
+            "covers": covers.joined(separator: ", "), "message": result.message, "hasMessage": !result.message.isEmpty,
+            "place": result.failedStep.map { "\($0.position) · \($0.step)" } ?? "", "hasPlace": result.failedStep != nil,
+            "requirement": result.failedStep?.requirement ?? "", "hasRequirement": result.failedStep?.requirement != nil,
+            "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
+            "evidence": result.evidence.map { ["packet": $0.packet, "side": $0.side, "text": $0.text] as [String: Any] },
+            "hasEvidence": !result.evidence.isEmpty, "notes": result.notes,
+        ]
+    }
+
+    private var groups: [[String: Any]] {
+        var groups: [(String, [ThroughputBar])] = []
+        for bar in throughput {
+            if let index = groups.firstIndex(where: { $0.0 == bar.group }) {
+                groups[index].1.append(bar)
+            } else {
+                groups.append((bar.group, [bar]))
+            }
+        }
+        return groups.map { group in ["name": group.0, "chart": ThroughputChart.svg(group.1, title: group.0)] }
+    }
+
+    static func cssClass(_ verdict: Verdict) -> String {
+        switch verdict {
+        case .pass: "pass"
+        case .fail: "fail"
+        case .inconclusive: "inconc"
+        case .notApplicable: "na"
+        case .error: "error"
+        }
+    }
+}

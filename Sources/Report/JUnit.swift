@@ -1,0 +1,89 @@
+import Conformance
+
+/// A run as JUnit XML, one test suite for each of its suites.
+public enum JUnit {
+    public static func text(_ result: RunResult) -> String {
+        var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
+        let seconds = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
+        lines.append(#"<testsuites name="bluebench" \#(counts(result.cases)) time="\#(decimal(seconds))">"#)
+        for suite in suites(of: result.cases) {
+            let time = suite.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
+            lines.append(#"  <testsuite name="\#(escape(suite.name))" \#(counts(suite.cases)) time="\#(decimal(time))">"#)
+            lines.append("    <properties>")
+            lines.append(#"      <property name="seed" value="\#(result.seed)"/>"#)
+            lines.append(#"      <property name="tester" value="\#(escape(result.tester))"/>"#)
+            lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
+            lines.append("    </properties>")
+            for testCase in suite.cases { lines += element(testCase) }
+            lines.append("  </testsuite>")
+        }
+        lines.append("</testsuites>")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func element(_ result: CaseResult) -> [String] {
+        let name = result.id.split(separator: "/").dropFirst().joined(separator: "/")
+        let suite = String(result.id.prefix { $0 != "/" })
+        let head =
+            #"    <testcase classname="\#(escape(suite))" name="\#(escape(name))" time="\#(decimal(result.durationMilliseconds / 1_000))""#
+        let evidence = result.evidence.map { "packet \($0.packet) (\($0.side)): \($0.text)" }
+        let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
+        let body = escape((place + evidence).joined(separator: "\n"))
+        let message = escape(result.message)
+        switch result.verdict {
+        case .pass: return [head + "/>"]
+        case .fail: return [head + ">", #"      <failure type="FAIL" message="\#(message)">\#(body)</failure>"#, "    </testcase>"]
+        case .notApplicable: return [head + ">", #"      <skipped message="\#(message)"/>"#, "    </testcase>"]
+        case .inconclusive, .error:
+            return [
+                head + ">", #"      <error type="\#(result.verdict.rawValue)" message="\#(message)">\#(body)</error>"#, "    </testcase>",
+            ]
+        }
+    }
+
+    private static func counts(_ cases: [CaseResult]) -> String {
+        let failures = cases.count { $0.verdict == .fail }
+        let errors = cases.count { $0.verdict == .error || $0.verdict == .inconclusive }
+        let skipped = cases.count { $0.verdict == .notApplicable }
+        return #"tests="\#(cases.count)" failures="\#(failures)" errors="\#(errors)" skipped="\#(skipped)""#
+    }
+
+    static func suites(of cases: [CaseResult]) -> [(name: String, cases: [CaseResult])] {
+        var suites: [(name: String, cases: [CaseResult])] = []
+        for result in cases.sorted(by: { $0.id < $1.id }) {
+            let name = String(result.id.prefix { $0 != "/" })
+            if suites.last?.name == name { suites[suites.count - 1].cases.append(result) } else { suites.append((name, [result])) }
+        }
+        return suites
+    }
+
+    static func decimal(_ value: Double, places: Int = 3) -> String {
+        var scale = 1.0
+        for _ in 0..<places { scale *= 10 }
+        let scaled = (value * scale).rounded()
+        guard scaled.isFinite, abs(scaled) < 1e15 else { return "0" }
+        let whole = Int(scaled)
+        let digits = String(abs(whole % Int(scale)))
+        let sign = whole < 0 ? "-" : ""
+        guard places > 0 else { return "\(whole)" }
+        return sign + "\(abs(whole) / Int(scale))." + String(repeating: "0", count: places - digits.count) + digits
+    }
+
+    /// Text for XML 1.0: markup escaped, characters that XML forbids replaced.
+    static func escape(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\n": escaped += "&#10;"
+            case "\t": escaped += " "
+            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

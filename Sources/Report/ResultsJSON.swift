@@ -1,0 +1,47 @@
+import Conformance
+import Foundation
+
+/// `results.json`: documented in docs/results.md.
+public enum ResultsJSON {
+    struct Document: Encodable {
+        struct Summary: Encodable {
+            var pass: Int
+            var fail: Int
+            var inconc: Int
+            var na: Int
+            var error: Int
+        }
+
+        struct Run: Encodable {
+            var seed: UInt64
+            var shuffle: UInt64?
+            var tester: String
+            var subject: String
+            var interrupted: Bool
+        }
+
+        var format = 1
+        var run: Run
+        var summary: Summary
+        var cases: [CaseResult]
+    }
+
+    public static func text(_ result: RunResult) throws -> String {
+        let document = Document(
+            run: Document.Run(
+                seed: result.seed, shuffle: result.shuffle, tester: result.tester, subject: result.subject,
+                interrupted: result.isInterrupted),
+            summary: Document.Summary(
+                pass: result.count(.pass), fail: result.count(.fail), inconc: result.count(.inconclusive), na: result.count(.notApplicable),
+                error: result.count(.error)),
+            cases: result.cases)
+        return try encode(document)
+    }
+
+    /// Any value of the bench's in the style of its JSON files: sorted keys, two spaces, a final line feed.
+    public static func encode(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+import Timing
+
+@testable import Conformance
+
+extension SystemRandomNumberGenerator {
+    static func seeded(_ seed: UInt64) -> RandomSource { RandomSource(seed: seed) }
+}
+
+struct PredicateTests {
+    static let values: [(String, CaseValue, Bool)] = [
+        ("5", .number(5), true), ("5", .number(6), false), ("0x10", .number(16), true),
+        ("{not: 5}", .number(6), true), ("{not: 5}", .number(5), false),
+        ("{range: [1, 3]}", .number(3), true), ("{range: [1, 3]}", .number(4), false),
+        ("{atLeast: 2}", .number(2), true), ("{atMost: 2}", .number(3), false), ("{atLeast: 2, atMost: 4}", .number(5), false),
+        ("{anyOf: [1, {atLeast: 9}]}", .number(12), true), ("{anyOf: [1, 2]}", .number(3), false),
+        ("{mask: 0x0F, is: 3}", .number(0x13), true), ("{mask: 0x06}", .number(0x07), true), ("{mask: 0x06}", .number(0x05), false),
+        ("{mask: 0x0100}", .octets([0x00, 0x01]), true),
+        ("{length: 3}", .octets([1, 2, 3]), true), ("{length: {atMost: 2}}", .octets([1, 2, 3]), false),
+        ("\"01 02\"", .octets([1, 2]), true), ("[1, 2]", .octets([1, 2]), true), ("{text: Feed}", .octets(Array("Feed".utf8)), true),
+        ("Bluebench", .octets(Array("Bluebench".utf8)), true),
+        ("{startsWith: \"01\"}", .octets([1, 2]), true), ("{endsWith: \"02\"}", .octets([1, 2]), true),
+        ("{contains: \"02 03\"}", .octets([1, 2, 3, 4]), true), ("{contains: \"02 04\"}", .octets([1, 2, 3, 4]), false),
+        ("{some: 2}", .list([.number(1), .number(2)]), true), ("{each: {atLeast: 2}}", .list([.number(1), .number(2)]), false),
+        ("{octet: 0xAA, times: 3}", .octets([0xAA, 0xAA, 0xAA]), true),
+        ("{near: 100, tolerance: 2}", .number(98), true), ("{near: 100, tolerance: 2}", .number(103), false),
+        ("{any: true}", .text("x"), true),
+    ]
+
+    @Test(arguments: values)
+    func predicates(_ text: String, _ value: CaseValue, _ holds: Bool) throws {
+        var reader = SourceReader(file: "x", vocabulary: Samples.vocabulary)
+        let composed = reader.compose(text)
+        let node = try #require(composed)
+        let predicate = reader.predicate(node)
+        #expect(reader.problems.isEmpty, "\(reader.problems)")
+        let mismatch = try predicate.mismatch(value, Variables())
+        #expect((mismatch == nil) == holds, "\(mismatch?.text ?? "it holds")")
+    }
+
+    @Test func aMismatchNamesTheWayToTheField() throws {
+        var reader = SourceReader(file: "x", vocabulary: Samples.vocabulary)
+        let composed = reader.compose("{Reports: {some: {Event_Type: 0, RSSI: {atLeast: -50}}}}")
+        let node = try #require(composed)
+        let predicates = reader.fieldPredicates(
+            node, of: "LE_Advertising_Report", fields: Samples.vocabulary.pdus["LE_Advertising_Report"]?.fields ?? [])
+        #expect(reader.problems.isEmpty, "\(reader.problems)")
+        let report = CaseValue.record(CaseRecord([("Event_Type", .number(0)), ("RSSI", .number(-60))]))
+        let event = CaseValue.record(CaseRecord([("Reports", .list([report]))]))
+        let mismatch = try Predicate.parts(predicates).mismatch(event, Variables())
+        #expect(mismatch?.text == "Reports.0.RSSI: expected at least -50, got -60")
+    }
+
+    @Test func referencesLeadIntoSavedValues() throws {
+        var variables = Variables()
+        variables["link"] = .record(CaseRecord([("handles", .list([.number(64), .number(65)]))]))
+        var reader = SourceReader(file: "x", vocabulary: Samples.vocabulary)
+        let good = reader.compose("$link.handles.1").map { reader.operand($0) }
+        #expect(try variables.resolve(try #require(good)) == .number(65))
+        let wrong = reader.compose("$link.handles.2").map { reader.operand($0) }
+        let bad = try #require(wrong)
+        #expect(throws: BadReference.self) { try variables.resolve(bad) }
+    }
+
+    @Test(arguments: [
+        ("a", true), ("b", false), ("not b", true), ("a and b", false), ("a or b", true), ("not (a and b)", true), ("b or a and c", false),
+    ])
+    func requirements(_ text: String, _ holds: Bool) throws {
+        let requirement = try Requirement(parsing: text)
+        #expect(requirement.holds(in: ["a"]) == holds)
+        #expect(requirement.unmet(in: ["a"]).isEmpty == holds)
+    }
+
+    @Test(arguments: ["", "and", "a b", "(a", "a)", "not", String(repeating: "(", count: 1_000)])
+    func badRequirements(_ text: String) {
+        #expect(throws: Requirement.SyntaxError.self) { try Requirement(parsing: text) }
+    }
+}

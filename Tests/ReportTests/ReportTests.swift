@@ -1,0 +1,74 @@
+import Conformance
+import Foundation
+import Testing
+
+@testable import Report
+
+#if canImport(FoundationXML)
+    import FoundationXML
+#endif
+
+struct ReportTests {
+    static var run: RunResult {
+        var run = RunResult(seed: 7, shuffle: 3, tester: "virtual", subject: "tcp:127.0.0.1:7001")
+        var failed = CaseResult(id: "phy/central-asks-2m", title: "Title with <b>&\"quotes\"", verdict: .fail)
+        failed.covers = ["LL/CON/CEN/BV-41-C"]
+        failed.message = "expected LE_PHY_Update_Complete\nwithin 2 s, none came \u{1}"
+        failed.evidence = [Evidence(packet: 17, side: "subject", text: "LE_Set_PHY")]
+        failed.failedStep = FailedStep(position: "Conformance/phy/x.yaml:9:5", step: "expect X", requirement: "PHY < 2M")
+        var skipped = CaseResult(id: "dle/b", title: "", verdict: .notApplicable)
+        skipped.message = "needs subject.LE_Coded_PHY"
+        run.cases = [
+            failed, CaseResult(id: "phy/a", title: "A", verdict: .pass), skipped, CaseResult(id: "dle/c", title: "C", verdict: .error),
+            CaseResult(id: "dle/d", title: "D", verdict: .inconclusive),
+        ]
+        return run
+    }
+
+    @Test func jsonHasItsShape() throws {
+        let text = try ResultsJSON.text(Self.run)
+        let root = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        #expect(root["summary"] as? [String: Int] == ["pass": 1, "fail": 1, "inconc": 1, "na": 1, "error": 1])
+        let first = try #require((root["cases"] as? [[String: Any]])?.first)
+        #expect(first["id"] as? String == "phy/central-asks-2m")
+        #expect(first["verdict"] as? String == "FAIL")
+        #expect(first["covers"] as? [String] == ["LL/CON/CEN/BV-41-C"])
+        for key in ["duration_ms", "virtual_ms", "evidence", "message"] { #expect(first[key] != nil) }
+    }
+
+    @Test func junitIsWellFormed() throws {
+        let text = JUnit.text(Self.run)
+        let document = try XMLDocument(xmlString: text)
+        let root = try #require(document.rootElement())
+        #expect(root.attribute(forName: "tests")?.stringValue == "5")
+        #expect(root.attribute(forName: "failures")?.stringValue == "1")
+        #expect(root.attribute(forName: "errors")?.stringValue == "2")
+        #expect(root.elements(forName: "testsuite").map { $0.attribute(forName: "name")?.stringValue } == ["dle", "phy"])
+        let message = try document.nodes(forXPath: "//failure/@message").first?.stringValue
+        #expect(message == "expected LE_PHY_Update_Complete\nwithin 2 s, none came \u{FFFD}")
+    }
+
+    @Test func thePageIsWholeAndEscaped() throws {
+        let bars = [
+            ThroughputBar(label: "notify 2m <251>", group: "15 ms", goodput: 1_300, ceiling: 1_386.4, percent: 93.8, limit: "air"),
+            ThroughputBar(label: "write 1m", group: "15 ms", goodput: 0, ceiling: 780.8, percent: 0, limit: "host"),
+        ]
+        let page = try HTMLPage(Self.run, throughput: bars).text()
+        #expect(page.contains("1 case failed"))
+        #expect(page.contains("Title with &lt;b&gt;&amp;&quot;quotes&quot;"))
+        #expect(page.contains("notify 2m &lt;251&gt;"))
+        #expect(!page.contains("<script") && !page.contains("http"))
+        #expect(page.contains("packet") && page.contains("17"))
+        #expect(page.contains("<svg class=\"chart\""))
+    }
+
+    @Test(arguments: [(0.0, 1.0), (780.8, 800), (1_386.4, 1_600), (0.03, 0.032), (1e6, 1e6)])
+    func chartLimitsAreRound(_ value: Double, _ limit: Double) {
+        #expect(abs(ThroughputChart.niceLimit(value) - limit) < limit * 1e-9)
+    }
+
+    @Test(arguments: [(0.0, "0.000"), (1.5, "1.500"), (-0.25, "-0.250"), (12.3456, "12.346")])
+    func decimals(_ value: Double, _ text: String) {
+        #expect(JUnit.decimal(value) == text)
+    }
+}
