@@ -61,8 +61,8 @@ extension DeviceSelector {
             throw SelectorError(selector: text, reason: "name the line: serial:PATH[,SPEED]")
         }
         guard parts.count > 1 else { return .serial(path: path, speed: 115_200) }
-        guard let speed = Int(parts[1]), DescriptorTransport.serialSpeeds[speed] != nil else {
-            let speeds = DescriptorTransport.serialSpeeds.keys.sorted().map(String.init).joined(separator: ", ")
+        guard let speed = Int(parts[1]), ByteStream.serialSpeeds[speed] != nil else {
+            let speeds = ByteStream.serialSpeeds.keys.sorted().map(String.init).joined(separator: ", ")
             throw SelectorError(selector: text, reason: "speed is one of \(speeds)")
         }
         return .serial(path: path, speed: speed)

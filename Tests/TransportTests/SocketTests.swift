@@ -7,9 +7,10 @@ import Transport
 @Suite struct SocketTests {
     /// What a listener has accepted. `@unchecked Sendable`: lives on one loop.
     private final class Accepted: @unchecked Sendable {
-        var pipes: [DescriptorTransport] = []
+        var pipes: [H4Transport] = []
         var sinks: [Gathering] = []
-        func take(_ pipe: DescriptorTransport, echoes: Bool = true) {
+        func take(_ stream: ByteStream, echoes: Bool = true) {
+            let pipe = H4Transport(stream)
             let sink = Gathering()
             if echoes { sink.onPacket = { [weak pipe] in pipe?.send($0) } }
             pipes.append(pipe)
@@ -32,7 +33,7 @@ import Transport
             }
             defer { listener.stop() }
             listener.start { accepted.take($0) }
-            let client = try DescriptorTransport.connect(to: listener.address, on: loop)
+            let client = try H4Transport.connect(to: listener.address, on: loop)
             let sink = Gathering()
             try client.open(sink)
             for _ in 0..<50 { for packet in sampleStream { client.send(packet) } }
@@ -51,8 +52,8 @@ import Transport
             let listener = try SocketListener(.tcp(host: "127.0.0.1", port: 0), on: loop)
             defer { listener.stop() }
             let accepted = Accepted()
-            listener.start { pipe in accepted.pipes.append(pipe) }
-            let client = try DescriptorTransport.connect(to: listener.address, on: loop)
+            listener.start { pipe in accepted.pipes.append(H4Transport(pipe)) }
+            let client = try H4Transport.connect(to: listener.address, on: loop)
             let sink = Gathering()
             try client.open(sink)
             #expect(try await loop.wait { accepted.pipes.count == 1 })
@@ -75,7 +76,7 @@ import Transport
             defer { listener.stop() }
             let accepted = Accepted()
             listener.start { accepted.take($0) }
-            let client = try DescriptorTransport.connect(to: listener.address, on: loop)
+            let client = try H4Transport.connect(to: listener.address, on: loop)
             let sink = Gathering()
             try client.open(sink)
             client.send(HCIPacket(.command, [1, 2, 5]))
@@ -95,9 +96,9 @@ import Transport
         #expect(throws: TransportError.busy(listener.address.description)) { try SocketListener(listener.address, on: loop) }
         listener.stop()
         #expect(throws: TransportError.unreachable("\(listener.address): Connection refused")) {
-            try DescriptorTransport.connect(to: listener.address, on: loop)
+            try H4Transport.connect(to: listener.address, on: loop)
         }
-        #expect(throws: TransportError.self) { try DescriptorTransport.connect(to: .unix(path: "/nonexistent"), on: loop) }
-        #expect(throws: TransportError.self) { try DescriptorTransport.serial("/dev/null", on: loop) }
+        #expect(throws: TransportError.self) { try H4Transport.connect(to: .unix(path: "/nonexistent"), on: loop) }
+        #expect(throws: TransportError.self) { try H4Transport.serial("/dev/null", on: loop) }
     }
 }

@@ -6,7 +6,7 @@ import Timing
     import Darwin
 #endif
 
-extension DescriptorTransport {
+extension ByteStream {
     /// The line speeds that a serial path may ask for.
     public static let serialSpeeds: [Int: speed_t] = {
         var speeds: [Int: speed_t] = [9600: speed_t(B9600), 115_200: speed_t(B115200), 230_400: speed_t(B230400)]
@@ -20,10 +20,10 @@ extension DescriptorTransport {
         return speeds
     }()
 
-    /// Opens a serial line for H4: 8 data bits, no parity, one stop bit, hardware flow control. Core Vol 4, Part A, 3.
+    /// Opens a serial line as H4 wants it: 8 data bits, no parity, one stop bit, hardware flow control. Core Vol 4, Part A, 3.
     ///
     /// - Throws: `unreachable`, `notPermitted`, `busy`.
-    public static func serial(_ path: String, speed: Int = 115_200, on loop: RunLoop) throws(TransportError) -> DescriptorTransport {
+    public static func serial(_ path: String, speed: Int = 115_200, on loop: RunLoop) throws(TransportError) -> ByteStream {
         guard let code = serialSpeeds[speed] else {
             throw .unreachable("serial:\(path): \(speed) baud; the speeds are \(serialSpeeds.keys.sorted())")
         }
@@ -49,7 +49,7 @@ extension DescriptorTransport {
         cfsetspeed(&settings, code)
         tcsetattr(descriptor, TCSANOW, &settings)
         tcflush(descriptor, TCIOFLUSH)
-        return DescriptorTransport(name: "serial:\(path)", descriptor: descriptor, on: loop)
+        return ByteStream(name: "serial:\(path)", descriptor: descriptor, on: loop)
     }
 }
 

@@ -6,13 +6,13 @@ import Timing
     import Darwin
 #endif
 
-extension DescriptorTransport {
-    /// Connects to a controller, or a host, that listens for H4.
+extension ByteStream {
+    /// Connects to a listener.
     ///
     /// - Parameter patience: how long the other end may take, in milliseconds.
     /// - Throws: `unreachable`, `notPermitted`.
     public static func connect(to address: SocketAddress, on loop: RunLoop, patience: Int32 = 5_000) throws(TransportError)
-        -> DescriptorTransport
+        -> ByteStream
     {
         let outcome = address.withSystemAddresses(passive: false) { family, system, length in
             let descriptor = socket(family, streamSocket, 0)
@@ -29,7 +29,7 @@ extension DescriptorTransport {
         switch outcome {
         case .success(let descriptor):
             if case .tcp = address { setNoDelay(descriptor) }
-            return DescriptorTransport(name: address.description, descriptor: descriptor, on: loop)
+            return ByteStream(name: address.description, descriptor: descriptor, on: loop)
         case .failure(let failure):
             if failure.code == EACCES { throw .notPermitted("\(address): \(failure.text)") }
             throw .unreachable("\(address): \(failure.text)")

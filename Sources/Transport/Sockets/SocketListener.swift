@@ -6,7 +6,7 @@ import Timing
     import Darwin
 #endif
 
-/// Waits for connections on a TCP port or a Unix socket and hands each over as a transport.
+/// Waits for connections on a TCP port or a Unix socket and hands each over as a stream.
 ///
 /// `@unchecked Sendable`: lives on its loop's thread only.
 public final class SocketListener: @unchecked Sendable {
@@ -51,13 +51,13 @@ public final class SocketListener: @unchecked Sendable {
     deinit { if descriptor >= 0 { systemClose(descriptor) } }
 
     /// Calls `action` on the loop with each connection.
-    public func start(_ action: @escaping @Sendable (DescriptorTransport) -> Void) {
+    public func start(_ action: @escaping @Sendable (ByteStream) -> Void) {
         let (descriptor, loop, address) = (descriptor, loop, address)
         loop.watch(descriptor, for: .read) { _ in
             let accepted = accept(descriptor, nil, nil)
             guard accepted >= 0 else { return }
             if case .tcp = address { setNoDelay(accepted) }
-            action(DescriptorTransport(name: address.description, descriptor: accepted, on: loop))
+            action(ByteStream(name: address.description, descriptor: accepted, on: loop))
         }
     }
 

@@ -7,25 +7,30 @@ import Timing
     import Darwin
 #endif
 
-/// HCI packets over a stream descriptor: a TCP or Unix socket, or a serial line. Read and written by the loop itself, without a thread between.
+/// A stream descriptor that the loop itself reads and writes: a TCP or Unix socket, or a serial line.
 ///
 /// What the other end sends faster than the loop works waits in the kernel's buffer and holds the sender back. What it reads too slowly waits
-/// in a bounded queue; when that is full, the pipe ends with `overrun`.
+/// in a bounded queue; when that is full, the stream ends with `overrun`.
 /// `@unchecked Sendable`: lives on its loop's thread only.
-public final class DescriptorTransport: HCITransport, @unchecked Sendable {
-    public let name: String
-    /// Packets received and sent so far.
-    public private(set) var receivedCount = 0
-    public private(set) var sentCount = 0
+public final class ByteStream: @unchecked Sendable {
+    /// What the stream delivers to.
+    public protocol Sink: AnyObject, Sendable {
+        /// The octets are valid during the call only.
+        func received(_ octets: UnsafeRawBufferPointer)
+        /// The stream ended and will deliver nothing more.
+        func ended(_ reason: TransportError)
+    }
 
-    private let loop: RunLoop
+    public let name: String
+    let loop: RunLoop
+    public var isOpen: Bool { descriptor >= 0 && !isEnding }
+
     private var descriptor: Int32
     private let queueLimit: Int
-    private var framer = H4Framer()
     private var room = [UInt8](repeating: 0, count: 1 << 15)
     private var queue: [UInt8] = []
-    private var unsentPackets = 0
-    private var sink: (any HCITransportSink)?
+    private var queuedWrites = 0
+    private weak var sink: (any Sink)?
     private var isEnding = false
 
     /// Takes over an open descriptor and closes it in the end.
@@ -39,47 +44,49 @@ public final class DescriptorTransport: HCITransport, @unchecked Sendable {
         setNonBlocking(descriptor)
     }
 
-    deinit { if descriptor >= 0 { systemClose(descriptor) } }
+    deinit { release() }
 
-    public func open(_ sink: any HCITransportSink) throws(TransportError) {
-        guard descriptor >= 0 else { throw .lost(name) }
+    /// Starts delivery. The stream does not keep the sink alive.
+    ///
+    /// - Throws: `lost` after the end; `unreachable` on a loop in virtual time.
+    public func open(_ sink: any Sink) throws(TransportError) {
+        guard isOpen else { throw .lost(name) }
         guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
         self.sink = sink
-        watch(.read)
+        watch(queue.isEmpty ? .read : [.read, .write])
     }
 
-    public func send(_ packet: HCIPacket) {
-        guard descriptor >= 0, !isEnding else { return }
-        sentCount += 1
+    /// Writes at once what the system takes, and the rest when it can. Never calls the sink.
+    public func send(_ octets: [UInt8]) {
+        guard isOpen else { return }
         if queue.isEmpty {
-            let octets = packet.h4
             let written = write(octets)
             guard written >= 0, written < octets.count else { return }
             queue = Array(octets[written...])
-            unsentPackets = 1
+            queuedWrites = 1
             if sink != nil { watch([.read, .write]) }
-        } else if queue.count + packet.bytes.count < queueLimit {
-            queue.append(packet.kind.rawValue)
-            queue.append(contentsOf: packet.bytes)
-            unsentPackets += 1
+        } else if queue.count + octets.count <= queueLimit {
+            queue.append(contentsOf: octets)
+            queuedWrites += 1
         } else {
-            end(with: .overrun(dropped: unsentPackets + 1))
+            endSoon(with: .overrun(dropped: queuedWrites + 1))
         }
     }
 
+    /// Ends the stream from this side; the sink hears nothing more.
     public func close() {
         sink = nil
         release()
     }
 
-    /// How many octets were taken; negative after an error, which ends the pipe.
+    /// How many octets were taken; negative after an error, which ends the stream.
     private func write(_ octets: [UInt8]) -> Int {
         while true {
             let written = octets.withUnsafeBytes { systemSend(descriptor, $0.baseAddress, $0.count) }
             if written >= 0 { return written }
             if errno == EINTR { continue }
             if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
-            end(with: .lost(name))
+            endSoon(with: .lost(name))
             return -1
         }
     }
@@ -90,52 +97,39 @@ public final class DescriptorTransport: HCITransport, @unchecked Sendable {
 
     private func serve(_ readiness: DescriptorInterest) {
         if readiness.contains(.write), !queue.isEmpty { drain() }
-        if !readiness.isDisjoint(with: [.read, .hangUp]), descriptor >= 0 { receive() }
+        if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive() }
     }
 
     private func drain() {
         let written = write(queue)
         guard written > 0 else { return }
         queue.removeFirst(written)
-        if queue.isEmpty {
-            unsentPackets = 0
-            watch(.read)
-        }
+        guard queue.isEmpty else { return }
+        queuedWrites = 0
+        watch(.read)
     }
 
     private func receive() {
         let got = room.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
         if got > 0 {
-            room.withUnsafeBytes { framer.append(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
-            deliver()
+            room.withUnsafeBytes { sink?.received(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
         } else if got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
-            finish(with: .lost(name))
+            end(with: .lost(name))
         }
     }
 
-    private func deliver() {
-        do {
-            while let sink, let packet = try framer.next() {
-                receivedCount += 1
-                sink.received(packet, at: loop.now)
-            }
-        } catch {
-            finish(with: .desynchronised("\(name): \(error)"))
-        }
-    }
-
-    /// Ends the pipe from within `send(_:)`, where the sink may not be called.
-    private func end(with reason: TransportError) {
+    /// Ends the stream from within a call of the user, where the sink may not be called.
+    private func endSoon(with reason: TransportError) {
         guard !isEnding else { return }
         isEnding = true
-        loop.schedule(after: .zero) { [weak self] in self?.finish(with: reason) }
+        loop.schedule(after: .zero) { [weak self] in self?.end(with: reason) }
     }
 
-    private func finish(with reason: TransportError) {
+    private func end(with reason: TransportError) {
         let sink = self.sink
         self.sink = nil
         release()
-        sink?.closed(reason)
+        sink?.ended(reason)
     }
 
     private func release() {
