@@ -63,6 +63,7 @@ let package = Package(
         tests("VirtualDongle", ["Transport", "Timing", "Packets"]),
         tests("Timing", ["Packets"]),
         tests("Transport", ["Timing", "Packets"]),
+        tests("Simulation", ["Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["Timing", "Packets"]),
         tests("Report", ["Conformance"]),

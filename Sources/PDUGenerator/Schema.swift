@@ -11,14 +11,11 @@ struct Layer {
     /// The generated files' stem.
     var stem: String
     var pdus: [Declaration]
-
-    /// Where the Core Specification defines a PDU.
-    func place(of pdu: Declaration) -> String { part.isEmpty ? pdu.section : "\(part), \(pdu.section)" }
 }
 
 /// What identifies a PDU of the layer on the wire.
 enum LayerKind: String {
-    case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, header, structure
+    case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, structure
 
     /// Layers of which a PDU begins with one octet of opcode.
     var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
@@ -33,7 +30,7 @@ enum LayerKind: String {
         case .att: "ATTPDU"
         case .smp: "SMPPDU"
         case .l2capSignaling: "L2CAPSignalingPDU"
-        case .advertising, .header, .structure, .hciData: "PDU"
+        case .advertising, .structure, .hciData: "PDU"
         }
     }
 }
@@ -90,8 +87,6 @@ indirect enum Shape {
 enum Size {
     case fixed(Int)
     case rest
-    /// All but so many octets of what remains.
-    case restLeaving(Int)
     case field(String)
 }
 

@@ -1,3 +1,4 @@
+import Capture
 import Packets
 import Timing
 
@@ -15,6 +16,11 @@ public actor Simulation {
         self.seed = seed
         air = Air(loop: loop, seed: seed)
     }
+
+    /// Logs every transmission from now on; nil ends it.
+    ///
+    /// - Parameter sink: called on the loop, at the start of each packet, with the time of its first bit.
+    public func logAir(to sink: (@Sendable (AirFrame, Microseconds) -> Void)?) { air.log = sink }
 
     /// Packets sent on the air so far.
     public var transmissions: Int { air.transmissions }

@@ -1,3 +1,4 @@
+import Capture
 import Packets
 import Timing
 
@@ -45,7 +46,7 @@ final class Air {
     func begin(_ transmission: Transmission) {
         transmissions &+= 1
         transmission.listeners.removeAll(keepingCapacity: true)
-        log?(transmission.start, transmission.source.identifier, transmission)
+        log?(AirFrame(transmission), transmission.start)
         let channel = Int(transmission.tuning.channel.rawValue)
         collide(transmission)
         var index = 0
@@ -149,6 +150,3 @@ final class Air {
         }
     }
 }
-
-/// Takes each transmission at its start: the time, the sender's number, and the packet.
-typealias AirLogSink = (_ start: Microseconds, _ sender: Int, _ transmission: Transmission) -> Void

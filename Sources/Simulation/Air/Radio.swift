@@ -134,12 +134,13 @@ final class Radio {
     // MARK: Sending and listening
 
     /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
-    func transmit(_ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, at start: Microseconds) {
+    func transmit(_ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, kind: PacketKind = .advertising, at start: Microseconds) {
         idle()
         self.tuning = tuning
         outgoing.tuning = tuning
         outgoing.pdu = pdu
         outgoing.phy = phy
+        outgoing.kind = kind
         outgoing.power = power
         outgoing.start = max(start, air.loop.now)
         outgoing.end = outgoing.start + phy.airTime(payload: pdu.payload.count, crcOctets: crcOctets)

@@ -28,6 +28,16 @@ struct AirPDU {
     var bytes: [UInt8] { [header, UInt8(truncatingIfNeeded: payload.count)] + payload }
 }
 
+/// What an air log says of a packet's physical channel, which its content does not tell.
+enum PacketKind: UInt8 {
+    /// On a primary advertising channel.
+    case advertising
+    /// On a secondary one.
+    case auxiliary
+    case dataFromCentral
+    case dataFromPeripheral
+}
+
 /// A packet as a receiver got it.
 struct Reception {
     var pdu: AirPDU
@@ -51,6 +61,7 @@ final class Transmission {
     var tuning = Tuning(channel: 37, phy: .le1M)
     var phy = AirPHY.le1M
     var pdu = AirPDU(header: 0)
+    var kind = PacketKind.advertising
     var power: Int8 = 0
     var start: Microseconds = .zero
     var end: Microseconds = .zero

@@ -3,27 +3,80 @@ import Timing
 
 /// One end of a link: its events, its data, and the procedures of link layer control. Core Vol 6, Part B, 4.5 and 5.1.
 ///
-/// Procedures return the status for HCI Command Status; their result comes to the delegate.
-final class Connection {
+/// Events are in `Connection+Events`, `+Central` and `+Peripheral`, procedures in `LinkLayer/Control`.
+final class Connection: RadioActivity {
+    enum Phase {
+        /// Between events.
+        case idle
+        case transmitting
+        case listening
+        /// For good.
+        case closed
+    }
+
+    /// What is only true within one event.
+    struct Event {
+        var channel: ChannelIndex = 0
+        var exchanges = 0
+        var extraExchanges = 0
+        var consecutiveErrors = 0
+        var heardSomething = false
+        var heardIntact = false
+        var ownMoreData = false
+        /// Of the last packet heard; taken as set when that was corrupt.
+        var peerMoreData = false
+        /// When the event may not go on any more.
+        var limit: Microseconds = .never
+    }
+
     let parameters: ConnectionParameters
     let configuration: ControllerConfiguration
     let defaults: LinkDefaults
+    let air: Air
     unowned let radio: Radio
     weak var delegate: (any ConnectionDelegate)?
     /// The other end, where it is simulated on the same air.
     weak var peer: Connection?
 
-    private(set) var interval: Microseconds
-    private(set) var peripheralLatency: Int
-    private(set) var supervisionTimeout: Microseconds
-    private(set) var channelMap: ChannelMap
-    private(set) var transmitPHY: PHY
-    private(set) var receivePHY: PHY
-    private(set) var dataLength = DataLength()
-    private(set) var rssi: Int8 = 127
+    var interval: Microseconds { clock.interval }
+    var peripheralLatency: Int
+    var supervisionTimeout: Microseconds
+    var channelMap: ChannelMap
+    var transmitPHY: PHY
+    var receivePHY: PHY
+    /// The effective values.
+    var dataLength = DataLength()
+    var lengths = EffectiveDataLength()
+    /// Of the last packet heard, in dBm; 127 before the first.
+    var rssi: Int8 = 127
     /// Set by LE_Set_PHY's options: S2 (true), S8 (false), or the controller's choice.
-    var codingPreference: Bool?
-    var isEncrypted: Bool { false }
+    var prefersS2: Bool?
+    /// Whether PDUs carry a MIC.
+    var isEncrypted = false
+    var statistics = LinkStatistics()
+
+    var clock: AnchorClock
+    let hop: ChannelSelection
+    var phase = Phase.idle
+    var event = Event()
+    /// The counter of the event under way, or of the last one; -1 before the first. Its low 16 bits are connEventCounter.
+    var eventCounter = -1
+    var nextEvent = 0
+    var missedEvents = 0
+    var isEstablished = false
+    /// How long the transmit window still is, until an anchor has been heard in it.
+    var transmitWindow: Microseconds
+    var lastAnchor: Microseconds
+    var lastHeard: Microseconds
+
+    var queue = TransmitQueue()
+    var acknowledgement = Acknowledgement()
+    var outstanding: OutgoingPDU?
+    var outstandingWasSent = false
+
+    private(set) var control: LinkControl!
+    var eventTimer: AirTimer!
+    var supervisionTimer: AirTimer!
 
     /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
@@ -35,41 +88,105 @@ final class Connection {
         self.defaults = defaults
         self.radio = radio
         self.delegate = delegate
-        interval = parameters.interval
+        air = radio.air
         peripheralLatency = parameters.peripheralLatency
         supervisionTimeout = parameters.supervisionTimeout
         channelMap = parameters.channelMap
         transmitPHY = parameters.phy
         receivePHY = parameters.phy
-        radio.air.attach(self)
+        transmitWindow = parameters.transmitWindowSize
+        clock = AnchorClock(
+            first: parameters.transmitWindowStart, interval: parameters.interval, drift: configuration.clockDrift)
+        lastAnchor = radio.air.loop.now
+        lastHeard = radio.air.loop.now
+        hop =
+            parameters.usesAlgorithm2
+            ? .algorithm2(ChannelSelectionAlgorithm2(accessAddress: parameters.accessAddress))
+            : .algorithm1(ChannelSelectionAlgorithm1(hopIncrement: parameters.hopIncrement))
+        control = LinkControl(self)
+        eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
+        supervisionTimer = AirTimer(on: air.loop) { [unowned self] in superviseAgain() }
+        lengths = initialLengths()
+        dataLength = lengths.effective(interval: interval, transmitPHY: transmitPHY, receivePHY: receivePHY)
+        air.attach(self)
+        schedule(event: 0)
+        startSupervision()
+        control.linkStarted()
     }
 
     var handle: ConnectionHandle { parameters.handle }
     var role: ConnectionParameters.Role { parameters.role }
+    var isClosed: Bool { phase == .closed }
+    var priority: Int { RadioPriority.connection + min(missedEvents, 1_000) }
 
-    // MARK: Data
+    /// Queues the data of one HCI ACL packet.
+    ///
+    /// - Parameter isStart: false where it continues an L2CAP PDU.
+    func send(_ data: ArraySlice<UInt8>, isStart: Bool) {
+        guard !isClosed else { return }
+        guard !data.isEmpty else {
+            delegate?.connection(self, completed: 1)
+            return
+        }
+        queue.append(data, isStart: isStart)
+        wake()
+    }
 
-    /// Queues the data of one HCI ACL packet. - Parameter isStart: false where it continues an L2CAP PDU.
-    func send(_ data: ArraySlice<UInt8>, isStart: Bool) {}
+    /// Queues a control PDU.
+    func send(control pdu: [UInt8]) {
+        guard !isClosed else { return }
+        queue.append(control: pdu)
+        wake()
+    }
 
-    // MARK: Procedures
-
-    /// HCI Disconnect.
-    func terminate(_ reason: ErrorCode) {}
-    /// LE Connection Update; the central may also do it by itself, the peripheral asks by LL_CONNECTION_PARAM_REQ.
-    func updateParameters(_ requested: RequestedParameters) -> ErrorCode { .success }
-    /// The host's answer to `connection(_:requested:)`: parameters to accept, or the reason of the refusal.
-    func replyToParameterRequest(_ accepted: RequestedParameters?, reason: ErrorCode) -> ErrorCode { .success }
-    /// LE Set Host Channel Classification, central only.
-    func updateChannelMap(_ map: ChannelMap) {}
-    /// LE Set PHY; masks as in HCI, 0 for no preference.
-    func updatePHY(tx: UInt8, rx: UInt8) -> ErrorCode { .success }
-    /// LE Set Data Length.
-    func setDataLength(txOctets: UInt16, txTime: UInt16) -> ErrorCode { .success }
-    /// LE Read Remote Features.
-    func readRemoteFeatures() -> ErrorCode { .success }
-    /// Read Remote Version Information.
-    func readRemoteVersion() -> ErrorCode { .success }
     /// Ends the link without a word on the air, as a reset does; the delegate hears nothing.
-    func abandon() {}
+    func abandon() {
+        delegate = nil
+        close(.success)
+    }
+
+    /// Ends the link and tells the delegate.
+    func close(_ reason: ErrorCode) {
+        guard !isClosed else { return }
+        phase = .closed
+        eventTimer.cancel()
+        supervisionTimer.cancel()
+        control.linkEnded()
+        queue.removeAll()
+        outstanding = nil
+        radio.forget(self)
+        air.detach(self)
+        delegate?.connection(self, disconnected: reason)
+    }
+
+    private func initialLengths() -> EffectiveDataLength {
+        var lengths = EffectiveDataLength()
+        let coded = configuration.features.contains(.leCoded)
+        if configuration.features.contains(.dataLengthExtension) {
+            lengths.local = DataLength(
+                maxTxOctets: min(defaults.suggestedTxOctets, configuration.maxOctets),
+                maxTxTime: defaults.suggestedTxTime,
+                maxRxOctets: configuration.maxOctets,
+                maxRxTime: coded ? 17_040 : UInt16(clamping: (Int(configuration.maxOctets) + 14) * 8))
+        }
+        if parameters.phy == .leCoded {
+            lengths.remote.maxTxTime = 2704
+            lengths.remote.maxRxTime = 2704
+            lengths.local.maxTxTime = max(lengths.local.maxTxTime, 2704)
+            lengths.local.maxRxTime = max(lengths.local.maxRxTime, 2704)
+        }
+        return lengths
+    }
+}
+
+/// What a link has done, for reports.
+struct LinkStatistics {
+    var events = 0
+    var missedEvents = 0
+    var exchanges = 0
+    var dataPDUs = 0
+    var retransmissions = 0
+    var corruptPackets = 0
+    /// Exchanges of the fullest event.
+    var mostExchanges = 0
 }

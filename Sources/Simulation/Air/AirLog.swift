@@ -1,0 +1,53 @@
+import Capture
+import Packets
+
+/// Takes each transmission as it starts, stamped with the time of its first bit.
+typealias AirLogSink = (_ frame: AirFrame, _ start: Microseconds) -> Void
+
+extension AirFrame {
+    /// What a perfect sniffer next to the sender notes.
+    init(_ transmission: Transmission) {
+        let pdu = transmission.pdu
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(10 + pdu.payload.count)
+        for shift in [0, 8, 16, 24] as [UInt32] {
+            bytes.append(UInt8(truncatingIfNeeded: transmission.tuning.accessAddress >> shift))
+        }
+        switch transmission.phy {
+        case .le1M, .le2M: break
+        case .codedS8: bytes.append(0)
+        case .codedS2: bytes.append(1)
+        }
+        let length = UInt8(truncatingIfNeeded: pdu.payload.count)
+        bytes.append(pdu.header)
+        bytes.append(length)
+        bytes.append(contentsOf: pdu.payload)
+        var crc = CRC24(initial: transmission.tuning.crcInit)
+        crc.add(pdu.header)
+        crc.add(length)
+        crc.add(pdu.payload)
+        bytes.append(contentsOf: crc.octets.prefix(transmission.source.crcOctets))
+        let channel: Channel =
+            switch transmission.kind {
+            case .advertising: .advertising
+            case .auxiliary: .auxiliaryAdvertising
+            case .dataFromCentral: .dataFromCentral
+            case .dataFromPeripheral: .dataFromPeripheral
+            }
+        self.init(
+            rfChannel: transmission.tuning.channel.physicalChannel, signalPower: transmission.power,
+            referenceAccessAddress: transmission.tuning.accessAddress,
+            flags: [.dewhitened, .signalPowerValid, .referenceAccessAddressValid, .crcChecked, .crcValid],
+            channel: channel, modulation: Modulation(transmission.phy.phy), bytes: bytes)
+    }
+}
+
+extension AirFrame.Modulation {
+    init(_ phy: PHY) {
+        switch phy {
+        case .le1M: self = .le1M
+        case .le2M: self = .le2M
+        case .leCoded: self = .leCoded
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Packets
+import Timing
+
+@testable import Simulation
+
+/// One end of a link in a test: remembers what the link says, and feeds it as long as it is told to.
+final class LinkEnd: ConnectionDelegate {
+    var link: Connection!
+    /// What was told, one word an entry: `disconnected 08`.
+    var log: [String] = []
+    var received: [UInt8] = []
+    var receivedPDUs: [Int] = []
+    var starts = 0
+    var completed = 0
+    var disconnectedAt: Microseconds?
+    /// Answers a parameter request at once.
+    var answersRequests: ((RequestedParameters) -> (RequestedParameters?, ErrorCode))?
+    /// ACL packets to keep in the link's queue, and how long each is.
+    var backlog = 0
+    var packetLength = 251
+    private var sent: UInt8 = 0
+    private(set) var sentOctets: [UInt8] = []
+
+    func code(_ status: ErrorCode) -> String {
+        let digits = String(status.rawValue, radix: 16, uppercase: true)
+        return digits.count == 1 ? "0" + digits : digits
+    }
+
+    /// Queues one ACL packet of running numbers.
+    func feed(_ count: Int) {
+        var data: [UInt8] = []
+        for _ in 0..<count {
+            data.append(sent)
+            sent &+= 1
+        }
+        sentOctets += data
+        link.send(data[...], isStart: true)
+    }
+
+    func saturate(_ packets: Int = 8, length: Int) {
+        backlog = packets
+        packetLength = length
+        for _ in 0..<packets { feed(length) }
+    }
+
+    func connectionEstablished(_ connection: Connection) { log.append("established") }
+    func connection(_ connection: Connection, disconnected reason: ErrorCode) {
+        log.append("disconnected \(code(reason))")
+        disconnectedAt = connection.air.loop.now
+    }
+    func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool) {
+        received += data
+        receivedPDUs.append(data.count)
+        if isStart { starts += 1 }
+    }
+    func connection(_ connection: Connection, completed count: Int) {
+        completed += count
+        if backlog > 0 { for _ in 0..<count { feed(packetLength) } }
+    }
+    func connectionUpdated(_ connection: Connection, status: ErrorCode) {
+        log.append(
+            "updated \(code(status)) \(connection.interval.rawValue) \(connection.peripheralLatency) \(connection.supervisionTimeout.rawValue)"
+        )
+    }
+    func connection(_ connection: Connection, requested parameters: RequestedParameters) {
+        log.append("requested \(parameters.intervalMin)-\(parameters.intervalMax) \(parameters.latency) \(parameters.timeout)")
+        guard let (accepted, reason) = answersRequests?(parameters) else { return }
+        _ = connection.replyToParameterRequest(accepted, reason: reason)
+    }
+    func connectionPHYUpdated(_ connection: Connection, status: ErrorCode) {
+        log.append("phy \(code(status)) \(connection.transmitPHY) \(connection.receivePHY)")
+    }
+    func connectionDataLengthChanged(_ connection: Connection) {
+        let length = connection.dataLength
+        log.append("length \(length.maxTxOctets) \(length.maxTxTime) \(length.maxRxOctets) \(length.maxRxTime)")
+    }
+    func connection(_ connection: Connection, remoteFeatures: UInt64, status: ErrorCode) {
+        log.append("features \(code(status)) \(String(remoteFeatures, radix: 16))")
+    }
+    func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
+        log.append("version \(code(status)) \(remoteVersion.version) \(remoteVersion.companyIdentifier) \(remoteVersion.subversion)")
+    }
+    func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
+}
+
+/// A link between two bare link layers over an air of their own. `@unchecked Sendable`: lives on its loop.
+final class LinkBench: @unchecked Sendable {
+    struct Options {
+        var interval: Microseconds = 15_000
+        var latency = 0
+        var timeout: Microseconds = 1_000_000
+        var phy = PHY.le1M
+        var usesAlgorithm2 = true
+        var hop: UInt8 = 7
+        var map = ChannelMap.all
+        var windowOffset: Microseconds = 0
+        var seed: UInt64 = 1
+        var central = ControllerConfiguration(address: DeviceAddress(value: 0x11))
+        var peripheral = ControllerConfiguration(address: DeviceAddress(value: 0x22))
+        var withoutPeripheral = false
+    }
+
+    let loop = RunLoop()
+    let air: Air
+    let central = LinkEnd()
+    let peripheral = LinkEnd()
+    let radios: [Radio]
+
+    init(_ options: Options = Options()) {
+        air = Air(loop: loop, seed: options.seed)
+        radios = [air.makeRadio(), air.makeRadio()]
+        connect(central, .central, radios[0], options)
+        if !options.withoutPeripheral { connect(peripheral, .peripheral, radios[1], options) }
+    }
+
+    convenience init(_ change: (inout Options) -> Void) {
+        var options = Options()
+        change(&options)
+        self.init(options)
+    }
+
+    private func connect(_ end: LinkEnd, _ role: ConnectionParameters.Role, _ radio: Radio, _ options: Options) {
+        let own = role == .central ? options.central : options.peripheral
+        let other = role == .central ? options.peripheral : options.central
+        radio.crcOctets = own.quirks.crcOctets
+        let parameters = ConnectionParameters(
+            role: role, handle: ConnectionHandle(1), accessAddress: 0x5A3C_96E1, crcInit: 0x123456, interval: options.interval,
+            peripheralLatency: options.latency, supervisionTimeout: options.timeout, channelMap: options.map, hopIncrement: options.hop,
+            usesAlgorithm2: options.usesAlgorithm2, phy: options.phy, ownAddress: own.address, peerAddress: other.address,
+            transmitWindowStart: loop.now + 1_250 + options.windowOffset, transmitWindowSize: 1_250,
+            peerClockAccuracy: other.clockAccuracy)
+        end.link = Connection(parameters, configuration: own, defaults: LinkDefaults(), radio: radio, delegate: end)
+    }
+
+    var ends: [LinkEnd] { [central, peripheral] }
+
+    /// Both sides may send so many octets, as if data length extension had been run.
+    func setDataLength(_ octets: UInt16, time: UInt16 = 17_040, sender: LinkEnd? = nil) {
+        for end in ends {
+            let sends = sender == nil || sender === end
+            let receives = sender == nil || sender !== end
+            if sends {
+                end.link.lengths.local.maxTxOctets = octets
+                end.link.lengths.local.maxTxTime = time
+                end.link.lengths.remote.maxRxOctets = 251
+                end.link.lengths.remote.maxRxTime = time
+            }
+            if receives {
+                end.link.lengths.remote.maxTxOctets = octets
+                end.link.lengths.remote.maxTxTime = time
+            }
+            end.link.dataLength = end.link.lengths.effective(
+                interval: end.link.interval, transmitPHY: end.link.transmitPHY, receivePHY: end.link.receivePHY)
+        }
+    }
+
+    func run(_ time: Microseconds) throws {
+        let loop = loop
+        try loop.run { try await loop.sleep(for: time) }
+    }
+}
