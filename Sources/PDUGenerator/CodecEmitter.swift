@@ -22,7 +22,7 @@ struct CodecEmitter {
     }
 
     private static func pdu(_ pdu: Declaration, _ layer: Layer, _ octets: [String: Int], _ out: inout SourceText) {
-        out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(layer.part), \(pdu.section).")")
+        out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(layer.place(of: pdu)).")")
         let emitter = StructEmitter(octetsOfType: octets, inlinable: layer.inlinable)
         let proto = layer.kind.proto
         out.block("public struct \(swiftName(pdu, layer)): \(proto)") { out in
@@ -35,7 +35,8 @@ struct CodecEmitter {
                 out.line("public static var code: UInt8 { \(hex(pdu.code, 2)) }")
                 out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")
             case .llControl, .att, .smp, .l2capSignaling: out.line("public static var opcode: UInt8 { \(hex(pdu.code, 2)) }")
-            case .advertising, .structure, .hciData: break
+            case .advertising: out.line("public static var pduType: UInt8 { \(hex(pdu.code, 1)) }")
+            case .header, .structure, .hciData: break
             }
             emitter.body(pdu.fields, cutShort: false, &out)
             guard layer.kind == .hciCommand else { return }

@@ -7,7 +7,7 @@ enum DescriptionEmitter {
         var lines: [String] = []
         for pdu in layer.pdus {
             lines.append(
-                ["P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", "\(layer.part), \(pdu.section)", pdu.endsInStatus ? "S" : "C"]
+                ["P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", layer.place(of: pdu), pdu.endsInStatus ? "S" : "C"]
                     .joined(separator: "\t"))
             for field in pdu.fields { describe(field, 0, &lines) }
             guard let returns = pdu.returns else { continue }
@@ -102,6 +102,7 @@ enum DescriptionEmitter {
         switch size {
         case .fixed(let octets): "\(octets)"
         case .rest: "*"
+        case .restLeaving(let tail): "-\(tail)"
         case .field(let name): name
         }
     }

@@ -22,7 +22,8 @@ struct FieldParser {
         guard let first = tokens.first, let width = Int(first) else { throw Problem(text: "\(key) needs a width in bits") }
         tokens.removeFirst()
         var named: String?
-        if let next = tokens.first, namedTypes[next] != nil {
+        if tokens.first == "handle" { tokens[0] = "ConnectionHandle" }
+        if let next = tokens.first, namedTypes[next] != nil || next == "ConnectionHandle" {
             named = next
             tokens.removeFirst()
         }
@@ -56,7 +57,7 @@ struct FieldParser {
         case "i8", "i16": return .integer(octets: head == "i8" ? 1 : 2, signed: true, bigEndian: false, named: nil)
         case "handle": return .integer(octets: 2, signed: false, bigEndian: false, named: "ConnectionHandle")
         case "address": return .integer(octets: 6, signed: false, bigEndian: false, named: "BDADDR")
-        case "rest": return .bytes(.rest)
+        case "rest": return .bytes(argument.flatMap(Self.number).map(Size.restLeaving) ?? .rest)
         case "bytes": return .bytes(size(argument))
         case "uuid": return .uuid(size(argument))
         case "reserved": return .reserved(octets: Self.number(argument ?? "1") ?? 1)

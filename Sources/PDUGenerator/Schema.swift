@@ -11,11 +11,14 @@ struct Layer {
     /// The generated files' stem.
     var stem: String
     var pdus: [Declaration]
+
+    /// Where the Core Specification defines a PDU.
+    func place(of pdu: Declaration) -> String { part.isEmpty ? pdu.section : "\(part), \(pdu.section)" }
 }
 
 /// What identifies a PDU of the layer on the wire.
 enum LayerKind: String {
-    case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, structure
+    case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, header, structure
 
     /// Layers of which a PDU begins with one octet of opcode.
     var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
@@ -30,7 +33,7 @@ enum LayerKind: String {
         case .att: "ATTPDU"
         case .smp: "SMPPDU"
         case .l2capSignaling: "L2CAPSignalingPDU"
-        case .advertising, .structure, .hciData: "PDU"
+        case .advertising, .header, .structure, .hciData: "PDU"
         }
     }
 }
@@ -87,6 +90,8 @@ indirect enum Shape {
 enum Size {
     case fixed(Int)
     case rest
+    /// All but so many octets of what remains.
+    case restLeaving(Int)
     case field(String)
 }
 

@@ -1,0 +1,117 @@
+import Timing
+
+/// Names a device on the command line.
+public enum DeviceSelector: Sendable, Hashable {
+    /// A controller of the simulation.
+    case virtual
+    case socket(SocketAddress)
+    /// `serial:PATH` or `serial:PATH,SPEED`.
+    case serial(path: String, speed: Int)
+    case usb(USBSelector)
+}
+
+/// Names a USB dongle.
+public enum USBSelector: Sendable, Hashable {
+    /// `usb`: the only dongle there is.
+    case only
+    /// `usb:BUS-PORT.PORT`: where it is plugged in.
+    case location(bus: Int, ports: [Int])
+    /// `usb:VID:PID` or `usb:VID:PID/SERIAL`.
+    case identity(vendor: UInt16, product: UInt16, serial: String?)
+}
+
+/// A selector that cannot be: the caller's mistake.
+public struct SelectorError: Error, Sendable, Equatable, CustomStringConvertible {
+    public var selector: String
+    public var reason: String
+    public var description: String { "device '\(selector)': \(reason)" }
+}
+
+extension DeviceSelector {
+    private static let forms = "virtual, tcp:HOST:PORT, unix:PATH, serial:PATH[,SPEED], usb:BUS-PORT, usb:VID:PID[/SERIAL]"
+
+    public init(_ text: String) throws(SelectorError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let rest = parts.count > 1 ? parts[1] : ""
+        switch parts[0] {
+        case "virtual" where parts.count == 1: self = .virtual
+        case "tcp": self = .socket(try Self.tcp(rest, in: text))
+        case "unix":
+            guard !rest.isEmpty else { throw SelectorError(selector: text, reason: "name the socket: unix:PATH") }
+            self = .socket(.unix(path: rest))
+        case "serial": self = try Self.serial(rest, in: text)
+        case "usb": self = .usb(try USBSelector(rest, in: text))
+        default: throw SelectorError(selector: text, reason: "use one of \(Self.forms)")
+        }
+    }
+
+    private static func tcp(_ rest: String, in text: String) throws(SelectorError) -> SocketAddress {
+        guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0 else {
+            throw SelectorError(selector: text, reason: "name host and port 1...65535: tcp:HOST:PORT")
+        }
+        var host = String(rest[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        guard !host.isEmpty else { throw SelectorError(selector: text, reason: "name the host: tcp:HOST:PORT") }
+        return .tcp(host: host, port: port)
+    }
+
+    private static func serial(_ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {
+        let parts = rest.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let path = parts.first, !path.isEmpty else {
+            throw SelectorError(selector: text, reason: "name the line: serial:PATH[,SPEED]")
+        }
+        guard parts.count > 1 else { return .serial(path: path, speed: 115_200) }
+        guard let speed = Int(parts[1]), ByteStream.serialSpeeds[speed] != nil else {
+            let speeds = ByteStream.serialSpeeds.keys.sorted().map(String.init).joined(separator: ", ")
+            throw SelectorError(selector: text, reason: "speed is one of \(speeds)")
+        }
+        return .serial(path: path, speed: speed)
+    }
+}
+
+extension USBSelector {
+    fileprivate init(_ rest: String, in text: String) throws(SelectorError) {
+        if rest.isEmpty {
+            self = .only
+        } else if let dash = rest.firstIndex(of: "-"), !rest[..<dash].contains(":") {
+            let ports = rest[rest.index(after: dash)...].split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
+            guard let bus = Int(rest[..<dash]), bus > 0, !ports.isEmpty, ports.allSatisfy({ ($0 ?? 0) > 0 }) else {
+                throw SelectorError(selector: text, reason: "name bus and ports in decimal: usb:1-2.3")
+            }
+            self = .location(bus: bus, ports: ports.compactMap { $0 })
+        } else {
+            let serialSplit = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let numbers = serialSplit[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            guard numbers.count == 2, numbers.allSatisfy({ $0.count <= 4 }), let vendor = UInt16(numbers[0], radix: 16),
+                let product = UInt16(numbers[1], radix: 16)
+            else { throw SelectorError(selector: text, reason: "name vendor and product in hexadecimal: usb:0BDA:8771[/SERIAL]") }
+            self = .identity(vendor: vendor, product: product, serial: serialSplit.count > 1 ? serialSplit[1] : nil)
+        }
+    }
+}
+
+extension USBSelector: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .only: return "usb"
+        case .location(let bus, let ports): return "usb:\(bus)-" + ports.map(String.init).joined(separator: ".")
+        case .identity(let vendor, let product, let serial):
+            let numbers = [vendor, product].map { number in
+                let text = String(number, radix: 16)
+                return String(repeating: "0", count: 4 - text.count) + text
+            }
+            return "usb:" + numbers.joined(separator: ":") + (serial.map { "/" + $0 } ?? "")
+        }
+    }
+}
+
+extension DeviceSelector: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .virtual: "virtual"
+        case .socket(let address): address.description
+        case .serial(let path, let speed): speed == 115_200 ? "serial:\(path)" : "serial:\(path),\(speed)"
+        case .usb(let selector): selector.description
+        }
+    }
+}

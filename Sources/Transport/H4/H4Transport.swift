@@ -1,0 +1,68 @@
+import Packets
+import Timing
+
+/// HCI packets over a byte stream, each behind its indicator; a packet is one write. Core Vol 4, Part A.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class H4Transport: HCITransport, ByteStream.Sink, @unchecked Sendable {
+    public var name: String { stream.name }
+    /// Packets received and sent so far.
+    public private(set) var receivedCount = 0
+    public private(set) var sentCount = 0
+
+    private let stream: ByteStream
+    private var framer = H4Framer()
+    private var sink: (any HCITransportSink)?
+
+    public init(_ stream: ByteStream) { self.stream = stream }
+
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
+        self.sink = sink
+        try stream.open(self)
+    }
+
+    public func send(_ packet: HCIPacket) {
+        sentCount += 1
+        stream.send(packet.h4)
+    }
+
+    public func close() {
+        sink = nil
+        stream.close()
+    }
+
+    public func received(_ octets: UnsafeRawBufferPointer) {
+        framer.append(octets)
+        do {
+            while let sink, let packet = try framer.next() {
+                receivedCount += 1
+                sink.received(packet, at: stream.loop.now)
+            }
+        } catch {
+            stream.close()
+            ended(.desynchronised("\(name): \(error)"))
+        }
+    }
+
+    public func ended(_ reason: TransportError) {
+        let sink = self.sink
+        self.sink = nil
+        sink?.closed(reason)
+    }
+}
+
+extension H4Transport {
+    /// Connects to a controller, or a host, that listens for H4.
+    ///
+    /// - Throws: `unreachable`, `notPermitted`.
+    public static func connect(to address: SocketAddress, on loop: RunLoop) throws(TransportError) -> H4Transport {
+        H4Transport(try ByteStream.connect(to: address, on: loop))
+    }
+
+    /// Opens a serial line.
+    ///
+    /// - Throws: `unreachable`, `notPermitted`, `busy`.
+    public static func serial(_ path: String, speed: Int = 115_200, on loop: RunLoop) throws(TransportError) -> H4Transport {
+        H4Transport(try ByteStream.serial(path, speed: speed, on: loop))
+    }
+}

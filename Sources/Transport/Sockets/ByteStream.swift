@@ -1,0 +1,141 @@
+import Packets
+import Timing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A stream descriptor that the loop itself reads and writes: a TCP or Unix socket, or a serial line.
+///
+/// What the other end sends faster than the loop works waits in the kernel's buffer and holds the sender back. What it reads too slowly waits
+/// in a bounded queue; when that is full, the stream ends with `overrun`.
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class ByteStream: @unchecked Sendable {
+    /// What the stream delivers to.
+    public protocol Sink: AnyObject, Sendable {
+        /// The octets are valid during the call only.
+        func received(_ octets: UnsafeRawBufferPointer)
+        /// The stream ended and will deliver nothing more.
+        func ended(_ reason: TransportError)
+    }
+
+    public let name: String
+    let loop: RunLoop
+    public var isOpen: Bool { descriptor >= 0 && !isEnding }
+
+    private var descriptor: Int32
+    private let queueLimit: Int
+    private var room = [UInt8](repeating: 0, count: 1 << 15)
+    private var queue: [UInt8] = []
+    private var queuedWrites = 0
+    private weak var sink: (any Sink)?
+    private var isEnding = false
+
+    /// Takes over an open descriptor and closes it in the end.
+    ///
+    /// - Parameter queueLimit: how many octets may wait for a slow reader.
+    public init(name: String, descriptor: Int32, on loop: RunLoop, queueLimit: Int = 1 << 22) {
+        self.name = name
+        self.descriptor = descriptor
+        self.loop = loop
+        self.queueLimit = queueLimit
+        setNonBlocking(descriptor)
+    }
+
+    deinit { release() }
+
+    /// Starts delivery. The stream does not keep the sink alive.
+    ///
+    /// - Throws: `lost` after the end; `unreachable` on a loop in virtual time.
+    public func open(_ sink: any Sink) throws(TransportError) {
+        guard isOpen else { throw .lost(name) }
+        guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
+        self.sink = sink
+        watch(queue.isEmpty ? .read : [.read, .write])
+    }
+
+    /// Writes at once what the system takes, and the rest when it can. Never calls the sink.
+    public func send(_ octets: [UInt8]) {
+        guard isOpen else { return }
+        if queue.isEmpty {
+            let written = write(octets)
+            guard written >= 0, written < octets.count else { return }
+            queue = Array(octets[written...])
+            queuedWrites = 1
+            if sink != nil { watch([.read, .write]) }
+        } else if queue.count + octets.count <= queueLimit {
+            queue.append(contentsOf: octets)
+            queuedWrites += 1
+        } else {
+            endSoon(with: .overrun(dropped: queuedWrites + 1))
+        }
+    }
+
+    /// Ends the stream from this side; the sink hears nothing more.
+    public func close() {
+        sink = nil
+        release()
+    }
+
+    /// How many octets were taken; negative after an error, which ends the stream.
+    private func write(_ octets: [UInt8]) -> Int {
+        while true {
+            let written = octets.withUnsafeBytes { systemSend(descriptor, $0.baseAddress, $0.count) }
+            if written >= 0 { return written }
+            if errno == EINTR { continue }
+            if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
+            endSoon(with: .lost(name))
+            return -1
+        }
+    }
+
+    private func watch(_ interest: DescriptorInterest) {
+        loop.watch(descriptor, for: interest) { [weak self] readiness in self?.serve(readiness) }
+    }
+
+    private func serve(_ readiness: DescriptorInterest) {
+        if readiness.contains(.write), !queue.isEmpty { drain() }
+        if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive() }
+    }
+
+    private func drain() {
+        let written = write(queue)
+        guard written > 0 else { return }
+        queue.removeFirst(written)
+        guard queue.isEmpty else { return }
+        queuedWrites = 0
+        watch(.read)
+    }
+
+    private func receive() {
+        let got = room.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        if got > 0 {
+            room.withUnsafeBytes { sink?.received(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
+        } else if got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
+            end(with: .lost(name))
+        }
+    }
+
+    /// Ends the stream from within a call of the user, where the sink may not be called.
+    private func endSoon(with reason: TransportError) {
+        guard !isEnding else { return }
+        isEnding = true
+        loop.schedule(after: .zero) { [weak self] in self?.end(with: reason) }
+    }
+
+    private func end(with reason: TransportError) {
+        let sink = self.sink
+        self.sink = nil
+        release()
+        sink?.ended(reason)
+    }
+
+    private func release() {
+        guard descriptor >= 0 else { return }
+        loop.unwatch(descriptor)
+        systemClose(descriptor)
+        descriptor = -1
+    }
+}

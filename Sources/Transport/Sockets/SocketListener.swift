@@ -1,0 +1,94 @@
+import Timing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Waits for connections on a TCP port or a Unix socket and hands each over as a stream.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class SocketListener: @unchecked Sendable {
+    /// Where it listens; a port that was given as 0 is the chosen one here.
+    public let address: SocketAddress
+    private let loop: RunLoop
+    private var descriptor: Int32
+
+    /// Starts listening. A Unix socket left behind by a process that is gone is replaced.
+    ///
+    /// - Throws: `busy` when somebody listens there, `notPermitted`, `unreachable`.
+    public init(_ address: SocketAddress, on loop: RunLoop) throws(TransportError) {
+        self.loop = loop
+        if case .unix(let path) = address { Self.removeStaleSocket(path) }
+        let outcome = address.withSystemAddresses(passive: true) { family, system, length in
+            let descriptor = socket(family, streamSocket, 0)
+            guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
+            setOption(descriptor, SOL_SOCKET, SO_REUSEADDR)
+            guard bind(descriptor, system, length) == 0, listen(descriptor, 16) == 0 else {
+                let code = errno
+                systemClose(descriptor)
+                return .failure(SystemError(code: code))
+            }
+            return .success(descriptor)
+        }
+        switch outcome {
+        case .success(let descriptor):
+            self.descriptor = descriptor
+            self.address = Self.chosen(address, descriptor)
+            setNonBlocking(descriptor)
+        case .failure(let failure):
+            descriptor = -1
+            self.address = address
+            switch failure.code {
+            case EADDRINUSE: throw .busy(address.description)
+            case EACCES, EPERM: throw .notPermitted("\(address): \(failure.text)")
+            default: throw .unreachable("\(address): \(failure.text)")
+            }
+        }
+    }
+
+    deinit { if descriptor >= 0 { systemClose(descriptor) } }
+
+    /// Calls `action` on the loop with each connection.
+    public func start(_ action: @escaping @Sendable (ByteStream) -> Void) {
+        let (descriptor, loop, address) = (descriptor, loop, address)
+        loop.watch(descriptor, for: .read) { _ in
+            let accepted = accept(descriptor, nil, nil)
+            guard accepted >= 0 else { return }
+            if case .tcp = address { setNoDelay(accepted) }
+            action(ByteStream(name: address.description, descriptor: accepted, on: loop))
+        }
+    }
+
+    /// Stops listening; connections that were handed over stay.
+    public func stop() {
+        guard descriptor >= 0 else { return }
+        loop.unwatch(descriptor)
+        systemClose(descriptor)
+        descriptor = -1
+        if case .unix(let path) = address { unlink(path) }
+    }
+
+    private static func chosen(_ address: SocketAddress, _ descriptor: Int32) -> SocketAddress {
+        guard case .tcp(let host, 0) = address else { return address }
+        var storage = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let status = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        // The port lies at the same place for both families.
+        return status == 0 ? .tcp(host: host, port: UInt16(bigEndian: storage.sin6_port)) : address
+    }
+
+    private static func removeStaleSocket(_ path: String) {
+        var information = stat()
+        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return }
+        let probe = SocketAddress.unix(path: path).withSystemAddresses(passive: false) { family, system, length in
+            let descriptor = socket(family, streamSocket, 0)
+            defer { systemClose(descriptor) }
+            return connect(descriptor, system, length) == 0 ? .success(0) : .failure(SystemError(code: errno))
+        }
+        if case .failure(let failure) = probe, failure.code == ECONNREFUSED { unlink(path) }
+    }
+}

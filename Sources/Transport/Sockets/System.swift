@@ -1,0 +1,40 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The C library's calls that names of ours would hide, and the differences between systems.
+@discardableResult
+func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+/// Writes without a signal when the reader is gone; falls back to `write` for what is no socket.
+func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+        let sent = send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
+    #else
+        let sent = send(descriptor, bytes, count, 0)
+    #endif
+    return sent < 0 && errno == ENOTSOCK ? write(descriptor, bytes, count) : sent
+}
+
+func setNonBlocking(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}
+
+func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32 = 1) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// A packet is one write and leaves at once.
+func setNoDelay(_ descriptor: Int32) { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
+
+#if canImport(Glibc)
+    let streamSocket = Int32(SOCK_STREAM.rawValue)
+#else
+    let streamSocket = SOCK_STREAM
+#endif
+
+func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }

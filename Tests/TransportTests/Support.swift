@@ -1,0 +1,45 @@
+import Packets
+import Timing
+import Transport
+
+/// Gathers what a pipe delivers. `@unchecked Sendable`: lives on one loop.
+final class Gathering: HCITransportSink, @unchecked Sendable {
+    var packets: [HCIPacket] = []
+    var times: [Microseconds] = []
+    var reasons: [TransportError] = []
+    var onPacket: ((HCIPacket) -> Void)?
+    var onClose: (() -> Void)?
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        packets.append(packet)
+        times.append(time)
+        onPacket?(packet)
+    }
+
+    func closed(_ reason: TransportError) {
+        reasons.append(reason)
+        onClose?()
+    }
+}
+
+extension RunLoop {
+    /// Waits, in wall time, until `condition` holds; false after two seconds.
+    func wait(for condition: @escaping @Sendable () -> Bool) async throws -> Bool {
+        for _ in 0..<20_000 {
+            if condition() { return true }
+            try await sleep(for: 100)
+        }
+        return condition()
+    }
+}
+
+/// A stream with every kind of packet, empty and long ones among them.
+let sampleStream: [HCIPacket] = [
+    HCIPacket(.command, [0x03, 0x0C, 0x00]),
+    HCIPacket(.event, [0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]),
+    HCIPacket(.acl, [0x40, 0x20, 0x05, 0x01] + [UInt8](repeating: 0xA5, count: 0x105)),
+    HCIPacket(.sco, [0x41, 0x00, 0x02, 7, 7]),
+    HCIPacket(.iso, [0x42, 0x20, 0x04, 0x40, 1, 2, 3, 4]),
+    HCIPacket(.acl, [0x40, 0x20, 0x00, 0x00]),
+    HCIPacket(.event, [0xFF, 0xFF] + [UInt8](0...254)),
+]
