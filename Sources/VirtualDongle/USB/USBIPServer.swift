@@ -1,0 +1,105 @@
+import Packets
+import Timing
+import Transport
+
+/// Exports dongles to USB/IP clients, such as Linux's `usbip attach`.
+///
+/// Each dongle goes to one client at a time; a client that leaves, or breaks the protocol, frees it, and the next one gets a fresh controller.
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class USBIPServer: USBIPBus, @unchecked Sendable {
+    /// Conversations held at once; further clients are turned away.
+    public static let mostClients = 64
+
+    public let devices: [(busID: String, descriptors: DongleDescriptors)]
+    /// Where it listens.
+    public let address: SocketAddress
+    /// Called with one line about each thing a user may want to know of.
+    public var report: (@Sendable (String) -> Void)?
+
+    private let loop: RunLoop
+    private let listener: SocketListener
+    private let makePipe: @Sendable (_ index: Int) throws -> any HCITransport
+    private var held: [String: USBDongle] = [:]
+    private var clients: [ObjectIdentifier: Client] = [:]
+
+    /// - Parameters:
+    ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
+    ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
+    public init(
+        _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop,
+        makePipe: @escaping @Sendable (_ index: Int) throws -> any HCITransport
+    ) throws(TransportError) {
+        devices = serialNumbers.enumerated().map { ("1-\($0.offset + 1)", DongleDescriptors(serialNumber: $0.element)) }
+        self.loop = loop
+        self.makePipe = makePipe
+        listener = try SocketListener(address, on: loop)
+        self.address = listener.address
+    }
+
+    public func start() {
+        listener.start { [weak self] in self?.serve($0) }
+    }
+
+    public func stop() {
+        listener.stop()
+        for client in clients.values { client.close() }
+        clients = [:]
+    }
+
+    private func serve(_ stream: ByteStream) {
+        guard clients.count < Self.mostClients else { return stream.close() }
+        let client = Client(stream: stream, session: USBIPSession(bus: self))
+        clients[ObjectIdentifier(client)] = client
+        client.left = { [weak self, unowned client] in self?.drop(client, because: $0) }
+        do { try stream.open(client) } catch { drop(client, because: "\(error)") }
+    }
+
+    private func drop(_ client: Client, because reason: String) {
+        guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
+        if let busID = client.session.attachedBusID { report?("dongle \(busID) was given back: \(reason)") }
+        client.close()
+    }
+
+    /// One conversation and what carries it. `@unchecked Sendable`: lives on its loop's thread only.
+    private final class Client: ByteStream.Sink, @unchecked Sendable {
+        let stream: ByteStream
+        let session: USBIPSession
+        var left: ((String) -> Void)?
+
+        init(stream: ByteStream, session: USBIPSession) {
+            self.stream = stream
+            self.session = session
+            session.write = { stream.send($0) }
+        }
+
+        func received(_ octets: UnsafeRawBufferPointer) {
+            if let violation = session.receive(Array(octets)) { left?(violation) }
+        }
+
+        func ended(_ reason: TransportError) { left?("\(reason)") }
+
+        func close() {
+            session.end()
+            stream.close()
+        }
+    }
+
+    // MARK: Bus
+
+    public func attach(_ busID: String) -> USBDongle? {
+        guard held[busID] == nil, let index = devices.firstIndex(where: { $0.busID == busID }) else { return nil }
+        do {
+            let dongle = try USBDongle(descriptors: devices[index].descriptors, pipe: try makePipe(index), loop: loop)
+            held[busID] = dongle
+            report?("dongle \(busID) attached")
+            return dongle
+        } catch {
+            report?("dongle \(busID) cannot be attached: \(error)")
+            return nil
+        }
+    }
+
+    public func detach(_ busID: String) {
+        held.removeValue(forKey: busID)?.unplug()
+    }
+}
