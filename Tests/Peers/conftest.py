@@ -1,0 +1,24 @@
+"""Coroutine tests run on their own event loop; every test has a guard against hanging."""
+
+import asyncio
+import inspect
+
+import pytest
+
+import support
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    call = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    asyncio.run(asyncio.wait_for(call, support.PATIENCE))
+    return True
+
+
+@pytest.fixture
+def ports():
+    """The TCP ports of two virtual dongles on one air, fresh for each test."""
+    with support.dongles(2) as found:
+        yield found

@@ -1,0 +1,156 @@
+"""What the tests share: the program under test as a process, waiting for conditions, and Bumble hosts on a port."""
+
+import asyncio
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import threading
+import time
+
+from bumble.device import Device
+from bumble.hci import Address
+from bumble.transport.tcp_client import open_tcp_client_transport
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PATIENCE = 60
+"""Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
+
+
+def bluebench():
+    """The program under test: BLUEBENCH, or the newest build of this checkout."""
+    named = os.environ.get("BLUEBENCH")
+    candidates = [ROOT / named] if named else [ROOT / ".build" / kind / "bluebench" for kind in ("release", "debug")]
+    for path in candidates:
+        if path.is_file():
+            return str(path)
+    raise AssertionError(f"no program to test: build it with `make release` (looked for {', '.join(map(str, candidates))})")
+
+
+def run_bench(*arguments, expected=0, timeout=PATIENCE * 5, cwd=None):
+    """Runs bluebench to its end and returns what it printed; `expected` is its exit code, or None for any."""
+    result = subprocess.run([bluebench(), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd)
+    if expected is not None:
+        assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return result
+
+
+class Process:
+    """A running program whose lines can be waited for. It is ended by its own process id and reaped."""
+
+    def __init__(self, *command, **options):
+        self.command = [str(part) for part in command]
+        self.lines = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self._process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+    def _read(self):
+        for line in self._process.stdout:
+            with self._changed:
+                self.lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def wait_for(self, pattern, count=1):
+        """The first `count` matches of `pattern` in the output so far and to come."""
+        wanted = re.compile(pattern)
+        deadline = time.monotonic() + PATIENCE
+        with self._changed:
+            while True:
+                found = [match for line in self.lines if (match := wanted.search(line))]
+                if len(found) >= count:
+                    return found[:count]
+                assert not self._ended, f"{self.command} ended without printing {pattern!r} {count} times:\n{self.text}"
+                left = deadline - time.monotonic()
+                assert left > 0, f"{self.command} did not print {pattern!r} {count} times:\n{self.text}"
+                self._changed.wait(left)
+
+    def wait(self):
+        """The exit code, once the program has ended by itself."""
+        code = self._process.wait(PATIENCE * 5)
+        self._reader.join(PATIENCE)
+        return code
+
+    def running(self):
+        return self._process.poll() is None
+
+    def stop(self):
+        if self.running():
+            self._process.terminate()
+            try:
+                self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._reader.join(PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+@contextlib.contextmanager
+def dongles(count=2, *options):
+    """Virtual dongles of one simulated air, served in real time; yields their TCP ports."""
+    with Process(bluebench(), "dongle", "--tcp", "0", "--count", str(count), *options) as server:
+        yield [int(match.group(1)) for match in server.wait_for(r"\btcp\D*127\.0\.0\.1:(\d+)", count)]
+        assert server.running(), f"the server ended:\n{server.text}"
+
+
+@contextlib.asynccontextmanager
+async def host(port, name, address, power_on=True):
+    """A Bumble host on the controller that listens on `port`."""
+    transport = await open_tcp_client_transport(f"127.0.0.1:{port}")
+    try:
+        device = Device.with_hci(name, Address(address), transport.source, transport.sink)
+        if power_on:
+            await device.power_on()
+        yield device
+    finally:
+        await transport.close()
+
+
+class Inbox:
+    """Collects what an event emitter says, and waits until enough was said."""
+
+    def __init__(self, emitter=None, event=None, select=lambda *arguments: arguments[0] if len(arguments) == 1 else arguments):
+        self.items = collections.deque()
+        self._arrived = asyncio.Event()
+        self._select = select
+        if emitter is not None:
+            emitter.on(event, self.put)
+
+    def put(self, *arguments):
+        self.items.append(self._select(*arguments))
+        self._arrived.set()
+
+    async def until(self, condition):
+        """The first item that meets the condition; those before it are dropped."""
+        while True:
+            while self.items:
+                item = self.items.popleft()
+                if condition(item):
+                    return item
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def next(self):
+        return await self.until(lambda item: True)
