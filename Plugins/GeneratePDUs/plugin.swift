@@ -16,7 +16,8 @@ struct GeneratePDUs: BuildToolPlugin {
         outputs += ["Messages.codec.swift", "Index.description.swift"]
         return [
             .buildCommand(
-                displayName: "Generate PDUs", executable: generator, arguments: [output.path, root.path] + inputs.map(\.path), inputFiles: inputs,
+                displayName: "Generate PDUs", executable: generator, arguments: [output.path, root.path] + inputs.map(\.path),
+                inputFiles: inputs,
                 outputFiles: outputs.map { output.appending(path: $0) })
         ]
     }

@@ -7,8 +7,11 @@ enum DescriptionEmitter {
         var lines: [String] = []
         for pdu in layer.pdus {
             lines.append(
-                ["P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", layer.place(of: pdu), pdu.endsInStatus ? "S" : "C"]
-                    .joined(separator: "\t"))
+                [
+                    "P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", layer.place(of: pdu),
+                    pdu.endsInStatus ? "S" : "C",
+                ]
+                .joined(separator: "\t"))
             for field in pdu.fields { describe(field, 0, &lines) }
             guard let returns = pdu.returns else { continue }
             lines.append("R")

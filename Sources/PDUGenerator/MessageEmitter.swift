@@ -14,7 +14,9 @@ enum MessageEmitter {
                 out.line("/// The PDU with this opcode whose parameters follow; octets after the last field are ignored.")
                 out.block("public init(opcode: UInt8, from reader: inout ByteReader) throws(PDUError)") { out in
                     out.block("switch opcode") { out in
-                        for (name, code) in pdus { out.line("case \(CodecEmitter.hex(code, 2)): self = .\(Naming.caseName(name))(try \(name)(from: &reader))") }
+                        for (name, code) in pdus {
+                            out.line("case \(CodecEmitter.hex(code, 2)): self = .\(Naming.caseName(name))(try \(name)(from: &reader))")
+                        }
                         out.line("default: self = .unknown(opcode: opcode, parameters: reader.rest())")
                     }
                 }

@@ -2,9 +2,12 @@
 enum Naming {
     /// Words that stay upper-case where a name is written in capitals throughout.
     private static let abbreviations: Set<String> = [
-        "LL", "PHY", "ADV", "AUX", "CIS", "BIS", "BIG", "CIG", "CTE", "MTU", "SCA", "LE", "ID", "IRK", "CSRK", "UUID", "RSSI", "CID", "PSM", "SPSM",
+        "LL", "PHY", "ADV", "AUX", "CIS", "BIS", "BIG", "CIG", "CTE", "MTU", "SCA", "LE", "ID", "IRK", "CSRK", "UUID", "RSSI", "CID", "PSM",
+        "SPSM",
     ]
-    private static let reservedWords: Set<String> = ["default", "public", "private", "in", "is", "as", "for", "internal", "init", "self", "protocol", "repeat", "none"]
+    private static let reservedWords: Set<String> = [
+        "default", "public", "private", "in", "is", "as", "for", "internal", "init", "self", "protocol", "repeat", "none",
+    ]
 
     private static func words(_ name: String) -> [String] {
         var result: [String] = []

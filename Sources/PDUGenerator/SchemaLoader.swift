@@ -18,7 +18,9 @@ struct SchemaLoader {
         for document in documents where document.root["kind"]?.string == "structure" {
             for (key, _) in document.root["pdus"]?.mapping ?? [:] { structures.insert(key.string ?? "") }
         }
-        for document in documents where document.root["pdus"] != nil { layers.append(try layer(document.root, document.path, document.stem)) }
+        for document in documents where document.root["pdus"] != nil {
+            layers.append(try layer(document.root, document.path, document.stem))
+        }
     }
 
     private mutating func loadTypes(_ root: Node, _ path: String) throws {
@@ -44,7 +46,8 @@ struct SchemaLoader {
     }
 
     private func parser() -> FieldParser {
-        FieldParser(namedTypes: Dictionary(namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }), structures: structures)
+        FieldParser(
+            namedTypes: Dictionary(namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }), structures: structures)
     }
 
     private func layer(_ root: Node, _ path: String, _ stem: String) throws -> Layer {
@@ -54,7 +57,8 @@ struct SchemaLoader {
         let ogf = root["ogf"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
         var result = Layer(
-            name: name, part: root["part"]?.string ?? "", kind: kind, inlinable: root["inlinable"]?.bool ?? false, prefix: root["prefix"]?.string ?? "",
+            name: name, part: root["part"]?.string ?? "", kind: kind, inlinable: root["inlinable"]?.bool ?? false,
+            prefix: root["prefix"]?.string ?? "",
             stem: stem, pdus: [])
         for (key, node) in root["pdus"]?.mapping ?? [:] {
             guard let pdu = key.string else { throw error(key, path, "a PDU has a name") }
@@ -70,7 +74,8 @@ struct SchemaLoader {
             declaration.handWritten = node["codec"]?.string == "hand"
             declaration.fields = try fields(node["fields"], path)
             if kind == .hciCommand, !declaration.endsInStatus {
-                declaration.returns = node["returns"] == nil ? try [parser().field(key: "Status", line: "ErrorCode")] : try fields(node["returns"], path)
+                declaration.returns =
+                    node["returns"] == nil ? try [parser().field(key: "Status", line: "ErrorCode")] : try fields(node["returns"], path)
             }
             result.pdus.append(declaration)
         }
@@ -85,7 +90,9 @@ struct SchemaLoader {
             guard let mapping = item.mapping, mapping.count == 1, let (keyNode, value) = mapping.first, let key = keyNode.string else {
                 throw error(item, path, "a field is one `name: type`")
             }
-            do { result.append(try field(key, value, path)) } catch let problem as FieldParser.Problem { throw error(keyNode, path, problem.text) }
+            do { result.append(try field(key, value, path)) } catch let problem as FieldParser.Problem {
+                throw error(keyNode, path, problem.text)
+            }
         }
         Derivation.mark(&result)
         return result
@@ -97,7 +104,9 @@ struct SchemaLoader {
         if key.hasPrefix("bits"), let octets = Int(key.dropFirst(4)).map({ $0 / 8 }) {
             var members: [Field] = []
             for item in value.sequence ?? [] {
-                guard let (memberKey, memberValue) = item.mapping?.first else { throw error(item, path, "a bit field is one `name: width`") }
+                guard let (memberKey, memberValue) = item.mapping?.first else {
+                    throw error(item, path, "a bit field is one `name: width`")
+                }
                 members.append(try parser.member(key: memberKey.string ?? "", line: memberValue.string ?? ""))
             }
             return Field(name: members.first?.name ?? key, shape: .bits(octets: octets, members: members))

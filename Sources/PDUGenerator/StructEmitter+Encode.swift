@@ -3,7 +3,9 @@ extension StructEmitter {
         let name = Naming.escaped(field.name)
         switch field.shape {
         case .integer(let octets, _, let big, _) where field.derived:
-            out.line("writer.u\(octets * 8)\(big ? "be" : "")(UInt\(Self.word(octets) * 8)(truncatingIfNeeded: \(derivation(of: field.name, all))))")
+            out.line(
+                "writer.u\(octets * 8)\(big ? "be" : "")(UInt\(Self.word(octets) * 8)(truncatingIfNeeded: \(derivation(of: field.name, all))))"
+            )
         case .reserved(let octets): out.line("writer.zeros(\(octets))")
         case .bits(let octets, let members): encodeBits(octets, members, all, &out)
         case .array(_, let element): out.block("for element in \(name)") { $0.line(write(element, "element")) }

@@ -31,7 +31,9 @@ struct StructEmitter {
         out.block("public init(from reader: inout ByteReader) throws(PDUError)") { out in
             for (index, field) in fields.enumerated() {
                 decode(field, &out)
-                if cutShort, index == 0, field.name == "Status", fields.count > 1 { out.line("if status != .success, reader.remaining == 0 { return }") }
+                if cutShort, index == 0, field.name == "Status", fields.count > 1 {
+                    out.line("if status != .success, reader.remaining == 0 { return }")
+                }
             }
         }
         if inlinable { out.line("@inlinable") }
@@ -62,7 +64,9 @@ struct StructEmitter {
             comment += (comment.isEmpty ? "" : ", ") + "\(CodecEmitter.hex(low, 2))...\(CodecEmitter.hex(high, 2))"
         }
         if !field.notes.labels.isEmpty {
-            comment += (comment.isEmpty ? "" : ", ") + field.notes.labels.map { "\(CodecEmitter.hex($0.value, 2)) \($0.name)" }.joined(separator: ", ")
+            comment +=
+                (comment.isEmpty ? "" : ", ")
+                + field.notes.labels.map { "\(CodecEmitter.hex($0.value, 2)) \($0.name)" }.joined(separator: ", ")
         }
         return Property(name: Naming.escaped(field.name), type: type, initial: initial, comment: comment)
     }
@@ -151,7 +155,9 @@ struct StructEmitter {
         case .rest:
             out.block("while reader.remaining > 0") { $0.line("\(list).append(\(read))") }
         case .restSized(let size, let table):
-            let octets = table.isEmpty ? Naming.property(size) : table.reversed().reduce("0") { "\(Naming.property(size)) == \($1.key) ? \($1.octets) : \($0)" }
+            let octets =
+                table.isEmpty
+                ? Naming.property(size) : table.reversed().reduce("0") { "\(Naming.property(size)) == \($1.key) ? \($1.octets) : \($0)" }
             out.line("let \(name)Octets: Int = \(octets)")
             out.block("while reader.remaining > 0") { out in
                 out.line("let end = try reader.enter(\(name)Octets, \"\(field.name)\")")

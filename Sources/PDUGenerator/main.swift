@@ -34,7 +34,8 @@ do {
     }
     try write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
     try write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
-    let messages = ["LLControl", "ATT", "SMP", "L2CAPSignaling"].map { name in MessageEmitter.emit(loader.layers.filter { $0.name == name }) }
+    let messages = ["LLControl", "ATT", "SMP", "L2CAPSignaling"].map { name in MessageEmitter.emit(loader.layers.filter { $0.name == name })
+    }
     try write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
     try write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
 } catch {

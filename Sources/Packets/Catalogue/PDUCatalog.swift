@@ -1,4 +1,71 @@
 /// Every declared PDU and every named value, looked up by name or by code.
 public enum PDUCatalog {
-    static func label(_ type: String, _ value: Int) -> String { "\(value)" }
+    private struct Index {
+        var declarations: [PDUDeclaration]
+        var types: [String: NamedType]
+        var typeNames: [String]
+        var byName: [String: PDUDeclaration]
+        var byCode: [Key: PDUDeclaration]
+    }
+
+    private struct Key: Hashable {
+        var layer: String
+        var code: Int
+        var subevent: Int?
+    }
+
+    private static let index: Index = {
+        var reader = DescriptionReader()
+        for text in DescriptionIndex.texts { reader.read(text.description) }
+        var index = Index(declarations: reader.declarations, types: [:], typeNames: reader.types.map(\.name), byName: [:], byCode: [:])
+        for type in reader.types { index.types[type.name] = type }
+        for declaration in reader.declarations {
+            index.byName[declaration.layer + "/" + Spelling.normal(declaration.name)] = declaration
+            let key = Key(layer: declaration.layer, code: declaration.code, subevent: declaration.subevent)
+            if index.byCode[key] == nil { index.byCode[key] = declaration }
+        }
+        return index
+    }()
+
+    /// All declarations, in the order of the files.
+    public static var all: [PDUDeclaration] { index.declarations }
+    /// The layers that have declarations.
+    public static var layers: [String] {
+        var seen: [String] = []
+        for declaration in all where !seen.contains(declaration.layer) { seen.append(declaration.layer) }
+        return seen
+    }
+    /// The typed struct of every declaration.
+    public static var types: [any PDU.Type] { DescriptionIndex.types }
+
+    /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
+    public static func declaration(layer: String, name: String) -> PDUDeclaration? {
+        let normal = Spelling.normal(name)
+        for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal] {
+            if let found = index.byName[layer + "/" + candidate] { return found }
+        }
+        return normal.hasPrefix("smp_") ? index.byName[layer + "/" + String(normal.dropFirst(4))] : nil
+    }
+
+    /// A PDU by its code: an HCI opcode, an event code (with its subevent), a link layer, ATT or SMP opcode.
+    public static func declaration(layer: String, code: Int, subevent: Int? = nil) -> PDUDeclaration? {
+        index.byCode[Key(layer: layer, code: code, subevent: subevent)]
+    }
+
+    public static func command(opcode: UInt16) -> PDUDeclaration? { declaration(layer: "HCICommands", code: Int(opcode)) }
+
+    public static func type(named name: String) -> NamedType? { index.types[name] }
+
+    /// Names of the layer's PDUs close to a misspelt one, the closest first.
+    public static func suggestions(layer: String, for name: String) -> [String] {
+        Spelling.closest(to: name, among: all.filter { $0.layer == layer }.map(\.name))
+    }
+
+    /// The name of a value of a named type, or its number.
+    static func label(_ type: String, _ value: Int) -> String {
+        guard let type = index.types[type], let name = type.values.first(where: { $0.value == value })?.name else {
+            return Hex.number(value, bits: 8)
+        }
+        return name
+    }
 }

@@ -100,7 +100,8 @@ public struct ByteReader: ~Escapable {
     /// A UUID of 2, 4 or 16 octets.
     public mutating func uuid(_ count: Int, _ field: StaticString) throws(PDUError) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(octets: try bytes(count, field)) else {
-            throw PDUError(field: field.description, offset: position - count, problem: .value("a UUID has 2, 4 or 16 octets, not \(count)"))
+            throw PDUError(
+                field: field.description, offset: position - count, problem: .value("a UUID has 2, 4 or 16 octets, not \(count)"))
         }
         return uuid
     }

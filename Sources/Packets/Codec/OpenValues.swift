@@ -1,5 +1,6 @@
 /// Names for some values of a number; every other value is kept as it came.
-public protocol OpenEnum: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral where RawValue: FixedWidthInteger & Sendable & _ExpressibleByBuiltinIntegerLiteral {
+public protocol OpenEnum: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral
+where RawValue: FixedWidthInteger & Sendable & _ExpressibleByBuiltinIntegerLiteral {
     init(rawValue: RawValue)
 }
 
@@ -9,7 +10,8 @@ extension OpenEnum {
 }
 
 /// Named bits of a number; unnamed bits are kept.
-public protocol OpenFlags: OptionSet, Sendable, Hashable, ExpressibleByIntegerLiteral where RawValue: FixedWidthInteger & Sendable & _ExpressibleByBuiltinIntegerLiteral {}
+public protocol OpenFlags: OptionSet, Sendable, Hashable, ExpressibleByIntegerLiteral
+where RawValue: FixedWidthInteger & Sendable & _ExpressibleByBuiltinIntegerLiteral {}
 
 extension OpenFlags {
     @inlinable public init(integerLiteral value: RawValue) { self.init(rawValue: value) }

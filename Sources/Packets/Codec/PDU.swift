@@ -87,7 +87,9 @@ extension OpcodedPDU {
     public init(bytes: [UInt8]) throws(PDUError) {
         var reader = ByteReader(bytes.span.bytes)
         let opcode = try reader.u8("Opcode")
-        guard opcode == Self.opcode else { throw PDUError(pdu: Self.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(opcode))) }
+        guard opcode == Self.opcode else {
+            throw PDUError(pdu: Self.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(opcode)))
+        }
         self = try Self.read(&reader)
         guard reader.remaining == 0 else {
             throw PDUError(pdu: Self.name, field: "", offset: reader.offset, problem: .trailing(reader.remaining))

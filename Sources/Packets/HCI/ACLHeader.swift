@@ -43,9 +43,12 @@ public struct ACLHeader: Sendable, Hashable {
 
 extension HCIPacket {
     /// An ACL data packet.
-    @inlinable public init(acl handle: ConnectionHandle, _ boundary: ACLHeader.Boundary, broadcast: UInt8 = 0, _ data: some Collection<UInt8>) {
+    @inlinable public init(
+        acl handle: ConnectionHandle, _ boundary: ACLHeader.Boundary, broadcast: UInt8 = 0, _ data: some Collection<UInt8>
+    ) {
         var writer = ByteWriter(reserving: 4 + data.count)
-        ACLHeader(handle: handle, boundary: boundary, broadcast: broadcast, length: UInt16(truncatingIfNeeded: data.count)).encode(into: &writer)
+        ACLHeader(handle: handle, boundary: boundary, broadcast: broadcast, length: UInt16(truncatingIfNeeded: data.count)).encode(
+            into: &writer)
         writer.bytes.append(contentsOf: data)
         self.init(.acl, writer.bytes)
     }

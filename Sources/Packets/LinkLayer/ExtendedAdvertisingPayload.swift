@@ -19,8 +19,10 @@ extension Advertising {
         public var advData: [UInt8]
 
         public init(
-            advMode: UInt8 = 0, advA: BDADDR? = nil, targetA: BDADDR? = nil, cteInfo: Structures.CTEInfo? = nil, advDataInfo: Structures.AdvDataInfo? = nil,
-            auxPtr: Structures.AuxPtr? = nil, syncInfo: Structures.SyncInfo? = nil, txPower: Int8? = nil, acad: [UInt8] = [], advData: [UInt8] = []
+            advMode: UInt8 = 0, advA: BDADDR? = nil, targetA: BDADDR? = nil, cteInfo: Structures.CTEInfo? = nil,
+            advDataInfo: Structures.AdvDataInfo? = nil,
+            auxPtr: Structures.AuxPtr? = nil, syncInfo: Structures.SyncInfo? = nil, txPower: Int8? = nil, acad: [UInt8] = [],
+            advData: [UInt8] = []
         ) {
             self.advMode = advMode
             self.advA = advA

@@ -4,7 +4,9 @@ public enum Hex {
 
     static func text(_ value: UInt128, digits count: Int, shift: Int = 0) -> String {
         var text = ""
-        for index in stride(from: count - 1, through: 0, by: -1) { text.append(digits[Int(truncatingIfNeeded: value >> (shift + 4 * index)) & 15]) }
+        for index in stride(from: count - 1, through: 0, by: -1) {
+            text.append(digits[Int(truncatingIfNeeded: value >> (shift + 4 * index)) & 15])
+        }
         return text
     }
 

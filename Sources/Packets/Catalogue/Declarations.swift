@@ -1,0 +1,115 @@
+/// A PDU as it was declared: its name, its code and its fields.
+public final class PDUDeclaration: Sendable {
+    public enum Kind: String, Sendable, Hashable {
+        case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, header, structure
+    }
+
+    /// The namespace: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
+    public let layer: String
+    /// The Core Specification's name.
+    public let name: String
+    public let kind: Kind
+    /// Opcode, event code or PDU type.
+    public let code: Int
+    public let subevent: Int?
+    /// Where the Core Specification defines it.
+    public let section: String
+    /// For commands.
+    public let completion: CommandCompletion
+    public let fields: [FieldDeclaration]
+    /// The return parameters of a command that ends in Command Complete.
+    public let returns: [FieldDeclaration]?
+
+    init(
+        layer: String, name: String, kind: Kind, code: Int, subevent: Int?, section: String, completion: CommandCompletion,
+        fields: [FieldDeclaration],
+        returns: [FieldDeclaration]?
+    ) {
+        self.layer = layer
+        self.name = name
+        self.kind = kind
+        self.code = code
+        self.subevent = subevent
+        self.section = section
+        self.completion = completion
+        self.fields = fields
+        self.returns = returns
+    }
+}
+
+/// One field of a PDU, or a group of fields.
+public struct FieldDeclaration: Sendable {
+    /// How the field lies on the wire.
+    public indirect enum Shape: Sendable {
+        case integer(octets: Int, signed: Bool, bigEndian: Bool, type: String?)
+        case bytes(Size)
+        case uuid(Size)
+        case bits(octets: Int, members: [FieldDeclaration])
+        case bit(width: Int, type: String?)
+        case reserved(octets: Int)
+        case array(Count, Shape)
+        case rows(Count, [FieldDeclaration])
+        case nested(String)
+        case block(length: String, [FieldDeclaration])
+    }
+
+    public enum Size: Sendable, Equatable {
+        case fixed(Int)
+        case rest
+        case restLeaving(Int)
+        case field(String)
+    }
+
+    public enum Count: Sendable {
+        case fixed(Int)
+        case field(String)
+        /// One element per set bit of a field.
+        case popcount(String)
+        case rest
+        /// To the end; a field gives the octets of an element, directly or by a table.
+        case restSized(String, table: [(key: Int, octets: Int)])
+    }
+
+    public let name: String
+    public let shape: Shape
+    /// The unit, and how many of it one count is: `1.25` and `ms`.
+    public let unit: String?
+    public let scale: String?
+    /// The legal values, where the specification limits them.
+    public let range: ClosedRange<Int>?
+    public let labels: [(value: Int, name: String)]
+    /// The field is present when this bit of that field is set.
+    public let condition: (field: String, bit: Int)?
+
+    /// The named type of an integer or of bits.
+    public var type: NamedType? {
+        switch shape {
+        case .integer(_, _, _, let type), .bit(_, let type): type.flatMap(PDUCatalog.type(named:))
+        case .array(_, let element): FieldDeclaration(name: name, shape: element).type
+        default: nil
+        }
+    }
+
+    init(
+        name: String, shape: Shape, unit: String? = nil, scale: String? = nil, range: ClosedRange<Int>? = nil,
+        labels: [(value: Int, name: String)] = [],
+        condition: (field: String, bit: Int)? = nil
+    ) {
+        self.name = name
+        self.shape = shape
+        self.unit = unit
+        self.scale = scale
+        self.range = range
+        self.labels = labels
+        self.condition = condition
+    }
+}
+
+/// Names for the values, or the bits, of an integer.
+public struct NamedType: Sendable {
+    public let name: String
+    public let octets: Int
+    public let isFlags: Bool
+    /// Values, or bit numbers.
+    public let values: [(value: Int, name: String)]
+}

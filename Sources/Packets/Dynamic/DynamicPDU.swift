@@ -1,0 +1,145 @@
+/// A PDU as names and values: any declared PDU, right or wrong. It holds what a typed struct cannot: values out of range, counts that contradict, octets too few or too many.
+public struct DynamicPDU: Sendable {
+    /// Nil for a PDU that is not declared; its parameters are then in `trailing`.
+    public var declaration: PDUDeclaration?
+    /// The layer, also of an undeclared PDU.
+    public var layer: String
+    /// Opcode, event code or PDU type.
+    public var code: Int
+    public var subevent: Int?
+    /// The values in the order of the declaration. Missing ones are encoded as zero; missing counts and lengths follow from what they count.
+    public var fields: [DynamicField]
+    /// Octets after the last field that could be read.
+    public var trailing: [UInt8] = []
+    /// Why reading stopped early.
+    public var problem: PDUError?
+    /// The identifier of an L2CAP signalling command.
+    public var identifier: UInt8?
+    /// The length that the PDU's header says, where it is wrong; encoding repeats it.
+    public var lengthInHeader: Int?
+
+    /// Encoding ends at the first missing field, as the packet that was read did.
+    var endsEarly: Bool = false
+    /// Too short for the header of its layer: `trailing` is the whole packet.
+    var isBare: Bool = false
+
+    public var name: String { declaration?.name ?? "Unknown_\(layer)_\(Hex.number(code, bits: code > 255 ? 16 : 8))" }
+
+    /// A PDU by name. Field names are checked; values only for fitting their fields, when it is encoded.
+    public init(layer: String, name: String, _ values: [DynamicField] = [], trailing: [UInt8] = []) throws(DynamicPDUError) {
+        guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else {
+            throw .unknownPDU(layer: layer, name: name, suggestions: PDUCatalog.suggestions(layer: layer, for: name))
+        }
+        self.init(declaration, [], trailing: trailing)
+        fields = try declaration.ordered(values, declaration.fields)
+        guard let returns = command?.returns, let index = returnsIndex, case .structure(let values) = fields[index].value else { return }
+        fields[index].value = .structure(try declaration.ordered(values, returns))
+    }
+
+    init(_ declaration: PDUDeclaration, _ fields: [DynamicField], trailing: [UInt8] = []) {
+        self.declaration = declaration
+        layer = declaration.layer
+        code = declaration.code
+        subevent = declaration.subevent
+        self.fields = fields
+        self.trailing = trailing
+    }
+
+    /// Reads a PDU's parameters.
+    public init(_ declaration: PDUDeclaration, parameters: [UInt8]) {
+        self.init(declaration, [])
+        var decoder = DynamicDecoder(parameters)
+        fields = decoder.fields(declaration.fields)
+        finish(&decoder, declaration.name)
+        if declaration.layer == "HCIEvents", declaration.name == "Command_Complete" { readReturns() }
+    }
+
+    mutating func finish(_ decoder: inout DynamicDecoder, _ name: String) {
+        trailing = decoder.rest()
+        guard var problem = decoder.problem else { return }
+        problem.pdu = name
+        self.problem = problem
+        endsEarly = true
+    }
+
+    /// The parameters, without the header that names the PDU.
+    public func parameters() throws(DynamicPDUError) -> [UInt8] {
+        guard let declaration else { return trailing }
+        var values = fields
+        if let index = returnsIndex, case .structure(let returns) = values[index].value {
+            values[index].value = .octets(try encoded(returns: returns))
+        }
+        var encoder = DynamicEncoder(pdu: declaration.name, endsEarly: endsEarly)
+        _ = try encoder.fields(declaration.fields, values)
+        return encoder.bytes + trailing
+    }
+}
+
+extension DynamicPDU: Equatable {
+    public static func == (a: DynamicPDU, b: DynamicPDU) -> Bool {
+        a.layer == b.layer && a.code == b.code && a.subevent == b.subevent && a.fields == b.fields && a.trailing == b.trailing
+            && a.identifier == b.identifier
+    }
+}
+
+extension PDUDeclaration {
+    /// A field of this PDU, also inside a word or a block; case does not matter.
+    public func field(named name: String) -> FieldDeclaration? { Self.find(Spelling.normal(name), fields) }
+
+    /// A field of the return parameters.
+    public func returnField(named name: String) -> FieldDeclaration? { returns.flatMap { Self.find(Spelling.normal(name), $0) } }
+
+    /// All names that a field may be called by.
+    public var fieldNames: [String] { Self.names(fields) }
+
+    static func names(_ fields: [FieldDeclaration]) -> [String] {
+        fields.flatMap { field -> [String] in
+            switch field.shape {
+            case .bits(_, let members): names(members)
+            case .block(_, let inner): names(inner)
+            default: [field.name]
+            }
+        }
+    }
+
+    static func find(_ normal: String, _ fields: [FieldDeclaration]) -> FieldDeclaration? {
+        for field in fields {
+            switch field.shape {
+            case .bits(_, let members): if let found = find(normal, members) { return found }
+            case .block(_, let inner): if let found = find(normal, inner) { return found }
+            default: if Spelling.normal(field.name) == normal { return field }
+            }
+        }
+        return nil
+    }
+
+    /// The values in the declared order and spelling; rows and structures inside are ordered likewise.
+    func ordered(_ values: [DynamicField], _ fields: [FieldDeclaration]) throws(DynamicPDUError) -> [DynamicField] {
+        let names = Self.names(fields)
+        var placed: [(Int, DynamicField)] = []
+        for value in values {
+            let normal = Spelling.normal(value.name)
+            guard let field = Self.find(normal, fields), let position = names.firstIndex(of: field.name) else {
+                throw .unknownField(pdu: name, name: value.name, suggestions: Spelling.closest(to: value.name, among: names))
+            }
+            placed.append((position, DynamicField(field.name, try ordered(value.value, field))))
+        }
+        placed.sort { $0.0 < $1.0 }
+        return placed.map(\.1)
+    }
+
+    private func ordered(_ value: FieldValue, _ field: FieldDeclaration) throws(DynamicPDUError) -> FieldValue {
+        switch (field.shape, value) {
+        case (.rows(_, let inner), .list(let rows)):
+            var result: [FieldValue] = []
+            for row in rows {
+                if case .structure(let fields) = row { result.append(.structure(try ordered(fields, inner))) } else { result.append(row) }
+            }
+            return .list(result)
+        case (.nested(let type), .structure(let fields)):
+            guard let nested = PDUCatalog.declaration(layer: "Structures", name: type) else { return value }
+            return .structure(try ordered(fields, nested.fields))
+        default: return value
+        }
+    }
+}
