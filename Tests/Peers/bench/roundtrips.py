@@ -1,0 +1,64 @@
+"""HCI_Read_BD_ADDR round trips per second over TCP from one raw socket: our virtual dongle, a plain blocking C server, Bumble's controller.
+
+Each is measured in turn, several rounds; the best round counts, as load on the machine can only take away. Ends with 1 when a ratio is missed.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support import Process, dongles  # noqa: E402
+
+ROUNDS, SECONDS = 5, "0.5"
+AT_LEAST = {"plain C server": 0.8, "Bumble's controller": 2.0}
+
+
+def compile_client(folder):
+    program = pathlib.Path(folder) / "roundtrips"
+    subprocess.run(["clang", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "roundtrips.c"], check=True)
+    return program
+
+
+def rate(program, port, *options):
+    return int(subprocess.run([program, str(port), SECONDS, *options], check=True, capture_output=True, text=True).stdout)
+
+
+def plain(program):
+    with Process(program, "echo") as server:
+        return rate(program, server.wait_for(r":(\d+)")[0].group(1), "bare")
+
+
+def bumble(program):
+    with Process(sys.executable, HERE.parent / "bumble_controllers.py", 1) as server:
+        return rate(program, server.wait_for(r"127\.0\.0\.1:(\d+)")[0].group(1))
+
+
+def ours(program):
+    with dongles(1) as [port]:
+        return rate(program, port)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        program = compile_client(folder)
+        sides = {"our virtual dongle": ours, "plain C server": plain, "Bumble's controller": bumble}
+        best = {name: 0 for name in sides}
+        for _ in range(ROUNDS):
+            for name, side in sides.items():
+                best[name] = max(best[name], side(program))
+    for name, figure in best.items():
+        print(f"{figure:>8} round trips/s  {name}")
+    missed = 0
+    for name, wanted in AT_LEAST.items():
+        ratio = best["our virtual dongle"] / best[name]
+        print(f"{ratio:>8.2f} times the {name} (wanted: {wanted})")
+        missed += ratio < wanted
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

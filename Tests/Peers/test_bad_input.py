@@ -1,0 +1,192 @@
+"""Whatever is wrong from outside gives one clear line and its exit code, and loses nothing that was written before.
+
+Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import threading
+
+import pytest
+
+from support import Process, bluebench, dongles, run_bench
+
+USAGE, BENCH = 2, 3
+
+GOOD_CASE = """\
+name: A reset is answered
+purpose: The subject answers HCI_Reset.
+steps:
+  - subject: Reset
+"""
+
+
+def one_line(result, *words):
+    """The single line of complaint, which holds each of the words."""
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, f"{len(lines)} lines of complaint:\n{result.stderr}\n{result.stdout}"
+    for word in words:
+        assert word.lower() in lines[0].lower(), f"{word!r} is not in: {lines[0]}"
+    assert "fatal error" not in lines[0].lower()
+    return lines[0]
+
+
+@pytest.fixture
+def busy_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_no_such_command():
+    one_line(run_bench("dance", expected=USAGE), "dance")
+
+
+@pytest.mark.parametrize(
+    "selector", ["banana", "usb:zzzz:0001", "tcp:127.0.0.1", "tcp:127.0.0.1:notaport", "usb:"],
+)
+def test_a_device_name_that_means_nothing(selector):
+    one_line(run_bench("run", "hci", "--tester", selector, "--subject", "virtual", expected=USAGE), selector)
+
+
+def test_a_usb_device_that_is_not_there():
+    one_line(run_bench("run", "hci", "--tester", "usb:FFFF:FFFF", "--subject", "virtual", expected=BENCH), "usb:FFFF:FFFF")
+
+
+def test_a_port_that_nobody_serves(busy_port):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"tcp:127.0.0.1:{closed.getsockname()[1]}"
+        one_line(run_bench("run", "hci", "--tester", address, "--subject", address, expected=BENCH), address)
+
+
+def test_a_busy_port(busy_port):
+    one_line(run_bench("dongle", "--tcp", busy_port, expected=BENCH), str(busy_port))
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x"])
+def test_a_port_out_of_range(port):
+    one_line(run_bench("dongle", f"--tcp={port}", expected=USAGE))
+
+
+def test_no_such_suite():
+    one_line(run_bench("run", "gap-advv", expected=USAGE), "gap-adv")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (GOOD_CASE.replace("steps:", "stepz:"), ":3:"),
+        (GOOD_CASE.replace("Reset\n", "Resett\n"), ":4:"),
+        ("name: [unclosed\n", ":"),
+        ("", ":"),
+        ("\x00\xff not yaml \x01", ":"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_wrong_case_file(tmp_path, command, text, where):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text, encoding="latin-1")
+    results = tmp_path / "results.json"
+    options = ["--json", results] if command == "run" else []
+    complaint = one_line(run_bench(command, path, *options, expected=USAGE), "wrong.yaml")
+    assert where in complaint.split("wrong.yaml", 1)[1]
+    assert not results.exists(), "nothing runs when a file is wrong"
+
+
+def test_a_case_file_that_is_not_there(tmp_path):
+    one_line(run_bench("check", tmp_path / "absent.yaml", expected=USAGE), "absent.yaml")
+
+
+def btsnoop(packets):
+    header = b"btsnoop\0" + struct.pack(">II", 1, 1002)
+    return header + b"".join(
+        struct.pack(">IIIIq", len(packet), len(packet), 2 if packet[0] == 1 else 3, 0, 0x00DCDDB30F2F8000 + number) + packet
+        for number, packet in enumerate(packets))
+
+
+RESET = bytes.fromhex("01030c00")
+RESET_COMPLETE = bytes.fromhex("040e0401030c00")
+
+
+def test_a_truncated_capture_shows_what_is_there(tmp_path):
+    path = tmp_path / "cut.btsnoop"
+    path.write_bytes(btsnoop([RESET, RESET_COMPLETE, RESET])[:-2])
+    result = run_bench("show", path, expected=None)
+    assert result.returncode in (USAGE, BENCH)
+    one_line(result, "cut.btsnoop")
+    assert result.stdout.count("HCI_Reset") + result.stdout.count("Reset") >= 2, result.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"btsnoop", b"btsnoop\0\0\0\0\x09\0\0\0\0", b"not a capture at all, but some text", b"\x0a\x0d\x0d\x0a\xff\xff\xff\xff"])
+def test_a_file_that_is_no_capture(tmp_path, content):
+    path = tmp_path / "odd.bin"
+    path.write_bytes(content)
+    result = run_bench("show", path, expected=None)
+    assert result.returncode in (USAGE, BENCH)
+    one_line(result, "odd.bin")
+
+
+def test_a_report_that_cannot_be_written(tmp_path):
+    path = tmp_path / "no" / "such" / "folder" / "results.json"
+    result = run_bench("run", "hci", "--json", path, expected=None)
+    assert result.returncode in (USAGE, BENCH)
+    one_line(result, "results.json")
+
+
+class VanishingController:
+    """Stands before a virtual dongle, and goes away for good after so many octets from the host."""
+
+    def __init__(self, port, octets):
+        self.target, self.octets = port, octets
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        near, _ = self.server.accept()
+        self.server.close()
+        with near, socket.create_connection(("127.0.0.1", self.target)) as far:
+            while self.octets > 0:
+                for ready in select.select([near, far], [], [])[0]:
+                    data = ready.recv(4096)
+                    if not data:
+                        return
+                    if ready is near:
+                        self.octets -= len(data)
+                    (far if ready is near else near).sendall(data)
+
+
+@pytest.mark.parametrize("octets", [1, 200, 2000])
+def test_a_controller_that_vanishes(tmp_path, octets):
+    """What ran before keeps its verdict, the rest is INCONC, the capture can be read."""
+    results, capture = tmp_path / "results.json", tmp_path / "capture.btsnoop"
+    with dongles(2) as (near, far):
+        vanishing = VanishingController(far, octets)
+        result = run_bench(
+            "run", "hci", "--tester", f"tcp:127.0.0.1:{near}", "--subject", f"tcp:127.0.0.1:{vanishing.port}",
+            "--json", results, "--capture", capture, expected=BENCH)
+    one_line(result, f"127.0.0.1:{vanishing.port}")
+    verdicts = [case["verdict"] for case in json.loads(results.read_text())["cases"]]
+    first = verdicts.index("INCONC")
+    assert set(verdicts[:first]) <= {"PASS", "N/A"}
+    assert set(verdicts[first:]) <= {"INCONC", "N/A"}
+    assert octets < 2000 or "PASS" in verdicts[:first], "some cases ran before the line was cut"
+    assert "Reset" in run_bench("show", capture).stdout
+
+
+def test_an_interrupted_run_keeps_what_was_written(tmp_path):
+    """SIGINT after the first verdict: the results of the cases that ran are on disk and can be read."""
+    results = tmp_path / "results.json"
+    with dongles(2) as (near, far):
+        with Process(
+                bluebench(), "run", "hci", "--tester", f"tcp:127.0.0.1:{near}", "--subject", f"tcp:127.0.0.1:{far}", "--json", results) as run:
+            run.wait_for("PASS")
+            os.kill(run.pid, signal.SIGINT)
+            assert run.wait() == BENCH
+    cases = json.loads(results.read_text())["cases"]
+    assert any(case["verdict"] == "PASS" for case in cases)
