@@ -1,0 +1,99 @@
+import Packets
+
+/// The GATT service that both ends of a throughput measurement know. See docs/throughput-service.md.
+public enum ThroughputService {
+    public static let service = uuid(0x0200)
+    /// Notifies the server's packets.
+    public static let source = uuid(0x0201)
+    /// Takes the client's packets, by write command or write request.
+    public static let sink = uuid(0x0202)
+    /// Takes commands, by write request.
+    public static let control = uuid(0x0203)
+    /// Reads as the counters of the current flow.
+    public static let counters = uuid(0x0204)
+
+    /// B1BExxxx-7E57-4ACC-9D3A-0B5E55ED0001.
+    private static func uuid(_ number: UInt16) -> BluetoothUUID {
+        BluetoothUUID(long: 0xB1BE_0000_7E57_4ACC_9D3A_0B5E_55ED_0001 | UInt128(number) << 96)
+    }
+
+    /// What a client writes to the control point.
+    public enum Command: Sendable, Hashable {
+        /// The server sends notifications: each of `length` octets (0: as long as the MTU allows), `count` of them (0: until told to stop).
+        case start(length: UInt16, count: UInt32)
+        /// The server sends no more.
+        case stop
+        /// The counters of the sink return to zero; the next packet is number 0.
+        case reset
+
+        public var octets: [UInt8] {
+            switch self {
+            case .start(let length, let count): [0x01] + Octets.little(length) + Octets.little(count)
+            case .stop: [0x02]
+            case .reset: [0x03]
+            }
+        }
+
+        /// - Throws: the ATT error that the server answers: 0x80 for an unknown opcode, 0x0D for a wrong length.
+        public init(octets: [UInt8]) throws(Refusal) {
+            switch (octets.first, octets.count) {
+            case (0x01, 7): self = .start(length: UInt16(Octets.number(octets[1..<3])), count: UInt32(Octets.number(octets[3..<7])))
+            case (0x02, 1): self = .stop
+            case (0x03, 1): self = .reset
+            case (0x01...0x03, _), (nil, _): throw .wrongLength
+            default: throw .unknownOpcode
+            }
+        }
+    }
+
+    /// Why a server refuses a command; the raw value is the ATT error code.
+    public enum Refusal: UInt8, Error, Sendable {
+        case wrongLength = 0x0D
+        case unknownOpcode = 0x80
+        /// Start was written before notifications were enabled.
+        case notSubscribed = 0x81
+    }
+
+    /// The counters as the server gives them: seven numbers of four octets.
+    public struct Counters: Sendable, Hashable {
+        /// Notifications handed to the link.
+        public var sent: UInt32 = 0
+        public var received: UInt32 = 0
+        public var octets: UInt32 = 0
+        public var lost: UInt32 = 0
+        public var duplicated: UInt32 = 0
+        public var disordered: UInt32 = 0
+        public var corrupted: UInt32 = 0
+
+        public init() {}
+
+        public init(sent: UInt32, _ tally: FlowTally) {
+            self.sent = sent
+            received = UInt32(truncatingIfNeeded: tally.packets)
+            octets = UInt32(truncatingIfNeeded: tally.octets)
+            lost = UInt32(truncatingIfNeeded: tally.lost)
+            duplicated = UInt32(truncatingIfNeeded: tally.duplicated)
+            disordered = UInt32(truncatingIfNeeded: tally.disordered)
+            corrupted = UInt32(truncatingIfNeeded: tally.corrupted)
+        }
+
+        public var octetString: [UInt8] { [sent, received, octets, lost, duplicated, disordered, corrupted].flatMap { Octets.little($0) } }
+
+        /// Nil unless there are 28 octets or more; what follows them is of a later version.
+        public init?(octets string: [UInt8]) {
+            guard string.count >= 28 else { return nil }
+            let numbers = (0..<7).map { UInt32(Octets.number(string[(4 * $0)..<(4 * $0 + 4)])) }
+            (sent, received, octets, lost) = (numbers[0], numbers[1], numbers[2], numbers[3])
+            (duplicated, disordered, corrupted) = (numbers[4], numbers[5], numbers[6])
+        }
+    }
+}
+
+/// Little-endian numbers.
+enum Octets {
+    static func little<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) -> [UInt8] {
+        (0..<(Value.bitWidth / 8)).map { UInt8(truncatingIfNeeded: value >> Value(8 * $0)) }
+    }
+
+    static func number(_ octets: some BidirectionalCollection<UInt8>) -> UInt64 { octets.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+}
