@@ -67,5 +67,6 @@ let package = Package(
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["Timing", "Packets"]),
         tests("Report", ["Conformance"]),
+        tests("Throughput", ["Packets"]),
     ]
 )

@@ -24,10 +24,15 @@ enum CRC32 {
 
     /// Four tables of 256: an octet's effect, alone and with one, two and three octets after it.
     private static let tables: [UInt32] = {
-        var tables = (0..<256).map { octet in (0..<8).reduce(UInt32(octet)) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0xEDB8_8320 } }
+        var tables: [UInt32] = []
+        for octet: UInt32 in 0..<256 {
+            var crc = octet
+            for _ in 0..<8 { crc = crc & 1 == 0 ? crc >> 1 : (crc >> 1) ^ 0xEDB8_8320 }
+            tables.append(crc)
+        }
         for index in 256..<1_024 {
             let before = tables[index - 256]
-            tables.append(before >> 8 ^ tables[Int(before & 0xFF)])
+            tables.append((before >> 8) ^ tables[Int(before & 0xFF)])
         }
         return tables
     }()

@@ -36,11 +36,13 @@ public enum ThroughputService {
 
         /// - Throws: the ATT error that the server answers: 0x80 for an unknown opcode, 0x0D for a wrong length.
         public init(octets: [UInt8]) throws(Refusal) {
-            switch (octets.first, octets.count) {
-            case (0x01, 7): self = .start(length: UInt16(Octets.number(octets[1..<3])), count: UInt32(Octets.number(octets[3..<7])))
-            case (0x02, 1): self = .stop
-            case (0x03, 1): self = .reset
-            case (0x01...0x03, _), (nil, _): throw .wrongLength
+            guard let opcode = octets.first else { throw .wrongLength }
+            switch opcode {
+            case 0x01 where octets.count == 7:
+                self = .start(length: UInt16(Octets.number(octets[1..<3])), count: UInt32(Octets.number(octets[3..<7])))
+            case 0x02 where octets.count == 1: self = .stop
+            case 0x03 where octets.count == 1: self = .reset
+            case 0x01, 0x02, 0x03: throw .wrongLength
             default: throw .unknownOpcode
             }
         }

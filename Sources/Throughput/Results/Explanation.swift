@@ -1,0 +1,99 @@
+import Packets
+
+/// Splits what the air could carry into what arrived and where the rest went, and names what limits the row.
+struct Explanation {
+    private(set) var missing: [ThroughputRow.Missing] = []
+    private(set) var limit = Limit.air
+
+    /// A gap to the air's own rate that counts as a limit of its own.
+    static let noticeable = 0.15
+    /// A figure this close to its ceiling has reached it.
+    static let reached = 0.99
+
+    init(
+        goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?, events: Int,
+        isAcknowledged: Bool = false
+    ) {
+        let full = Self.unshrunk(link)
+        add(.interval, full.backToBack - ceiling.perInterval, Self.intervalText(link, ceiling))
+        let lost = Self.retransmissionShare(counters, link, events)
+        if let counters, lost > 0 {
+            add(
+                .retransmissions, min(lost * ceiling.perInterval, ceiling.perInterval - goodput),
+                "\(counters.retransmissions) packets were sent again")
+        }
+        add(.eventLength, ceiling.perInterval - limited.perInterval, "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
+        let explained = missing.dropFirst(missing.first?.cause == .interval ? 1 : 0).reduce(0) { $0 + $1.kbps }
+        let rest = ceiling.perInterval - goodput - explained
+        let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply)
+        if rest > ceiling.perInterval * 0.001 { add(cause, rest, cause.text) }
+        limit = verdict(goodput: goodput, full: full, ceiling: ceiling)
+    }
+
+    private mutating func add(_ cause: Limit, _ kbps: Double, _ text: String) {
+        guard kbps > 0.05 else { return }
+        missing.append(ThroughputRow.Missing(cause: cause, kbps: (kbps * 10).rounded() / 10, text: text))
+    }
+
+    private func verdict(goodput: Double, full: Ceiling, ceiling: Ceiling) -> Limit {
+        guard goodput < ceiling.perInterval * Self.reached else {
+            return ceiling.perInterval < full.backToBack * (1 - Self.noticeable) ? .interval : .air
+        }
+        return missing.filter { $0.cause != .interval }.max { $0.kbps < $1.kbps }?.cause ?? .air
+    }
+
+    /// The same link with packets as long as their octets allow, whatever the interval.
+    private static func unshrunk(_ link: LinkParameters) -> Ceiling {
+        var link = link
+        link.time = max(link.time, link.phy.longestTime)
+        return Ceiling(link)
+    }
+
+    private static func intervalText(_ link: LinkParameters, _ ceiling: Ceiling) -> String {
+        let exchanges = "\(figure(ceiling.exchangesPerEvent)) whole exchanges fit into \(figure(link.interval.milliseconds)) ms"
+        guard link.usableOctets < link.octets else { return exchanges }
+        return "the interval leaves \(link.time.rawValue) us for a packet, \(link.usableOctets) octets; " + exchanges
+    }
+
+    /// The part of the air time that went into sending packets again.
+    private static func retransmissionShare(_ counters: LinkCounters?, _ link: LinkParameters, _ events: Int) -> Double {
+        guard let counters, counters.retransmissions > 0, counters.exchanges > 0 else { return 0 }
+        return Double(counters.retransmissions) / Double(counters.exchanges + counters.retransmissions)
+    }
+
+    /// Who left the air idle.
+    private static func idleCause(_ counters: LinkCounters?, _ supply: SupplyCounters?) -> Limit {
+        if let counters {
+            if counters.endedSilent > counters.endedEmpty + counters.endedAtLimit { return .retransmissions }
+            if counters.endedAtLimit > counters.endedEmpty { return .eventLength }
+            if counters.endedFull > counters.endedEmpty { return .peer }
+        }
+        guard let supply else { return .peer }
+        if supply.ranDry > 0, supply.ranDry >= supply.waitingForCredits { return .host }
+        if counters != nil { return .credits }
+        return supply.waitingForCredits > 0 ? .peer : .host
+    }
+
+    static func figure(_ value: Double) -> String {
+        let tenths = Int((value * 100).rounded())
+        if tenths % 100 == 0 { return "\(tenths / 100)" }
+        return tenths % 10 == 0 ? "\(tenths / 100).\(tenths % 100 / 10)" : "\(tenths / 100)." + (tenths % 100 < 10 ? "0" : "") + "\(tenths % 100)"
+    }
+}
+
+extension ThroughputRow {
+    /// One sentence for people: the limit and where the missing part went.
+    public var explanation: String {
+        if let failure { return failure }
+        guard let limit, let ceiling else { return "" }
+        var text = "\(limit.rawValue): \(limit.text)"
+        if !missing.isEmpty {
+            text += "; of \(Explanation.figure(ceiling.backToBack)) kbit/s back to back, "
+            text += missing.map { "\(Explanation.figure($0.kbps)) \($0.cause.rawValue) (\($0.text))" }.joined(separator: ", ")
+        }
+        if !tally.isClean {
+            text += "; lost \(tally.lost), duplicated \(tally.duplicated), disordered \(tally.disordered), corrupted \(tally.corrupted)"
+        }
+        return text
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Packets
+
+/// A row as `--json` writes it; documented in docs/throughput.md.
+extension ThroughputRow: Encodable {
+    private enum Key: String, CodingKey {
+        case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
+        case dataLength = "data_length"
+        case interval = "interval_ms"
+        case goodput = "goodput_kbps"
+        case ceiling = "ceiling_kbps"
+        case backToBack = "back_to_back_kbps"
+        case packetsPerEvent = "packets_per_event"
+        case wall = "wall_ms"
+    }
+
+    private struct Actual: Encodable {
+        var phy: String
+        var return_phy: String
+        var octets: Int
+        var time_us: Int64
+        var usable_octets: Int
+        var mtu: Int
+        var interval_ms: Double
+    }
+
+    private struct Window: Encodable {
+        var begin_us: Int64
+        var end_us: Int64
+        var events: Int
+    }
+
+    private struct Received: Encodable {
+        var packets: Int
+        var octets: Int
+        var lost: Int
+        var duplicated: Int
+        var disordered: Int
+        var corrupted: Int
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        try values.encode(request.over, forKey: .over)
+        try values.encode(request.direction, forKey: .direction)
+        try values.encode(request.phy, forKey: .phy)
+        try values.encode(request.dataLength, forKey: .dataLength)
+        try values.encode(request.mtu, forKey: .mtu)
+        try values.encode(request.interval.milliseconds, forKey: .interval)
+        try values.encode(isEncrypted, forKey: .encrypted)
+        try values.encode(Self.rounded(goodput), forKey: .goodput)
+        try values.encode(Self.rounded(ceiling?.perInterval ?? 0), forKey: .ceiling)
+        try values.encode(Self.rounded(ceiling?.backToBack ?? 0), forKey: .backToBack)
+        try values.encode(Self.rounded(percent), forKey: .percent)
+        try values.encode(Self.rounded(packetsPerEvent), forKey: .packetsPerEvent)
+        try values.encode(counters?.retransmissions, forKey: .retransmissions)
+        try values.encode(limit, forKey: .limit)
+        try values.encodeIfPresent(actual, forKey: .actual)
+        try values.encode(Window(begin_us: begin.rawValue, end_us: end.rawValue, events: events), forKey: .window)
+        try values.encode(received, forKey: .received)
+        try values.encode(missing, forKey: .missing)
+        try values.encode(explanation, forKey: .explanation)
+        try values.encodeIfPresent(failure, forKey: .failure)
+        try values.encode(Self.rounded(wallMilliseconds), forKey: .wall)
+    }
+
+    private var actual: Actual? {
+        link.map {
+            Actual(
+                phy: $0.phy.rawValue, return_phy: $0.returnPHY.rawValue, octets: $0.octets, time_us: $0.time.rawValue,
+                usable_octets: $0.usableOctets, mtu: $0.mtu, interval_ms: $0.interval.milliseconds)
+        }
+    }
+
+    private var received: Received {
+        Received(
+            packets: packets, octets: octets, lost: tally.lost, duplicated: tally.duplicated, disordered: tally.disordered,
+            corrupted: tally.corrupted)
+    }
+
+    static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+}
+
+/// A whole run of `bluebench throughput`.
+public struct ThroughputReport: Sendable, Encodable {
+    public var wallSeconds: Double
+    public var virtualSeconds: Double
+    public var rows: [ThroughputRow]
+    public var ladder: [LadderRung]?
+
+    public init(wallSeconds: Double, virtualSeconds: Double, rows: [ThroughputRow], ladder: [LadderRung]? = nil) {
+        self.wallSeconds = wallSeconds
+        self.virtualSeconds = virtualSeconds
+        self.rows = rows
+        self.ladder = ladder
+    }
+
+    private enum Key: String, CodingKey {
+        case rows, ladder
+        case wall = "wall_s"
+        case virtual = "virtual_s"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        try values.encode(ThroughputRow.rounded(wallSeconds), forKey: .wall)
+        try values.encode(ThroughputRow.rounded(virtualSeconds), forKey: .virtual)
+        try values.encode(rows, forKey: .rows)
+        try values.encodeIfPresent(ladder, forKey: .ladder)
+    }
+
+    public func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,92 @@
+import Packets
+
+/// How a flow's packets travel.
+public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Handle Value Notifications, server to client.
+    case notify
+    /// Write Commands, client to server.
+    case write
+    /// Write Requests, client to server, each answered before the next.
+    case request
+}
+
+/// Which way the data go, seen from the tester.
+public enum FlowDirection: String, Sendable, Hashable, CaseIterable, Codable {
+    case fromSubject = "from-subject"
+    case toSubject = "to-subject"
+}
+
+/// One measurement: what was asked for, what the link really had, what came through and what was missing.
+public struct ThroughputRow: Sendable, Hashable {
+    /// What was asked for.
+    public struct Request: Sendable, Hashable {
+        public var over: FlowKind
+        public var direction: FlowDirection
+        public var phy: LinkPHY
+        public var dataLength: Int
+        public var mtu: Int
+        public var interval: Microseconds
+
+        public init(over: FlowKind, direction: FlowDirection, phy: LinkPHY, dataLength: Int, mtu: Int, interval: Microseconds) {
+            self.over = over
+            self.direction = direction
+            self.phy = phy
+            self.dataLength = dataLength
+            self.mtu = mtu
+            self.interval = interval
+        }
+    }
+
+    /// A part of what the air could carry that did not become goodput.
+    public struct Missing: Sendable, Hashable, Codable {
+        public var cause: Limit
+        public var kbps: Double
+        public var text: String
+    }
+
+    public var request: Request
+    /// The link as it was during the count; nil when it never came to be.
+    public var link: LinkParameters?
+    /// The span of the count, and how many connection events it held.
+    public var begin: Microseconds = .zero
+    public var end: Microseconds = .zero
+    public var events = 0
+    /// Received within the span.
+    public var packets = 0
+    public var octets = 0
+    /// Over the whole flow.
+    public var tally = FlowTally()
+    public var ceiling: Ceiling?
+    public var counters: LinkCounters?
+    public var limit: Limit?
+    public var missing: [Missing] = []
+    /// Why there is no figure, or what is wrong with it.
+    public var failure: String?
+    /// The bench or its environment failed, not the subject.
+    public var isEnvironment = false
+    /// In the simulation, how many milliseconds of wall time the row took.
+    public var wallMilliseconds: Double = 0
+
+    public init(_ request: Request) { self.request = request }
+
+    public var isEncrypted: Bool { link?.isEncrypted ?? false }
+
+    public var goodput: Double {
+        let span = (end - begin).rawValue
+        return span > 0 ? Double(octets * 8) * 1_000 / Double(span) : 0
+    }
+
+    /// Of the ceiling for the link as it was.
+    public var percent: Double {
+        guard let limit = ceiling?.perInterval, limit > 0 else { return 0 }
+        return goodput / limit * 100
+    }
+
+    /// Link-layer packets with data, without those sent again, in an event.
+    public var packetsPerEvent: Double {
+        guard events > 0, let ceiling else { return 0 }
+        return Double(packets * ceiling.fragmentsPerPacket) / Double(events)
+    }
+
+    public var isSound: Bool { failure == nil && tally.isClean }
+}

@@ -1,0 +1,57 @@
+import Packets
+
+/// The rows of a sweep: every combination of what was asked for, in an order that changes the slow things last.
+public struct SweepPlan: Sendable, Hashable {
+    public var over: [FlowKind] = [.notify]
+    /// Nil: notifications from the subject, writes to it.
+    public var directions: [FlowDirection]?
+    public var phys: [LinkPHY] = [.le2M]
+    public var dataLengths: [Int] = [251]
+    public var mtus: [Int] = [247]
+    public var intervals: [Microseconds] = [15_000]
+    /// How long each row counts; rounded down to whole connection events, and up to one repetition of the pattern of fragments.
+    public var seconds: Double = 5
+
+    public init() {}
+
+    public var rows: [ThroughputRow.Request] {
+        var rows: [ThroughputRow.Request] = []
+        for over in over {
+            for direction in directions ?? [over == .notify ? .fromSubject : .toSubject] {
+                for phy in phys {
+                    for length in dataLengths {
+                        for mtu in mtus {
+                            for interval in intervals {
+                                rows.append(
+                                    .init(over: over, direction: direction, phy: phy, dataLength: length, mtu: mtu, interval: interval))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return rows
+    }
+
+    /// What is wrong with the plan, in words for the user.
+    public func check() throws(SweepError) {
+        for (name, isEmpty) in [
+            ("--over", over.isEmpty), ("--phy", phys.isEmpty), ("--data-length", dataLengths.isEmpty), ("--mtu", mtus.isEmpty),
+            ("--interval", intervals.isEmpty),
+        ] where isEmpty {
+            throw SweepError(text: "\(name) names nothing")
+        }
+        for length in dataLengths where !(27...251).contains(length) { throw SweepError(text: "--data-length \(length) is not in 27...251") }
+        for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
+        for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
+            throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
+        }
+        if !(seconds > 0 && seconds <= 86_400) { throw SweepError(text: "--seconds \(seconds) is not in 0...86400") }
+    }
+}
+
+/// A sweep that cannot be run as asked.
+public struct SweepError: Error, Sendable, CustomStringConvertible {
+    public var text: String
+    public var description: String { text }
+}

@@ -1,0 +1,76 @@
+import Packets
+import Testing
+import Throughput
+
+/// The model against published figures; the independent table is compared in Tests/Reference.
+@Suite struct CeilingTests {
+    @Test(arguments: [
+        (LinkPHY.le1M, [80, 296, 328, 2_088, 2_120]), (.le2M, [44, 152, 168, 1_048, 1_064]),
+        (.codedS2, [462, 894, 958, 4_478, 4_542]), (.codedS8, [720, 2_448, 2_704, 16_784, 17_040]),
+    ])
+    func airTimes(_ phy: LinkPHY, _ expected: [Int]) {
+        for (payload, time) in zip([0, 27, 31, 251, 255], expected) {
+            #expect(phy.airTime(payload: payload) == Microseconds(time))
+            #expect(phy.payload(within: Microseconds(time)) == payload)
+            #expect(phy.payload(within: Microseconds(time - 1)) == max(0, payload - 1))
+        }
+    }
+
+    /// Encrypted, packets in an event and kbit/s.
+    @Test(arguments: [
+        (7_500, LinkPHY.le1M, 3.0, 780.8), (7_500, .le2M, 5, 1301.3), (11_250, .le1M, 4, 694.0), (11_250, .le2M, 7, 1214.6),
+        (11_250, .codedS2, 2, 347.0), (12_500, .le2M, 8, 1249.3), (30_000, .le2M, 21, 1366.4), (45_000, .codedS2, 8, 347.0),
+        (50_000, .le1M, 20, 780.8), (100_000, .le2M, 71, 1385.9), (400_000, .codedS2, 75, 366.0),
+    ])
+    func wholeExchanges(_ interval: Int, _ phy: LinkPHY, _ packets: Double, _ kbps: Double) {
+        var link = LinkParameters(phy: phy, interval: Microseconds(interval), octets: 251, mtu: 247)
+        link.isEncrypted = true
+        let ceiling = Ceiling(link)
+        #expect(ceiling.packetsPerEvent == packets)
+        #expect(abs(ceiling.perInterval - kbps) < 0.06)
+    }
+
+    @Test(arguments: [(27, 23, 322.6), (27, 185, 419.4), (27, 247, 399.7), (251, 185, 1272.7), (251, 247, 1402.3), (251, 498, 1422.4)])
+    func backToBack(_ octets: Int, _ mtu: Int, _ kbps: Double) {
+        let ceiling = Ceiling(LinkParameters(phy: .le2M, interval: 400_000, octets: octets, mtu: mtu))
+        #expect(abs(ceiling.backToBack - kbps) < 0.06)
+    }
+
+    @Test func shortIntervalsShrinkCodedPackets() {
+        let octets = [7_500, 15_000, 30_000].map { LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247).usableOctets }
+        #expect(octets == [59, 176, 251])
+        let bothWays = [7_500, 15_000, 30_000, 50_000].map {
+            var link = LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247)
+            link.isEncrypted = true
+            link.time = EffectiveTime.transmit(
+                on: .codedS8, negotiated: 17_040, interval: $0, receiveOctets: 251, receiveTime: 17_040)
+            return link.usableOctets
+        }
+        #expect(bothWays == [27, 27, 182, 251])
+    }
+
+    @Test func limitsOfAnEvent() {
+        let link = LinkParameters(phy: .le1M, interval: 30_000, octets: 27, mtu: 23)
+        #expect(Ceiling(link, limits: .init(exchanges: 7)).perInterval == 7 * 160.0 / 30)
+        let full = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
+        // Reserving a reply of 2120 us in place of one of 80 us costs the last exchange.
+        #expect(Ceiling(full, limits: .init(reservedReply: 2_120)).exchangesPerEvent == 5)
+    }
+
+    @Test func aclPacketsCutTheTrain() {
+        var link = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
+        #expect(link.fragments(valueOctets: 244) == [251])
+        link.aclLength = 27
+        #expect(link.fragments(valueOctets: 244) == [27, 27, 27, 27, 27, 27, 27, 27, 27, 8])
+        link.aclLength = 64
+        link.octets = 27
+        #expect(link.fragments(valueOctets: 57) == [27, 27, 10])
+        #expect(link.fragments(valueOctets: 100) == [27, 27, 10, 27, 16])
+    }
+
+    @Test(arguments: [(7_500, 20, 10.7), (15_000, 20, 5.3), (30_000, 20, 2.7), (30_000, 182, 24.3)])
+    func acknowledged(_ interval: Int, _ octets: Int, _ kbps: Double) {
+        let link = LinkParameters(phy: .le1M, interval: Microseconds(interval), octets: 251, mtu: 247)
+        #expect(abs(AcknowledgedCeiling(link, valueOctets: octets).perInterval - kbps) < 0.06)
+    }
+}
