@@ -37,9 +37,10 @@ import Throughput
     }
 
     @Test func shortIntervalsShrinkCodedPackets() {
-        let octets = [7_500, 15_000, 30_000].map { LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247).usableOctets }
+        let intervals: [Microseconds] = [7_500, 15_000, 30_000, 50_000]
+        let octets = intervals.prefix(3).map { LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247).usableOctets }
         #expect(octets == [59, 176, 251])
-        let bothWays = [7_500, 15_000, 30_000, 50_000].map {
+        let bothWays = intervals.map {
             var link = LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247)
             link.isEncrypted = true
             link.time = EffectiveTime.transmit(

@@ -11,7 +11,8 @@ struct Explanation {
     static let reached = 0.99
 
     init(
-        goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?, events: Int,
+        goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?,
+        events: Int,
         isAcknowledged: Bool = false
     ) {
         let full = Self.unshrunk(link)
@@ -22,7 +23,9 @@ struct Explanation {
                 .retransmissions, min(lost * ceiling.perInterval, ceiling.perInterval - goodput),
                 "\(counters.retransmissions) packets were sent again")
         }
-        add(.eventLength, ceiling.perInterval - limited.perInterval, "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
+        add(
+            .eventLength, ceiling.perInterval - limited.perInterval,
+            "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
         let explained = missing.dropFirst(missing.first?.cause == .interval ? 1 : 0).reduce(0) { $0 + $1.kbps }
         let rest = ceiling.perInterval - goodput - explained
         let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply)
@@ -77,7 +80,8 @@ struct Explanation {
     static func figure(_ value: Double) -> String {
         let tenths = Int((value * 100).rounded())
         if tenths % 100 == 0 { return "\(tenths / 100)" }
-        return tenths % 10 == 0 ? "\(tenths / 100).\(tenths % 100 / 10)" : "\(tenths / 100)." + (tenths % 100 < 10 ? "0" : "") + "\(tenths % 100)"
+        return tenths % 10 == 0
+            ? "\(tenths / 100).\(tenths % 100 / 10)" : "\(tenths / 100)." + (tenths % 100 < 10 ? "0" : "") + "\(tenths % 100)"
     }
 }
 

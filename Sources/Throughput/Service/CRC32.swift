@@ -9,9 +9,12 @@ enum CRC32 {
         var index = 0
         tables.withUnsafeBufferPointer { table in
             while index &+ 4 <= octets.count {
-                crc ^= UInt32(octets[index]) | UInt32(octets[index &+ 1]) << 8 | UInt32(octets[index &+ 2]) << 16 | UInt32(octets[index &+ 3]) << 24
+                crc ^=
+                    UInt32(octets[index]) | UInt32(octets[index &+ 1]) << 8 | UInt32(octets[index &+ 2]) << 16 | UInt32(octets[index &+ 3])
+                    << 24
                 crc =
-                    table[768 &+ Int(crc & 0xFF)] ^ table[512 &+ Int(crc >> 8 & 0xFF)] ^ table[256 &+ Int(crc >> 16 & 0xFF)] ^ table[Int(crc >> 24)]
+                    table[768 &+ Int(crc & 0xFF)] ^ table[512 &+ Int(crc >> 8 & 0xFF)] ^ table[256 &+ Int(crc >> 16 & 0xFF)]
+                    ^ table[Int(crc >> 24)]
                 index &+= 4
             }
             while index < octets.count {

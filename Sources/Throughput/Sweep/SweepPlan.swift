@@ -41,7 +41,9 @@ public struct SweepPlan: Sendable, Hashable {
         ] where isEmpty {
             throw SweepError(text: "\(name) names nothing")
         }
-        for length in dataLengths where !(27...251).contains(length) { throw SweepError(text: "--data-length \(length) is not in 27...251") }
+        for length in dataLengths where !(27...251).contains(length) {
+            throw SweepError(text: "--data-length \(length) is not in 27...251")
+        }
         for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
