@@ -15,9 +15,10 @@ extension Connection {
 
     /// Starts one more exchange if there is a reason to and it ends by the next anchor point.
     func continueEvent(at start: Microseconds) {
-        guard event.ownMoreData || event.peerMoreData, event.exchanges < exchangeLimit else { return closeEvent() }
+        guard event.exchanges < exchangeLimit else { return closeEvent(\.endedAtLimit) }
+        guard event.ownMoreData || event.peerMoreData else { return closeEvent(\.endedEmpty) }
         if start + exchangeTime() > event.limit {
-            guard event.extraExchanges < configuration.quirks.extraExchangesPerEvent else { return closeEvent() }
+            guard event.extraExchanges < configuration.quirks.extraExchangesPerEvent else { return closeEvent(\.endedFull) }
             event.extraExchanges += 1
         }
         event.exchanges += 1

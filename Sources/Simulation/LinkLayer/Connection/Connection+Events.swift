@@ -57,8 +57,10 @@ extension Connection {
         return offset == 0 ? channel : ChannelIndex((channel.rawValue &+ offset) % 37)
     }
 
-    func closeEvent() {
+    /// - Parameter reason: what to count it under; a peripheral counts only events that ended in silence, the central knows the rest.
+    func closeEvent(_ reason: WritableKeyPath<LinkStatistics, Int>? = nil) {
         guard !isClosed else { return }
+        if let reason { statistics[keyPath: reason] += 1 }
         phase = .idle
         if event.heardIntact { missedEvents = 0 } else { missedEvents += 1 }
         statistics.mostExchanges = max(statistics.mostExchanges, event.exchanges)
@@ -82,7 +84,7 @@ extension Connection {
         }
     }
 
-    func windowClosed() { closeEvent() }
+    func windowClosed() { closeEvent(\.endedSilent) }
 
     func received(_ reception: Reception) {
         guard phase == .listening else { return }
@@ -99,7 +101,7 @@ extension Connection {
             event.peerMoreData = true
         }
         guard !isClosed else { return }
-        guard event.consecutiveErrors < 2 else { return closeEvent() }
+        guard event.consecutiveErrors < 2 else { return closeEvent(\.endedSilent) }
         let start = reception.end + configuration.quirks.interFrameSpace
         switch role {
         case .central: continueEvent(at: start)

@@ -189,4 +189,12 @@ struct LinkStatistics {
     var corruptPackets = 0
     /// Exchanges of the fullest event.
     var mostExchanges = 0
+    /// Events that ended because no further exchange fitted before the next anchor point, or before another use of the radio.
+    var endedFull = 0
+    /// Events that ended because neither side had more data.
+    var endedEmpty = 0
+    /// Events that ended at the configured number of exchanges.
+    var endedAtLimit = 0
+    /// Events that ended because no answer, or two bad packets, came.
+    var endedSilent = 0
 }

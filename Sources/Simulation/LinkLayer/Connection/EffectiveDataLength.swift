@@ -10,22 +10,18 @@ struct EffectiveDataLength {
     /// On LE Coded, the time that 27 octets with a MIC take at S=8: no limit goes below.
     static let leastCodedTime = 2704
 
-    /// The four effective values.
+    /// The four effective values. On LE Coded a transmission is also bounded by what the interval leaves beside the longest reply.
     func effective(interval: Microseconds, transmitPHY: PHY, receivePHY: PHY) -> DataLength {
-        let tx = Int(min(local.maxTxTime, remote.maxRxTime))
-        let rx = Int(min(local.maxRxTime, remote.maxTxTime))
-        let longestSent = transmitPHY == .leCoded ? max(tx, Self.leastCodedTime) : tx
-        let longestReceived = receivePHY == .leCoded ? max(rx, Self.leastCodedTime) : rx
+        let transmitTime = Int(min(local.maxTxTime, remote.maxRxTime))
+        let receiveTime = Int(min(local.maxRxTime, remote.maxTxTime))
+        let receiveOctets = min(local.maxRxOctets, remote.maxTxOctets)
+        let longestReply = receivePHY == .leCoded ? max(receiveTime, Self.leastCodedTime) : receiveTime
+        let required = 2 * Int(interFrameSpace.rawValue) + min(longestReply, Int(receiveOctets) * 64 + 976)
+        let available = min(transmitTime, Int(interval.rawValue) - required)
         return DataLength(
             maxTxOctets: min(local.maxTxOctets, remote.maxRxOctets),
-            maxTxTime: Self.time(tx, on: transmitPHY, interval: interval, opposite: longestReceived),
-            maxRxOctets: min(local.maxRxOctets, remote.maxTxOctets),
-            maxRxTime: Self.time(rx, on: receivePHY, interval: interval, opposite: longestSent))
-    }
-
-    private static func time(_ negotiated: Int, on phy: PHY, interval: Microseconds, opposite: Int) -> UInt16 {
-        guard phy == .leCoded else { return UInt16(clamping: negotiated) }
-        let available = Int(interval.rawValue) - opposite - 2 * Int(interFrameSpace.rawValue)
-        return UInt16(clamping: max(leastCodedTime, min(negotiated, available)))
+            maxTxTime: UInt16(clamping: transmitPHY == .leCoded ? max(available, Self.leastCodedTime) : transmitTime),
+            maxRxOctets: receiveOctets,
+            maxRxTime: UInt16(clamping: longestReply))
     }
 }
