@@ -1,0 +1,85 @@
+import Packets
+
+/// Which step brought a dongle to answer.
+public enum StartupStep: Int, Sendable, Comparable, CaseIterable {
+    case firstReset
+    case secondReset
+    case portReset
+
+    public static func < (a: StartupStep, b: StartupStep) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension StartupStep: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .firstReset: "answered at once"
+        case .secondReset: "answered to the second HCI_Reset"
+        case .portReset: "answered after a reset of the USB port"
+        }
+    }
+}
+
+/// Brings a dongle that another program may have left in any state to a known one: what it still has to say is thrown away, then it is reset,
+/// then reset again, then its port is reset.
+struct StartupLadder {
+    enum Action: Equatable {
+        /// Throw away what arrives until the deadline.
+        case drain
+        case sendReset
+        case resetPort
+        case ready(StartupStep)
+        case fail
+    }
+
+    private enum State: Equatable {
+        case draining
+        case awaitingReset(StartupStep)
+        case ended
+    }
+
+    static let drainTime = Microseconds.milliseconds(30)
+    static let resetTime = Microseconds.milliseconds(1_000)
+    static let reset = HCIPacket(.command, [0x03, 0x0C, 0x00])
+
+    private var state = State.draining
+    /// When `timeOut(at:)` should be called.
+    private(set) var deadline: Microseconds?
+    /// Packets of the past that were thrown away.
+    private(set) var discarded = 0
+
+    mutating func start(at time: Microseconds) -> Action {
+        deadline = time + Self.drainTime
+        return .drain
+    }
+
+    /// Takes a packet that arrived during the start.
+    mutating func received(_ packet: HCIPacket) -> Action? {
+        guard case .awaitingReset(let step) = state, packet.kind == .event, packet.bytes.starts(with: [0x0E]), packet.bytes.count >= 6,
+            packet.bytes[3] == 0x03, packet.bytes[4] == 0x0C, packet.bytes[5] == 0
+        else {
+            discarded += 1
+            return nil
+        }
+        state = .ended
+        deadline = nil
+        return .ready(step)
+    }
+
+    mutating func timeOut(at time: Microseconds) -> [Action] {
+        switch state {
+        case .draining: return ask(.firstReset, at: time)
+        case .awaitingReset(.firstReset): return ask(.secondReset, at: time)
+        case .awaitingReset(.secondReset): return [.resetPort] + ask(.portReset, at: time)
+        case .awaitingReset(.portReset), .ended:
+            state = .ended
+            deadline = nil
+            return [.fail]
+        }
+    }
+
+    private mutating func ask(_ step: StartupStep, at time: Microseconds) -> [Action] {
+        state = .awaitingReset(step)
+        deadline = time + Self.resetTime
+        return [.sendReset]
+    }
+}
