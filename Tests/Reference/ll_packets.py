@@ -120,4 +120,5 @@ def parse(number, time, record):
         at += 1
     else:
         phy = "2m" if kind == 1 else "1m"
-    return Packet(number, time, phy, channel_of(rf_channel), access_address, record[at:-3], record[-3:], flags)
+    end = at + 2 + record[at + 1]
+    return Packet(number, time, phy, channel_of(rf_channel), access_address, record[at:end], record[end:], flags)

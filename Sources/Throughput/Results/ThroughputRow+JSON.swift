@@ -16,18 +16,32 @@ extension ThroughputRow: Encodable {
 
     private struct Actual: Encodable {
         var phy: String
-        var return_phy: String
+        var returnPHY: String
         var octets: Int
-        var time_us: Int64
-        var usable_octets: Int
+        var time: Int64
+        var usableOctets: Int
         var mtu: Int
-        var interval_ms: Double
+        var interval: Double
+
+        enum CodingKeys: String, CodingKey {
+            case phy, octets, mtu
+            case returnPHY = "return_phy"
+            case time = "time_us"
+            case usableOctets = "usable_octets"
+            case interval = "interval_ms"
+        }
     }
 
     private struct Window: Encodable {
-        var begin_us: Int64
-        var end_us: Int64
+        var begin: Int64
+        var end: Int64
         var events: Int
+
+        enum CodingKeys: String, CodingKey {
+            case events
+            case begin = "begin_us"
+            case end = "end_us"
+        }
     }
 
     private struct Received: Encodable {
@@ -56,7 +70,7 @@ extension ThroughputRow: Encodable {
         try values.encode(counters?.retransmissions, forKey: .retransmissions)
         try values.encode(limit, forKey: .limit)
         try values.encodeIfPresent(actual, forKey: .actual)
-        try values.encode(Window(begin_us: begin.rawValue, end_us: end.rawValue, events: events), forKey: .window)
+        try values.encode(Window(begin: begin.rawValue, end: end.rawValue, events: events), forKey: .window)
         try values.encode(received, forKey: .received)
         try values.encode(missing, forKey: .missing)
         try values.encode(explanation, forKey: .explanation)
@@ -67,8 +81,8 @@ extension ThroughputRow: Encodable {
     private var actual: Actual? {
         link.map {
             Actual(
-                phy: $0.phy.rawValue, return_phy: $0.returnPHY.rawValue, octets: $0.octets, time_us: $0.time.rawValue,
-                usable_octets: $0.usableOctets, mtu: $0.mtu, interval_ms: $0.interval.milliseconds)
+                phy: $0.phy.rawValue, returnPHY: $0.returnPHY.rawValue, octets: $0.octets, time: $0.time.rawValue,
+                usableOctets: $0.usableOctets, mtu: $0.mtu, interval: $0.interval.milliseconds)
         }
     }
 

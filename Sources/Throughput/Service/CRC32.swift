@@ -1,10 +1,6 @@
 /// CRC-32 as in ISO 3309 (polynomial 0x04C11DB7 reflected, initial value and final XOR of all ones), four octets at a step.
 enum CRC32 {
-    static func checksum(_ octets: some RandomAccessCollection<UInt8>) -> UInt32 {
-        octets.withContiguousStorageIfAvailable { checksum(of: $0) } ?? Array(octets).withUnsafeBufferPointer { checksum(of: $0) }
-    }
-
-    static func checksum(of octets: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    static func checksum(_ octets: UnsafeRawBufferPointer) -> UInt32 {
         var crc = UInt32.max
         var index = 0
         tables.withUnsafeBufferPointer { table in

@@ -24,7 +24,7 @@ public struct FlowTally: Sendable, Hashable {
 
     /// Counts a packet. True when it carried something new.
     @discardableResult
-    public mutating func add(_ packet: some RandomAccessCollection<UInt8>) -> Bool {
+    public mutating func add(_ packet: RawSpan) -> Bool {
         packets += 1
         guard let sequence = FlowPacket.sequence(of: packet) else {
             corrupted += 1
@@ -43,7 +43,7 @@ public struct FlowTally: Sendable, Hashable {
             lost -= 1
             disordered += 1
         }
-        octets += packet.count
+        octets += packet.byteCount
         return true
     }
 
