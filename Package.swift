@@ -48,7 +48,9 @@ let package = Package(
             ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Transport", "Timing", "Packets", deque]),
-        room("Host", ["BluetoothCrypto", "Transport", "Timing", "Packets", deque]),
+        room(
+            "Host", ["BluetoothCrypto", "Transport", "Timing", "Packets", deque],
+            settings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
         room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Capture", ["Transport", "Timing", "Packets"]),
         room("TransportUSB", ["CLibUSB", "Transport", "Timing", "Packets"]),

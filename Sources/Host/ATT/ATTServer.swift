@@ -1,0 +1,192 @@
+import Packets
+
+/// The server's side of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
+struct ATTServer {
+    /// A request refused: the handle and the code of ATT_ERROR_RSP.
+    struct Refusal: Error {
+        var handle: UInt16
+        var code: ATTErrorCode
+    }
+
+    private struct Prepared {
+        var handle: UInt16
+        var offset: Int
+        var value: [UInt8]
+    }
+
+    let database: GATTDatabase
+    /// ATT_MTU of the bearer.
+    var mtu = ATTBearer.defaultMTU
+    /// What ATT_EXCHANGE_MTU_RSP offers.
+    var offeredMTU = ATTBearer.maximumMTU
+    var quirks = HostQuirks()
+    /// Client Characteristic Configurations of this link other than zero, by characteristic value.
+    private var configurations: [(value: UInt16, bits: UInt16)] = []
+    private var prepared: [Prepared] = []
+    static let preparedLimit = 64
+    static let preparedOctetsLimit = 4096
+
+    init(database: GATTDatabase) {
+        self.database = database
+    }
+
+    /// Bit 0: notifications, bit 1: indications.
+    func configuration(of value: UInt16) -> UInt16 {
+        for row in configurations where row.value == value { return row.bits }
+        return 0
+    }
+
+    /// Answers a request. Commands and whatever else has no response give nil.
+    mutating func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
+        let opcode = pdu.u8(at: 0)
+        if opcode == ATT.WriteCmd.opcode {
+            if pdu.byteCount >= 3 { writeCommand(pdu, access) }
+            return nil
+        }
+        if opcode & 0x40 != 0 { return nil }
+        let request = pdu.octets
+        do throws(Refusal) {
+            return try respond(opcode, request, access)
+        } catch {
+            let code = quirks.errorCode ?? error.code
+            return ATT.ErrorRsp(
+                requestOpcodeInError: ATTOpcode(rawValue: opcode), attributeHandleInError: error.handle, errorCode: code
+            ).bytes
+        }
+    }
+
+    private mutating func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        switch opcode {
+        case ATT.ExchangeMTUReq.opcode: try exchangeMTU(try Self.parse(request))
+        case ATT.FindInformationReq.opcode: try findInformation(try Self.parse(request))
+        case ATT.FindByTypeValueReq.opcode: try findByTypeValue(try Self.parse(request), access)
+        case ATT.ReadByTypeReq.opcode: try readByType(try Self.parse(request), access)
+        case ATT.ReadByGroupTypeReq.opcode: try readByGroupType(try Self.parse(request), access)
+        case ATT.ReadReq.opcode: try read(try Self.parse(request), access)
+        case ATT.ReadBlobReq.opcode: try readBlob(try Self.parse(request), access)
+        case ATT.ReadMultipleReq.opcode: try readMultiple(try Self.parse(request), access)
+        case ATT.ReadMultipleVariableReq.opcode: try readMultipleVariable(try Self.parse(request), access)
+        case ATT.WriteReq.opcode: try write(try Self.parse(request), access)
+        case ATT.PrepareWriteReq.opcode: try prepareWrite(try Self.parse(request), access)
+        case ATT.ExecuteWriteReq.opcode: try executeWrite(try Self.parse(request), access)
+        default: throw Refusal(handle: 0, code: .requestNotSupported)
+        }
+    }
+
+    private static func parse<Request: ATTPDU>(_ bytes: [UInt8]) throws(Refusal) -> Request {
+        do { return try Request(bytes: bytes) } catch { throw Refusal(handle: 0, code: .invalidPDU) }
+    }
+
+    private mutating func exchangeMTU(_ request: ATT.ExchangeMTUReq) throws(Refusal) -> [UInt8] {
+        mtu = max(ATTBearer.defaultMTU, min(offeredMTU, Int(request.clientRxMTU)))
+        return ATT.ExchangeMTURsp(serverRxMTU: UInt16(offeredMTU)).bytes
+    }
+
+    // MARK: Writing
+
+    private mutating func writeCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
+        let handle = pdu.u16(at: 1)
+        guard let attribute = database[attribute: handle] else { return }
+        var access = access
+        access.handle = handle
+        guard mayWrite(attribute, access) == nil else { return }
+        _ = store(pdu.extracting(3..<pdu.byteCount), attribute, access)
+    }
+
+    private mutating func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        let handle = request.attributeHandle
+        let (attribute, access) = try writable(handle, access)
+        if let code = store(request.attributeValue.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
+        return ATT.WriteRsp().bytes
+    }
+
+    private func writable(_ handle: UInt16, _ access: AttributeAccess) throws(Refusal) -> (GATTDatabase.Attribute, AttributeAccess) {
+        guard let attribute = database[attribute: handle] else { throw Refusal(handle: handle, code: .invalidHandle) }
+        var access = access
+        access.handle = handle
+        if let code = mayWrite(attribute, access) { throw Refusal(handle: handle, code: code) }
+        return (attribute, access)
+    }
+
+    private func mayWrite(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
+        if quirks.ignoresPermissions { return nil }
+        let permissions = attribute.permissions
+        guard permissions.contains(.write) else { return .writeNotPermitted }
+        return Self.protection(
+            access.security, encrypted: permissions.contains(.writeEncrypted), authenticated: permissions.contains(.writeAuthenticated),
+            authorized: permissions.contains(.writeAuthorized))
+    }
+
+    /// Without a key the missing encryption is missing authentication. Core Vol 3, Part C, 10.3.1.
+    static func protection(_ security: LinkSecurity, encrypted: Bool, authenticated: Bool, authorized: Bool) -> ATTErrorCode? {
+        if authenticated, security < .authenticated { return .insufficientAuthentication }
+        if encrypted, security < .encrypted { return .insufficientAuthentication }
+        return authorized ? .insufficientAuthorization : nil
+    }
+
+    private mutating func store(_ value: RawSpan, _ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
+        if case .configuration(let characteristic, let properties) = attribute.role {
+            return configure(characteristic, properties, value, attribute, access)
+        }
+        guard value.byteCount <= attribute.maximumLength else { return .invalidAttributeValueLength }
+        if let onWrite = attribute.onWrite { return onWrite(access, value) }
+        database[access.handle] = value.octets
+        return nil
+    }
+
+    private mutating func configure(
+        _ characteristic: UInt16, _ properties: CharacteristicProperties, _ value: RawSpan, _ attribute: GATTDatabase.Attribute,
+        _ access: AttributeAccess
+    ) -> ATTErrorCode? {
+        guard value.byteCount == 2 else { return .invalidAttributeValueLength }
+        let bits = value.u16(at: 0)
+        let allowed: UInt16 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
+        guard bits & ~allowed == 0 else { return .valueNotAllowed }
+        configurations.removeAll { $0.value == characteristic }
+        if bits != 0 { configurations.append((characteristic, bits)) }
+        attribute.onSubscribe?(access, bits)
+        return nil
+    }
+
+    private mutating func prepareWrite(_ request: ATT.PrepareWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        let handle = request.attributeHandle
+        let part = request.partAttributeValue
+        _ = try writable(handle, access)
+        let octets = prepared.reduce(0) { $0 + $1.value.count }
+        guard prepared.count < Self.preparedLimit, octets + part.count <= Self.preparedOctetsLimit else {
+            throw Refusal(handle: handle, code: .prepareQueueFull)
+        }
+        if !quirks.forgetsPreparedWrites {
+            prepared.append(Prepared(handle: handle, offset: Int(request.valueOffset), value: part))
+        }
+        return ATT.PrepareWriteRsp(attributeHandle: handle, valueOffset: request.valueOffset, partAttributeValue: part).bytes
+    }
+
+    private mutating func executeWrite(_ request: ATT.ExecuteWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        let parts = prepared
+        prepared.removeAll()
+        guard request.flags <= 1 else { throw Refusal(handle: 0, code: .invalidPDU) }
+        guard request.flags == 1 else { return ATT.ExecuteWriteRsp().bytes }
+        for (handle, value) in try assemble(parts) {
+            let (attribute, access) = try writable(handle, access)
+            if let code = store(value.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
+        }
+        return ATT.ExecuteWriteRsp().bytes
+    }
+
+    /// The whole values that prepared parts make; checked before the first is written.
+    private func assemble(_ parts: [Prepared]) throws(Refusal) -> [(UInt16, [UInt8])] {
+        var values: [(handle: UInt16, value: [UInt8])] = []
+        for part in parts {
+            let attribute = database[attribute: part.handle]
+            let last = values.lastIndex { $0.handle == part.handle }
+            var value = last.map { values[$0].value } ?? (part.offset == 0 ? [] : attribute?.value ?? [])
+            guard part.offset <= value.count else { throw Refusal(handle: part.handle, code: .invalidOffset) }
+            let end = part.offset + part.value.count
+            guard end <= attribute?.maximumLength ?? 512 else { throw Refusal(handle: part.handle, code: .invalidAttributeValueLength) }
+            value.replaceSubrange(part.offset..<min(end, value.count), with: part.value)
+            if let last { values[last].value = value } else { values.append((part.handle, value)) }
+        }
+        return values
+    }
+}

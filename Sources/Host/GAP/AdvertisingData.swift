@@ -1,0 +1,187 @@
+import Packets
+
+/// Advertising data, scan response data or an inquiry response: a list of AD structures. Core Vol 3, Part C, 11; Supplement, Part A.
+public struct AdvertisingData: Sendable, Hashable {
+    public var elements: [AdvertisingElement]
+
+    public init(_ elements: [AdvertisingElement] = []) {
+        self.elements = elements
+    }
+
+    /// Reads what a peer sent. A structure whose length does not fit is kept as `.malformed`; a length of zero ends the data early.
+    public init(octets: [UInt8]) {
+        elements = []
+        var position = 0
+        while position < octets.count {
+            let length = Int(octets[position])
+            if length == 0 { break }
+            guard position + length < octets.count else {
+                elements.append(.malformed([UInt8](octets[position...])))
+                break
+            }
+            elements.append(AdvertisingElement(type: octets[position + 1], data: octets[(position + 2)..<(position + 1 + length)]))
+            position += 1 + length
+        }
+    }
+
+    /// The encoded structures. A structure of more than 254 octets of data does not fit its length field and is cut.
+    public var octets: [UInt8] { elements.flatMap(\.octets) }
+
+    public var flags: AdvertisingFlags? {
+        for case .flags(let flags) in elements { return flags }
+        return nil
+    }
+
+    /// The complete local name, else the shortened one.
+    public var localName: String? {
+        for case .completeLocalName(let name) in elements { return name }
+        for case .shortenedLocalName(let name) in elements { return name }
+        return nil
+    }
+
+    /// All service UUIDs listed, whatever their length and whether or not the lists are complete.
+    public var serviceUUIDs: [BluetoothUUID] {
+        var found: [BluetoothUUID] = []
+        for case .serviceUUIDs(let uuids, _, _) in elements { found += uuids }
+        return found
+    }
+
+    public func manufacturerData(company: UInt16) -> [UInt8]? {
+        for case .manufacturerData(company, let data) in elements { return data }
+        return nil
+    }
+
+    public func serviceData(_ uuid: BluetoothUUID) -> [UInt8]? {
+        for case .serviceData(uuid, let data) in elements { return data }
+        return nil
+    }
+}
+
+/// Flags of advertising data. Supplement, Part A, 1.3.
+public struct AdvertisingFlags: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let limitedDiscoverable = AdvertisingFlags(rawValue: 1 << 0)
+    public static let generalDiscoverable = AdvertisingFlags(rawValue: 1 << 1)
+    public static let brEDRNotSupported = AdvertisingFlags(rawValue: 1 << 2)
+    public static let simultaneousController = AdvertisingFlags(rawValue: 1 << 3)
+}
+
+/// One AD structure. Supplement, Part A, 1.
+public enum AdvertisingElement: Sendable, Hashable {
+    case flags(AdvertisingFlags)
+    /// UUIDs of 2, 4 or 16 octets each, as `width` says.
+    case serviceUUIDs([BluetoothUUID], width: Int, complete: Bool)
+    case solicitedUUIDs([BluetoothUUID], width: Int)
+    case shortenedLocalName(String)
+    case completeLocalName(String)
+    /// dBm.
+    case txPowerLevel(Int8)
+    /// N x 1.25 ms; 0xFFFF: no value.
+    case peripheralIntervalRange(minimum: UInt16, maximum: UInt16)
+    case serviceData(BluetoothUUID, [UInt8])
+    case appearance(UInt16)
+    /// N x 0.625 ms.
+    case advertisingInterval(UInt32)
+    case leRole(UInt8)
+    case uri([UInt8])
+    case manufacturerData(company: UInt16, [UInt8])
+    /// Any other type, or one whose data is not as the type asks.
+    case other(type: UInt8, [UInt8])
+    /// What is left when a length points past the end.
+    case malformed([UInt8])
+}
+
+extension AdvertisingElement {
+    init(type: UInt8, data: ArraySlice<UInt8>) {
+        self = Self.typed(type, [UInt8](data)) ?? .other(type: type, [UInt8](data))
+    }
+
+    private static func typed(_ type: UInt8, _ data: [UInt8]) -> AdvertisingElement? {
+        switch type {
+        case 0x01: data.count == 1 ? .flags(AdvertisingFlags(rawValue: data[0])) : nil
+        case 0x02, 0x03: list(data, 2).map { .serviceUUIDs($0, width: 2, complete: type & 1 == 1) }
+        case 0x04, 0x05: list(data, 4).map { .serviceUUIDs($0, width: 4, complete: type & 1 == 1) }
+        case 0x06, 0x07: list(data, 16).map { .serviceUUIDs($0, width: 16, complete: type & 1 == 1) }
+        case 0x08: text(data).map { .shortenedLocalName($0) }
+        case 0x09: text(data).map { .completeLocalName($0) }
+        case 0x0A: data.count == 1 ? .txPowerLevel(Int8(bitPattern: data[0])) : nil
+        case 0x12: data.count == 4 ? .peripheralIntervalRange(minimum: number(data[0..<2]), maximum: number(data[2..<4])) : nil
+        case 0x14: list(data, 2).map { .solicitedUUIDs($0, width: 2) }
+        case 0x1F: list(data, 4).map { .solicitedUUIDs($0, width: 4) }
+        case 0x15: list(data, 16).map { .solicitedUUIDs($0, width: 16) }
+        case 0x16: serviceData(data, 2)
+        case 0x20: serviceData(data, 4)
+        case 0x21: serviceData(data, 16)
+        case 0x19: data.count == 2 ? .appearance(number(data[0..<2])) : nil
+        case 0x1A: data.count == 2 ? .advertisingInterval(UInt32(number(data[0..<2]))) : nil
+        case 0x2F:
+            data.count == 3 || data.count == 4 ? .advertisingInterval(data.reversed().reduce(0) { $0 << 8 | UInt32($1) }) : nil
+        case 0x1C: data.count == 1 ? .leRole(data[0]) : nil
+        case 0x24: .uri(data)
+        case 0xFF: data.count >= 2 ? .manufacturerData(company: number(data[0..<2]), [UInt8](data[2...])) : nil
+        default: nil
+        }
+    }
+
+    private static func number(_ octets: ArraySlice<UInt8>) -> UInt16 { octets.reversed().reduce(0) { $0 << 8 | UInt16($1) } }
+
+    private static func text(_ data: [UInt8]) -> String? { String(validating: data, as: UTF8.self) }
+
+    private static func list(_ data: [UInt8], _ width: Int) -> [BluetoothUUID]? {
+        guard data.count % width == 0 else { return nil }
+        return stride(from: 0, to: data.count, by: width).compactMap { BluetoothUUID(octets: [UInt8](data[$0..<$0 + width])) }
+    }
+
+    private static func serviceData(_ data: [UInt8], _ width: Int) -> AdvertisingElement? {
+        guard data.count >= width, let uuid = BluetoothUUID(octets: [UInt8](data[..<width])) else { return nil }
+        return .serviceData(uuid, [UInt8](data[width...]))
+    }
+
+    /// Length, type, data.
+    public var octets: [UInt8] {
+        if case .malformed(let octets) = self { return octets }
+        let (type, data) = typeAndData
+        let kept = data.prefix(254)
+        return [UInt8(kept.count + 1), type] + kept
+    }
+
+    private var typeAndData: (UInt8, [UInt8]) {
+        switch self {
+        case .flags(let flags): (0x01, [flags.rawValue])
+        case .serviceUUIDs(let uuids, let width, let complete):
+            ((width == 2 ? 0x02 : width == 4 ? 0x04 : 0x06) + (complete ? 1 : 0), uuids.flatMap { Self.octets($0, width) })
+        case .solicitedUUIDs(let uuids, let width):
+            (width == 2 ? 0x14 : width == 4 ? 0x1F : 0x15, uuids.flatMap { Self.octets($0, width) })
+        case .shortenedLocalName(let name): (0x08, [UInt8](name.utf8))
+        case .completeLocalName(let name): (0x09, [UInt8](name.utf8))
+        case .txPowerLevel(let level): (0x0A, [UInt8(bitPattern: level)])
+        case .peripheralIntervalRange(let minimum, let maximum): (0x12, Self.octets(minimum) + Self.octets(maximum))
+        case .serviceData(let uuid, let data):
+            (uuid.octetCount == 2 ? 0x16 : uuid.octetCount == 4 ? 0x20 : 0x21, uuid.octets + data)
+        case .appearance(let value): (0x19, Self.octets(value))
+        case .advertisingInterval(let value):
+            value <= 0xFFFF
+                ? (0x1A, Self.octets(UInt16(value)))
+                : (0x2F, (0..<(value < 1 << 24 ? 3 : 4)).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) })
+        case .leRole(let role): (0x1C, [role])
+        case .uri(let uri): (0x24, uri)
+        case .manufacturerData(let company, let data): (0xFF, Self.octets(company) + data)
+        case .other(let type, let data): (type, data)
+        case .malformed: (0, [])
+        }
+    }
+
+    private static func octets(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
+
+    private static func octets(_ uuid: BluetoothUUID, _ width: Int) -> [UInt8] {
+        let octets = uuid.octets
+        if octets.count == width { return octets }
+        return width == 16 ? uuid.long.octets : [UInt8]((octets + [0, 0, 0, 0]).prefix(width))
+    }
+
+    /// A list of UUIDs of the width that its first UUID has; UUIDs of other widths belong in lists of their own.
+    public static func services(_ uuids: [BluetoothUUID], complete: Bool = true) -> AdvertisingElement {
+        .serviceUUIDs(uuids, width: uuids.first?.octetCount ?? 2, complete: complete)
+    }
+}

@@ -1,0 +1,121 @@
+import Packets
+
+/// The parameters in force on a connection. Core Vol 6, Part B, 4.5.
+public struct ConnectionParameters: Sendable, Hashable {
+    /// N x 1.25 ms, 0x0006...0x0C80.
+    public var interval: UInt16
+    /// Connection events, 0...0x01F3.
+    public var latency: UInt16
+    /// N x 10 ms, 0x000A...0x0C80.
+    public var supervisionTimeout: UInt16
+
+    public init(interval: UInt16, latency: UInt16 = 0, supervisionTimeout: UInt16 = 200) {
+        self.interval = interval
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+    }
+
+    public var intervalTime: Microseconds { Microseconds(Int(interval) * 1250) }
+}
+
+/// The parameters that one side asks for. Core Vol 3, Part C, 9.3.9.
+public struct ConnectionParameterRequest: Sendable, Hashable {
+    /// N x 1.25 ms, 0x0006...0x0C80.
+    public var intervalMin: UInt16
+    public var intervalMax: UInt16
+    /// Connection events, 0...0x01F3.
+    public var latency: UInt16
+    /// N x 10 ms, 0x000A...0x0C80; more than (1 + latency) x interval x 2.
+    public var supervisionTimeout: UInt16
+    /// N x 0.625 ms.
+    public var minCELength: UInt16
+    public var maxCELength: UInt16
+
+    public init(
+        intervalMin: UInt16, intervalMax: UInt16, latency: UInt16 = 0, supervisionTimeout: UInt16 = 200, minCELength: UInt16 = 0,
+        maxCELength: UInt16 = 0
+    ) {
+        self.intervalMin = intervalMin
+        self.intervalMax = intervalMax
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+        self.minCELength = minCELength
+        self.maxCELength = maxCELength
+    }
+
+    /// One interval, in units of 1.25 ms.
+    public init(interval: UInt16, latency: UInt16 = 0, supervisionTimeout: UInt16 = 200) {
+        self.init(intervalMin: interval, intervalMax: interval, latency: latency, supervisionTimeout: supervisionTimeout)
+    }
+
+    /// Whether the ranges and the relation between interval, latency and time-out hold.
+    public var isLegal: Bool {
+        let interval = 0x0006...0x0C80 as ClosedRange<UInt16>
+        guard interval.contains(intervalMin), interval.contains(intervalMax), intervalMin <= intervalMax, latency <= 0x01F3,
+            (0x000A...0x0C80).contains(supervisionTimeout)
+        else { return false }
+        return Int(supervisionTimeout) * 10_000 > (1 + Int(latency)) * Int(intervalMax) * 1250 * 2
+    }
+}
+
+/// The PHYs of a link, each direction its own.
+public struct LinkPHYs: Sendable, Hashable {
+    public var tx: PHY
+    public var rx: PHY
+
+    public init(tx: PHY = .le1M, rx: PHY = .le1M) {
+        self.tx = tx
+        self.rx = rx
+    }
+}
+
+/// Which coding a transmitter prefers on LE Coded. Core Vol 4, Part E, 7.8.49.
+public enum CodingPreference: UInt16, Sendable, Hashable {
+    case none = 0
+    case s2 = 1
+    case s8 = 2
+}
+
+/// How well a link is protected; pairing raises it.
+public enum LinkSecurity: Sendable, Hashable, Comparable {
+    case none
+    case encrypted
+    case authenticated
+}
+
+/// What happens on a link without being asked for, or at the peer's wish.
+public enum LinkEvent: Sendable, Hashable {
+    case parametersUpdated(ConnectionParameters)
+    case phyUpdated(LinkPHYs)
+    case dataLengthChanged(DataLength)
+    case mtuChanged(Int)
+    case encryptionChanged(Bool)
+    case disconnected(ErrorCode)
+}
+
+/// What the two connection events have in common.
+struct ConnectionEvent {
+    var status: ErrorCode
+    var handle: ConnectionHandle
+    var role: ConnectionRole
+    var peer: DeviceAddress
+    var parameters: ConnectionParameters
+
+    init(_ event: HCIEvents.LEConnectionComplete) {
+        status = event.status
+        handle = event.connectionHandle
+        role = event.role
+        peer = DeviceAddress(event.peerAddress, kind: event.peerAddressType.rawValue & 1 == 0 ? .public : .random)
+        parameters = ConnectionParameters(
+            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
+    }
+
+    init(_ event: HCIEvents.LEEnhancedConnectionComplete) {
+        status = event.status
+        handle = event.connectionHandle
+        role = event.role
+        peer = DeviceAddress(event.peerAddress, kind: event.peerAddressType.rawValue & 1 == 0 ? .public : .random)
+        parameters = ConnectionParameters(
+            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
+    }
+}

@@ -1,0 +1,225 @@
+import Packets
+import Timing
+
+/// How and what to advertise. Core Vol 4, Part E, 7.8.5 and 7.8.53.
+public struct AdvertisingSettings: Sendable, Hashable {
+    /// The set, 0...0xEF; legacy commands have only one.
+    public var handle: UInt8 = 0
+    public var properties: AdvertisingEventProperties = [.legacy, .connectable, .scannable]
+    /// N x 0.625 ms.
+    public var intervalMin: UInt32 = 0x00A0
+    /// N x 0.625 ms.
+    public var intervalMax: UInt32 = 0x00A0
+    public var channels: AdvertisingChannels = [.channel37, .channel38, .channel39]
+    public var ownAddressType: OwnAddressType = .publicDevice
+    /// The random address of this set (extended) or of the device (legacy).
+    public var randomAddress: DeviceAddress?
+    /// Whom directed advertising is for.
+    public var peer: DeviceAddress?
+    public var filterPolicy: AdvertisingFilterPolicy = .all
+    /// dBm; 127: no preference.
+    public var txPower: Int8 = 127
+    public var primaryPHY = PHY.le1M
+    public var secondaryPHY = PHY.le1M
+    public var maxSkip: UInt8 = 0
+    public var sid: UInt8 = 0
+    public var notifiesScanRequests = false
+    public var data: [UInt8] = []
+    public var scanResponse: [UInt8] = []
+    /// N x 10 ms; 0: until stopped.
+    public var duration: UInt16 = 0
+    /// 0: no limit.
+    public var maxEvents: UInt8 = 0
+    /// Whether to use the extended commands; nil: if the controller has them.
+    public var usesExtendedCommands: Bool?
+
+    public init(data: AdvertisingData = AdvertisingData(), scanResponse: AdvertisingData = AdvertisingData()) {
+        self.data = data.octets
+        self.scanResponse = scanResponse.octets
+    }
+
+    /// The type that legacy commands have for the properties; nil if they have none.
+    var legacyType: LegacyAdvertisingType? {
+        switch properties.subtracting(.legacy) {
+        case [.connectable, .scannable]: .advIND
+        case [.connectable, .directed, .highDutyCycle]: .advDIRECTINDHighDuty
+        case [.connectable, .directed]: .advDIRECTINDLowDuty
+        case [.scannable]: .advSCANIND
+        case []: .advNONCONNIND
+        default: nil
+        }
+    }
+}
+
+/// An advertising set that is enabled, or was.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class AdvertisingSet: @unchecked Sendable {
+    public let handle: UInt8
+    public internal(set) var isRunning = true
+    /// The transmit power that the controller chose, dBm; 127 unless extended.
+    public internal(set) var selectedTxPower: Int8 = 127
+    let isExtended: Bool
+    private unowned let host: Host
+    let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
+
+    init(host: Host, handle: UInt8, isExtended: Bool) {
+        self.host = host
+        self.handle = handle
+        self.isExtended = isExtended
+        end = Promise(on: host.loop)
+    }
+
+    public func stop() async throws { try await host.stop(self) }
+    /// Replaces the advertising data of the running set.
+    public func setData(_ data: [UInt8]) async throws { try await host.setData(data, of: self) }
+
+    /// Waits for LE_Advertising_Set_Terminated: a connection, or the duration or event limit.
+    public func terminated(within limit: Microseconds) async throws -> HCIEvents.LEAdvertisingSetTerminated {
+        do {
+            return try await end.value(until: host.loop.now + limit)
+        } catch is TimeOut {
+            throw HostError.environment(.timedOut("LE_Advertising_Set_Terminated"))
+        }
+    }
+}
+
+extension Host {
+    /// Octets of data in one extended data command.
+    private static var fragmentLength: Int { 251 }
+
+    /// Configures and enables advertising.
+    ///
+    /// - Throws: `HostError.misuse(.tooLong)` if the data does not fit, `.misuse(.unsupported)`, `.peer(.rejected)`.
+    public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
+        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
+        let limit = isExtended && !settings.properties.contains(.legacy) ? controller.maximumAdvertisingDataLength : 31
+        let longest = max(settings.data.count, settings.scanResponse.count)
+        guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
+        let set = AdvertisingSet(host: self, handle: settings.handle, isExtended: isExtended)
+        if isExtended { try await enableExtended(set, settings) } else { try await enableLegacy(settings) }
+        advertisingSets[settings.handle] = set
+        return set
+    }
+
+    private func enableLegacy(_ settings: AdvertisingSettings) async throws {
+        guard let type = settings.legacyType else { throw HostError.misuse(.unsupported("extended advertising")) }
+        if let address = settings.randomAddress { try await setRandomAddress(address) }
+        try await send(
+            HCICommands.LESetAdvertisingParameters(
+                advertisingIntervalMin: UInt16(clamping: settings.intervalMin),
+                advertisingIntervalMax: UInt16(clamping: settings.intervalMax),
+                advertisingType: type, ownAddressType: settings.ownAddressType,
+                peerAddressType: AddressType(rawValue: settings.peer?.kind.rawValue ?? 0), peerAddress: BDADDR(settings.peer?.value ?? 0),
+                advertisingChannelMap: settings.channels, advertisingFilterPolicy: settings.filterPolicy))
+        if !settings.properties.contains(.directed) {
+            try await send(
+                HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(settings.data.count), advertisingData: settings.data))
+            if settings.properties.contains(.scannable) {
+                try await send(
+                    HCICommands.LESetScanResponseData(
+                        scanResponseDataLength: UInt8(settings.scanResponse.count), scanResponseData: settings.scanResponse))
+            }
+        }
+        try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+    }
+
+    private func enableExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings) async throws {
+        let chosen = try await send(
+            HCICommands.LESetExtendedAdvertisingParameters(
+                advertisingHandle: settings.handle, advertisingEventProperties: settings.properties,
+                primaryAdvertisingIntervalMin: settings.intervalMin, primaryAdvertisingIntervalMax: settings.intervalMax,
+                primaryAdvertisingChannelMap: settings.channels, ownAddressType: settings.ownAddressType,
+                peerAddressType: AddressType(rawValue: settings.peer?.kind.rawValue ?? 0), peerAddress: BDADDR(settings.peer?.value ?? 0),
+                advertisingFilterPolicy: settings.filterPolicy, advertisingTXPower: settings.txPower,
+                primaryAdvertisingPHY: settings.primaryPHY.rawValue, secondaryAdvertisingMaxSkip: settings.maxSkip,
+                secondaryAdvertisingPHY: settings.secondaryPHY.rawValue, advertisingSID: settings.sid,
+                scanRequestNotificationEnable: settings.notifiesScanRequests ? 1 : 0))
+        set.selectedTxPower = chosen.selectedTXPower
+        if let address = settings.randomAddress {
+            try await send(HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: settings.handle, randomAddress: BDADDR(address)))
+        }
+        let takesData = !settings.properties.contains(.directed) || !settings.properties.contains(.legacy)
+        let isLegacy = settings.properties.contains(.legacy)
+        if takesData, isLegacy || !settings.properties.contains(.scannable) { try await setData(settings.data, of: set) }
+        if settings.properties.contains(.scannable) { try await setScanResponse(settings.scanResponse, of: set) }
+        try await send(
+            HCICommands.LESetExtendedAdvertisingEnable(
+                enable: 1,
+                sets: [
+                    .init(advertisingHandle: settings.handle, duration: settings.duration, maxExtendedAdvertisingEvents: settings.maxEvents)
+                ]))
+    }
+
+    func setData(_ data: [UInt8], of set: AdvertisingSet) async throws {
+        guard set.isExtended else {
+            guard data.count <= 31 else { throw HostError.misuse(.tooLong(octets: data.count, limit: 31)) }
+            try await send(HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(data.count), advertisingData: data))
+            return
+        }
+        for (operation, part) in Self.fragments(data) {
+            try await send(
+                HCICommands.LESetExtendedAdvertisingData(
+                    advertisingHandle: set.handle, operation: operation, fragmentPreference: 1, advertisingData: part))
+        }
+    }
+
+    private func setScanResponse(_ data: [UInt8], of set: AdvertisingSet) async throws {
+        for (operation, part) in Self.fragments(data) {
+            try await send(
+                HCICommands.LESetExtendedScanResponseData(
+                    advertisingHandle: set.handle, operation: operation, fragmentPreference: 1, scanResponseData: part))
+        }
+    }
+
+    /// The commands' worth of data: complete, or first, intermediate and last.
+    static func fragments(_ data: [UInt8]) -> [(AdvertisingDataOperation, [UInt8])] {
+        guard data.count > fragmentLength else { return [(.complete, data)] }
+        let starts = Array(stride(from: 0, to: data.count, by: fragmentLength))
+        return starts.map { start in
+            let end = min(data.count, start + fragmentLength)
+            return (start == 0 ? .first : end == data.count ? .last : .intermediate, [UInt8](data[start..<end]))
+        }
+    }
+
+    func stop(_ set: AdvertisingSet) async throws {
+        guard set.isRunning else { return }
+        set.isRunning = false
+        if advertisingSets[set.handle] === set { advertisingSets[set.handle] = nil }
+        if set.isExtended {
+            try await send(HCICommands.LESetExtendedAdvertisingEnable(enable: 0, sets: [.init(advertisingHandle: set.handle)]))
+        } else {
+            try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 0))
+        }
+    }
+
+    /// Sets the address that random own address types stand for. Core Vol 4, Part E, 7.8.4.
+    public func setRandomAddress(_ address: DeviceAddress) async throws {
+        try await send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address)))
+        randomAddress = address
+    }
+
+    /// A static random address, drawn from the host's seed. Core Vol 6, Part B, 1.3.2.1.
+    public func drawStaticAddress() -> DeviceAddress {
+        DeviceAddress(value: random.next() & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000, kind: .random)
+    }
+
+    func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
+        guard let set = advertisingSets.removeValue(forKey: event.advertisingHandle) else { return }
+        set.isRunning = false
+        set.end.fulfil(event)
+    }
+
+    // MARK: Filter accept list
+
+    /// Core Vol 4, Part E, 7.8.15 to 7.8.17.
+    public func setFilterAcceptList(_ devices: [DeviceAddress]) async throws {
+        try await send(HCICommands.LEClearFilterAcceptList())
+        for device in devices {
+            try await send(
+                HCICommands.LEAddDeviceToFilterAcceptList(
+                    addressType: AddressType(rawValue: device.kind.rawValue), address: BDADDR(device)))
+        }
+    }
+}

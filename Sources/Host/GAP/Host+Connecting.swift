@@ -1,0 +1,155 @@
+import Packets
+import Timing
+
+/// How to connect. Core Vol 4, Part E, 7.8.12 and 7.8.66.
+public struct ConnectSettings: Sendable, Hashable {
+    /// PHYs to listen and connect on.
+    public var phys: PHYs = .le1M
+    /// N x 0.625 ms.
+    public var scanInterval: UInt16 = 0x0060
+    /// N x 0.625 ms.
+    public var scanWindow: UInt16 = 0x0060
+    public var parameters = ConnectionParameterRequest(interval: 24)
+    public var ownAddressType: OwnAddressType = .publicDevice
+    /// How long to wait for the device.
+    public var limit = Microseconds.seconds(10)
+    /// Whether to use the extended command; nil: if the controller has it.
+    public var usesExtendedCommands: Bool?
+
+    public init() {}
+}
+
+extension Host {
+    /// Connects to a device, or with nil to the first of the filter accept list.
+    ///
+    /// - Throws: `HostError.peer(.timedOut)` after the limit, when the attempt has been cancelled; `.peer(.rejected)` with the controller's reason;
+    ///   `.misuse(.busy)`, for a controller initiates one connection at a time.
+    public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Link {
+        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        guard connecting == nil else { throw HostError.misuse(.busy("connecting")) }
+        let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
+        guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported("connecting on other PHYs than 1M")) }
+        let promise = Promise<Link>(on: loop)
+        connecting = promise
+        do {
+            if isExtended {
+                try await send(Self.extendedCommand(device, settings))
+            } else {
+                try await send(Self.legacyCommand(device, settings))
+            }
+        } catch {
+            if !promise.isSettled, connecting === promise { connecting = nil }
+            throw error
+        }
+        return try await outcome(of: promise, within: settings.limit)
+    }
+
+    private func outcome(of promise: Promise<Link>, within limit: Microseconds) async throws -> Link {
+        do {
+            return try await promise.value(until: loop.now + limit)
+        } catch is TimeOut {
+            post(HCICommands.LECreateConnectionCancel())
+            do {
+                // The connection may have come first.
+                return try await promise.value(until: loop.now + Self.commandTimeOut)
+            } catch HostError.peer(.rejected(_, .unknownConnectionIdentifier)) {
+                throw HostError.peer(.timedOut("connection"))
+            } catch is TimeOut {
+                connecting = nil
+                throw HostError.environment(.timedOut("LE_Connection_Complete after LE_Create_Connection_Cancel"))
+            }
+        } catch is CancellationError {
+            post(HCICommands.LECreateConnectionCancel())
+            throw CancellationError()
+        }
+    }
+
+    private static func legacyCommand(_ device: DeviceAddress?, _ settings: ConnectSettings) -> HCICommands.LECreateConnection {
+        HCICommands.LECreateConnection(
+            leScanInterval: settings.scanInterval, leScanWindow: settings.scanWindow, initiatorFilterPolicy: device == nil ? 1 : 0,
+            peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
+            ownAddressType: settings.ownAddressType, connectionIntervalMin: settings.parameters.intervalMin,
+            connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
+            supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,
+            maxCELength: settings.parameters.maxCELength)
+    }
+
+    private static func extendedCommand(_ device: DeviceAddress?, _ settings: ConnectSettings) -> HCICommands.LEExtendedCreateConnection {
+        let row = HCICommands.LEExtendedCreateConnection.PHYParameter(
+            scanInterval: settings.scanInterval, scanWindow: settings.scanWindow, connectionIntervalMin: settings.parameters.intervalMin,
+            connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
+            supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,
+            maxCELength: settings.parameters.maxCELength)
+        return HCICommands.LEExtendedCreateConnection(
+            initiatorFilterPolicy: device == nil ? 1 : 0, ownAddressType: settings.ownAddressType,
+            peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
+            initiatingPHYs: settings.phys, phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount))
+    }
+
+    /// Waits for a link that another device makes to this one, or takes one that has come.
+    ///
+    /// - Throws: `HostError.environment(.timedOut)`.
+    public func nextIncomingLink(within limit: Microseconds = .seconds(30)) async throws -> Link {
+        if let failure { throw failure }
+        while let link = arrivals.popFirst() {
+            if link.isConnected { return link }
+        }
+        let promise = arrival ?? Promise<Link>(on: loop)
+        arrival = promise
+        do {
+            return try await promise.value(until: loop.now + limit)
+        } catch is TimeOut {
+            throw HostError.environment(.timedOut("an incoming connection"))
+        }
+    }
+
+    // MARK: Events
+
+    func connected(_ event: ConnectionEvent) {
+        guard event.status == .success else { return connectionFailed(event) }
+        guard event.handle.rawValue <= 0x0EFF else {
+            path.counters.malformedEvents += 1
+            return
+        }
+        if let old = path.link(event.handle.rawValue) { end(old, .connectionTimeout) }
+        let slot = path.scheduler.open(handle: event.handle.rawValue, pool: 0)
+        let link = Link(host: self, path: path, slot: slot, event: event)
+        onLink?(link)
+        path.add(link, slot: slot)
+        if event.role == .central {
+            let waiting = connecting
+            connecting = nil
+            waiting?.fulfil(link)
+        } else {
+            arrived(link)
+        }
+    }
+
+    private func arrived(_ link: Link) {
+        if let set = advertisingSets[0], !set.isExtended {
+            set.isRunning = false
+            advertisingSets[0] = nil
+        }
+        if let waiting = arrival {
+            arrival = nil
+            waiting.fulfil(link)
+        } else {
+            if arrivals.count >= 16 { arrivals.removeFirst() }
+            arrivals.append(link)
+        }
+    }
+
+    private func connectionFailed(_ event: ConnectionEvent) {
+        if event.status == .advertisingTimeout {
+            if let set = advertisingSets[0], !set.isExtended {
+                set.isRunning = false
+                advertisingSets[0] = nil
+                set.end.fulfil(HCIEvents.LEAdvertisingSetTerminated(status: .advertisingTimeout))
+            }
+            return
+        }
+        let waiting = connecting
+        connecting = nil
+        waiting?.fail(HostError.peer(.rejected("LE_Connection_Complete", event.status)))
+    }
+}

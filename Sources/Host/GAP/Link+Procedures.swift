@@ -1,0 +1,137 @@
+import Packets
+import Timing
+
+extension Link {
+    /// Ends the link and waits until it has ended.
+    ///
+    /// - Throws: `HostError.peer(.rejected)` if the controller refuses the reason.
+    @discardableResult
+    public func disconnect(_ reason: ErrorCode = .remoteUserTerminatedConnection) async throws -> ErrorCode {
+        guard isConnected else { return disconnectReason ?? .success }
+        try await host.send(HCICommands.Disconnect(connectionHandle: handle, reason: reason))
+        return try await ended(within: Host.procedureTimeOut)
+    }
+
+    /// Changes the connection parameters through the link layer and returns those in force afterwards. Core Vol 4, Part E, 7.8.18.
+    public func updateParameters(_ request: ConnectionParameterRequest) async throws -> ConnectionParameters {
+        let handle = self.handle
+        let event: HCIEvents.LEConnectionUpdateComplete = try await host.procedure(
+            HCICommands.LEConnectionUpdate(
+                connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
+                maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout, minCELength: request.minCELength,
+                maxCELength: request.maxCELength),
+            ends: HCIEvents.LEConnectionUpdateComplete.self, on: handle
+        ) { $0.connectionHandle == handle }
+        guard event.status == .success else { throw HostError.peer(.rejected("LE_Connection_Update", event.status)) }
+        return parameters
+    }
+
+    /// Asks for other PHYs and returns those in force afterwards; unchanged if the peer wants none of those asked for. Core Vol 4, Part E, 7.8.49.
+    ///
+    /// - Parameters:
+    ///   - tx: PHYs to transmit on; empty for no preference.
+    ///   - rx: PHYs to receive on; empty for no preference.
+    public func updatePHY(tx: PHYs, rx: PHYs, coding: CodingPreference = .none) async throws -> LinkPHYs {
+        let handle = self.handle
+        let event: HCIEvents.LEPHYUpdateComplete = try await host.procedure(
+            HCICommands.LESetPHY(
+                connectionHandle: handle, allPHYs: (tx.isEmpty ? 1 : 0) | (rx.isEmpty ? 2 : 0), txPHYs: tx, rxPHYs: rx,
+                phyOptions: coding.rawValue),
+            ends: HCIEvents.LEPHYUpdateComplete.self, on: handle
+        ) { $0.connectionHandle == handle }
+        guard event.status == .success else { throw HostError.peer(.rejected("LE_Set_PHY", event.status)) }
+        return phys
+    }
+
+    public func readPHY() async throws -> LinkPHYs {
+        let answer = try await host.send(HCICommands.LEReadPHY(connectionHandle: handle))
+        guard let tx = PHY(rawValue: answer.txPHY), let rx = PHY(rawValue: answer.rxPHY) else {
+            throw HostError.peer(.malformed("LE_Read_PHY: PHYs \(answer.txPHY) and \(answer.rxPHY)"))
+        }
+        phys = LinkPHYs(tx: tx, rx: rx)
+        return phys
+    }
+
+    /// Suggests a data length for transmission and returns what is in force afterwards. Core Vol 4, Part E, 7.8.33.
+    ///
+    /// When nothing changes the controller says nothing, so the wait for a change is limited to `settling`; by default eight connection events and
+    /// whatever latency the peripheral may use.
+    ///
+    /// - Parameters:
+    ///   - txOctets: 27...251.
+    ///   - txTime: 328...17040 microseconds.
+    public func updateDataLength(txOctets: UInt16, txTime: UInt16 = 17040, settling: Microseconds? = nil) async throws -> DataLength {
+        let handle = self.handle
+        let (promise, waiter) = await host.expectDataLength(handle)
+        do {
+            try await host.send(HCICommands.LESetDataLength(connectionHandle: handle, txOctets: txOctets, txTime: txTime))
+        } catch {
+            await host.forget(waiter)
+            throw error
+        }
+        let patience = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
+        do {
+            _ = try await host.wait(promise, waiter, patience, .environment(.timedOut("LE_Data_Length_Change")))
+        } catch HostError.environment(.timedOut) {
+            // Nothing had to change, or the peer cannot.
+        }
+        return dataLength
+    }
+
+    /// dBm; 127 if the controller does not know. Core Vol 4, Part E, 7.5.4.
+    public func readRSSI() async throws -> Int8 {
+        try await host.send(HCICommands.ReadRSSI(handle: handle)).rssi
+    }
+
+    /// The features both sides may use. Core Vol 4, Part E, 7.8.21.
+    public func readRemoteFeatures() async throws -> LEFeatures {
+        let handle = self.handle
+        let event: HCIEvents.LEReadRemoteFeaturesComplete = try await host.procedure(
+            HCICommands.LEReadRemoteFeatures(connectionHandle: handle), ends: HCIEvents.LEReadRemoteFeaturesComplete.self, on: handle
+        ) { $0.connectionHandle == handle }
+        guard event.status == .success else { throw HostError.peer(.rejected("LE_Read_Remote_Features", event.status)) }
+        return event.leFeatures
+    }
+
+    /// Version, manufacturer and subversion of the peer's controller. Core Vol 4, Part E, 7.1.23.
+    public func readRemoteVersion() async throws -> HCIEvents.ReadRemoteVersionInformationComplete {
+        let handle = self.handle
+        let event: HCIEvents.ReadRemoteVersionInformationComplete = try await host.procedure(
+            HCICommands.ReadRemoteVersionInformation(connectionHandle: handle), ends: HCIEvents.ReadRemoteVersionInformationComplete.self,
+            on: handle
+        ) { $0.connectionHandle == handle }
+        guard event.status == .success else { throw HostError.peer(.rejected("Read_Remote_Version_Information", event.status)) }
+        return event
+    }
+
+    /// The channels in use, one bit each, 0...36. Core Vol 4, Part E, 7.8.20.
+    public func readChannelMap() async throws -> UInt64 {
+        try await host.send(HCICommands.LEReadChannelMap(connectionHandle: handle)).channelMap
+    }
+
+    /// Asks the central for other parameters over L2CAP, as a peripheral does that lacks the link-layer procedure. Core Vol 3, Part A, 4.20.
+    ///
+    /// - Throws: `HostError.peer(.parametersRejected)`, `.peer(.timedOut)` after 30 s.
+    public func requestParameters(_ request: ConnectionParameterRequest) async throws {
+        guard role == .peripheral else { throw HostError.misuse(.invalid("only a peripheral asks for parameters over L2CAP")) }
+        guard parameterResponse == nil else { throw HostError.misuse(.busy("a parameter request")) }
+        guard isConnected else { throw HostError.misuse(.notConnected) }
+        let promise = Promise<Bool>(on: loop)
+        parameterResponse = promise
+        defer { parameterResponse = nil }
+        perform(signaling.requestParameters(request))
+        do {
+            guard try await promise.value(until: loop.now + .seconds(30)) else { throw HostError.peer(.parametersRejected) }
+        } catch is TimeOut {
+            throw HostError.peer(.timedOut("L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"))
+        }
+    }
+}
+
+extension Host {
+    func expectDataLength(_ handle: ConnectionHandle) -> (Promise<HCIEvents.LEDataLengthChange>, EventWaiter) {
+        expect(HCIEvents.LEDataLengthChange.self, handle: handle.rawValue, isArmed: true) { $0.connectionHandle == handle }
+    }
+
+    func forget(_ waiter: EventWaiter) { waiters.removeAll { $0 === waiter } }
+}

@@ -1,0 +1,110 @@
+import Packets
+
+extension GATTClient {
+    /// Everything that a procedure of one request per step finds from `start` to `end`. A server that does not move on is malformed.
+    private func walk<Found>(
+        from start: UInt16, to end: UInt16, step: (UInt16) async throws -> (found: [Found], last: UInt16)
+    ) async throws -> [Found] {
+        var all: [Found] = []
+        var next = start
+        while next != 0, next <= end {
+            do {
+                let (found, last) = try await step(next)
+                guard last >= next, !found.isEmpty else {
+                    throw HostError.peer(.malformed("handle 0x\(String(last, radix: 16)) in a search from 0x\(String(next, radix: 16))"))
+                }
+                all += found
+                next = last &+ 1
+            } catch HostError.peer(.att(_, _, .attributeNotFound)) {
+                break
+            }
+        }
+        return all
+    }
+
+    /// Core Vol 3, Part G, 4.4.1.
+    public func discoverServices(isPrimary: Bool = true) async throws -> [RemoteService] {
+        try await walk(from: 1, to: 0xFFFF) { start in
+            let response: ATT.ReadByGroupTypeRsp = try await request(
+                ATT.ReadByGroupTypeReq(
+                    startingHandle: start, endingHandle: 0xFFFF, attributeGroupType: isPrimary ? .primaryService : .secondaryService))
+            let found = try response.attributeDataList.map { row in
+                guard let uuid = BluetoothUUID(octets: row.attributeValue), row.endGroupHandle >= row.attributeHandle else {
+                    throw HostError.peer(.malformed("service declaration of \(row.attributeValue.count) octets"))
+                }
+                return RemoteService(uuid: uuid, handle: row.attributeHandle, endHandle: row.endGroupHandle, isPrimary: isPrimary)
+            }
+            return (found, response.attributeDataList.last?.endGroupHandle ?? 0)
+        }
+    }
+
+    /// Core Vol 3, Part G, 4.4.2.
+    public func discoverServices(uuid: BluetoothUUID) async throws -> [RemoteService] {
+        try await walk(from: 1, to: 0xFFFF) { start in
+            let response: ATT.FindByTypeValueRsp = try await request(
+                ATT.FindByTypeValueReq(startingHandle: start, endingHandle: 0xFFFF, attributeType: 0x2800, attributeValue: uuid.declared))
+            let found = response.handlesInformationList.map {
+                RemoteService(uuid: uuid, handle: $0.foundAttributeHandle, endHandle: $0.groupEndHandle)
+            }
+            return (found, found.last?.endHandle ?? 0)
+        }
+    }
+
+    /// Core Vol 3, Part G, 4.5.1. A UUID of 128 bits is not in the declaration and is read from the included service.
+    public func discoverIncludedServices(in service: RemoteService) async throws -> [RemoteService] {
+        let rows = try await declarations(.include, in: service)
+        var included: [RemoteService] = []
+        for row in rows {
+            guard row.value.count == 4 || row.value.count == 6 else {
+                throw HostError.peer(.malformed("include declaration of \(row.value.count) octets"))
+            }
+            let handle = UInt16(row.value[0]) | UInt16(row.value[1]) << 8
+            let end = UInt16(row.value[2]) | UInt16(row.value[3]) << 8
+            let octets = row.value.count == 6 ? [UInt8](row.value[4...]) : try await read(handle)
+            guard let uuid = BluetoothUUID(octets: octets) else { throw HostError.peer(.malformed("UUID of \(octets.count) octets")) }
+            included.append(RemoteService(uuid: uuid, handle: handle, endHandle: end))
+        }
+        return included
+    }
+
+    /// Core Vol 3, Part G, 4.6.1; with `uuid` 4.6.2.
+    public func discoverCharacteristics(in service: RemoteService, uuid: BluetoothUUID? = nil) async throws -> [RemoteCharacteristic] {
+        let rows = try await declarations(.characteristic, in: service)
+        var characteristics: [RemoteCharacteristic] = []
+        for row in rows {
+            guard row.value.count == 5 || row.value.count == 19, let uuid = BluetoothUUID(octets: [UInt8](row.value[3...])) else {
+                throw HostError.peer(.malformed("characteristic declaration of \(row.value.count) octets"))
+            }
+            let value = UInt16(row.value[1]) | UInt16(row.value[2]) << 8
+            if let last = characteristics.indices.last { characteristics[last].endHandle = row.handle - 1 }
+            characteristics.append(
+                RemoteCharacteristic(
+                    uuid: uuid, properties: CharacteristicProperties(rawValue: row.value[0]), declaration: row.handle, value: value,
+                    endHandle: service.endHandle))
+        }
+        guard let uuid else { return characteristics }
+        return characteristics.filter { $0.uuid == uuid }
+    }
+
+    /// Core Vol 3, Part G, 4.7.1.
+    public func discoverDescriptors(of characteristic: RemoteCharacteristic) async throws -> [RemoteDescriptor] {
+        guard characteristic.value < characteristic.endHandle else { return [] }
+        return try await discoverDescriptors(from: characteristic.value + 1, to: characteristic.endHandle)
+    }
+
+    /// The types of all attributes in a range.
+    public func discoverDescriptors(from start: UInt16, to end: UInt16) async throws -> [RemoteDescriptor] {
+        try await walk(from: start, to: end) { start in
+            let response: ATT.FindInformationRsp = try await request(ATT.FindInformationReq(startingHandle: start, endingHandle: end))
+            let found = response.informationData.map { RemoteDescriptor(uuid: $0.uuid, handle: $0.handle) }
+            return (found, found.last?.handle ?? 0)
+        }
+    }
+
+    private func declarations(_ type: BluetoothUUID, in service: RemoteService) async throws -> [(handle: UInt16, value: [UInt8])] {
+        try await walk(from: service.handle, to: service.endHandle) { start in
+            let rows = try await read(uuid: type, from: start, to: service.endHandle)
+            return (rows, rows.last?.handle ?? 0)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// A service as a client found it.
+public struct RemoteService: Sendable, Hashable {
+    public var uuid: BluetoothUUID
+    public var handle: UInt16
+    public var endHandle: UInt16
+    public var isPrimary: Bool
+
+    public init(uuid: BluetoothUUID, handle: UInt16, endHandle: UInt16, isPrimary: Bool = true) {
+        self.uuid = uuid
+        self.handle = handle
+        self.endHandle = endHandle
+        self.isPrimary = isPrimary
+    }
+}
+
+/// A characteristic as a client found it.
+public struct RemoteCharacteristic: Sendable, Hashable {
+    public var uuid: BluetoothUUID
+    public var properties: CharacteristicProperties
+    public var declaration: UInt16
+    public var value: UInt16
+    /// The last handle that may hold one of its descriptors.
+    public var endHandle: UInt16
+}
+
+/// A descriptor as a client found it.
+public struct RemoteDescriptor: Sendable, Hashable {
+    public var uuid: BluetoothUUID
+    public var handle: UInt16
+}
+
+/// The client's procedures on one link. Core Vol 3, Part G, 4.
+///
+/// Requests wait for one another; each fails with `HostError.peer(.timedOut)` after 30 s, after which the bearer takes no more.
+public struct GATTClient: Sendable {
+    public let link: Link
+    var bearer: ATTBearer { link.bearer }
+
+    /// Sends any request PDU, legal or not, and returns the response PDU.
+    ///
+    /// - Throws: `HostError.peer(.att)` for ATT_ERROR_RSP, `.peer(.malformed)` for a response to something else.
+    public func request(_ pdu: [UInt8]) async throws -> [UInt8] { try await bearer.request(pdu) }
+
+    func request<Request: ATTPDU, Response: ATTPDU>(_ request: Request, _ type: Response.Type = Response.self) async throws -> Response {
+        let pdu = try await bearer.request(request.bytes)
+        do { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed("\(error)")) }
+    }
+
+    /// Agrees on ATT_MTU; to be done once per link. Core Vol 3, Part G, 4.3.1.
+    @discardableResult
+    public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
+        let response: ATT.ExchangeMTURsp = try await request(ATT.ExchangeMTUReq(clientRxMTU: UInt16(clamping: mtu)))
+        bearer.setMTU(max(ATTBearer.defaultMTU, min(mtu, Int(response.serverRxMTU))))
+        return bearer.mtu
+    }
+
+    // MARK: Reading
+
+    /// Core Vol 3, Part G, 4.8.1. At most ATT_MTU - 1 octets come.
+    public func read(_ handle: UInt16) async throws -> [UInt8] {
+        let response: ATT.ReadRsp = try await request(ATT.ReadReq(attributeHandle: handle))
+        return response.attributeValue
+    }
+
+    public func readBlob(_ handle: UInt16, offset: Int) async throws -> [UInt8] {
+        let response: ATT.ReadBlobRsp = try await request(
+            ATT.ReadBlobReq(attributeHandle: handle, valueOffset: UInt16(clamping: offset)))
+        return response.partAttributeValue
+    }
+
+    /// The whole value, in as many requests as it takes. Core Vol 3, Part G, 4.8.3.
+    public func readLong(_ handle: UInt16) async throws -> [UInt8] {
+        var value = try await read(handle)
+        var last = value.count
+        while last == link.mtu - 1, value.count < 512 {
+            do {
+                let part = try await readBlob(handle, offset: value.count)
+                value += part
+                last = part.count
+            } catch HostError.peer(.att(_, _, .attributeNotLong)) {
+                break
+            } catch HostError.peer(.att(_, _, .invalidOffset)) where value.count == link.mtu - 1 {
+                break
+            }
+        }
+        return value
+    }
+
+    /// Core Vol 3, Part G, 4.8.2. One response's worth of handles and values.
+    public func read(
+        uuid: BluetoothUUID, from start: UInt16 = 1, to end: UInt16 = 0xFFFF
+    ) async throws -> [(handle: UInt16, value: [UInt8])] {
+        let response: ATT.ReadByTypeRsp = try await request(
+            ATT.ReadByTypeReq(startingHandle: start, endingHandle: end, attributeType: uuid))
+        return response.attributeDataList.map { ($0.attributeHandle, $0.attributeValue) }
+    }
+
+    /// The values, one after another. Core Vol 3, Part G, 4.8.4.
+    public func readMultiple(_ handles: [UInt16]) async throws -> [UInt8] {
+        let response: ATT.ReadMultipleRsp = try await request(ATT.ReadMultipleReq(setOfHandles: handles))
+        return response.setOfValues
+    }
+
+    /// Core Vol 3, Part G, 4.8.5. The last value may be cut.
+    public func readMultipleVariable(_ handles: [UInt16]) async throws -> [[UInt8]] {
+        let pdu = try await request(ATT.ReadMultipleVariableReq(setOfHandles: handles).bytes)
+        var values: [[UInt8]] = []
+        var position = 1
+        while position + 2 <= pdu.count {
+            let length = Int(pdu[position]) | Int(pdu[position + 1]) << 8
+            values.append([UInt8](pdu[(position + 2)...].prefix(length)))
+            position += 2 + length
+        }
+        return values
+    }
+
+    // MARK: Writing
+
+    /// Core Vol 3, Part G, 4.9.3.
+    public func write(_ handle: UInt16, _ value: [UInt8]) async throws {
+        guard value.count + 3 <= link.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: link.mtu - 3)) }
+        let _: ATT.WriteRsp = try await request(ATT.WriteReq(attributeHandle: handle, attributeValue: value))
+    }
+
+    /// Writes without response at once or not at all: the way for many packets. Core Vol 3, Part G, 4.9.1.
+    public func tryWriteCommand(_ handle: UInt16, _ value: RawSpan) -> SendResult {
+        guard link.isConnected else { return .disconnected }
+        guard value.byteCount + 3 <= bearer.mtu else { return .tooLong }
+        guard link.isWritable else { return .full }
+        link.transmit(opcode: ATT.WriteCmd.opcode, attribute: handle, value)
+        return .sent
+    }
+
+    public func tryWriteCommand(_ handle: UInt16, _ value: [UInt8]) -> SendResult { tryWriteCommand(handle, value.span.bytes) }
+
+    /// Writes without response, waiting for room in the queue.
+    public func writeCommand(_ handle: UInt16, _ value: [UInt8]) async throws {
+        try await link.room()
+        try link.check(tryWriteCommand(handle, value), value.count)
+    }
+
+    /// Core Vol 3, Part G, 4.9.2.
+    public func signedWrite(_ handle: UInt16, _ value: [UInt8], csrk: UInt128, counter: UInt32) async throws {
+        try await link.room()
+        let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
+        let pdu = message + AttributeHashes.signature(csrk: csrk, message: message, counter: counter)
+        guard pdu.count <= link.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: link.mtu - 15)) }
+        link.transmit(cid: L2CAP.attCID, pdu)
+    }
+
+    /// A value of any length, prepared in parts and executed. Core Vol 3, Part G, 4.9.4.
+    public func writeLong(_ handle: UInt16, _ value: [UInt8]) async throws {
+        try await prepare([(handle, value)], verify: false)
+    }
+
+    /// Several values, each part checked on its way back, written together or not at all. Core Vol 3, Part G, 4.9.5.
+    ///
+    /// - Throws: `HostError.peer(.malformed)` if the server echoes other octets; nothing is written then.
+    public func reliableWrite(_ values: [(handle: UInt16, value: [UInt8])]) async throws {
+        try await prepare(values, verify: true)
+    }
+
+    private func prepare(_ values: [(handle: UInt16, value: [UInt8])], verify: Bool) async throws {
+        do {
+            for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
+        } catch let HostError.peer(fault) {
+            if link.isConnected { try? await execute(false) }
+            throw HostError.peer(fault)
+        }
+        try await execute(true)
+    }
+
+    private func prepareParts(_ handle: UInt16, _ value: [UInt8], verify: Bool) async throws {
+        var offset = 0
+        repeat {
+            let part = [UInt8](value[offset...].prefix(link.mtu - 5))
+            let echo = try await prepareWrite(handle, offset: offset, part)
+            guard !verify || echo == part else {
+                throw HostError.peer(.malformed("ATT_PREPARE_WRITE_RSP differs from the request (Core Vol 3, Part G, 4.9.5)"))
+            }
+            offset += part.count
+        } while offset < value.count
+    }
+
+    /// Queues one part; returns what the server says it has queued.
+    @discardableResult
+    public func prepareWrite(_ handle: UInt16, offset: Int, _ part: [UInt8]) async throws -> [UInt8] {
+        let response: ATT.PrepareWriteRsp = try await request(
+            ATT.PrepareWriteReq(attributeHandle: handle, valueOffset: UInt16(clamping: offset), partAttributeValue: part))
+        return response.partAttributeValue
+    }
+
+    /// Writes or cancels what has been prepared.
+    public func execute(_ write: Bool) async throws {
+        let _: ATT.ExecuteWriteRsp = try await request(ATT.ExecuteWriteReq(flags: write ? 1 : 0))
+    }
+
+    // MARK: Values from the server
+
+    /// Takes values of one characteristic; nil stops that. Indications are confirmed whether or not anybody listens.
+    public func onValue(_ characteristic: UInt16, _ handler: AttributeValueHandler?) { bearer.valueHandlers[characteristic] = handler }
+    /// Takes values of characteristics that have no handler of their own.
+    public func onAnyValue(_ handler: AttributeValueHandler?) { bearer.defaultHandler = handler }
+
+    /// Writes the Client Characteristic Configuration of a characteristic, after finding it. Core Vol 3, Part G, 4.10 and 4.11.
+    public func subscribe(
+        _ characteristic: RemoteCharacteristic, _ kind: AttributeValueKind = .notification, _ handler: @escaping AttributeValueHandler
+    ) async throws {
+        let descriptors = try await discoverDescriptors(of: characteristic)
+        guard let configuration = descriptors.first(where: { $0.uuid == .clientConfiguration }) else {
+            throw HostError.peer(.malformed("no Client Characteristic Configuration (Core Vol 3, Part G, 3.3.3.3)"))
+        }
+        bearer.valueHandlers[characteristic.value] = handler
+        try await write(configuration.handle, kind == .notification ? [1, 0] : [2, 0])
+    }
+}
+
+extension Link {
+    /// The attribute protocol's client side.
+    public var gatt: GATTClient { GATTClient(link: self) }
+}

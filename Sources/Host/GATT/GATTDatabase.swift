@@ -1,0 +1,158 @@
+import BluetoothCrypto
+import Packets
+
+/// The attributes of a server. Core Vol 3, Part G, 2.5 and 3.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only, or on the thread that builds it before the loop runs.
+public final class GATTDatabase: @unchecked Sendable {
+    struct Attribute {
+        enum Role {
+            case value
+            /// Holds a value per link, for the characteristic value that it configures.
+            case configuration(of: UInt16, properties: CharacteristicProperties)
+            case databaseHash
+        }
+
+        var type: BluetoothUUID
+        var permissions: AttributePermissions
+        var value: [UInt8]
+        var maximumLength = 512
+        var role = Role.value
+        /// Last handle of the group that a service declaration opens.
+        var groupEnd: UInt16?
+        var onRead: AttributeReadHandler?
+        var onWrite: AttributeWriteHandler?
+        var onSubscribe: SubscriptionHandler?
+    }
+
+    /// Indexed by handle - 1; nil where a service has been removed.
+    private(set) var attributes: [Attribute?] = []
+    private var hash: [UInt8]?
+    public private(set) var services: [PublishedService] = []
+
+    /// An empty database.
+    public init() {}
+
+    /// A database with the Generic Access and Generic Attribute services. Core Vol 3, Part C, 12 and Part G, 7.
+    public convenience init(deviceName: String, appearance: UInt16 = 0) {
+        self.init()
+        add(
+            ServiceDefinition(
+                .genericAccess,
+                characteristics: [
+                    CharacteristicDefinition(.deviceName, properties: .read, value: [UInt8](deviceName.utf8)),
+                    CharacteristicDefinition(
+                        .appearance, properties: .read, value: [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)]),
+                ]))
+        let generic = add(
+            ServiceDefinition(
+                .genericAttribute,
+                characteristics: [
+                    CharacteristicDefinition(.serviceChanged, properties: .indicate),
+                    CharacteristicDefinition(.databaseHash, properties: .read),
+                ]))
+        if let handle = generic[.databaseHash]?.value { attributes[Int(handle) - 1]?.role = .databaseHash }
+    }
+
+    /// Publishes a service after all that is there.
+    @discardableResult
+    public func add(_ service: ServiceDefinition) -> PublishedService {
+        hash = nil
+        let declaration = append(
+            Attribute(type: service.isPrimary ? .primaryService : .secondaryService, permissions: .read, value: service.uuid.declared))
+        for included in service.includes {
+            var writer = ByteWriter()
+            writer.u16(included.handle)
+            writer.u16(included.endHandle)
+            if included.uuid.octetCount == 2 { writer.uuid(included.uuid) }
+            _ = append(Attribute(type: .include, permissions: .read, value: writer.bytes))
+        }
+        let characteristics = service.characteristics.map(add)
+        let end = UInt16(attributes.count)
+        attributes[Int(declaration) - 1]?.groupEnd = end
+        let published = PublishedService(uuid: service.uuid, handle: declaration, endHandle: end, characteristics: characteristics)
+        services.append(published)
+        return published
+    }
+
+    /// Takes a service away; its handles stay unused.
+    public func remove(_ service: PublishedService) {
+        hash = nil
+        services.removeAll { $0.handle == service.handle }
+        for handle in service.handle...max(service.handle, service.endHandle) where handle > 0 && Int(handle) <= attributes.count {
+            attributes[Int(handle) - 1] = nil
+        }
+    }
+
+    /// The stored value of an attribute; setting it notifies nobody.
+    public subscript(handle: UInt16) -> [UInt8]? {
+        get { self[attribute: handle]?.value }
+        set {
+            guard self[attribute: handle] != nil, let newValue else { return }
+            attributes[Int(handle) - 1]?.value = newValue
+        }
+    }
+
+    /// Core Vol 3, Part G, 7.3; as sent, least significant octet first.
+    public var databaseHash: [UInt8] {
+        if let hash { return hash }
+        var writer = ByteWriter()
+        for (index, attribute) in attributes.enumerated() {
+            guard let attribute, let type = attribute.type.short else { continue }
+            switch type {
+            case 0x2800...0x2803, 0x2900:
+                writer.u16(UInt16(index + 1))
+                writer.u16(type)
+                writer.bytes(attribute.value)
+            case 0x2901...0x2905:
+                writer.u16(UInt16(index + 1))
+                writer.u16(type)
+            default: break
+            }
+        }
+        let computed = AttributeHashes.databaseHash(writer.bytes).littleEndianOctets
+        hash = computed
+        return computed
+    }
+
+    subscript(attribute handle: UInt16) -> Attribute? {
+        handle > 0 && Int(handle) <= attributes.count ? attributes[Int(handle) - 1] : nil
+    }
+
+    private func append(_ attribute: Attribute) -> UInt16 {
+        attributes.append(attribute)
+        return UInt16(attributes.count)
+    }
+
+    private func add(_ definition: CharacteristicDefinition) -> PublishedCharacteristic {
+        var writer = ByteWriter()
+        writer.u8(definition.properties.rawValue)
+        writer.u16(UInt16(attributes.count + 2))
+        writer.bytes(definition.uuid.declared)
+        let declaration = append(Attribute(type: .characteristic, permissions: .read, value: writer.bytes))
+        let value = append(
+            Attribute(
+                type: definition.uuid, permissions: definition.permissions, value: definition.value,
+                maximumLength: definition.maximumLength, onRead: definition.onRead, onWrite: definition.onWrite))
+        var configuration: UInt16?
+        if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
+            configuration = append(
+                Attribute(
+                    type: .clientConfiguration, permissions: [.read, .write], value: [0, 0],
+                    role: .configuration(of: value, properties: definition.properties), onSubscribe: definition.onSubscribe))
+        }
+        let descriptors = definition.descriptors.map {
+            append(
+                Attribute(
+                    type: $0.uuid, permissions: $0.permissions, value: $0.value, maximumLength: $0.maximumLength, onRead: $0.onRead,
+                    onWrite: $0.onWrite))
+        }
+        return PublishedCharacteristic(
+            uuid: definition.uuid, declaration: declaration, value: value, configuration: configuration, descriptors: descriptors)
+    }
+}
+
+extension BluetoothUUID {
+    /// The octets in an attribute: 2 or 16, never 4. Core Vol 3, Part F, 3.2.1.
+    var declared: [UInt8] { octetCount == 4 ? long.octets : octets }
+}

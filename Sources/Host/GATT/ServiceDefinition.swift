@@ -1,0 +1,168 @@
+import Packets
+
+/// Characteristic Properties. Core Vol 3, Part G, 3.3.1.1.
+public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let broadcast = CharacteristicProperties(rawValue: 0x01)
+    public static let read = CharacteristicProperties(rawValue: 0x02)
+    public static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x04)
+    public static let write = CharacteristicProperties(rawValue: 0x08)
+    public static let notify = CharacteristicProperties(rawValue: 0x10)
+    public static let indicate = CharacteristicProperties(rawValue: 0x20)
+    public static let signedWrite = CharacteristicProperties(rawValue: 0x40)
+    public static let extended = CharacteristicProperties(rawValue: 0x80)
+}
+
+/// What a client may do with an attribute, and how well its link must be protected. Core Vol 3, Part F, 3.2.5.
+public struct AttributePermissions: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    public static let read = AttributePermissions(rawValue: 1 << 0)
+    public static let write = AttributePermissions(rawValue: 1 << 1)
+    public static let readEncrypted = AttributePermissions(rawValue: 1 << 2)
+    public static let writeEncrypted = AttributePermissions(rawValue: 1 << 3)
+    public static let readAuthenticated = AttributePermissions(rawValue: 1 << 4)
+    public static let writeAuthenticated = AttributePermissions(rawValue: 1 << 5)
+    public static let readAuthorized = AttributePermissions(rawValue: 1 << 6)
+    public static let writeAuthorized = AttributePermissions(rawValue: 1 << 7)
+}
+
+/// Who accesses an attribute.
+public struct AttributeAccess: Sendable {
+    /// Nil when the database is used without a link.
+    public var link: Link?
+    public var security: LinkSecurity
+    /// The attribute's handle.
+    public var handle: UInt16
+
+    public init(link: Link? = nil, security: LinkSecurity = .none, handle: UInt16 = 0) {
+        self.link = link
+        self.security = security
+        self.handle = handle
+    }
+}
+
+/// What a read handler answers.
+public enum AttributeReadResult: Sendable {
+    case value([UInt8])
+    case error(ATTErrorCode)
+}
+
+/// Answers a read with the whole value; the server cuts it to what the request asks for.
+public typealias AttributeReadHandler = @Sendable (AttributeAccess) -> AttributeReadResult
+/// Takes a written value; nil means success. For commands the result goes nowhere. The span is valid during the call.
+public typealias AttributeWriteHandler = @Sendable (AttributeAccess, RawSpan) -> ATTErrorCode?
+/// Hears of a client's new Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
+public typealias SubscriptionHandler = @Sendable (AttributeAccess, UInt16) -> Void
+
+/// A descriptor to publish.
+public struct DescriptorDefinition: Sendable {
+    public var uuid: BluetoothUUID
+    public var permissions: AttributePermissions
+    public var value: [UInt8]
+    public var maximumLength: Int
+    public var onRead: AttributeReadHandler?
+    public var onWrite: AttributeWriteHandler?
+
+    public init(
+        _ uuid: BluetoothUUID, permissions: AttributePermissions = .read, value: [UInt8] = [], maximumLength: Int = 512,
+        onRead: AttributeReadHandler? = nil, onWrite: AttributeWriteHandler? = nil
+    ) {
+        self.uuid = uuid
+        self.permissions = permissions
+        self.value = value
+        self.maximumLength = maximumLength
+        self.onRead = onRead
+        self.onWrite = onWrite
+    }
+}
+
+/// A characteristic to publish. One that notifies or indicates gets its Client Characteristic Configuration by itself.
+public struct CharacteristicDefinition: Sendable {
+    public var uuid: BluetoothUUID
+    public var properties: CharacteristicProperties
+    public var permissions: AttributePermissions
+    public var value: [UInt8]
+    /// Octets, at most 512. Core Vol 3, Part F, 3.2.9.
+    public var maximumLength: Int
+    public var descriptors: [DescriptorDefinition]
+    public var onRead: AttributeReadHandler?
+    public var onWrite: AttributeWriteHandler?
+    public var onSubscribe: SubscriptionHandler?
+
+    /// - Parameter permissions: by default what the properties say, on any link.
+    public init(
+        _ uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions? = nil, value: [UInt8] = [],
+        maximumLength: Int = 512, descriptors: [DescriptorDefinition] = [], onRead: AttributeReadHandler? = nil,
+        onWrite: AttributeWriteHandler? = nil, onSubscribe: SubscriptionHandler? = nil
+    ) {
+        self.uuid = uuid
+        self.properties = properties
+        var implied: AttributePermissions = []
+        if properties.contains(.read) { implied.insert(.read) }
+        if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .signedWrite]) { implied.insert(.write) }
+        self.permissions = permissions ?? implied
+        self.value = value
+        self.maximumLength = maximumLength
+        self.descriptors = descriptors
+        self.onRead = onRead
+        self.onWrite = onWrite
+        self.onSubscribe = onSubscribe
+    }
+}
+
+/// A service to publish.
+public struct ServiceDefinition: Sendable {
+    public var uuid: BluetoothUUID
+    public var isPrimary: Bool
+    /// Services published before, which this one includes.
+    public var includes: [PublishedService]
+    public var characteristics: [CharacteristicDefinition]
+
+    public init(
+        _ uuid: BluetoothUUID, isPrimary: Bool = true, includes: [PublishedService] = [], characteristics: [CharacteristicDefinition] = []
+    ) {
+        self.uuid = uuid
+        self.isPrimary = isPrimary
+        self.includes = includes
+        self.characteristics = characteristics
+    }
+}
+
+/// Where a service lies in the database.
+public struct PublishedService: Sendable, Hashable {
+    public var uuid: BluetoothUUID
+    /// The handle of the declaration.
+    public var handle: UInt16
+    public var endHandle: UInt16
+    public var characteristics: [PublishedCharacteristic]
+
+    public subscript(uuid: BluetoothUUID) -> PublishedCharacteristic? { characteristics.first { $0.uuid == uuid } }
+}
+
+/// Where a characteristic lies in the database.
+public struct PublishedCharacteristic: Sendable, Hashable {
+    public var uuid: BluetoothUUID
+    public var declaration: UInt16
+    public var value: UInt16
+    /// Client Characteristic Configuration, if it has one.
+    public var configuration: UInt16?
+    public var descriptors: [UInt16]
+}
+
+extension BluetoothUUID {
+    public static let primaryService: BluetoothUUID = 0x2800
+    public static let secondaryService: BluetoothUUID = 0x2801
+    public static let include: BluetoothUUID = 0x2802
+    public static let characteristic: BluetoothUUID = 0x2803
+    public static let extendedProperties: BluetoothUUID = 0x2900
+    public static let userDescription: BluetoothUUID = 0x2901
+    public static let clientConfiguration: BluetoothUUID = 0x2902
+    public static let genericAccess: BluetoothUUID = 0x1800
+    public static let genericAttribute: BluetoothUUID = 0x1801
+    public static let deviceName: BluetoothUUID = 0x2A00
+    public static let appearance: BluetoothUUID = 0x2A01
+    public static let serviceChanged: BluetoothUUID = 0x2A05
+    public static let databaseHash: BluetoothUUID = 0x2B2A
+}

@@ -1,0 +1,227 @@
+import DequeModule
+import Packets
+
+/// Hands ACL fragments to the controller as its buffers allow, one link after another. Core Vol 4, Part E, 4.1.
+///
+/// Links of one kind share that kind's buffers. A link that has disconnected gives its buffers back, whether or not they were ever reported.
+final class ACLScheduler {
+    /// The buffers of one kind of link.
+    struct Pool {
+        /// HC_ACL_Data_Packet_Length or LE_ACL_Data_Packet_Length.
+        var fragmentLength: Int
+        /// Total_Num_(LE_)ACL_Data_Packets.
+        var total: Int
+        var free: Int
+        /// The slot after which the next turn begins.
+        fileprivate var lastServed = 0
+
+        init(fragmentLength: Int, total: Int) {
+            self.fragmentLength = fragmentLength
+            self.total = total
+            free = total
+        }
+    }
+
+    private struct Queue {
+        var handle: UInt16
+        var pool: Int
+        var fragments = Deque<[UInt8]>()
+        var inFlight = 0
+        var isUsed = true
+        /// A send was turned away, so the owner is told when there is room again.
+        var owesWritable = false
+    }
+
+    /// Fragments that wait per link before `enqueue` turns more away.
+    let limit: Int
+    private(set) var pools: [Pool] = []
+    private var queues: [Queue] = []
+    /// Slots by connection handle; -1 where there is none.
+    private var slots = [Int16](repeating: -1, count: 0x1000)
+    /// Credits that could not belong to any packet, which only a faulty controller reports.
+    private(set) var strayCredits = 0
+    private(set) var fragmentsSent = 0
+    private let transmit: (HCIPacket) -> Void
+    /// Called with a slot when its queue has room again.
+    var onWritable: (Int) -> Void = { _ in }
+
+    init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
+        self.limit = limit
+        self.transmit = transmit
+    }
+
+    func setPools(_ pools: [Pool]) {
+        self.pools = pools
+    }
+
+    func slot(of handle: UInt16) -> Int? {
+        let slot = slots[Int(handle & 0xFFF)]
+        return slot < 0 ? nil : Int(slot)
+    }
+
+    func open(handle: UInt16, pool: Int) -> Int {
+        close(handle: handle)
+        let queue = Queue(handle: handle & 0xFFF, pool: min(pool, max(0, pools.count - 1)))
+        let slot: Int
+        if let unused = queues.firstIndex(where: { !$0.isUsed }) {
+            slot = unused
+            queues[slot] = queue
+        } else {
+            slot = queues.count
+            queues.append(queue)
+        }
+        slots[Int(handle & 0xFFF)] = Int16(slot)
+        return slot
+    }
+
+    func close(handle: UInt16) {
+        guard let slot = slot(of: handle) else { return }
+        slots[Int(handle & 0xFFF)] = -1
+        let queue = queues[slot]
+        queues[slot].isUsed = false
+        queues[slot].fragments.removeAll()
+        queues[slot].inFlight = 0
+        guard pools.indices.contains(queue.pool) else { return }
+        pools[queue.pool].free = min(pools[queue.pool].total, pools[queue.pool].free + queue.inFlight)
+        pump(queue.pool)
+    }
+
+    func closeAll() {
+        for queue in queues where queue.isUsed { slots[Int(queue.handle)] = -1 }
+        queues.removeAll()
+    }
+
+    /// Fragments of a link that wait here.
+    func waiting(_ slot: Int) -> Int { queues[slot].fragments.count }
+    /// Fragments of a link that the controller has not yet reported as completed.
+    func inFlight(_ slot: Int) -> Int { queues[slot].inFlight }
+
+    /// Whether a link's queue takes another PDU; if not, `onWritable` will tell.
+    func hasRoom(_ slot: Int) -> Bool {
+        if queues[slot].fragments.count < limit { return true }
+        queues[slot].owesWritable = true
+        return false
+    }
+
+    /// Queues an L2CAP PDU made of `head` and `body`, cut to the controller's buffers.
+    func enqueue(_ slot: Int, cid: UInt16, head: InlineHead = InlineHead(), body: RawSpan) {
+        guard pools.indices.contains(queues[slot].pool) else { return }
+        let fragmentLength = pools[queues[slot].pool].fragmentLength
+        let handle = queues[slot].handle
+        let length = head.count + body.byteCount
+        if length + L2CAPReassembler.headerLength <= fragmentLength {
+            queues[slot].fragments.append(Self.wholePDU(handle, cid, length, head, body))
+        } else {
+            enqueueInPieces(slot, handle, fragmentLength, Self.wholePDU(handle, cid, length, head, body))
+        }
+        pump(queues[slot].pool)
+    }
+
+    /// Queues an ACL packet as it is: its header may say anything.
+    func enqueueRaw(_ slot: Int, packet: [UInt8]) {
+        queues[slot].fragments.append(packet)
+        pump(queues[slot].pool)
+    }
+
+    /// Number_Of_Completed_Packets for one handle.
+    func completed(handle: UInt16, count: Int) {
+        guard let slot = slot(of: handle) else {
+            strayCredits += count
+            return
+        }
+        let returned = min(count, queues[slot].inFlight)
+        strayCredits += count - returned
+        queues[slot].inFlight -= returned
+        let pool = queues[slot].pool
+        guard pools.indices.contains(pool) else { return }
+        pools[pool].free = min(pools[pool].total, pools[pool].free + returned)
+        pump(pool)
+    }
+
+    private static func wholePDU(_ handle: UInt16, _ cid: UInt16, _ length: Int, _ head: InlineHead, _ body: RawSpan) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: length + 8) { buffer, count in
+            let dataLength = length + 4
+            buffer[0] = UInt8(truncatingIfNeeded: handle)
+            buffer[1] = UInt8(truncatingIfNeeded: handle >> 8)
+            buffer[2] = UInt8(truncatingIfNeeded: dataLength)
+            buffer[3] = UInt8(truncatingIfNeeded: dataLength >> 8)
+            buffer[4] = UInt8(truncatingIfNeeded: length)
+            buffer[5] = UInt8(truncatingIfNeeded: length >> 8)
+            buffer[6] = UInt8(truncatingIfNeeded: cid)
+            buffer[7] = UInt8(truncatingIfNeeded: cid >> 8)
+            head.copy(to: buffer, at: 8)
+            body.withUnsafeBytes { source in
+                guard let from = source.baseAddress, let base = buffer.baseAddress else { return }
+                (UnsafeMutableRawPointer(base) + 8 + head.count).copyMemory(from: from, byteCount: source.count)
+            }
+            count = length + 8
+        }
+    }
+
+    private func enqueueInPieces(_ slot: Int, _ handle: UInt16, _ fragmentLength: Int, _ pdu: [UInt8]) {
+        var position = 4
+        var boundary: UInt16 = 0b00
+        while position < pdu.count {
+            let end = min(pdu.count, position + max(1, fragmentLength))
+            let count = end - position
+            var packet: [UInt8] = []
+            packet.reserveCapacity(count + 4)
+            packet.append(UInt8(truncatingIfNeeded: handle))
+            packet.append(UInt8(truncatingIfNeeded: (handle | boundary << 12) >> 8))
+            packet.append(UInt8(truncatingIfNeeded: count))
+            packet.append(UInt8(truncatingIfNeeded: count >> 8))
+            packet.append(contentsOf: pdu[position..<end])
+            queues[slot].fragments.append(packet)
+            boundary = 0b01
+            position = end
+        }
+    }
+
+    /// Sends what the free buffers allow, then tells owners about room.
+    private func pump(_ pool: Int) {
+        guard pools.indices.contains(pool) else { return }
+        while pools[pool].free > 0, let slot = nextSlot(of: pool), let fragment = queues[slot].fragments.popFirst() {
+            pools[pool].lastServed = slot
+            pools[pool].free -= 1
+            queues[slot].inFlight += 1
+            fragmentsSent += 1
+            transmit(HCIPacket(.acl, fragment))
+        }
+        for slot in queues.indices where queues[slot].owesWritable && queues[slot].fragments.count <= limit / 2 {
+            queues[slot].owesWritable = false
+            if queues[slot].isUsed { onWritable(slot) }
+        }
+    }
+
+    /// The next link with something to send, after the one that was served last.
+    private func nextSlot(of pool: Int) -> Int? {
+        let count = queues.count
+        var slot = pools[pool].lastServed
+        for _ in 0..<count {
+            slot += 1
+            if slot >= count { slot = 0 }
+            if queues[slot].pool == pool, !queues[slot].fragments.isEmpty { return slot }
+        }
+        return nil
+    }
+}
+
+/// Up to three octets that go before a value: an ATT opcode and handle, without an array of their own.
+struct InlineHead {
+    var count = 0
+    private var octets: (UInt8, UInt8, UInt8) = (0, 0, 0)
+
+    init() {}
+
+    init(opcode: UInt8, handle: UInt16) {
+        count = 3
+        octets = (opcode, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8))
+    }
+
+    @inline(__always) func copy(to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
+        guard count == 3 else { return }
+        buffer[offset] = octets.0
+        buffer[offset + 1] = octets.1
+        buffer[offset + 2] = octets.2
+    }
+}

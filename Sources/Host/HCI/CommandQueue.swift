@@ -1,0 +1,91 @@
+import DequeModule
+import Packets
+
+/// What a controller answered to a command first.
+public struct CommandAnswer: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
+        case status
+        case complete
+    }
+
+    public var kind: Kind
+    /// Command Status's status, or the first return parameter.
+    public var status: ErrorCode
+    /// The return parameters, Status first; empty after Command Status.
+    public var returns: [UInt8]
+
+    public init(kind: Kind, status: ErrorCode, returns: [UInt8] = []) {
+        self.kind = kind
+        self.status = status
+        self.returns = returns
+    }
+}
+
+/// Sends commands as Num_HCI_Command_Packets allows and matches answers to them. Core Vol 4, Part E, 4.4.
+struct CommandQueue {
+    enum Action: Equatable {
+        case transmit(id: Int, HCIPacket)
+        case finish(id: Int, CommandAnswer)
+    }
+
+    private struct Entry {
+        var id: Int
+        var opcode: UInt16
+        var packet: HCIPacket
+    }
+
+    /// Commands that may be sent now.
+    private(set) var credits = 1
+    private var waiting = Deque<Entry>()
+    private var inFlight: [Entry] = []
+    /// Answers to commands that were not outstanding.
+    private(set) var strayAnswers = 0
+
+    var isIdle: Bool { waiting.isEmpty && inFlight.isEmpty }
+
+    mutating func submit(id: Int, opcode: UInt16, _ packet: HCIPacket) -> [Action] {
+        waiting.append(Entry(id: id, opcode: opcode, packet: packet))
+        return send()
+    }
+
+    /// Command Complete or Command Status; opcode 0 only carries credits.
+    mutating func answered(opcode: UInt16, credits: Int, _ answer: CommandAnswer) -> [Action] {
+        self.credits = credits
+        var actions: [Action] = []
+        if let index = inFlight.firstIndex(where: { $0.opcode == opcode }) {
+            actions.append(.finish(id: inFlight.remove(at: index).id, answer))
+        } else if opcode != 0 {
+            strayAnswers += 1
+        }
+        return actions + send()
+    }
+
+    /// A command ran out of time. If it was the only one out, another may be tried in its place: the controller may only have lost one answer.
+    mutating func expire(id: Int) -> [Action] {
+        waiting.removeAll { $0.id == id }
+        if let index = inFlight.firstIndex(where: { $0.id == id }) {
+            inFlight.remove(at: index)
+            if inFlight.isEmpty { credits = max(1, credits) }
+        } else if inFlight.isEmpty, credits == 0 {
+            credits = 1
+        }
+        return send()
+    }
+
+    /// Forgets every command; their owners are told by the caller.
+    mutating func reset() {
+        waiting.removeAll()
+        inFlight.removeAll()
+        credits = 1
+    }
+
+    private mutating func send() -> [Action] {
+        var actions: [Action] = []
+        while credits > 0, let entry = waiting.popFirst() {
+            credits -= 1
+            inFlight.append(entry)
+            actions.append(.transmit(id: entry.id, entry.packet))
+        }
+        return actions
+    }
+}

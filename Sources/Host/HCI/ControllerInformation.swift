@@ -1,0 +1,57 @@
+import Packets
+
+/// What a controller says about itself when it is started.
+public struct ControllerInformation: Sendable, Equatable {
+    /// The public address.
+    public var address = DeviceAddress(value: 0)
+    public var hciVersion: UInt8 = 0
+    public var hciRevision: UInt16 = 0
+    public var lmpVersion: UInt8 = 0
+    public var manufacturer: UInt16 = 0
+    public var lmpSubversion: UInt16 = 0
+    /// 64 octets, one bit per command.
+    public var supportedCommands: [UInt8] = []
+    /// LMP features, page 0.
+    public var features: UInt64 = 0
+    public var leFeatures: LEFeatures = []
+    public var leStates: UInt64 = 0
+    /// ACL buffers of LE, or the shared ones when the controller has none of its own.
+    public var leDataLength = 0
+    public var leDataPackets = 0
+    public var classicDataLength = 0
+    public var classicDataPackets = 0
+    public var hasOwnLEBuffers = false
+    public var filterAcceptListSize = 0
+    public var maximumAdvertisingDataLength = 31
+    public var advertisingSets = 1
+    public var maximumDataLength = DataLength()
+    /// HCI_Reset commands that it took; more than one means the device needed rescue.
+    public var resetAttempts = 0
+
+    public init() {}
+
+    /// Whether the bit of a command is set. Core Vol 4, Part E, 6.27.
+    public func supports(octet: Int, bit: Int) -> Bool {
+        supportedCommands.indices.contains(octet) && supportedCommands[octet] >> UInt8(bit & 7) & 1 == 1
+    }
+
+    public var isLEOnly: Bool { features >> 37 & 1 == 1 }
+    public var supportsExtendedAdvertising: Bool { leFeatures.contains(.leExtendedAdvertising) }
+}
+
+/// The data length of a link, each direction its own. Core Vol 6, Part B, 4.5.10.
+public struct DataLength: Sendable, Hashable {
+    public var txOctets: UInt16 = 27
+    /// Microseconds.
+    public var txTime: UInt16 = 328
+    public var rxOctets: UInt16 = 27
+    /// Microseconds.
+    public var rxTime: UInt16 = 328
+
+    public init(txOctets: UInt16 = 27, txTime: UInt16 = 328, rxOctets: UInt16 = 27, rxTime: UInt16 = 328) {
+        self.txOctets = txOctets
+        self.txTime = txTime
+        self.rxOctets = rxOctets
+        self.rxTime = rxTime
+    }
+}

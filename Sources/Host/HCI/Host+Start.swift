@@ -1,0 +1,115 @@
+import Packets
+import Timing
+import Transport
+
+extension Host {
+    /// Opens the pipe and brings the controller from any state into a known one.
+    ///
+    /// What was left in the pipe is drained, HCI_Reset is tried up to three times, then the controller is asked what it is and the events that the host
+    /// understands are let through.
+    ///
+    /// - Throws: `HostError.environment` when the pipe or the controller does not work, `.peer(.rejected)` when it refuses a mandatory command.
+    @discardableResult
+    public func start() async throws -> ControllerInformation {
+        if let failure { throw failure }
+        guard !isStarting, !isStarted else { throw HostError.misuse(.busy("start")) }
+        isStarting = true
+        defer { isStarting = false }
+        path.host = self
+        do {
+            try path.transport.open(path)
+        } catch {
+            let failed = HostError.environment(.transport(error))
+            fail(failed)
+            throw failed
+        }
+        var information = ControllerInformation()
+        information.resetAttempts = try await reset()
+        try await readIdentity(&information)
+        try await readBuffers(&information)
+        try await readLEAbilities(&information)
+        try await setMasks(information)
+        controller = information
+        isStarted = true
+        return information
+    }
+
+    private func reset() async throws -> Int {
+        for attempt in 1... {
+            do {
+                try await send(HCICommands.Reset())
+                return attempt
+            } catch HostError.environment(.commandTimeOut(let opcode)) where attempt < 3 {
+                _ = opcode
+            }
+        }
+        return 0
+    }
+
+    private func readIdentity(_ information: inout ControllerInformation) async throws {
+        let version = try await send(HCICommands.ReadLocalVersionInformation())
+        information.hciVersion = version.hciVersion
+        information.hciRevision = version.hciSubversion
+        information.lmpVersion = version.lmpVersion
+        information.manufacturer = version.companyIdentifier
+        information.lmpSubversion = version.lmpSubversion
+        information.supportedCommands = try await send(HCICommands.ReadLocalSupportedCommands()).supportedCommands
+        information.features = try await send(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures
+        information.address = DeviceAddress(try await send(HCICommands.ReadBDADDR()).bdADDR, kind: .public)
+    }
+
+    private func readBuffers(_ information: inout ControllerInformation) async throws {
+        if information.supports(octet: 14, bit: 7) {
+            let shared = try await send(HCICommands.ReadBufferSize())
+            information.classicDataLength = Int(shared.aclDataPacketLength)
+            information.classicDataPackets = Int(shared.totalNumACLDataPackets)
+        }
+        let own = try await send(HCICommands.LEReadBufferSize())
+        information.hasOwnLEBuffers = own.leACLDataPacketLength > 0 && own.totalNumLEACLDataPackets > 0
+        information.leDataLength = information.hasOwnLEBuffers ? Int(own.leACLDataPacketLength) : information.classicDataLength
+        information.leDataPackets = information.hasOwnLEBuffers ? Int(own.totalNumLEACLDataPackets) : information.classicDataPackets
+        guard information.leDataLength >= 27, information.leDataPackets > 0 else {
+            throw HostError.peer(.malformed("LE_Read_Buffer_Size: no buffers of at least 27 octets"))
+        }
+        var pools = [ACLScheduler.Pool(fragmentLength: information.leDataLength, total: information.leDataPackets)]
+        if information.hasOwnLEBuffers, information.classicDataPackets > 0 {
+            pools.append(ACLScheduler.Pool(fragmentLength: information.classicDataLength, total: information.classicDataPackets))
+        }
+        path.scheduler.setPools(pools)
+    }
+
+    private func readLEAbilities(_ information: inout ControllerInformation) async throws {
+        information.leFeatures = try await send(HCICommands.LEReadLocalSupportedFeatures()).leFeatures
+        information.leStates = try await send(HCICommands.LEReadSupportedStates()).leStates
+        information.filterAcceptListSize = Int(try await send(HCICommands.LEReadFilterAcceptListSize()).filterAcceptListSize)
+        if information.leFeatures.contains(.leDataPacketLengthExtension) {
+            let longest = try await send(HCICommands.LEReadMaximumDataLength())
+            information.maximumDataLength = DataLength(
+                txOctets: longest.supportedMaxTXOctets, txTime: longest.supportedMaxTXTime, rxOctets: longest.supportedMaxRXOctets,
+                rxTime: longest.supportedMaxRXTime)
+        }
+        if information.supportsExtendedAdvertising {
+            information.maximumAdvertisingDataLength = Int(
+                try await send(HCICommands.LEReadMaximumAdvertisingDataLength()).maxAdvertisingDataLength)
+            information.advertisingSets = Int(
+                try await send(HCICommands.LEReadNumberOfSupportedAdvertisingSets()).numSupportedAdvertisingSets)
+        }
+    }
+
+    private func setMasks(_ information: ControllerInformation) async throws {
+        try await send(HCICommands.SetEventMask(eventMask: EventMask(rawValue: 0x3DBF_F807_FFFB_FFFF)))
+        var mask: LEEventMask = [
+            .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
+        ]
+        let features = information.leFeatures
+        if features.contains(.connectionParametersRequest) { mask.insert(.leRemoteConnectionParameterRequest) }
+        if features.contains(.leDataPacketLengthExtension) { mask.insert(.leDataLengthChange) }
+        if features.contains(.llPrivacy) { mask.insert(.leEnhancedConnectionComplete) }
+        if !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) { mask.insert(.lePHYUpdateComplete) }
+        if features.contains(.leExtendedAdvertising) {
+            mask.formUnion([.leExtendedAdvertisingReport, .leScanTimeout, .leAdvertisingSetTerminated, .leScanRequestReceived])
+        }
+        if features.contains(.channelSelectionAlgorithm2) { mask.insert(.leChannelSelectionAlgorithm) }
+        try await send(HCICommands.LESetEventMask(leEventMask: mask))
+    }
+}

@@ -1,0 +1,115 @@
+import DequeModule
+import Packets
+import Timing
+import Transport
+
+/// A Bluetooth host on one controller: commands, connections, L2CAP, ATT and GATT.
+///
+/// It lives on its loop. What has a result to wait for is `async`; what happens per packet is synchronous: handlers are called on the loop, from within
+/// the delivery of the packet, and may call back into links at once.
+public actor Host {
+    public nonisolated let loop: RunLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    /// What others can read here, and what this host answers to requests of any peer. Its content belongs to the loop.
+    public nonisolated let database: GATTDatabase
+    nonisolated let path: DataPath
+
+    /// How the host departs from good conduct, for tests of testers.
+    public var quirks: HostQuirks {
+        get { path.quirks }
+        set { path.quirks = newValue }
+    }
+
+    public internal(set) var controller = ControllerInformation()
+    public internal(set) var isStarted = false
+    /// Why nothing works any more.
+    public internal(set) var failure: HostError?
+    /// The random address that was set last.
+    public internal(set) var randomAddress: DeviceAddress?
+    /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.
+    public var parameterPolicy: @Sendable (Link, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
+    /// Called for each new link before anything is received on it.
+    public var onLink: (@Sendable (Link) -> Void)?
+
+    var commands = CommandQueue()
+    var answers: [Int: PendingCommand] = [:]
+    var nextCommand = 0
+    var waiters: [EventWaiter] = []
+    var isStarting = false
+    var random: RandomSource
+    // GAP
+    var scans: [Scan] = []
+    var reportAssembler = ReportAssembler()
+    var advertisingSets: [UInt8: AdvertisingSet] = [:]
+    var connecting: Promise<Link>?
+    var arrivals = Deque<Link>()
+    var arrival: Promise<Link>?
+
+    /// - Parameters:
+    ///   - transport: the host's end of a pipe to a controller.
+    ///   - seed: for what the host draws itself, such as random addresses.
+    public init(loop: RunLoop, transport: any HCITransport, database: GATTDatabase = GATTDatabase(), seed: UInt64 = 0) {
+        self.loop = loop
+        self.database = database
+        path = DataPath(loop: loop, transport: transport)
+        random = RandomSource(seed: seed, label: "host \(transport.name)")
+        path.database = database
+    }
+
+    public func setQuirks(_ quirks: HostQuirks) { self.quirks = quirks }
+    public func setOnLink(_ handler: (@Sendable (Link) -> Void)?) { onLink = handler }
+    public func setParameterPolicy(_ policy: @escaping @Sendable (Link, ConnectionParameterRequest) -> Bool) { parameterPolicy = policy }
+
+    public var counters: HostCounters {
+        var counters = path.counters
+        counters.strayAnswers = commands.strayAnswers
+        return counters
+    }
+
+    /// The links that are up, in no particular order.
+    public var links: [Link] { path.allLinks }
+
+    /// Adds an observer of all packets; it is called synchronously and must not block.
+    public nonisolated func addObserver(_ observer: @escaping PacketObserver) -> ObserverID { path.addObserver(observer) }
+    public nonisolated func removeObserver(_ id: ObserverID) { path.removeObserver(id) }
+
+    /// Ends everything; the pipe is closed and every wait fails.
+    public func close() {
+        path.transport.close()
+        fail(.environment(.closed))
+    }
+
+    func transportClosed(_ reason: TransportError) { fail(.environment(.transport(reason))) }
+
+    /// Fails every pending command and procedure at once, with the same error.
+    func fail(_ error: HostError) {
+        guard failure == nil else { return }
+        failure = error
+        isStarted = false
+        commands.reset()
+        let unanswered = answers.sorted { $0.key < $1.key }
+        answers.removeAll()
+        for (_, pending) in unanswered {
+            loop.cancel(pending.timer)
+            pending.finish(.failure(error))
+        }
+        let waiting = waiters
+        waiters.removeAll()
+        for waiter in waiting { waiter.fail(error) }
+        for link in path.allLinks { link.ended(error, reason: .connectionTimeout) }
+        path.scheduler.closeAll()
+        connecting?.fail(error)
+        connecting = nil
+        arrival?.fail(error)
+        arrival = nil
+        let sets = advertisingSets
+        advertisingSets.removeAll()
+        for set in sets.values {
+            set.isRunning = false
+            set.end.fail(error)
+        }
+        let ended = scans
+        scans.removeAll()
+        for scan in ended { scan.finish(error) }
+    }
+}

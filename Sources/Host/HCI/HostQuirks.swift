@@ -1,0 +1,68 @@
+import Packets
+
+/// Ways in which a host departs from good conduct, all off by default. Cases are tested with them: a case must fail on the fault it looks for.
+public struct HostQuirks: Sendable {
+    /// Rules for outgoing ATT, SMP and L2CAP signalling PDUs.
+    public var rewrites: [PDURewrite] = []
+    /// Never sends ATT_HANDLE_VALUE_CFM.
+    public var neverConfirms = false
+    /// After answering ATT_EXCHANGE_MTU_REQ, works with this ATT_MTU instead of the one agreed.
+    public var usedMTU: Int?
+    /// Lets anybody read and write anything.
+    public var ignoresPermissions = false
+    /// Answers ATT_READ_BLOB_REQ with the octets after the offset asked for.
+    public var longReadOffByOne = false
+    /// Confirms ATT_PREPARE_WRITE_REQ and writes nothing at the end.
+    public var forgetsPreparedWrites = false
+    /// Sends each notification twice.
+    public var duplicatesNotifications = false
+    /// Notifies and indicates clients that have not asked for it.
+    public var notifiesUnasked = false
+    /// Gives every refused ATT request this code.
+    public var errorCode: ATTErrorCode?
+
+    public init() {}
+}
+
+/// A rule for outgoing PDUs of one fixed channel.
+public struct PDURewrite: Sendable {
+    /// The channel: ATT 4, signalling 5, SMP 6.
+    public var cid: UInt16
+    /// The first octet of the PDUs meant.
+    public var opcode: UInt8
+    /// How many of them pass untouched first.
+    public var skip: Int
+    /// How many are treated; nil for all.
+    public var count: Int?
+    /// What is sent instead: none, one or several PDUs.
+    public var replace: @Sendable ([UInt8]) -> [[UInt8]]
+
+    public init(cid: UInt16, opcode: UInt8, skip: Int = 0, count: Int? = nil, replace: @escaping @Sendable ([UInt8]) -> [[UInt8]]) {
+        self.cid = cid
+        self.opcode = opcode
+        self.skip = skip
+        self.count = count
+        self.replace = replace
+    }
+
+    public static func drop(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { _ in [] } }
+    public static func duplicate(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { [$0, $0] } }
+}
+
+extension Link {
+    /// Applies the first rule that fits; false if none does.
+    func rewrite(cid: UInt16, _ payload: [UInt8]) -> Bool {
+        for index in path.quirks.rewrites.indices {
+            let rule = path.quirks.rewrites[index]
+            guard rule.cid == cid, payload.first == rule.opcode, rule.count != 0 else { continue }
+            if rule.skip > 0 {
+                path.quirks.rewrites[index].skip -= 1
+                return false
+            }
+            if let count = rule.count { path.quirks.rewrites[index].count = count - 1 }
+            for replacement in rule.replace(payload) { transmitAsIs(cid: cid, replacement) }
+            return true
+        }
+        return false
+    }
+}

@@ -1,1 +1,0 @@
-/// The room's namespace for constants that belong to no single type.
