@@ -9,6 +9,9 @@ enum Console {
     /// Writes one line to the standard output at once, so that a program reading a pipe sees it.
     static func line(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
 
+    /// Writes text to the standard output at once.
+    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+
     /// Writes one line for people to the standard error stream.
     static func complain(_ text: String) {
         let line = text.split(separator: "\n").joined(separator: "; ")
