@@ -28,6 +28,11 @@ public struct ControllerConfiguration: Sendable {
     public var maxAdvertisingSets = 3
     public var maxAdvertisingDataLength = 1650
     public var acceptListSize = 8
+    public var resolvingListSize = 8
+    /// How many commands the host may have under way, Num_HCI_Command_Packets.
+    public var commandPackets: UInt8 = 1
+    /// How long each command takes until it is answered.
+    public var commandLatency: Microseconds = .zero
     public var maxConnections = 8
     /// The longest LL payload it sends and receives, 27...251 octets.
     public var maxOctets: UInt16 = 251

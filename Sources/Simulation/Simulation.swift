@@ -7,6 +7,7 @@ public actor Simulation {
     nonisolated let loop: RunLoop
     let air: Air
     let seed: UInt64
+    var ports: [ControllerID: ControllerPort] = [:]
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 

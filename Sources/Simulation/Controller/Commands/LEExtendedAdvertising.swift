@@ -1,0 +1,250 @@
+import Packets
+
+/// Advertising sets. Core Vol 4, Part E, 7.8.52 to 7.8.60.
+extension CommandTable {
+    mutating func addLEExtendedAdvertising() {
+        addAdvertisingSets()
+        addAdvertisingParametersAndData()
+    }
+
+    private mutating func addAdvertisingSets() {
+        perform(HCICommands.LESetAdvertisingSetRandomAddress.self, 36, 1) { (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            let index = try controller.indexOfSet(command.advertisingHandle)
+            let isInUse =
+                controller.settings.sets[index].parameters.properties.connectable && controller.advertiser(command.advertisingHandle) != nil
+            try Check.that(!isInUse, else: .disallowed)
+            controller.settings.sets[index].randomAddress = DeviceAddress(command.randomAddress, kind: .random)
+        }
+        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, 36, 6, failing: .init()) { (controller, _) throws(CommandFailure) in
+            try controller.check(.extended)
+            return .init(status: .success, maxAdvertisingDataLength: UInt16(clamping: controller.configuration.maxAdvertisingDataLength))
+        }
+        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, 36, 7, failing: .init()) {
+            (controller, _) throws(CommandFailure) in
+            try controller.check(.extended)
+            return .init(status: .success, numSupportedAdvertisingSets: UInt8(clamping: controller.configuration.maxAdvertisingSets))
+        }
+        perform(HCICommands.LERemoveAdvertisingSet.self, 37, 0) { (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            let index = try controller.indexOfSet(command.advertisingHandle)
+            try Check.that(controller.advertiser(command.advertisingHandle) == nil, else: .disallowed)
+            controller.settings.sets.remove(at: index)
+        }
+        perform(HCICommands.LEClearAdvertisingSets.self, 37, 1) { (controller, _) throws(CommandFailure) in
+            try controller.use(.extended)
+            try Check.that(controller.advertisers.isEmpty, else: .disallowed)
+            controller.settings.sets.removeAll()
+        }
+    }
+
+    private mutating func addAdvertisingParametersAndData() {
+        complete(HCICommands.LESetExtendedAdvertisingParameters.self, 36, 2, failing: .init()) {
+            (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            return .init(status: .success, selectedTXPower: try controller.setExtendedParameters(command))
+        }
+        perform(HCICommands.LESetExtendedAdvertisingData.self, 36, 3) { (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            try Check.that(command.fragmentPreference <= 1)
+            try controller.setData(command.advertisingHandle, command.operation, command.advertisingData, isScanResponse: false)
+        }
+        perform(HCICommands.LESetExtendedScanResponseData.self, 36, 4) { (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            try Check.that(command.fragmentPreference <= 1)
+            try controller.setData(command.advertisingHandle, command.operation, command.scanResponseData, isScanResponse: true)
+        }
+        perform(HCICommands.LESetExtendedAdvertisingEnable.self, 36, 5) { (controller, command) throws(CommandFailure) in
+            try controller.use(.extended)
+            try controller.setEnable(command)
+        }
+    }
+}
+
+extension Controller {
+    func indexOfSet(_ handle: UInt8) throws(CommandFailure) -> Int {
+        try Check.that(handle <= 0xEF)
+        guard let index = settings.sets.firstIndex(where: { $0.handle == handle }) else { throw .unknownAdvertisingSet }
+        return index
+    }
+
+    // MARK: Parameters
+
+    /// - Returns: the selected TX power.
+    fileprivate func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure) -> Int8 {
+        try Check.that(command.advertisingHandle <= 0xEF)
+        try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
+        let parameters = try extendedParameters(command)
+        if let index = settings.sets.firstIndex(where: { $0.handle == command.advertisingHandle }) {
+            var set = settings.sets[index]
+            set.parameters = parameters
+            try checkDataFits(set)
+            settings.sets[index] = set
+        } else {
+            try Check.that(settings.sets.count < configuration.maxAdvertisingSets, else: .memoryExceeded)
+            var set = AdvertisingSet(handle: command.advertisingHandle, did: newDID(besides: nil))
+            set.parameters = parameters
+            settings.sets.append(set)
+        }
+        return parameters.txPower
+    }
+
+    private func extendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure)
+        -> AdvertisingParameters
+    {
+        var parameters = AdvertisingParameters()
+        parameters.properties = try Self.properties(command.advertisingEventProperties.rawValue)
+        let (low, high) = (command.primaryAdvertisingIntervalMin, command.primaryAdvertisingIntervalMax)
+        try Check.that(low >= 0x20 && high <= 0xFF_FFFF && low <= high || parameters.properties.highDuty)
+        parameters.interval = Microseconds(Int(max(low, 0x20)) * 625)
+        parameters.channels = try Check.channels(command.primaryAdvertisingChannelMap)
+        parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
+        parameters.peer = try Check.peerAddress(command.peerAddressType, command.peerAddress)
+        try Check.that(command.advertisingFilterPolicy.rawValue <= 3)
+        parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
+        parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
+        try Check.that((-127...20).contains(command.advertisingTXPower) || command.advertisingTXPower == 127)
+        parameters.txPower = TransmitPower.select(command.advertisingTXPower)
+        try setPHYs(&parameters, primary: command.primaryAdvertisingPHY, secondary: command.secondaryAdvertisingPHY)
+        parameters.secondaryMaxSkip = command.secondaryAdvertisingMaxSkip
+        try Check.that(command.advertisingSID <= 0x0F)
+        parameters.sid = command.advertisingSID
+        parameters.notifiesScanRequests = try Check.flag(command.scanRequestNotificationEnable)
+        return parameters
+    }
+
+    private func setPHYs(_ parameters: inout AdvertisingParameters, primary: UInt8, secondary: UInt8) throws(CommandFailure) {
+        guard let primaryPHY = PHY(rawValue: primary), primaryPHY != .le2M else { throw .invalidParameters }
+        try Check.that(configuration.allPHYs & primaryPHY.flag.rawValue != 0, else: .unsupportedValue)
+        parameters.primaryPHY = primaryPHY
+        if parameters.properties.legacy { return try Check.that(primaryPHY == .le1M) }
+        guard let secondaryPHY = PHY(rawValue: secondary) else { throw .invalidParameters }
+        try Check.that(configuration.allPHYs & secondaryPHY.flag.rawValue != 0, else: .unsupportedValue)
+        parameters.secondaryPHY = secondaryPHY
+    }
+
+    /// Which combinations there are. Core Vol 4, Part E, 7.8.53.
+    private static func properties(_ bits: UInt16) throws(CommandFailure) -> AdvertisingParameters.Properties {
+        try Check.that(bits >> 7 == 0, else: .unsupportedValue)
+        let properties = AdvertisingParameters.Properties(
+            connectable: bits & 0x01 != 0, scannable: bits & 0x02 != 0, directed: bits & 0x04 != 0, highDuty: bits & 0x08 != 0,
+            legacy: bits & 0x10 != 0, anonymous: bits & 0x20 != 0, includeTxPower: bits & 0x40 != 0)
+        if properties.legacy {
+            try Check.that([0x13, 0x15, 0x1D, 0x12, 0x10].contains(bits & 0x3F))
+        } else {
+            try Check.that(!(properties.connectable && properties.scannable) && !properties.highDuty)
+            try Check.that(!properties.anonymous || !(properties.connectable || properties.scannable))
+        }
+        return properties
+    }
+
+    /// Whether the data that a set has suits its parameters. Core Vol 4, Part E, 7.8.53.
+    private func checkDataFits(_ set: AdvertisingSet) throws(CommandFailure) {
+        let properties = set.parameters.properties
+        let longest = max(set.advertisingData.count, set.scanResponse.count)
+        if properties.legacy { return try Check.that(longest <= 31) }
+        try Check.that(!properties.scannable || set.advertisingData.count == 0)
+        try Check.that(!(set.mode == .connectable) || set.advertisingData.count <= roomInOnePacket(set), else: .packetTooLong)
+        try Check.that(Advertiser.longestSegment(longest, on: set.parameters.secondaryPHY) <= set.parameters.interval, else: .packetTooLong)
+    }
+
+    /// Connectable advertising has no chain.
+    private func roomInOnePacket(_ set: AdvertisingSet) -> Int {
+        var header = ExtendedHeader()
+        header.advertiser = configuration.address
+        header.target = set.parameters.properties.directed ? set.parameters.peer : nil
+        header.dataInfo = set.dataInfo
+        header.txPower = set.parameters.properties.includeTxPower ? 0 : nil
+        return header.roomForData
+    }
+
+    /// A data identifier that differs from the one before.
+    private func newDID(besides old: UInt16?) -> UInt16 {
+        var did = UInt16(truncatingIfNeeded: random.next() & 0x0FFF)
+        if did == old { did = (did + 1) & 0x0FFF }
+        return did
+    }
+
+    // MARK: Data
+
+    fileprivate func setData(_ handle: UInt8, _ operation: AdvertisingDataOperation, _ fragment: [UInt8], isScanResponse: Bool)
+        throws(CommandFailure)
+    {
+        let index = try indexOfSet(handle)
+        var set = settings.sets[index]
+        let isEnabled = advertiser(handle) != nil
+        var data = isScanResponse ? set.scanResponse : set.advertisingData
+        try checkOperation(operation, fragment, set, data, isEnabled: isEnabled, isScanResponse: isScanResponse)
+        switch operation {
+        case .unchanged: break
+        case .complete: data.replace(fragment)
+        case .first: data.first(fragment)
+        default: try Check.that(data.append(fragment, isLast: operation == .last))
+        }
+        set.did = newDID(besides: set.did)
+        if isScanResponse { set.scanResponse = data } else { set.advertisingData = data }
+        do throws(CommandFailure) {
+            try Check.that(data.count <= configuration.maxAdvertisingDataLength, else: .memoryExceeded)
+            try checkDataFits(set)
+        } catch {
+            if isScanResponse { settings.sets[index].scanResponse.discard() } else { settings.sets[index].advertisingData.discard() }
+            throw error
+        }
+        settings.sets[index] = set
+        refreshAdvertiser(of: set)
+    }
+
+    private func checkOperation(
+        _ operation: AdvertisingDataOperation, _ fragment: [UInt8], _ set: AdvertisingSet, _ data: AdvertisingData, isEnabled: Bool,
+        isScanResponse: Bool
+    ) throws(CommandFailure) {
+        let properties = set.parameters.properties
+        try Check.that(operation.rawValue <= (isScanResponse ? 3 : 4) && fragment.count <= 251)
+        let takesData =
+            isScanResponse ? properties.scannable : (properties.legacy ? !properties.directed : !properties.scannable)
+        if !takesData { try Check.that(operation == .complete && fragment.isEmpty) }
+        if properties.legacy { try Check.that(operation == .complete && fragment.count <= 31) }
+        if operation == .unchanged { try Check.that(isEnabled && data.count > 0 && fragment.isEmpty) }
+        if operation != .complete, operation != .unchanged {
+            try Check.that(!fragment.isEmpty)
+            try Check.that(!isEnabled, else: .disallowed)
+        }
+        if isEnabled, isScanResponse, properties.scannable, !properties.legacy, fragment.isEmpty { throw .disallowed }
+    }
+
+    // MARK: Enabling
+
+    fileprivate func setEnable(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
+        let isEnabling = try Check.flag(command.enable)
+        let handles = command.sets.map(\.advertisingHandle)
+        try Check.that(Set(handles).count == handles.count && handles.count <= 0x3F)
+        if handles.isEmpty {
+            try Check.that(!isEnabling)
+            for advertiser in advertisers { advertiser.stop() }
+            return advertisers.removeAll()
+        }
+        var starts: [(AdvertisingSet, DeviceAddress, Microseconds, UInt8)] = []
+        for row in command.sets {
+            let set = settings.sets[try indexOfSet(row.advertisingHandle)]
+            guard isEnabling else { continue }
+            starts.append(
+                (set, try addressForEnabling(set, row.duration), Microseconds(Int(row.duration) * 10_000), row.maxExtendedAdvertisingEvents)
+            )
+        }
+        guard isEnabling else { return handles.forEach { stopAdvertising($0) } }
+        for (set, address, duration, maxEvents) in starts { start(set, as: address, duration: duration, maxEvents: maxEvents) }
+    }
+
+    /// Whether a set can be enabled, and the address it then has.
+    private func addressForEnabling(_ set: AdvertisingSet, _ duration: UInt16) throws(CommandFailure) -> DeviceAddress {
+        let properties = set.parameters.properties
+        try Check.that(set.advertisingData.isComplete && set.scanResponse.isComplete, else: .disallowed)
+        if properties.scannable, !properties.legacy { try Check.that(set.scanResponse.count > 0, else: .disallowed) }
+        if properties.highDuty { try Check.that((1...128).contains(duration)) }
+        try checkDataFits(set)
+        try checkRoom(for: set)
+        guard set.parameters.ownAddressKind == .random else { return configuration.address }
+        guard let address = set.randomAddress else { throw .invalidParameters }
+        return address
+    }
+}

@@ -1,0 +1,58 @@
+import Packets
+
+/// ACL data between host and links. Core Vol 4, Part E, 4.1 and 5.4.2.
+extension Controller {
+    /// How long an acknowledged packet may wait for company before its buffer is reported free.
+    private var reportingDelay: Microseconds { 1_250 }
+
+    func receiveACL(_ bytes: [UInt8]) {
+        guard bytes.count >= 4 else { return }
+        let word = UInt16(bytes[0]) | UInt16(bytes[1]) << 8
+        let length = Int(bytes[2]) | Int(bytes[3]) << 8
+        guard let link = links.first(where: { $0.handle.rawValue == word & 0x0FFF }) else { return }
+        guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
+            return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
+        }
+        aclInUse += 1
+        link.inUse += 1
+        let boundary = word >> 12 & 3
+        let isBroadcast = word >> 14 != 0
+        guard length == bytes.count - 4, length > 0, boundary != 3, !isBroadcast else { return complete(1, link) }
+        link.connection.send(bytes[4...], isStart: boundary != 1)
+    }
+
+    /// Buffers are free again: told at once when a good part of them is, else a little later with others.
+    func complete(_ count: Int, _ link: LinkEnd) {
+        link.completed += count
+        if link.completed * 4 >= Int(configuration.aclCount) {
+            reportCompletedPackets()
+        } else {
+            scheduleCompletionReport(at: loop.now + reportingDelay)
+        }
+    }
+
+    func reportCompletedPackets() {
+        var rows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
+        for link in links where link.completed > 0 {
+            rows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
+            aclInUse -= link.completed
+            link.inUse -= link.completed
+            link.completed = 0
+        }
+        guard !rows.isEmpty else { return }
+        emit(HCIEvents.NumberOfCompletedPackets(handles: rows))
+    }
+
+    /// An LL data PDU for the host.
+    func deliver(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
+        let word = handle.rawValue | (isStart ? 0x2000 : 0x1000)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(4 + data.count)
+        bytes.append(UInt8(truncatingIfNeeded: word))
+        bytes.append(UInt8(truncatingIfNeeded: word >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: data.count))
+        bytes.append(UInt8(truncatingIfNeeded: data.count >> 8))
+        bytes.append(contentsOf: data)
+        emitData(HCIPacket(.acl, bytes))
+    }
+}

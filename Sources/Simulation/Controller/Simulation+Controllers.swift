@@ -1,0 +1,61 @@
+import Packets
+import Timing
+import Transport
+
+extension Simulation {
+    /// Puts a virtual controller behind one end of a pipe; the host holds the other. When the pipe closes, the controller is reset and gone.
+    ///
+    /// - Throws: `TransportError` when the pipe cannot be opened.
+    @discardableResult
+    public func addController(_ configuration: ControllerConfiguration, on end: any HCITransport) throws(TransportError) -> ControllerID {
+        let radio = air.makeRadio()
+        let identifier = ControllerID(rawValue: radio.identifier)
+        let controller = Controller(identifier, configuration: configuration, radio: radio, seed: seed) { end.send($0) }
+        controller.reset()
+        let port = ControllerPort(controller) { [weak self] in
+            guard let self else { return }
+            self.assumeIsolated { $0.forget(identifier) }
+        }
+        ports[identifier] = port
+        do throws(TransportError) {
+            try end.open(port)
+        } catch {
+            ports[identifier] = nil
+            throw error
+        }
+        return identifier
+    }
+
+    /// Takes a controller out of the world, as if its power were cut: what was under way is cut short, and its pipe hears nothing more.
+    public func removeController(_ identifier: ControllerID) {
+        ports[identifier]?.controller.powerOff()
+        ports[identifier] = nil
+    }
+
+    /// The controllers in the world.
+    public var controllers: [ControllerID] { ports.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    private func forget(_ identifier: ControllerID) { ports[identifier] = nil }
+
+    func controller(_ identifier: ControllerID) -> Controller? { ports[identifier]?.controller }
+}
+
+/// The controller's side of a pipe.
+///
+/// `@unchecked Sendable`: lives on the simulation's loop only, where transports deliver.
+final class ControllerPort: HCITransportSink, @unchecked Sendable {
+    let controller: Controller
+    private let onClose: () -> Void
+
+    init(_ controller: Controller, onClose: @escaping () -> Void) {
+        self.controller = controller
+        self.onClose = onClose
+    }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) { controller.receive(packet) }
+
+    func closed(_ reason: TransportError) {
+        controller.powerOff()
+        onClose()
+    }
+}

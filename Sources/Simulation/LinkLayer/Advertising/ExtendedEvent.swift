@@ -1,0 +1,163 @@
+import Packets
+
+/// The packets of one extended advertising event after the primary channels, laid out before the event begins.
+struct ExtendedEventPlan {
+    struct Part {
+        var header: ExtendedHeader
+        var channel: ChannelIndex
+        var start: Microseconds
+    }
+
+    /// When each ADV_EXT_IND starts.
+    var primaryStarts: [(channel: ChannelIndex, start: Microseconds)] = []
+    /// AUX_ADV_IND and the AUX_CHAIN_INDs behind it.
+    var auxiliary: [Part] = []
+    /// AUX_SCAN_RSP and the AUX_CHAIN_INDs behind it.
+    var scanResponse: [Part] = []
+}
+
+/// Advertising events with extended PDUs. Core Vol 6, Part B, 4.4.2.2.
+extension Advertiser {
+    private var primaryPHY: AirPHY { AirPHY(set.parameters.primaryPHY) }
+    private var secondaryPHY: AirPHY { AirPHY(set.parameters.secondaryPHY) }
+
+    func beginExtendedEvent() {
+        plan = ExtendedEventPlan()
+        var start = loop.now
+        let length = primaryPHY.airTime(payload: primaryHeader(auxiliaryAt: start + 30, from: start, on: 0).pdu().payload.count)
+        for index in 0..<3 where set.parameters.channels >> UInt8(index) & 1 == 1 {
+            plan.primaryStarts.append((ChannelIndex(UInt8(37 + index)), start))
+            start = start + length + interFrameSpace
+        }
+        let auxiliaryStart = start - interFrameSpace + minimumAuxiliaryFrameSpace
+        let data = set.mode == .scannable ? [] : set.advertisingData.bytes
+        plan.auxiliary = chain(data, first: auxiliaryHeader, from: auxiliaryStart)
+        sendExtendedPrimary(0)
+    }
+
+    // MARK: Primary channels
+
+    private func primaryHeader(auxiliaryAt target: Microseconds, from start: Microseconds, on channel: ChannelIndex) -> ExtendedHeader {
+        var header = ExtendedHeader()
+        header.mode = set.mode
+        header.dataInfo = set.dataInfo
+        header.auxiliaryPointer = AuxiliaryPointer(channel: channel.rawValue, offset: target - start, phy: set.parameters.secondaryPHY)
+        if set.parameters.properties.includeTxPower, set.parameters.primaryPHY == .le1M { header.txPower = set.parameters.txPower }
+        return header
+    }
+
+    func sendExtendedPrimary(_ index: Int) {
+        guard let auxiliary = plan.auxiliary.first else { return endEvent() }
+        guard index < plan.primaryStarts.count else { return sendAuxiliary(0) }
+        let (channel, start) = plan.primaryStarts[index]
+        phase = .primary(index)
+        let header = primaryHeader(auxiliaryAt: auxiliary.start, from: start, on: auxiliary.channel)
+        radio.transmit(header.pdu().air, Tuning(channel: channel, phy: set.parameters.primaryPHY), phy: primaryPHY, at: start)
+    }
+
+    // MARK: Secondary channels
+
+    private var auxiliaryHeader: ExtendedHeader {
+        let properties = set.parameters.properties
+        var header = ExtendedHeader()
+        header.mode = set.mode
+        header.advertiser = properties.anonymous ? nil : ownAddress
+        header.target = properties.directed ? set.parameters.peer : nil
+        header.dataInfo = set.dataInfo
+        if properties.includeTxPower { header.txPower = set.parameters.txPower }
+        return header
+    }
+
+    private var chainHeader: ExtendedHeader {
+        var header = ExtendedHeader()
+        header.dataInfo = set.dataInfo
+        return header
+    }
+
+    private var scanResponseHeader: ExtendedHeader {
+        var header = ExtendedHeader()
+        header.advertiser = ownAddress
+        header.dataInfo = set.dataInfo
+        return header
+    }
+
+    /// Lays packets out one behind the other, as close as T_MAFS and the pointers' unit allow.
+    private func chain(_ data: [UInt8], first: ExtendedHeader, from firstStart: Microseconds) -> [ExtendedEventPlan.Part] {
+        var parts: [ExtendedEventPlan.Part] = []
+        var start = firstStart
+        let pieces = AuxiliaryChain.split(data, first: first, following: chainHeader)
+        for (index, piece) in pieces.enumerated() {
+            var header = index == 0 ? first : chainHeader
+            header.data = piece
+            let channel = ChannelIndex(UInt8(truncatingIfNeeded: random.next() % 37))
+            if index > 0 {
+                parts[index - 1].header.auxiliaryPointer = AuxiliaryPointer(
+                    channel: channel.rawValue, offset: start - parts[index - 1].start, phy: set.parameters.secondaryPHY)
+            }
+            parts.append(ExtendedEventPlan.Part(header: header, channel: channel, start: start))
+            start = start + Self.offset(over: secondaryPHY.airTime(payload: ExtendedHeader.longestPayload), index < pieces.count - 1)
+        }
+        return parts
+    }
+
+    /// The first multiple of 30 us that leaves T_MAFS after a packet.
+    private static func offset(over length: Microseconds, _ isFollowed: Bool) -> Microseconds {
+        guard isFollowed else { return .zero }
+        return Microseconds((length.rawValue + minimumAuxiliaryFrameSpace.rawValue + 29) / 30 * 30)
+    }
+
+    private func send(_ part: ExtendedEventPlan.Part) {
+        let tuning = Tuning(channel: part.channel, phy: set.parameters.secondaryPHY)
+        radio.transmit(part.header.pdu().air, tuning, phy: secondaryPHY, at: part.start)
+    }
+
+    private func sendAuxiliary(_ index: Int) {
+        guard index < plan.auxiliary.count else { return endEvent() }
+        phase = .auxiliary(index)
+        send(plan.auxiliary[index])
+    }
+
+    func auxiliarySent(_ index: Int, at end: Microseconds) {
+        guard set.mode != .neither else { return sendAuxiliary(index + 1) }
+        phase = .auxiliaryAwaitingRequest
+        let due = end + interFrameSpace
+        radio.listen(radio.tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
+    }
+
+    func scanResponseSent(_ index: Int) {
+        guard index + 1 < plan.scanResponse.count else { return endEvent() }
+        phase = .auxiliaryScanResponse(index + 1)
+        send(plan.scanResponse[index + 1])
+    }
+
+    // MARK: Requests
+
+    func receivedAuxiliary(_ pdu: AdvertisingPDU?, _ reception: Reception) {
+        switch (pdu?.type, set.mode) {
+        case (.scanReq, .scannable):
+            guard let pdu, pdu.payload.count == 12, accepts(pdu, filtered: set.parameters.filtersScanRequests) else { return endEvent() }
+            noteScanRequest(pdu)
+            plan.scanResponse = chain(set.scanResponse.bytes, first: scanResponseHeader, from: reception.end + responseGap)
+            plan.scanResponse[0].channel = reception.channel
+            phase = .auxiliaryScanResponse(0)
+            send(plan.scanResponse[0])
+        case (.connectInd, .connectable):
+            guard let pdu, accepts(pdu, filtered: set.parameters.filtersConnectRequests), let request = ConnectRequest(pdu), request.isValid
+            else { return endEvent() }
+            let link = NewLink(requestEnd: reception.end, phy: set.parameters.secondaryPHY, isExtended: true, usesAlgorithm2: true)
+            pendingConnection = (request, link)
+            phase = .sendingConnectResponse
+            var response = ExtendedHeader()
+            response.advertiser = ownAddress
+            response.target = request.initiator
+            radio.transmit(response.pdu(.auxConnectRsp).air, radio.tuning, phy: reception.phy, at: reception.end + responseGap)
+        default: endEvent()
+        }
+    }
+
+    /// How long the auxiliary packets of the longer direction take: it must fit between two events.
+    static func longestSegment(_ count: Int, on phy: PHY) -> Microseconds {
+        let length = AirPHY(phy).airTime(payload: ExtendedHeader.longestPayload) + minimumAuxiliaryFrameSpace
+        return length * ((count + 244) / 245) + 5_000
+    }
+}

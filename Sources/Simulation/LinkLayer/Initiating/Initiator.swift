@@ -1,0 +1,128 @@
+import Packets
+import Timing
+
+/// Whom to connect to, and how. Core Vol 4, Part E, 7.8.12 and 7.8.66.
+struct InitiatorSettings {
+    /// The connection that is asked for when the advertiser is met on a PHY.
+    struct LinkRequest: Equatable {
+        /// N x 1.25 ms.
+        var interval: UInt16
+        /// In connection events.
+        var latency: UInt16
+        /// N x 10 ms.
+        var timeout: UInt16
+    }
+
+    var windows: [ScanWindows]
+    /// By the PHY on which the connection begins.
+    var links: [PHY: LinkRequest]
+    var ownAddress: DeviceAddress
+    /// Nil to connect to any device of the filter accept list.
+    var peer: DeviceAddress?
+    var isExtended = false
+    var channelMap = ChannelMap.all.bits
+    var supportsAlgorithm2 = true
+    /// The code of the own sleep clock accuracy.
+    var clockAccuracy: UInt8 = 0
+}
+
+protocol InitiatorDelegate: AnyObject {
+    func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool
+    /// CONNECT_IND was sent, or AUX_CONNECT_RSP received; the initiator has stopped.
+    func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink)
+}
+
+/// The initiating state. Core Vol 6, Part B, 4.4.4.
+final class Initiator: WindowedListener {
+    let settings: InitiatorSettings
+    private let responseGap: Microseconds
+    private unowned let delegate: any InitiatorDelegate
+    private var random: RandomSource
+    private var request: (request: ConnectRequest, link: NewLink)?
+    private var nextEvent = 0
+
+    override var priority: Int { RadioPriority.initiating }
+
+    init(_ settings: InitiatorSettings, radio: Radio, responseGap: Microseconds, random: RandomSource, delegate: any InitiatorDelegate) {
+        self.settings = settings
+        self.responseGap = responseGap
+        self.random = random
+        self.delegate = delegate
+        super.init(settings.windows, radio: radio)
+    }
+
+    // MARK: What is heard
+
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
+        switch pdu.type {
+        case .advInd: return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
+        case .advDirectInd:
+            guard pdu.receiver == settings.ownAddress else { return false }
+            return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
+        case .extended:
+            guard settings.isExtended, let header = ExtendedHeader(pdu), header.mode == .connectable,
+                let pointer = header.auxiliaryPointer, settings.links[pointer.phy] != nil
+            else { return false }
+            nextEvent &+= 1
+            follow(pointer, from: reception.start, event: nextEvent)
+            return false
+        case .advNonconnInd, .advScanInd, .scanReq, .scanRsp, .connectInd, .auxConnectRsp: return false
+        }
+    }
+
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool {
+        guard pdu.type == .extended, let header = ExtendedHeader(pdu), header.mode == .connectable,
+            header.target == nil || header.target == settings.ownAddress
+        else { return false }
+        return connect(to: header.advertiser, chSel: true, reception, isExtended: true)
+    }
+
+    // MARK: Asking
+
+    /// True when the request is on its way.
+    private func connect(to advertiser: DeviceAddress?, chSel: Bool, _ reception: Reception, isExtended: Bool) -> Bool {
+        let phy = reception.phy.phy
+        guard let advertiser, let wanted = settings.links[phy], isWanted(advertiser) else { return false }
+        let both = isExtended || (chSel && settings.supportsAlgorithm2)
+        let request = ConnectRequest(
+            initiator: settings.ownAddress, advertiser: advertiser, accessAddress: AccessAddress.random(&random),
+            crcInit: UInt32(truncatingIfNeeded: random.next() & 0xFF_FFFF), windowSize: 1, windowOffset: 0, interval: wanted.interval,
+            latency: wanted.latency, timeout: wanted.timeout, channelMap: settings.channelMap,
+            hop: UInt8.random(in: 5...16, using: &random), clockAccuracy: settings.clockAccuracy,
+            chSel: !isExtended && settings.supportsAlgorithm2)
+        self.request = (request, NewLink(requestEnd: .zero, phy: phy, isExtended: isExtended, usesAlgorithm2: both))
+        beginExchange(request.pdu, after: reception, gap: responseGap)
+        return true
+    }
+
+    private func isWanted(_ advertiser: DeviceAddress) -> Bool {
+        settings.peer.map { $0 == advertiser } ?? delegate.initiator(self, accepts: advertiser)
+    }
+
+    override func exchangeSent(at end: Microseconds) {
+        guard var request else { return }
+        request.link.requestEnd = end
+        self.request = request
+        if request.link.isExtended { awaitAnswer(after: end) } else { finish() }
+    }
+
+    override func exchangeAnswered(_ reception: Reception?) -> Bool {
+        guard let reception, reception.isIntact, let pdu = AdvertisingPDU(reception.pdu), pdu.type == .auxConnectRsp,
+            let header = ExtendedHeader(pdu), let request, header.advertiser == request.request.advertiser,
+            header.target == request.request.initiator
+        else {
+            self.request = nil
+            return false
+        }
+        finish()
+        return true
+    }
+
+    override func exchangeLost() { request = nil }
+
+    private func finish() {
+        guard let request else { return }
+        stop()
+        delegate.initiator(self, connected: request.request, over: request.link)
+    }
+}

@@ -1,0 +1,48 @@
+import Packets
+
+/// Legacy advertisements, and the answers to SCAN_REQ. Core Vol 6, Part B, 4.4.3.
+extension Scanner {
+    /// True when SCAN_REQ is on its way.
+    func heardLegacy(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
+        guard let advertiser = pdu.sender, reception.phy == .le1M else { return false }
+        let isDirected = pdu.type == .advDirectInd
+        guard !isDirected || pdu.payload.count == 12, passes(advertiser, target: isDirected ? pdu.receiver : nil) else { return false }
+        var report = AdvertisingReport(rssi: reception.rssi)
+        report.legacyType = pdu.type
+        report.isConnectable = pdu.type == .advInd || isDirected
+        report.isScannable = pdu.type == .advInd || pdu.type == .advScanInd
+        report.isDirected = isDirected
+        report.advertiser = advertiser
+        if isDirected { report.target = pdu.receiver } else { report.data = pdu.advertisingData }
+        if isNew(key(of: advertiser, isScanResponse: false, isDirected: isDirected)) { delegate.scanner(self, heard: report) }
+        return report.isScannable && mayRequest(advertiser, on: .le1M) && ask(advertiser, reception, report)
+    }
+
+    private func key(of advertiser: DeviceAddress, isScanResponse: Bool, isDirected: Bool = false) -> DuplicateFilter.Key {
+        DuplicateFilter.Key(advertiser: advertiser, dataInfo: nil, isScanResponse: isScanResponse, isDirected: isDirected)
+    }
+
+    /// Whether an advertiser is to be asked: not again, once its answer has been reported and duplicates are filtered.
+    private func mayRequest(_ advertiser: DeviceAddress, on phy: PHY) -> Bool {
+        guard settings.activePHYs.contains(phy) else { return false }
+        if settings.duplicates != .all, duplicates.contains(key(of: advertiser, isScanResponse: true)) { return false }
+        return backoff.mayRequest()
+    }
+
+    private func ask(_ advertiser: DeviceAddress, _ reception: Reception, _ report: AdvertisingReport) -> Bool {
+        request = (advertiser, report, nil)
+        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception, gap: responseGap)
+        return true
+    }
+
+    /// Whether the answer is the one that was asked for.
+    func heardScanResponse(_ pdu: AdvertisingPDU, _ reception: Reception, _ advertiser: DeviceAddress, _ asked: AdvertisingReport) -> Bool {
+        guard pdu.type == .scanRsp, pdu.sender == advertiser else { return false }
+        var report = asked
+        report.isScanResponse = true
+        report.rssi = reception.rssi
+        report.data = pdu.advertisingData
+        if isNew(key(of: advertiser, isScanResponse: true)) { delegate.scanner(self, heard: report) }
+        return true
+    }
+}

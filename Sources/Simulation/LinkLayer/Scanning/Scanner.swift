@@ -1,0 +1,160 @@
+import Packets
+import Timing
+
+/// How a scanner treats what it hears. Core Vol 4, Part E, 7.8.10, 7.8.64 and 7.8.65.
+struct ScannerSettings {
+    enum Duplicates: Equatable {
+        case all
+        case filtered
+        case filteredPerPeriod
+    }
+
+    var windows: [ScanWindows]
+    /// The PHYs on which scanning is active.
+    var activePHYs: Set<PHY>
+    var ownAddress: DeviceAddress
+    var filtersByList = false
+    /// Directed advertisements to a resolvable private address pass, whoever it is.
+    var passesResolvableTargets = false
+    var duplicates = Duplicates.all
+    /// Whether extended advertising is heard too.
+    var isExtended = false
+    /// Zero to go on until stopped.
+    var duration: Microseconds = .zero
+    /// From the start of one duration to the next; zero for one only.
+    var period: Microseconds = .zero
+}
+
+protocol ScannerDelegate: AnyObject {
+    func scanner(_ scanner: Scanner, accepts address: DeviceAddress?) -> Bool
+    func scanner(_ scanner: Scanner, heard report: AdvertisingReport)
+    /// The duration is over and no period follows; the scanner has stopped.
+    func scannerTimedOut(_ scanner: Scanner)
+}
+
+/// The scanning state: passive or active, legacy and extended, on one or two PHYs. Core Vol 6, Part B, 4.4.3.
+final class Scanner: WindowedListener {
+    /// An extended advertising event that is being followed.
+    struct Event {
+        var report: AdvertisingReport
+        var dataInfo: AdvertisingDataInfo?
+        var key: DuplicateFilter.Key?
+        /// Whether a part has been reported that says more is to come.
+        var isOpen = false
+        /// Whether it is a duplicate, followed only to ask for the scan response.
+        var isKnown = false
+    }
+
+    let settings: ScannerSettings
+    let responseGap: Microseconds
+    unowned let delegate: any ScannerDelegate
+    var duplicates = DuplicateFilter()
+    var backoff = Backoff()
+    var random: RandomSource
+    /// Events by the number that their appointments carry.
+    var events: [Int: Event] = [:]
+    /// Whom the request under way asks, and in which event.
+    var request: (advertiser: DeviceAddress, report: AdvertisingReport, event: Int?)?
+    private var nextEvent = 0
+    private var durationTimer: AirTimer!
+    private var periodTimer: AirTimer!
+
+    init(_ settings: ScannerSettings, radio: Radio, responseGap: Microseconds, random: RandomSource, delegate: any ScannerDelegate) {
+        self.settings = settings
+        self.responseGap = responseGap
+        self.random = random
+        self.delegate = delegate
+        super.init(settings.windows, radio: radio)
+        durationTimer = AirTimer(on: radio.air.loop) { [unowned self] in durationOver() }
+        periodTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginPeriod() }
+    }
+
+    override func start() {
+        super.start()
+        if settings.duration > 0 { durationTimer.set(at: loop.now + settings.duration) }
+        if settings.period > 0 { periodTimer.set(at: loop.now + settings.period) }
+    }
+
+    override func stop() {
+        super.stop()
+        durationTimer.cancel()
+        periodTimer.cancel()
+        events.removeAll()
+    }
+
+    private func durationOver() {
+        if settings.period > 0 { return pause() }
+        stop()
+        delegate.scannerTimedOut(self)
+    }
+
+    private func beginPeriod() {
+        if settings.duplicates == .filteredPerPeriod { duplicates.removeAll() }
+        start()
+    }
+
+    // MARK: What is heard
+
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
+        switch pdu.type {
+        case .advInd, .advNonconnInd, .advScanInd, .advDirectInd: heardLegacy(pdu, reception)
+        case .extended where settings.isExtended: heardExtended(pdu, reception)
+        case .extended, .scanReq, .scanRsp, .connectInd, .auxConnectRsp: false
+        }
+    }
+
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool {
+        heardAuxiliary(pdu, reception, event: appointment.event)
+    }
+
+    override func missed(_ appointment: Appointment) { close(appointment.event, status: .truncated) }
+
+    override func exchangeSent(at end: Microseconds) { awaitAnswer(after: end) }
+
+    override func exchangeAnswered(_ reception: Reception?) -> Bool {
+        guard let request else { return false }
+        self.request = nil
+        let pdu = reception.flatMap { $0.isIntact ? AdvertisingPDU($0.pdu) : nil }
+        let isAnswered: Bool
+        if let reception, let pdu {
+            isAnswered =
+                request.event.map { heardAuxiliaryResponse(pdu, reception, event: $0, from: request.advertiser) }
+                ?? heardScanResponse(pdu, reception, request.advertiser, request.report)
+        } else {
+            isAnswered = false
+        }
+        if isAnswered { backoff.requestSucceeded(&random) } else { backoff.requestFailed(&random) }
+        if !isAnswered, let event = request.event { close(event, status: .truncated) }
+        return false
+    }
+
+    override func exchangeLost() {
+        guard let request else { return }
+        self.request = nil
+        if let event = request.event { close(event, status: .truncated) }
+    }
+
+    // MARK: Rules
+
+    /// Whether the filter policy lets an advertisement through. Core Vol 6, Part B, 4.3.3.
+    func passes(_ advertiser: DeviceAddress?, target: DeviceAddress?) -> Bool {
+        if settings.filtersByList, !delegate.scanner(self, accepts: advertiser) { return false }
+        guard let target, target != settings.ownAddress else { return true }
+        return settings.passesResolvableTargets && target.isResolvablePrivate
+    }
+
+    func isNew(_ key: DuplicateFilter.Key) -> Bool {
+        settings.duplicates == .all || duplicates.insert(key)
+    }
+
+    func makeEvent(_ event: Event) -> Int {
+        nextEvent &+= 1
+        events[nextEvent] = event
+        return nextEvent
+    }
+}
+
+extension DeviceAddress {
+    /// Whether the two highest bits say so. Core Vol 6, Part B, 1.3.2.2.
+    var isResolvablePrivate: Bool { kind == .random && value >> 46 == 0b01 }
+}

@@ -1,0 +1,260 @@
+import Packets
+import Timing
+
+/// How one PHY's primary channels are listened to. Core Vol 6, Part B, 4.4.3.
+struct ScanWindows: Equatable {
+    var phy: PHY
+    var interval: Microseconds
+    var window: Microseconds
+}
+
+/// Listens on the primary advertising channels in windows, and at the places that pointers name. What scanner and initiator have in common.
+///
+/// The radio is one: windows of two PHYs that overlap follow one another, and a pointer's place interrupts a window.
+class WindowedListener: RadioActivity {
+    private struct Schedule {
+        var windows: ScanWindows
+        var nextStart: Microseconds
+        var channel = 0
+    }
+
+    private enum Phase {
+        case idle
+        case waitingForRadio
+        case window
+        case auxiliary
+        /// A request of the subclass is under way.
+        case exchange
+    }
+
+    /// Where an auxiliary packet is expected.
+    struct Appointment {
+        var pointer: AuxiliaryPointer
+        /// The earliest start of the packet.
+        var start: Microseconds
+        /// What it continues; the subclass's own number.
+        var event: Int
+        var end: Microseconds { start + pointer.unit }
+    }
+
+    let radio: Radio
+    private var schedules: [Schedule]
+    private var current = 0
+    private var windowEnd: Microseconds = .zero
+    private var phase = Phase.idle
+    private(set) var appointment: Appointment?
+    private var appointments: [Appointment] = []
+    private var windowTimer: AirTimer!
+    private var appointmentTimer: AirTimer!
+    private(set) var isStopped = true
+    private var isPaused = false
+
+    /// How long before a packet the receiver must be ready.
+    private static let lead: Microseconds = 20
+    private static let mostAppointments = 16
+
+    var loop: RunLoop { radio.air.loop }
+    var priority: Int { RadioPriority.scanning }
+
+    init(_ windows: [ScanWindows], radio: Radio) {
+        self.radio = radio
+        schedules = windows.map { Schedule(windows: $0, nextStart: .zero) }
+        windowTimer = AirTimer(on: radio.air.loop) { [unowned self] in openWindow() }
+        appointmentTimer = AirTimer(on: radio.air.loop) { [unowned self] in keepAppointment() }
+    }
+
+    // MARK: For subclasses
+
+    /// A PDU on a primary channel. True when the subclass has begun an exchange.
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool { false }
+    /// A packet at an appointment. True when the subclass has begun an exchange.
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool { false }
+    /// Nothing, or nothing intact, came at an appointment.
+    func missed(_ appointment: Appointment) {}
+    /// The request was sent; the subclass listens for the answer.
+    func exchangeSent(at end: Microseconds) {}
+    /// The answer came, intact or not; nil when there was none. True when the subclass goes on with the exchange.
+    func exchangeAnswered(_ reception: Reception?) -> Bool { false }
+    /// The radio was taken away during an exchange.
+    func exchangeLost() {}
+
+    // MARK: Running
+
+    func start() {
+        isStopped = false
+        isPaused = false
+        for index in schedules.indices { schedules[index].nextStart = loop.now }
+        scheduleWindow()
+    }
+
+    func stop() {
+        isStopped = true
+        windowTimer.cancel()
+        appointmentTimer.cancel()
+        appointments.removeAll()
+        appointment = nil
+        phase = .idle
+        radio.forget(self)
+    }
+
+    /// Stops opening windows, until `start()`; what has been begun on secondary channels goes on.
+    func pause() {
+        isPaused = true
+        windowTimer.cancel()
+        windowEnd = loop.now
+        if phase == .window || phase == .waitingForRadio {
+            phase = .idle
+            radio.release(self)
+        }
+    }
+
+    // MARK: Windows
+
+    private func scheduleWindow() {
+        guard let next = schedules.indices.min(by: { schedules[$0].nextStart < schedules[$1].nextStart }) else { return }
+        current = next
+        windowTimer.set(at: schedules[next].nextStart)
+    }
+
+    private func openWindow() {
+        if phase == .waitingForRadio { return closeWindow() }
+        windowEnd = loop.now + schedules[current].windows.window
+        guard phase == .idle else { return }
+        listenInWindow()
+    }
+
+    /// Listens for the rest of the window; when it is over, goes on to the next.
+    private func listenInWindow() {
+        guard !isStopped else { return }
+        guard windowEnd > loop.now else { return closeWindow() }
+        guard radio.acquire(self) else {
+            phase = .waitingForRadio
+            windowTimer.set(at: windowEnd)
+            return radio.wait(self)
+        }
+        phase = .window
+        windowTimer.cancel()
+        let schedule = schedules[current]
+        let channel = ChannelIndex.primaryAdvertising[schedule.channel]
+        radio.listen(Tuning(channel: channel, phy: schedule.windows.phy), from: loop.now, until: windowEnd - 1)
+    }
+
+    private func closeWindow() {
+        phase = .idle
+        radio.release(self)
+        guard !isStopped, !isPaused, !windowTimer.isSet else { return }
+        schedules[current].channel = (schedules[current].channel + 1) % 3
+        schedules[current].nextStart = max(loop.now, schedules[current].nextStart + schedules[current].windows.interval)
+        scheduleWindow()
+    }
+
+    func radioIsFree() {
+        guard phase == .waitingForRadio else { return }
+        phase = .idle
+        windowTimer.cancel()
+        listenInWindow()
+    }
+
+    func preempted() {
+        let before = phase
+        phase = .idle
+        switch before {
+        case .auxiliary: lose()
+        case .exchange: exchangeLost()
+        case .idle, .waitingForRadio, .window: break
+        }
+        guard !isStopped else { return }
+        resume()
+    }
+
+    /// Goes back to the window, or waits for the next.
+    private func resume() {
+        phase = .idle
+        guard !isStopped else { return }
+        if windowEnd > loop.now || !windowTimer.isSet { listenInWindow() } else { radio.release(self) }
+    }
+
+    // MARK: Appointments
+
+    /// Listens where a pointer says that the next packet comes.
+    func follow(_ pointer: AuxiliaryPointer, from start: Microseconds, event: Int) {
+        guard appointments.count < Self.mostAppointments else { return missed(Appointment(pointer: pointer, start: start, event: event)) }
+        let appointment = Appointment(pointer: pointer, start: start + pointer.offset, event: event)
+        let index = appointments.firstIndex { $0.start > appointment.start } ?? appointments.endIndex
+        appointments.insert(appointment, at: index)
+        armAppointment()
+    }
+
+    private func armAppointment() {
+        guard let first = appointments.first else { return appointmentTimer.cancel() }
+        appointmentTimer.set(at: first.start - Self.lead)
+    }
+
+    private func keepAppointment() {
+        guard !isStopped, !appointments.isEmpty else { return }
+        let next = appointments.removeFirst()
+        defer { armAppointment() }
+        let isBusy = phase == .auxiliary || phase == .exchange || (phase == .window && radio.isReceiving)
+        guard !isBusy, loop.now < next.start, radio.acquire(self) else { return missed(next) }
+        if phase == .waitingForRadio { windowTimer.cancel() }
+        phase = .auxiliary
+        appointment = next
+        let tuning = Tuning(channel: ChannelIndex(next.pointer.channel), phy: next.pointer.phy)
+        radio.listen(tuning, from: next.start - activeClockTolerance, until: next.end + activeClockTolerance)
+    }
+
+    private func lose() {
+        guard let lost = appointment else { return }
+        appointment = nil
+        missed(lost)
+    }
+
+    // MARK: Exchanges
+
+    /// Sends a request T_IFS after a packet, on its channel.
+    func beginExchange(_ pdu: AdvertisingPDU, after reception: Reception, gap: Microseconds) {
+        phase = .exchange
+        radio.transmit(pdu.air, radio.tuning, phy: reception.phy, at: reception.end + gap)
+    }
+
+    func awaitAnswer(after end: Microseconds) {
+        let due = end + interFrameSpace
+        radio.listen(radio.tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
+    }
+
+    // MARK: Radio
+
+    func transmitted(at end: Microseconds) {
+        guard phase == .exchange else { return }
+        exchangeSent(at: end)
+    }
+
+    func received(_ reception: Reception) {
+        switch phase {
+        case .window:
+            let goesOn = reception.isIntact && (AdvertisingPDU(reception.pdu).map { heard($0, reception) } ?? false)
+            if !goesOn { resume() }
+        case .auxiliary:
+            guard let kept = appointment else { return resume() }
+            appointment = nil
+            guard reception.isIntact, let pdu = AdvertisingPDU(reception.pdu) else {
+                missed(kept)
+                return resume()
+            }
+            if !heard(pdu, reception, at: kept) { resume() }
+        case .exchange: if !exchangeAnswered(reception) { resume() }
+        case .idle, .waitingForRadio: break
+        }
+    }
+
+    func windowClosed() {
+        switch phase {
+        case .window: closeWindow()
+        case .auxiliary:
+            lose()
+            resume()
+        case .exchange: if !exchangeAnswered(nil) { resume() }
+        case .idle, .waitingForRadio: break
+        }
+    }
+}
