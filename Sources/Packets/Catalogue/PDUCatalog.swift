@@ -35,8 +35,11 @@ public enum PDUCatalog {
         for declaration in all where !seen.contains(declaration.layer) { seen.append(declaration.layer) }
         return seen
     }
-    /// The typed struct of every declaration.
-    public static var types: [any PDU.Type] { DescriptionIndex.types }
+    /// The struct generated for a declaration.
+    public static func type(of declaration: PDUDeclaration) -> (any PDU.Type)? { structs[ObjectIdentifier(declaration)] }
+
+    private static let structs: [ObjectIdentifier: any PDU.Type] = Dictionary(
+        zip(all.map { ObjectIdentifier($0) }, DescriptionIndex.types), uniquingKeysWith: { first, _ in first })
 
     /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
     public static func declaration(layer: String, name: String) -> PDUDeclaration? {

@@ -1,0 +1,128 @@
+import Packets
+
+enum Answer {
+    static func to(_ words: [String]) -> String {
+        guard let verb = words.first else { return error("empty line") }
+        switch verb {
+        case "list": return list()
+        case "random" where words.count > 3: return random(layer: words[1], seed: words[2], name: words[3...].joined(separator: " "))
+        case "returns" where words.count > 2: return returns(seed: words[1], name: words[2...].joined(separator: " "))
+        case "decode" where words.count == 3: return decode(layer: words[1], hex: words[2])
+        case "decode-returns" where words.count > 2:
+            return decodeReturns(hex: words[1] == "-" ? "" : words[1], name: words[2...].joined(separator: " "))
+        default: return error("what is \(words.joined(separator: " "))?")
+        }
+    }
+
+    private static func error(_ text: String) -> String { JSON.object([("error", JSON.string(text))]) }
+
+    private static func list() -> String {
+        let entries = PDUCatalog.all.map { pdu in
+            JSON.object([
+                ("layer", JSON.string(pdu.layer)), ("name", JSON.string(pdu.name)), ("code", "\(pdu.code)"),
+                ("subevent", pdu.subevent.map { "\($0)" } ?? "null"),
+                ("returns", pdu.returns == nil ? "false" : "true"),
+            ])
+        }
+        return JSON.array(entries)
+    }
+
+    private static func random(layer: String, seed: String, name: String) -> String {
+        guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else { return error("no \(name) in \(layer)") }
+        var generator = SplitMix(state: UInt64(seed) ?? 0)
+        var pdu = declaration.random(using: &generator)
+        if layer == "L2CAPSignaling" { pdu.identifier = UInt8.random(in: 1...255, using: &generator) }
+        do {
+            let bytes = try pdu.bytes()
+            return describe(reread(layer: layer, bytes, declaration), bytes)
+        } catch { return self.error("\(error)") }
+    }
+
+    private static func returns(seed: String, name: String) -> String {
+        guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
+        var generator = SplitMix(state: UInt64(seed) ?? 0)
+        do {
+            let pdu = try DynamicPDU(
+                layer: "HCIEvents", name: "Command_Complete",
+                [
+                    DynamicField("Num_HCI_Command_Packets", 1), DynamicField("Command_Opcode", .integer(Int128(declaration.code))),
+                    DynamicField("Return_Parameters", .structure(declaration.randomReturns(using: &generator))),
+                ])
+            return decodeReturns(Array(try pdu.parameters().dropFirst(3)), name: name)
+        } catch { return self.error("\(error)") }
+    }
+
+    private static func decode(layer: String, hex: String) -> String {
+        guard let bytes = Hex.parse(hex) else { return error("no octets: \(hex)") }
+        return describe(reread(layer: layer, bytes, nil), bytes)
+    }
+
+    private static func decodeReturns(hex: String, name: String) -> String {
+        guard let bytes = Hex.parse(hex) else { return error("no octets: \(hex)") }
+        return decodeReturns(bytes, name: name)
+    }
+
+    private static func decodeReturns(_ bytes: [UInt8], name: String) -> String {
+        guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
+        let opcode = [UInt8(truncatingIfNeeded: declaration.code), UInt8(truncatingIfNeeded: declaration.code >> 8)]
+        let pdu = DynamicPDU(hci: HCIPacket(eventCode: 0x0E, parameters: [1] + opcode + bytes))
+        guard case .structure(let fields)? = pdu[path: "Return_Parameters"] else { return error("\(pdu)") }
+        let encoded = (try? pdu.parameters()).map { Array($0.dropFirst(3)) } ?? []
+        return JSON.object([
+            ("name", JSON.string(name)), ("hex", JSON.hex(bytes)), ("fields", JSON.fields(fields)), ("encoded", JSON.hex(encoded)),
+            ("typed", JSON.hex(typedReturns(declaration, bytes) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
+            ("problem", JSON.string(pdu.problem?.description ?? "")),
+        ])
+    }
+
+    private static func reread(layer: String, _ bytes: [UInt8], _ declaration: PDUDeclaration?) -> DynamicPDU {
+        switch layer {
+        case "HCICommands": DynamicPDU(hci: HCIPacket(.command, bytes))
+        case "HCIEvents": DynamicPDU(hci: HCIPacket(.event, bytes))
+        case "LLControl", "ATT", "SMP", "L2CAPSignaling": DynamicPDU(layer: layer, bytes: bytes)
+        default:
+            if let declaration { DynamicPDU(declaration, parameters: bytes) } else { DynamicPDU(layer: layer, code: 0, parameters: bytes) }
+        }
+    }
+
+    private static func describe(_ pdu: DynamicPDU, _ bytes: [UInt8]) -> String {
+        JSON.object([
+            ("name", JSON.string(pdu.name)), ("layer", JSON.string(pdu.layer)), ("hex", JSON.hex(bytes)),
+            ("fields", JSON.fields(pdu.fields)),
+            ("encoded", JSON.hex((try? pdu.bytes()) ?? [])), ("typed", JSON.hex(typed(pdu) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
+            ("problem", JSON.string(pdu.problem?.description ?? "")), ("text", JSON.string(pdu.description)),
+        ])
+    }
+
+    /// The parameters as the struct reads and writes them.
+    private static func typed(_ pdu: DynamicPDU) -> [UInt8]? {
+        guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration), let parameters = try? pdu.parameters() else {
+            return nil
+        }
+        return recode(type, parameters)
+    }
+
+    private static func typedReturns(_ command: PDUDeclaration, _ bytes: [UInt8]) -> [UInt8]? {
+        guard let type = PDUCatalog.type(of: command) as? any HCICommand.Type else { return nil }
+        return recode(returnType(type), bytes)
+    }
+
+    private static func returnType<Command: HCICommand>(_ type: Command.Type) -> any PDU.Type { Command.Return.self }
+
+    private static func recode<Struct: PDU>(_ type: Struct.Type, _ bytes: [UInt8]) -> [UInt8]? {
+        (try? Struct(parameters: bytes))?.parameters
+    }
+}
+
+/// A small generator with a state of 64 bits.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
