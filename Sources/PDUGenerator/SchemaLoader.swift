@@ -94,6 +94,7 @@ struct SchemaLoader {
                 throw error(keyNode, path, problem.text)
             }
         }
+        ReservedBits.number(&result)
         Derivation.mark(&result)
         return result
     }
@@ -123,6 +124,21 @@ struct SchemaLoader {
 
     private func error(_ node: Node, _ path: String, _ text: String) -> SchemaError {
         SchemaError(file: path, line: node.mark?.line ?? 1, column: node.mark?.column ?? 1, text: text)
+    }
+}
+
+/// Gives each group of reserved bits in a list of fields its own name: `RFU`, `RFU_2` ...
+enum ReservedBits {
+    static func number(_ fields: inout [Field]) {
+        var count = 0
+        for index in fields.indices {
+            guard case .bits(let octets, var members) = fields[index].shape else { continue }
+            for member in members.indices where members[member].name == "RFU" {
+                count += 1
+                if count > 1 { members[member].name = "RFU_\(count)" }
+            }
+            fields[index].shape = .bits(octets: octets, members: members)
+        }
     }
 }
 

@@ -164,6 +164,10 @@ struct StructEmitter {
                 out.line("\(list).append(\(read))")
                 out.line("try reader.leave(end, \"\(field.name)\")")
             }
+            // Without an element the size says nothing, and could not be written again.
+            out.line(
+                "if \(list).isEmpty { throw PDUError(field: \"\(field.name)\", offset: reader.offset, problem: .short(needed: max(1, \(name)Octets), left: 0)) }"
+            )
         }
         out.line("self.\(name) = \(list)")
     }

@@ -66,7 +66,7 @@ enum Answer {
         guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
         let opcode = [UInt8(truncatingIfNeeded: declaration.code), UInt8(truncatingIfNeeded: declaration.code >> 8)]
         let pdu = DynamicPDU(hci: HCIPacket(eventCode: 0x0E, parameters: [1] + opcode + bytes))
-        guard case .structure(let fields)? = pdu[path: "Return_Parameters"] else { return error("\(pdu)") }
+        guard case .structure(let fields)? = pdu["Return_Parameters"] else { return error("\(pdu)") }
         let encoded = (try? pdu.parameters()).map { Array($0.dropFirst(3)) } ?? []
         return JSON.object([
             ("name", JSON.string(name)), ("hex", JSON.hex(bytes)), ("fields", JSON.fields(fields)), ("encoded", JSON.hex(encoded)),

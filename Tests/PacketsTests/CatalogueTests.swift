@@ -17,7 +17,7 @@ import Testing
             #expect(try read.parameters() == bytes)
             #expect(try recode(type, bytes) == bytes, "\(read)")
             for field in pdu.fields where field.name != "Return_Parameters" {
-                #expect(read[path: field.name] != nil, "\(field.name) of \(read)")
+                #expect(read[field.name] != nil, "\(field.name) of \(read)")
             }
         }
     }
@@ -29,7 +29,7 @@ import Testing
             let bytes = try declared.randomReturns(seed)
             #expect(try recode(returnType(command), bytes) == bytes)
             let complete = DynamicPDU(hci: HCIPacket(completeOpcode: UInt16(declared.declaration.code), returns: bytes))
-            #expect(complete.problem == nil && complete.trailing.isEmpty && complete[path: "Status"] == 0, "\(complete)")
+            #expect(complete.problem == nil && complete.trailing.isEmpty && complete["Status"] == 0, "\(complete)")
             #expect(try complete.hciPacket()?.bytes.dropFirst(5) == bytes[...])
         }
     }
@@ -56,7 +56,7 @@ import Testing
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             let read = DynamicPDU(declared.declaration, parameters: bytes)
             #expect(!read.description.isEmpty)
-            if case .structure? = read[path: "Return_Parameters"] { continue }
+            if case .structure? = read["Return_Parameters"] { continue }
             #expect(try read.parameters() == bytes, "\(Hex.octets(bytes)): \(read)")
             _ = try? recode(type, bytes)
         }

@@ -49,14 +49,14 @@ import Testing
             .init(address: 1, data: [7]), .init(addressType: .randomDevice, address: 2, rssi: -40),
         ])
         let pdu = DynamicPDU(hci: HCIPacket(event: event))
-        #expect(pdu[path: "Num_Reports"] == 2)
-        #expect(pdu[path: "reports[1].rssi"] == -40)
-        #expect(pdu[path: "Address[1]"] == 2)
-        #expect(pdu[path: "Data[0]"] == .octets([7]))
-        #expect(pdu[path: "Address[2]"] == nil && pdu[path: "Nothing"] == nil && pdu[path: ""] == nil)
+        #expect(pdu["Num_Reports"] == 2)
+        #expect(pdu["reports[1].rssi"] == -40)
+        #expect(pdu["Address[1]"] == 2)
+        #expect(pdu["Data[0]"] == .octets([7]))
+        #expect(pdu["Address[2]"] == nil && pdu["Nothing"] == nil && pdu[""] == nil)
         #expect(pdu.declaration(at: "Address_Type[0]")?.type?.name == "AddressType")
         let complete = DynamicPDU(hci: HCIPacket(complete: HCICommands.LEReadPHY.self, .init(connectionHandle: 5, txPHY: 2)))
-        #expect(complete[path: "TX_PHY"] == 2 && complete.declaration(at: "TX_PHY")?.labels.count == 3)
+        #expect(complete["TX_PHY"] == 2 && complete.declaration(at: "TX_PHY")?.labels.count == 3)
     }
 
     struct Text: Sendable, CustomTestStringConvertible {

@@ -1,3 +1,5 @@
+import Testing
+
 @testable import Packets
 
 /// A small generator with a state of 64 bits.

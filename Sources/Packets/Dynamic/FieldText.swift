@@ -38,6 +38,7 @@ extension FieldDeclaration {
             if named == "BDADDR" { return BDADDR(rawValue: UInt64(truncatingIfNeeded: number)).description }
             if named == "ConnectionHandle" { return Hex.number(number, bits: bits) }
         }
+        if case .bit(_, "ConnectionHandle") = shape { return Hex.number(number, bits: 16) }
         if let type {
             if type.isFlags { return flags(number, type, bits) }
             return type.values.first { Int128($0.value) == number }?.name ?? Hex.number(number, bits: bits)
@@ -65,7 +66,7 @@ extension FieldDeclaration {
     /// Whether the number is a pattern rather than a quantity.
     private var isPattern: Bool {
         [
-            "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "Handles", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP",
+            "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP",
             "EDIV", "Diversifier",
         ].contains {
             name == $0 || name.hasSuffix("_" + $0)
@@ -92,7 +93,7 @@ extension FieldDeclaration {
 
     /// At most four places, no zeros at the end.
     static func decimal(_ value: Double) -> String {
-        let scaled = Int64((value * 10_000).rounded())
+        let scaled = Int64(value * 10_000 + (value < 0 ? -0.5 : 0.5))
         let sign = scaled < 0 ? "-" : ""
         let whole = scaled.magnitude / 10_000
         var places = String(scaled.magnitude % 10_000)

@@ -13,7 +13,9 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
     @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000) }
     @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000_000) }
     /// The nearest whole microsecond of a length in seconds.
-    @inlinable public static func seconds(_ value: Double) -> Microseconds { Microseconds(Int64((value * 1_000_000).rounded())) }
+    @inlinable public static func seconds(_ value: Double) -> Microseconds {
+        Microseconds(Int64(value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))
+    }
 
     @inlinable public var seconds: Double { Double(rawValue) / 1_000_000 }
     @inlinable public var milliseconds: Double { Double(rawValue) / 1_000 }

@@ -1,0 +1,85 @@
+"""Bumble's codec, seen as lists of plain values.
+
+A PDU becomes the list of its leaves in the order of the wire: integers and octets, without counts and lengths. Both codecs are brought to that form; names do not matter.
+"""
+
+import dataclasses
+import enum
+
+from bumble import att, hci, l2cap, smp
+
+
+class Unable(Exception):
+    """Bumble cannot hold what we ask of it."""
+
+
+def leaves(value):
+    """The plain values inside one of Bumble's values."""
+    if isinstance(value, bool):
+        return [int(value)]
+    if isinstance(value, enum.Enum):
+        return [int(value.value)]
+    if isinstance(value, int):
+        return [int(value)]
+    if isinstance(value, (bytes, bytearray)):
+        return [bytes(value)]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in leaves(item)]
+    if isinstance(value, hci.HCI_Object) or (dataclasses.is_dataclass(value) and hasattr(value, "fields")):
+        return object_leaves(value)
+    if dataclasses.is_dataclass(value):
+        return [leaf for field in dataclasses.fields(value) for leaf in leaves(getattr(value, field.name))]
+    return [bytes(value)]
+
+
+def object_leaves(thing):
+    """The plain values of a PDU, arrays row by row."""
+    result = []
+    for field in thing.fields:
+        if isinstance(field, list):
+            columns = [getattr(thing, name) for name, _ in field]
+            for row in zip(*columns):
+                result += leaves(list(row))
+        else:
+            result += leaves(getattr(thing, field[0]))
+    return result
+
+
+def values(thing):
+    """The attributes a PDU of this class is built from."""
+    names = []
+    for field in type(thing).fields:
+        names += [name for name, _ in field] if isinstance(field, list) else [field[0]]
+    return {name: getattr(thing, name) for name in names}
+
+
+def rebuilt(thing, build):
+    """The octets of a PDU built anew from the values of one that was read."""
+    if not type(thing).fields and not hasattr(thing, "scanning_phys") and not hasattr(thing, "initiating_phys"):
+        return bytes(build({}))
+    return bytes(build(values(thing)))
+
+
+def commands():
+    return dict(hci.HCI_Command.command_classes)
+
+
+def events():
+    plain = {(code, None): cls for code, cls in hci.HCI_Event.event_classes.items()}
+    return plain | {(hci.HCI_LE_META_EVENT, code): cls for code, cls in hci.HCI_LE_Meta_Event.subevent_classes.items()}
+
+
+def att_pdus():
+    return dict(att.ATT_PDU.pdu_classes)
+
+
+def smp_commands():
+    return {int(code): cls for code, cls in smp.SMP_Command.smp_classes.items()}
+
+
+def signals():
+    return {int(code): cls for code, cls in l2cap.L2CAP_Control_Frame.classes.items()}
+
+
+def return_class(command):
+    return getattr(command, "return_parameters_class", None)

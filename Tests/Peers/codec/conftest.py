@@ -1,0 +1,39 @@
+"""The codec under test as a process that answers lines."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+class Codec:
+    """PDUTool: one line of JSON for each line asked."""
+
+    def __init__(self):
+        named = os.environ.get("PDUTOOL")
+        places = [ROOT / named] if named else [ROOT / ".build" / kind / "PDUTool" for kind in ("release", "debug")]
+        program = next((place for place in places if place.is_file()), None)
+        assert program, "no codec to test: swift build --product PDUTool"
+        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, *words):
+        self._process.stdin.write(" ".join(map(str, words)) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert "error" not in answer, answer
+        return answer
+
+    def end(self):
+        self._process.stdin.close()
+        self._process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def codec():
+    codec = Codec()
+    yield codec
+    codec.end()
