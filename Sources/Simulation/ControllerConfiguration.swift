@@ -21,7 +21,7 @@ public struct ControllerConfiguration: Sendable {
     public var subversion: UInt16 = 0x0001
     public var companyIdentifier: UInt16 = 0xFFFF
     /// LE features as in Core Vol 6, Part B, 4.6.
-    public var features: LEFeatureSet = .all
+    public var features: LEFeatures = .simulated
     /// ACL buffers towards the host's data. Core Vol 4, Part E, 7.8.2.
     public var aclLength: UInt16 = 251
     public var aclCount: UInt8 = 8
@@ -50,27 +50,15 @@ public struct ControllerConfiguration: Sendable {
     public init(address: DeviceAddress) { self.address = address }
 }
 
-/// LE features by bit number. Core Vol 6, Part B, 4.6.
-public struct LEFeatureSet: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt64
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
-
-    public static let encryption = LEFeatureSet(rawValue: 1 << 0)
-    public static let connectionParametersRequest = LEFeatureSet(rawValue: 1 << 1)
-    public static let extendedReject = LEFeatureSet(rawValue: 1 << 2)
-    public static let peripheralInitiatedFeatures = LEFeatureSet(rawValue: 1 << 3)
-    public static let ping = LEFeatureSet(rawValue: 1 << 4)
-    public static let dataLengthExtension = LEFeatureSet(rawValue: 1 << 5)
-    public static let privacy = LEFeatureSet(rawValue: 1 << 6)
-    public static let extendedScannerFilterPolicies = LEFeatureSet(rawValue: 1 << 7)
-    public static let le2M = LEFeatureSet(rawValue: 1 << 8)
-    public static let leCoded = LEFeatureSet(rawValue: 1 << 11)
-    public static let extendedAdvertising = LEFeatureSet(rawValue: 1 << 12)
-    public static let channelSelectionAlgorithm2 = LEFeatureSet(rawValue: 1 << 14)
-
+extension LEFeatures {
     /// What the simulation implements.
-    public static let all: LEFeatureSet = [
-        .connectionParametersRequest, .extendedReject, .peripheralInitiatedFeatures, .ping, .dataLengthExtension, .le2M, .leCoded,
-        .extendedAdvertising, .channelSelectionAlgorithm2,
-    ]
+    public static var simulated: LEFeatures {
+        [
+            .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
+            .leDataPacketLengthExtension, .le2MPHY, .leCodedPHY, .leExtendedAdvertising, .channelSelectionAlgorithm2,
+        ]
+    }
+
+    /// Bits that mean nothing to another controller: privacy, extended filter policies, extended and periodic advertising. Core Vol 6, Part B, 4.6.
+    static let localOnly: LEFeatures = [.llPrivacy, .extendedScanningFilterPolicies, .leExtendedAdvertising, .lePeriodicAdvertising]
 }

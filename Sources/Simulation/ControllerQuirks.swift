@@ -20,8 +20,8 @@ public struct ControllerQuirks: Sendable {
     public var neverRetransmits = false
     /// Keeps a silent link for ever.
     public var ignoresSupervisionTimeout = false
-    /// The PHYs it answers an LL_PHY_REQ with, as a bit mask, in place of those it knows.
-    public var phyAnswer: UInt8?
+    /// The PHYs it answers an LL_PHY_REQ with, in place of those it knows and wants.
+    public var phyAnswer: PHYs?
     /// The octets it answers an LL_LENGTH_REQ with.
     public var dataLengthAnswer: UInt16?
 

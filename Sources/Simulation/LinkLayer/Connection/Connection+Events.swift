@@ -78,6 +78,8 @@ extension Connection {
     }
 
     func transmitted(at end: Microseconds) {
+        // What has left acknowledges LL_TERMINATE_IND.
+        if let reason = control.closingReason { return close(reason) }
         switch role {
         case .central: awaitReply(from: end)
         case .peripheral: awaitMore(from: end)

@@ -18,6 +18,7 @@ extension Connection {
         if deadline > air.loop.now {
             supervisionTimer.set(at: deadline)
         } else if !configuration.quirks.ignoresSupervisionTimeout {
+            guard !control.isTerminating else { return close(.connectionTerminatedByLocalHost) }
             close(isEstablished ? .connectionTimeout : .connectionFailedToBeEstablished)
         }
     }

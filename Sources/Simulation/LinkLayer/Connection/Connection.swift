@@ -51,6 +51,9 @@ final class Connection: RadioActivity {
     var rssi: Int8 = 127
     /// Set by LE_Set_PHY's options: S2 (true), S8 (false), or the controller's choice.
     var prefersS2: Bool?
+    /// LE_Set_PHY's masks, at first LE_Set_Default_PHY's; empty is no preference.
+    var preferredTxPHYs: PHYs
+    var preferredRxPHYs: PHYs
     /// Whether PDUs carry a MIC.
     var isEncrypted = false
     var statistics = LinkStatistics()
@@ -94,6 +97,8 @@ final class Connection: RadioActivity {
         channelMap = parameters.channelMap
         transmitPHY = parameters.phy
         receivePHY = parameters.phy
+        preferredTxPHYs = defaults.txPHYs
+        preferredRxPHYs = defaults.rxPHYs
         transmitWindow = parameters.transmitWindowSize
         clock = AnchorClock(
             first: parameters.transmitWindowStart, interval: parameters.interval, drift: configuration.clockDrift)
@@ -161,8 +166,8 @@ final class Connection: RadioActivity {
 
     private func initialLengths() -> EffectiveDataLength {
         var lengths = EffectiveDataLength()
-        let coded = configuration.features.contains(.leCoded)
-        if configuration.features.contains(.dataLengthExtension) {
+        let coded = configuration.features.contains(.leCodedPHY)
+        if configuration.features.contains(.leDataPacketLengthExtension) {
             lengths.local = DataLength(
                 maxTxOctets: min(defaults.suggestedTxOctets, configuration.maxOctets),
                 maxTxTime: defaults.suggestedTxTime,

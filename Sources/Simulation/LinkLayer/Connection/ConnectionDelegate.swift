@@ -19,7 +19,7 @@ protocol ConnectionDelegate: AnyObject {
     /// LE Data Length Change: at least one of the four effective values differs from before.
     func connectionDataLengthChanged(_ connection: Connection)
     /// LE Read Remote Features Complete.
-    func connection(_ connection: Connection, remoteFeatures: UInt64, status: ErrorCode)
+    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode)
     /// Read Remote Version Information Complete.
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode)
     /// Authenticated Payload Timeout Expired.

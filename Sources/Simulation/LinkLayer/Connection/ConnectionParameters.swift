@@ -36,9 +36,9 @@ struct LinkDefaults {
     /// LE_Write_Suggested_Default_Data_Length.
     var suggestedTxOctets: UInt16 = 27
     var suggestedTxTime: UInt16 = 328
-    /// LE_Set_Default_PHY; 0 is no preference, else bits as PHYs.
-    var txPHYs: UInt8 = 7
-    var rxPHYs: UInt8 = 7
+    /// LE_Set_Default_PHY; empty is no preference.
+    var txPHYs: PHYs = []
+    var rxPHYs: PHYs = []
 }
 
 /// Which data channels are used: bit n is channel n. Core Vol 6, Part B, 1.4.1.
