@@ -74,8 +74,8 @@ final class LinkEnd: ConnectionDelegate {
         let length = connection.dataLength
         log.append("length \(length.maxTxOctets) \(length.maxTxTime) \(length.maxRxOctets) \(length.maxRxTime)")
     }
-    func connection(_ connection: Connection, remoteFeatures: UInt64, status: ErrorCode) {
-        log.append("features \(code(status)) \(String(remoteFeatures, radix: 16))")
+    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode) {
+        log.append("features \(code(status)) \(String(remoteFeatures.rawValue, radix: 16))")
     }
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
         log.append("version \(code(status)) \(remoteVersion.version) \(remoteVersion.companyIdentifier) \(remoteVersion.subversion)")

@@ -35,8 +35,9 @@ struct LocalParameterRequest: LocalProcedure {
         case (.llConnectionParamRsp(let pdu), .central):
             guard let answer = RequestedParameters(pdu), let timing = LinkTiming(answer, context) else {
                 return [
-                    .send(LLControl.LLRejectExtInd(
-                        rejectOpcode: LLOpcode(rawValue: LLControl.LLConnectionParamRsp.opcode), errorCode: .invalidLMPParameters)),
+                    .send(
+                        LLControl.LLRejectExtInd(
+                            rejectOpcode: LLOpcode(rawValue: LLControl.LLConnectionParamRsp.opcode), errorCode: .invalidLMPParameters)),
                     .tell(.updated(.invalidLMPParameters)), .finish,
                 ]
             }

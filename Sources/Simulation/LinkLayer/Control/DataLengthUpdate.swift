@@ -11,8 +11,9 @@ struct LocalDataLengthUpdate: LocalProcedure {
         }
         let own = context.lengths.local
         return [
-            .send(LLControl.LLLengthReq(
-                maxRxOctets: own.maxRxOctets, maxRxTime: own.maxRxTime, maxTxOctets: own.maxTxOctets, maxTxTime: own.maxTxTime))
+            .send(
+                LLControl.LLLengthReq(
+                    maxRxOctets: own.maxRxOctets, maxRxTime: own.maxRxTime, maxTxOctets: own.maxTxOctets, maxTxTime: own.maxTxTime))
         ]
     }
 

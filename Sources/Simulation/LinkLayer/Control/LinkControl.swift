@@ -145,7 +145,8 @@ final class LinkControl {
 
     /// Nil for what is unknown, malformed, or of no use to this side.
     private func decode(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> LLControl.Message? {
-        var reader = ByteReader(payload.dropFirst().span.bytes)
+        let parameters = payload.dropFirst()
+        var reader = ByteReader(parameters.span.bytes)
         guard let message = try? LLControl.Message(opcode: opcode, from: &reader), reader.remaining == 0 else { return nil }
         return message
     }

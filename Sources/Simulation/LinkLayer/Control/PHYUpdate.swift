@@ -126,19 +126,19 @@ struct PHYDecision {
     }
 
     /// LL_PHY_UPDATE_IND for the case that nothing changes; it has no instant.
-    var none: ProcedureAction { .send(LLControl.LLPHYUpdateInd(phyCToP: [], phyPToC: [], instant: 0)) }
+    var none: ProcedureAction { .send(LLControl.LLPHYUpdateInd(phyCTOP: [], phyPTOC: [], instant: 0)) }
 
     func announcement(_ context: ProcedureContext) -> [ProcedureAction] {
         let event = context.instant
         let pdu = LLControl.LLPHYUpdateInd(
-            phyCToP: toPeripheral?.flag ?? [], phyPToC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: event))
+            phyCTOP: toPeripheral?.flag ?? [], phyPTOC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: event))
         return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), event: event)]
     }
 
     /// What a peripheral does on LL_PHY_UPDATE_IND; nil when nothing is to change.
     static func acceptance(_ pdu: LLControl.LLPHYUpdateInd, _ context: ProcedureContext) -> [ProcedureAction]? {
         func phy(_ mask: PHYs) -> PHY? { PHY.allCases.first { mask == $0.flag && context.supportedPHYs.contains($0.flag) } }
-        let (receive, transmit) = (phy(pdu.phyCToP), phy(pdu.phyPToC))
+        let (receive, transmit) = (phy(pdu.phyCTOP), phy(pdu.phyPTOC))
         guard receive != nil || transmit != nil else { return nil }
         guard let event = context.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
         return [.schedule(.phys(transmit: transmit, receive: receive), event: event)]
