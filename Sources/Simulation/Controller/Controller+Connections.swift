@@ -132,10 +132,10 @@ extension Controller: ConnectionDelegate {
                 maxRXOctets: length.maxRxOctets, maxRXTime: length.maxRxTime))
     }
 
-    func connection(_ connection: Connection, remoteFeatures: UInt64, status: ErrorCode) {
+    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode) {
         emit(
             HCIEvents.LEReadRemoteFeaturesComplete(
-                status: status, connectionHandle: connection.handle, leFeatures: LEFeatures(rawValue: remoteFeatures)))
+                status: status, connectionHandle: connection.handle, leFeatures: remoteFeatures))
     }
 
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {

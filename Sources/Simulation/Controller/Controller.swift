@@ -54,8 +54,6 @@ final class Controller {
         completionTimer.cancel()
         keyPair = nil
         settings = HostSettings(configuration)
-        settings.links.txPHYs = configuration.allPHYs
-        settings.links.rxPHYs = configuration.allPHYs
     }
 
     /// The end: nothing more comes from it.
@@ -174,5 +172,5 @@ final class Controller {
 
 extension ControllerConfiguration {
     /// The PHYs it can use, as bits.
-    var allPHYs: UInt8 { 1 | (features.contains(.le2M) ? 2 : 0) | (features.contains(.leCoded) ? 4 : 0) }
+    var allPHYs: UInt8 { 1 | (features.contains(.le2MPHY) ? 2 : 0) | (features.contains(.leCodedPHY) ? 4 : 0) }
 }

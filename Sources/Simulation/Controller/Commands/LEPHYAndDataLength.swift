@@ -16,8 +16,8 @@ extension CommandTable {
         }
         perform(HCICommands.LESetDefaultPHY.self, 35, 5) { (controller, command) throws(CommandFailure) in
             let (tx, rx) = try controller.preferredPHYs(command.allPHYs, command.txPHYs, command.rxPHYs)
-            controller.settings.links.txPHYs = tx == 0 ? controller.configuration.allPHYs : tx
-            controller.settings.links.rxPHYs = rx == 0 ? controller.configuration.allPHYs : rx
+            controller.settings.links.txPHYs = tx
+            controller.settings.links.rxPHYs = rx
         }
         start(HCICommands.LESetPHY.self, 35, 6) { (controller, command) throws(CommandFailure) in
             let link = try controller.link(command.connectionHandle)
@@ -46,7 +46,7 @@ extension CommandTable {
         }
         complete(HCICommands.LEReadMaximumDataLength.self, 35, 3, failing: .init()) { (controller, _) throws(CommandFailure) in
             let octets = controller.configuration.maxOctets
-            let slowest: AirPHY = controller.configuration.features.contains(.leCoded) ? .codedS8 : .le1M
+            let slowest: AirPHY = controller.configuration.features.contains(.leCodedPHY) ? .codedS8 : .le1M
             let time = UInt16(clamping: slowest.airTime(payload: Int(octets) + 4).rawValue)
             return .init(
                 status: .success, supportedMaxTXOctets: octets, supportedMaxTXTime: time, supportedMaxRXOctets: octets,
@@ -56,16 +56,16 @@ extension CommandTable {
 }
 
 extension Controller {
-    /// The masks of LE_Set_PHY and LE_Set_Default_PHY; 0 where the host has no preference.
-    fileprivate func preferredPHYs(_ all: UInt8, _ tx: PHYs, _ rx: PHYs) throws(CommandFailure) -> (tx: UInt8, rx: UInt8) {
+    /// The masks of LE_Set_PHY and LE_Set_Default_PHY; empty where the host has no preference.
+    fileprivate func preferredPHYs(_ all: UInt8, _ tx: PHYs, _ rx: PHYs) throws(CommandFailure) -> (tx: PHYs, rx: PHYs) {
         try Check.that(all <= 3)
         return (try preferred(tx, none: all & 1 != 0), try preferred(rx, none: all & 2 != 0))
     }
 
-    private func preferred(_ phys: PHYs, none: Bool) throws(CommandFailure) -> UInt8 {
-        if none { return 0 }
+    private func preferred(_ phys: PHYs, none: Bool) throws(CommandFailure) -> PHYs {
+        if none { return [] }
         try Check.that(phys.rawValue != 0)
         try Check.that(phys.rawValue & ~configuration.allPHYs == 0, else: .unsupportedValue)
-        return phys.rawValue
+        return phys
     }
 }
