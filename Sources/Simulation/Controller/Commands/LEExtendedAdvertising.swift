@@ -231,7 +231,9 @@ extension Controller {
                 (set, try addressForEnabling(set, row.duration), Microseconds(Int(row.duration) * 10_000), row.maxExtendedAdvertisingEvents)
             )
         }
-        guard isEnabling else { return handles.forEach { stopAdvertising($0) } }
+        if !isEnabling {
+            for handle in handles { stopAdvertising(handle) }
+        }
         for (set, address, duration, maxEvents) in starts { start(set, as: address, duration: duration, maxEvents: maxEvents) }
     }
 

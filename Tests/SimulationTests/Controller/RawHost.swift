@@ -1,0 +1,194 @@
+import Packets
+import Simulation
+import Testing
+import Timing
+import Transport
+
+/// A host that knows HCI packets and nothing else. `@unchecked Sendable`: lives on one loop.
+final class RawHost: HCITransportSink, @unchecked Sendable {
+    let loop: RunLoop
+    let transport: InProcessTransport
+    /// Everything that has come, in order, with its time.
+    private(set) var log: [(packet: HCIPacket, time: Microseconds)] = []
+    /// What no one has asked for yet.
+    private var inbox: [HCIPacket] = []
+
+    init(_ loop: RunLoop, _ transport: InProcessTransport) {
+        self.loop = loop
+        self.transport = transport
+    }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        log.append((packet, time))
+        inbox.append(packet)
+    }
+
+    func closed(_ reason: TransportError) {}
+
+    // MARK: Commands
+
+    /// Sends a command's octets as they are and waits for Command Complete or Command Status.
+    @discardableResult
+    func raw(_ opcode: UInt16, _ parameters: [UInt8]) async throws -> Answer {
+        inbox.removeAll { Answer($0)?.opcode == opcode }
+        transport.send(HCIPacket(opcode: opcode, parameters: parameters))
+        return try await wait(for: .milliseconds(5), "an answer to \(opcode)") { packet in
+            Answer(packet).flatMap { $0.opcode == opcode ? $0 : nil }
+        }
+    }
+
+    /// Runs a command; its status.
+    @discardableResult
+    func run<Command: HCICommand>(_ command: Command) async throws -> ErrorCode {
+        try await raw(Command.opcode, command.parameters).status
+    }
+
+    /// Runs a command that must succeed; what it returns.
+    func returns<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
+        let answer = try await raw(Command.opcode, command.parameters)
+        #expect(answer.status == .success)
+        return try Command.Return(parameters: answer.returns)
+    }
+
+    /// Runs commands that must succeed.
+    func succeed<each Command: HCICommand>(_ command: repeat each Command, at location: SourceLocation = #_sourceLocation) async throws {
+        for one in repeat each command {
+            let answer = try await raw(type(of: one).opcode, one.parameters)
+            #expect(answer.status == .success, "\(type(of: one).name)", sourceLocation: location)
+        }
+    }
+
+    // MARK: Events
+
+    /// The next event of a type; events before it stay.
+    func next<Event: HCIEvent>(_ type: Event.Type = Event.self, within limit: Microseconds = .seconds(2)) async throws -> Event {
+        try await wait(for: limit, Event.name) { try? $0.event(as: Event.self) }
+    }
+
+    func nextData(within limit: Microseconds = .seconds(2)) async throws -> [UInt8] {
+        try await wait(for: limit, "data") { $0.kind == .acl ? $0.bytes : nil }
+    }
+
+    /// All events of a type that have come and were not asked for.
+    func all<Event: HCIEvent>(_ type: Event.Type = Event.self) -> [Event] {
+        let found = inbox.compactMap { try? $0.event(as: Event.self) }
+        inbox.removeAll { (try? $0.event(as: Event.self)) != nil }
+        return found
+    }
+
+    func sendData(_ handle: ConnectionHandle, _ payload: [UInt8], boundary: UInt16 = 0) {
+        let word = handle.rawValue | boundary << 12
+        let count = UInt16(payload.count)
+        transport.send(
+            HCIPacket(.acl, [UInt8(word & 0xFF), UInt8(word >> 8), UInt8(count & 0xFF), UInt8(count >> 8)] + payload))
+    }
+
+    private func wait<Value>(for limit: Microseconds, _ what: String, _ match: (HCIPacket) -> Value?) async throws -> Value {
+        let deadline = loop.now + limit
+        while true {
+            for (index, packet) in inbox.enumerated() {
+                guard let value = match(packet) else { continue }
+                inbox.remove(at: index)
+                return value
+            }
+            guard loop.now < deadline else { throw Missing(what: what, at: loop.now) }
+            try await loop.sleep(for: 50)
+        }
+    }
+
+    /// What should have come and did not.
+    struct Missing: Error {
+        var what: String
+        var at: Microseconds
+    }
+
+    /// Command Complete or Command Status.
+    struct Answer {
+        var opcode: UInt16
+        var status: ErrorCode
+        var isComplete: Bool
+        var credits: UInt8
+        var returns: [UInt8]
+
+        init?(_ packet: HCIPacket) {
+            if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
+                opcode = event.commandOpcode
+                returns = event.returnParameters
+                status = ErrorCode(rawValue: event.returnParameters.first ?? 0)
+                isComplete = true
+                credits = event.numHCICommandPackets
+            } else if let event = try? packet.event(as: HCIEvents.CommandStatus.self) {
+                opcode = event.commandOpcode
+                returns = []
+                status = event.status
+                isComplete = false
+                credits = event.numHCICommandPackets
+            } else {
+                return nil
+            }
+        }
+    }
+}
+
+/// A simulation with raw hosts, run in virtual time.
+struct World: Sendable {
+    let loop: RunLoop
+    let simulation: Simulation
+    let hosts: [RawHost]
+
+    /// The address of each host's controller.
+    static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
+
+    @discardableResult
+    static func run<Value: Sendable>(
+        hosts count: Int, seed: UInt64 = 1, configure: (inout ControllerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (World) async throws -> Value
+    ) throws -> Value {
+        let loop = RunLoop()
+        let simulation = Simulation(loop: loop, seed: seed)
+        var hosts: [RawHost] = []
+        for index in 0..<count {
+            var configuration = ControllerConfiguration(address: address(index))
+            configure(&configuration)
+            let pipe = InProcessTransport.pair(on: loop)
+            let host = RawHost(loop, pipe.host)
+            try pipe.host.open(host)
+            let fixed = configuration
+            try simulation.assumeIsolated { _ = try $0.addController(fixed, on: pipe.controller) }
+            hosts.append(host)
+        }
+        let world = World(loop: loop, simulation: simulation, hosts: hosts)
+        return try loop.run {
+            for host in world.hosts { try await host.openMasks() }
+            return try await body(world)
+        }
+    }
+}
+
+extension RawHost {
+    /// Unmasks everything.
+    func openMasks() async throws {
+        try await succeed(
+            HCICommands.Reset(), HCICommands.SetEventMask(eventMask: .init(rawValue: 0x3FFF_FFFF_FFFF_FFFF)),
+            HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x0FFF_FFFF_FFFF)))
+    }
+
+    func advertiseLegacy(_ type: LegacyAdvertisingType = .advIND, data: [UInt8] = [], scanResponse: [UInt8] = []) async throws {
+        try await succeed(
+            HCICommands.LESetAdvertisingParameters(
+                advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: type, advertisingChannelMap: 7),
+            HCICommands.LESetAdvertisingData(
+                advertisingDataLength: UInt8(data.count), advertisingData: data + [UInt8](repeating: 0, count: 31 - data.count)),
+            HCICommands.LESetScanResponseData(
+                scanResponseDataLength: UInt8(scanResponse.count),
+                scanResponseData: scanResponse + [UInt8](repeating: 0, count: 31 - scanResponse.count)),
+            HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+    }
+
+    func createConnection(to peer: DeviceAddress, interval: UInt16 = 24) async throws {
+        try await succeed(
+            HCICommands.LECreateConnection(
+                leScanInterval: 0x10, leScanWindow: 0x10, peerAddressType: .init(rawValue: peer.kind.rawValue), peerAddress: peer.bdADDR,
+                connectionIntervalMin: interval, connectionIntervalMax: interval, supervisionTimeout: 100))
+    }
+}
