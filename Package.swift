@@ -47,7 +47,7 @@ let package = Package(
             "Conformance",
             ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "Transport", "Timing", "Packets"]),
-        room("VirtualDongle", ["Simulation", "Transport", "Timing", "Packets", deque]),
+        room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room(
             "Host", ["BluetoothCrypto", "Transport", "Timing", "Packets", deque],
             settings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),

@@ -23,6 +23,7 @@ struct HandleGate {
 
     private(set) var statistics = HandleGateStatistics()
     private var known: Set<UInt16> = []
+    private var isochronous: Set<UInt16> = []
     /// Handles whose encryption was asked for, and since when.
     private var encrypting: [UInt16: Microseconds] = [:]
     private var held = Deque<(packet: HCIPacket, handle: UInt16, since: Microseconds)>()
@@ -65,10 +66,10 @@ struct HandleGate {
 
     private mutating func noteLE(_ bytes: [UInt8], at time: Microseconds) -> [HCIPacket] {
         guard bytes.count > 5 else { return [] }
-        switch bytes[2] {
-        case 0x01, 0x0A, 0x19, 0x29, 0x2A: return bytes[3] == 0 ? connected(handle(bytes, at: 4), at: time) : []
-        default: return []
-        }
+        guard [0x01, 0x0A, 0x19, 0x29, 0x2A].contains(bytes[2]), bytes[3] == 0 else { return [] }
+        let handle = handle(bytes, at: 4)
+        if bytes[2] == 0x19 || bytes[2] == 0x2A { isochronous.insert(handle) }
+        return connected(handle, at: time)
     }
 
     /// Takes a command on its way to the controller: encryption is about to be switched, or everything forgotten.
@@ -79,6 +80,12 @@ struct HandleGate {
         case 0x0413, 0x2019, 0x201A: encrypting[handle(bytes, at: 3)] = time
         default: break
         }
+    }
+
+    /// Whether a packet of the bulk pipe belongs to an isochronous stream.
+    func isIsochronous(_ packet: HCIPacket) -> Bool {
+        guard !isochronous.isEmpty, packet.bytes.count >= 2 else { return false }
+        return isochronous.contains(handle(packet.bytes, at: 0))
     }
 
     /// Ends the waits that have lasted too long; returns what passes nevertheless.
@@ -111,6 +118,7 @@ struct HandleGate {
 
     private mutating func disconnected(_ handle: UInt16) {
         known.remove(handle)
+        isochronous.remove(handle)
         encrypting[handle] = nil
         statistics.dropped += held.count { $0.handle == handle }
         held.removeAll { $0.handle == handle }
@@ -127,6 +135,7 @@ struct HandleGate {
         statistics.dropped += held.count
         held = []
         known = []
+        isochronous = []
         encrypting = [:]
     }
 }

@@ -1,0 +1,314 @@
+import CLibUSB
+import DequeModule
+import Packets
+import Timing
+import Transport
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// An open dongle and the thread that serves its transfers.
+///
+/// `@unchecked Sendable`: mutable state is touched under `lock` only; the reassembly and the work list on the thread only.
+final class USBDevice: @unchecked Sendable {
+    /// What the thread tells, in order.
+    enum News: Sendable {
+        case packet(HCIPacket, Microseconds)
+        case lost(TransportError)
+        case portWasReset
+    }
+
+    static let inputsPerPipe = 8
+    static let outputsPerPipe = 8
+    static let dataInSize = 1_088
+    static let longestPacket = 4 + 0xFFFF
+    static let mostQueued = 1_024
+    static let mostNews = 8_192
+
+    let handle: OpaquePointer
+    let layout: USBLayout
+    let name: String
+    private let library: USBLibrary
+    private let onNews: @Sendable () -> Void
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    private var transfers: [USBTransfer] = []
+    private var inFlight = 0
+    private var queues: [USBTransfer.Role: Deque<[UInt8]>] = [.command: [], .dataOut: []]
+    private var news: [News] = []
+    private var isAnnounced = false
+    private var isEnding = false
+    private var isLost = false
+    private var isFinished = false
+    private var wantsReset = false
+    private(set) var droppedNews = 0
+
+    private var events = PipeReassembly(.event, longest: 257)
+    private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
+    private var stalled: [USBTransfer] = []
+    private var trouble: [USBTransfer.Role: Int] = [:]
+    private var thread: SystemThread?
+
+    /// Takes over an open handle with its interfaces claimed.
+    init(handle: OpaquePointer, layout: USBLayout, name: String, library: USBLibrary, onNews: @escaping @Sendable () -> Void) {
+        self.handle = handle
+        self.layout = layout
+        self.name = name
+        self.library = library
+        self.onNews = onNews
+        pthread_mutex_init(lock, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    private func locked<Value>(_ body: () -> Value) -> Value {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return body()
+    }
+
+    // MARK: For the loop
+
+    /// Starts the thread and the transfers of the IN pipes.
+    func start() {
+        for role in [USBTransfer.Role.events, .dataIn] {
+            let size = role == .events ? layout.eventSize : Self.dataInSize / layout.dataSize * layout.dataSize + layout.dataSize
+            for _ in 0..<Self.inputsPerPipe { USBTransfer(role, capacity: size, device: self).map { transfers.append($0) } }
+        }
+        thread = SystemThread { [self] in serve() }
+    }
+
+    /// Hands a packet over; false when too many wait already.
+    func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
+        locked {
+            guard !isEnding, octets.count <= Self.longestPacket else { return true }
+            if !wantsReset, queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
+                submitOutput(free, octets)
+                return true
+            }
+            guard (queues[role]?.count ?? 0) < Self.mostQueued else { return false }
+            queues[role]?.append(octets)
+            return true
+        }
+    }
+
+    /// What has happened since the last call.
+    func takeNews() -> [News] {
+        locked {
+            defer { news = [] }
+            isAnnounced = false
+            return news
+        }
+    }
+
+    /// Resets the USB port once no transfer is in flight; `portWasReset` tells of it.
+    func resetPort() {
+        locked { wantsReset = true }
+        wake()
+    }
+
+    /// Cancels every transfer and closes the handle when all have reported. Waits at most two seconds; transfers that never report keep the handle.
+    ///
+    /// - Returns: how many transfers were left behind.
+    func close() -> Int {
+        locked { isEnding = true }
+        wake()
+        for _ in 0..<2_000 {
+            if locked({ isFinished }) {
+                thread?.join()
+                thread = nil
+                return 0
+            }
+            usleep(1_000)
+        }
+        return locked { inFlight }
+    }
+
+    private func wake() { libusb_interrupt_event_handler(library.context) }
+
+    // MARK: Transfers, under the lock
+
+    private func freeTransfer(_ role: USBTransfer.Role) -> USBTransfer? {
+        if let free = transfers.first(where: { $0.role == role && !$0.isInFlight }) { return free }
+        guard transfers.count(where: { $0.role == role }) < Self.outputsPerPipe else { return nil }
+        let capacity = 8 + (role == .command ? 258 : Self.longestPacket)
+        guard let new = USBTransfer(role, capacity: capacity, device: self) else { return nil }
+        transfers.append(new)
+        return new
+    }
+
+    private func submitOutput(_ transfer: USBTransfer, _ octets: [UInt8]) {
+        transfer.prepareOutput(transfer.role == .command ? Array(octets.prefix(258)) : octets, layout)
+        submit(transfer)
+    }
+
+    private func submit(_ transfer: USBTransfer) {
+        guard !isEnding else { return }
+        let status = libusb_submit_transfer(transfer.transfer)
+        guard status == 0 else { return lose(status) }
+        transfer.isInFlight = true
+        inFlight += 1
+    }
+
+    private func lose(_ status: Int32) {
+        lose(libusb_error(status) == LIBUSB_ERROR_NO_DEVICE ? .lost(name) : .lost("\(name) (\(usbText(status)))"))
+    }
+
+    private func lose(_ reason: TransportError) {
+        guard !isLost, !isEnding else { return }
+        isLost = true
+        isEnding = true
+        news.append(.lost(reason))
+    }
+
+    private func add(_ item: News) {
+        guard news.count < Self.mostNews else {
+            droppedNews += 1
+            return lose(.overrun(dropped: droppedNews))
+        }
+        news.append(item)
+    }
+
+    // MARK: The thread
+
+    private func serve() {
+        locked {
+            for transfer in transfers where transfer.isInput {
+                transfer.prepareInput(layout)
+                submit(transfer)
+            }
+        }
+        var isCancelled = false
+        while true {
+            var patience = timeval(tv_sec: 1, tv_usec: 0)
+            let (isEnding, mustReset, left) = locked { (self.isEnding, wantsReset, inFlight) }
+            announce()
+            if isEnding || mustReset {
+                if left == 0 {
+                    if isEnding { break }
+                    performReset()
+                    isCancelled = false
+                    continue
+                }
+                if !isCancelled { cancelAll() }
+                isCancelled = true
+                patience = timeval(tv_sec: 0, tv_usec: 50_000)
+            }
+            libusb_handle_events_timeout_completed(library.context, &patience, nil)
+            clearStalls()
+        }
+        if let voice = layout.voiceInterface { libusb_release_interface(handle, Int32(voice)) }
+        libusb_release_interface(handle, Int32(layout.controlInterface))
+        libusb_close(handle)
+        locked {
+            transfers = []
+            isFinished = true
+        }
+        announce()
+    }
+
+    private func announce() {
+        let isDue = locked {
+            guard !news.isEmpty, !isAnnounced else { return false }
+            isAnnounced = true
+            return true
+        }
+        if isDue { onNews() }
+    }
+
+    private func cancelAll() {
+        for transfer in locked({ transfers.filter(\.isInFlight) }) { libusb_cancel_transfer(transfer.transfer) }
+    }
+
+    private func performReset() {
+        let status = libusb_reset_device(handle)
+        events.restart()
+        data.restart()
+        trouble = [:]
+        locked {
+            wantsReset = false
+            guard status == 0 else { return lose(status) }
+            news.append(.portWasReset)
+            for transfer in transfers where transfer.isInput { submit(transfer) }
+            for role in [USBTransfer.Role.command, .dataOut] { feed(role) }
+        }
+    }
+
+    private func feed(_ role: USBTransfer.Role) {
+        while !isEnding, !wantsReset, queues[role]?.isEmpty == false, let free = freeTransfer(role) {
+            if let next = queues[role]?.popFirst() { submitOutput(free, next) }
+        }
+    }
+
+    /// Called by libusb, on the thread, when a transfer has ended one way or another.
+    func completed(_ transfer: USBTransfer) {
+        let time = MonotonicClock.now()
+        let status = transfer.transfer.pointee.status
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        transfer.isInFlight = false
+        inFlight -= 1
+        switch status {
+        case LIBUSB_TRANSFER_COMPLETED, LIBUSB_TRANSFER_TIMED_OUT:
+            trouble[transfer.role] = 0
+            if transfer.isInput { receive(transfer, at: time) }
+            proceed(transfer)
+        case LIBUSB_TRANSFER_CANCELLED: break
+        case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
+        case LIBUSB_TRANSFER_STALL where transfer.role == .command: proceed(transfer)
+        case LIBUSB_TRANSFER_STALL: stalled.append(transfer)
+        default: recover(transfer)
+        }
+    }
+
+    /// The next use of a transfer that has ended well.
+    private func proceed(_ transfer: USBTransfer) {
+        if !transfer.isInput {
+            feed(transfer.role)
+        } else if !wantsReset {
+            submit(transfer)
+        }
+    }
+
+    private func receive(_ transfer: USBTransfer, at time: Microseconds) {
+        let piece = UnsafeRawBufferPointer(start: transfer.buffer, count: Int(transfer.transfer.pointee.actual_length))
+        if transfer.role == .events {
+            events.append(piece) { add(.packet($0, time)) }
+        } else {
+            data.append(piece) { add(.packet($0, time)) }
+        }
+    }
+
+    /// After an error on the wire: the packet under way is lost, the pipe goes on, unless errors are all there is.
+    private func recover(_ transfer: USBTransfer) {
+        if transfer.role == .events { events.restart() }
+        if transfer.role == .dataIn { data.restart() }
+        trouble[transfer.role, default: 0] += 1
+        guard trouble[transfer.role, default: 0] <= 16 else { return lose(.lost("\(name) (input/output errors)")) }
+        proceed(transfer)
+    }
+
+    /// A halted endpoint is cleared; one that halts again at once gets a reset of the port, which ends the pipe.
+    private func clearStalls() {
+        let halted = locked {
+            defer { stalled = [] }
+            return stalled
+        }
+        for transfer in halted {
+            trouble[transfer.role, default: 0] += 1
+            guard trouble[transfer.role, default: 0] <= 3 else {
+                locked { lose(.lost("\(name) (an endpoint halts again and again; its port was reset)")) }
+                libusb_reset_device(handle)
+                return
+            }
+            let status = libusb_clear_halt(handle, transfer.transfer.pointee.endpoint)
+            locked { if status == 0 { proceed(transfer) } else { lose(status) } }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import CLibUSB
+
+/// One libusb transfer with its buffer.
+///
+/// `@unchecked Sendable`: between submission and completion libusb owns it; otherwise the device that made it, under the device's lock.
+final class USBTransfer: @unchecked Sendable {
+    enum Role {
+        case events
+        case dataIn
+        case command
+        case dataOut
+    }
+
+    let role: Role
+    let transfer: UnsafeMutablePointer<libusb_transfer>
+    let buffer: UnsafeMutablePointer<UInt8>
+    let capacity: Int
+    unowned let device: USBDevice
+    var isInFlight = false
+
+    /// Nil when memory is exhausted.
+    init?(_ role: Role, capacity: Int, device: USBDevice) {
+        guard let transfer = libusb_alloc_transfer(0) else { return nil }
+        self.role = role
+        self.transfer = transfer
+        self.capacity = capacity
+        self.device = device
+        buffer = .allocate(capacity: capacity)
+        transfer.pointee.dev_handle = device.handle
+        transfer.pointee.buffer = buffer
+        transfer.pointee.timeout = 0
+        transfer.pointee.user_data = Unmanaged.passUnretained(self).toOpaque()
+        transfer.pointee.callback = { transfer in
+            guard let transfer, let context = transfer.pointee.user_data else { return }
+            let this = Unmanaged<USBTransfer>.fromOpaque(context).takeUnretainedValue()
+            this.device.completed(this)
+        }
+    }
+
+    deinit {
+        libusb_free_transfer(transfer)
+        buffer.deallocate()
+    }
+
+    var isInput: Bool { role == .events || role == .dataIn }
+
+    func prepareInput(_ layout: USBLayout) {
+        let isEvents = role == .events
+        transfer.pointee.endpoint = isEvents ? layout.events : layout.dataIn
+        transfer.pointee.type = UInt8((isEvents ? LIBUSB_TRANSFER_TYPE_INTERRUPT : LIBUSB_TRANSFER_TYPE_BULK).rawValue)
+        transfer.pointee.length = Int32(capacity)
+    }
+
+    /// Fills in a packet. Core Vol 4, Part B, 2.2.2: commands are class requests to the device, or to the interface of a composite one.
+    func prepareOutput(_ octets: [UInt8], _ layout: USBLayout) {
+        var offset = 0
+        if role == .command {
+            let setup: [UInt8] = [
+                layout.isComposite ? 0x21 : 0x20, 0, 0, 0, layout.isComposite ? layout.controlInterface : 0, 0,
+                UInt8(truncatingIfNeeded: octets.count), UInt8(truncatingIfNeeded: octets.count >> 8),
+            ]
+            buffer.update(from: setup, count: setup.count)
+            offset = setup.count
+            transfer.pointee.endpoint = 0
+            transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_CONTROL.rawValue)
+        } else {
+            transfer.pointee.endpoint = layout.dataOut
+            transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_BULK.rawValue)
+        }
+        (buffer + offset).update(from: octets, count: octets.count)
+        transfer.pointee.length = Int32(offset + octets.count)
+    }
+}

@@ -1,0 +1,213 @@
+import CLibUSB
+import Packets
+import Timing
+import Transport
+
+/// HCI over USB: a dongle, straight through libusb. Core Vol 4, Part B.
+///
+/// Packets are stamped on the thread that serves the transfers and come to the loop in batches. Before the host's first packet the dongle is brought
+/// to a known state; data that overtakes its connection's event waits for it.
+/// `@unchecked Sendable`: lives on its loop's thread only; the thread of the transfers is behind `USBDevice`.
+public final class USBTransport: HCITransport, @unchecked Sendable {
+    public let name: String
+    public let description: USBDongleDescription
+    /// Which step brought the dongle to answer; nil before.
+    public private(set) var startup: StartupStep?
+    /// Packets of the past thrown away at the start.
+    public var discardedAtStart: Int { ladder.discarded }
+    /// What the race between the two pipes cost.
+    public var race: HandleGateStatistics { gate.statistics }
+    /// Transfers that never reported at the end; they keep the handle open.
+    public private(set) var leakedTransfers = 0
+
+    private let loop: RunLoop
+    private var device: USBDevice?
+    private var sink: (any HCITransportSink)?
+    private var ladder = StartupLadder()
+    private var ladderTimer: Timer?
+    private var gate = HandleGate()
+    private var gateTimer: Timer?
+    private var waiting: [HCIPacket] = []
+    private var isEnded = false
+    private static let mostWaiting = 256
+
+    /// Opens the dongle that a selector names and claims its interfaces; the kernel's driver gets it back at the end.
+    ///
+    /// - Throws: `unreachable` when there is none or the selector is ambiguous; `notPermitted` with the udev rule; `busy`.
+    public init(_ selector: USBSelector, on loop: RunLoop) throws(TransportError) {
+        self.loop = loop
+        let library = try USBLibrary()
+        let (found, description) = try USBEnumeration.find(selector, library)
+        defer { libusb_unref_device(found) }
+        self.description = description
+        name = description.location.description
+        let (handle, layout) = try Self.claim(found, description, selector)
+        device = nil
+        let device = USBDevice(handle: handle, layout: layout, name: name, library: library) { [weak self] in
+            let transport = self
+            loop.post { transport?.takeNews() }
+        }
+        self.device = device
+    }
+
+    deinit { _ = device?.close() }
+
+    private static func claim(
+        _ found: OpaquePointer, _ description: USBDongleDescription, _ selector: USBSelector
+    ) throws(TransportError) -> (OpaquePointer, USBLayout) {
+        var descriptor = libusb_device_descriptor()
+        libusb_get_device_descriptor(found, &descriptor)
+        var isForced = false
+        if case .identity = selector { isForced = true }
+        guard let layout = USBEnumeration.layout(of: found, descriptor, forced: isForced) else {
+            throw .unreachable("\(description.location): it has no endpoints for HCI")
+        }
+        var opened: OpaquePointer?
+        let status = libusb_open(found, &opened)
+        guard status == 0, let handle = opened else { throw failure(status, description) }
+        libusb_set_auto_detach_kernel_driver(handle, 1)
+        for interface in [layout.controlInterface, layout.voiceInterface].compactMap({ $0 }) {
+            let status = libusb_claim_interface(handle, Int32(interface))
+            guard status == 0 else {
+                libusb_close(handle)
+                throw failure(status, description)
+            }
+        }
+        return (handle, layout)
+    }
+
+    private static func failure(_ status: Int32, _ description: USBDongleDescription) -> TransportError {
+        let place = description.location.description
+        switch USBEnumeration.obstacle(status, description) {
+        case .permission(let rule): return .notPermitted("\(place): put into \(USBDongleDescription.udevRulePath) and replug: \(rule)")
+        case .busy(let holder): return .busy(holder.map { "\(place), held by \($0)," } ?? place)
+        case .other(let text): return .unreachable("\(place): \(text)")
+        }
+    }
+
+    // MARK: Pipe
+
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
+        guard !isEnded, let device else { throw .lost(name) }
+        guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
+        self.sink = sink
+        device.start()
+        perform(ladder.start(at: loop.now))
+    }
+
+    public func send(_ packet: HCIPacket) {
+        guard !isEnded else { return }
+        guard startup != nil else {
+            if waiting.count < Self.mostWaiting { waiting.append(packet) } else { endSoon(with: .overrun(dropped: waiting.count)) }
+            return
+        }
+        pass(packet)
+    }
+
+    public func close() {
+        sink = nil
+        end()
+    }
+
+    private func pass(_ packet: HCIPacket) {
+        let role: USBTransfer.Role
+        switch packet.kind {
+        case .command:
+            gate.note(command: packet, at: loop.now)
+            role = .command
+        case .acl, .iso: role = .dataOut
+        case .sco, .event: return
+        }
+        if device?.send(packet.bytes, as: role) == false { endSoon(with: .overrun(dropped: USBDevice.mostQueued)) }
+    }
+
+    // MARK: From the thread
+
+    private func takeNews() {
+        guard !isEnded, let device else { return }
+        for item in device.takeNews() where !isEnded {
+            switch item {
+            case .packet(let packet, let stamp): take(packet, at: stamp - loop.origin)
+            case .lost(let reason): finish(with: reason)
+            case .portWasReset: break
+            }
+        }
+    }
+
+    private func take(_ packet: HCIPacket, at time: Microseconds) {
+        guard startup != nil else {
+            if let action = ladder.received(packet) { perform(action) }
+            return
+        }
+        if packet.kind == .event {
+            sink?.received(packet, at: time)
+            for held in gate.note(event: packet, at: time) { sink?.received(typed(held), at: time) }
+        } else if gate.admit(packet, at: time) {
+            sink?.received(typed(packet), at: time)
+        }
+        watchGate()
+    }
+
+    /// Isochronous data shares the bulk pipe; its handle tells it apart.
+    private func typed(_ packet: HCIPacket) -> HCIPacket { gate.isIsochronous(packet) ? HCIPacket(.iso, packet.bytes) : packet }
+
+    private func watchGate() {
+        guard gateTimer == nil, let deadline = gate.deadline else { return }
+        gateTimer = loop.schedule(at: deadline) { [weak self] in
+            guard let self, !isEnded else { return }
+            gateTimer = nil
+            for packet in gate.expire(at: loop.now) { sink?.received(typed(packet), at: loop.now) }
+            watchGate()
+        }
+    }
+
+    // MARK: Start
+
+    private func perform(_ action: StartupLadder.Action) {
+        switch action {
+        case .drain: break
+        case .sendReset: _ = device?.send(StartupLadder.reset.bytes, as: .command)
+        case .resetPort: device?.resetPort()
+        case .ready(let step):
+            startup = step
+            let packets = waiting
+            waiting = []
+            for packet in packets { pass(packet) }
+        case .fail: finish(with: .unreachable("\(name): it does not answer HCI_Reset, not even after a reset of its port"))
+        }
+        watchLadder()
+    }
+
+    private func watchLadder() {
+        if let ladderTimer { loop.cancel(ladderTimer) }
+        ladderTimer = ladder.deadline.map { deadline in
+            loop.schedule(at: deadline) { [weak self] in
+                guard let self, !isEnded else { return }
+                ladderTimer = nil
+                for action in ladder.timeOut(at: loop.now) { perform(action) }
+            }
+        }
+    }
+
+    // MARK: End
+
+    private func endSoon(with reason: TransportError) {
+        loop.schedule(after: .zero) { [weak self] in self?.finish(with: reason) }
+    }
+
+    private func finish(with reason: TransportError) {
+        guard !isEnded else { return }
+        let sink = self.sink
+        self.sink = nil
+        end()
+        sink?.closed(reason)
+    }
+
+    private func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        for timer in [ladderTimer, gateTimer].compactMap({ $0 }) { loop.cancel(timer) }
+        leakedTransfers = device?.close() ?? 0
+        if leakedTransfers == 0 { device = nil }
+    }
+}

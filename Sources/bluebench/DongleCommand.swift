@@ -1,0 +1,120 @@
+import ArgumentParser
+import Capture
+import Packets
+import Simulation
+import Timing
+import Transport
+import VirtualDongle
+
+/// `bluebench dongle`: virtual dongles for other programs.
+struct DongleCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dongle", abstract: "Offer virtual dongles of one simulated air to other programs, in real time.",
+        discussion: """
+            Prints one line for each dongle, selector and device address, and serves until Ctrl-C. A client that leaves frees its dongle, \
+            fresh, for the next.
+            """)
+
+    @Option(help: ArgumentHelp("Serve H4 on TCP ports PORT, PORT+1 and so on; 0 lets the system choose.", valueName: "port"))
+    var tcp: UInt16?
+    @Option(help: ArgumentHelp("Serve H4 on Unix sockets PATH, PATH.1 and so on.", valueName: "path")) var unix: String?
+    @Option(help: ArgumentHelp("Export USB dongles over USB/IP on a TCP port; 0 lets the system choose.", valueName: "port"))
+    var usbip: UInt16?
+    @Option(help: "How many dongles.") var count = 1
+    @Option(help: "The address to listen on.") var host = "127.0.0.1"
+    @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file")) var capture: String?
+    @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
+
+    func validate() throws {
+        let ways = [tcp != nil, unix != nil, usbip != nil].count { $0 }
+        guard ways == 1 else { throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH or --usbip PORT") }
+        guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
+        if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
+    }
+
+    func run() throws {
+        let loop = RunLoop(mode: .wall)
+        let ended = Promise<Void>(on: loop)
+        Interruption.watch(on: loop) { ended.fulfil(()) }
+        let logs = try openCaptures(loop)
+        let simulation = Simulation(loop: loop, seed: seed)
+        if let airLog = logs.air { try logAir(of: simulation, to: airLog) }
+        let servers = try start(simulation, logs.packets, loop)
+        keepFlushing([logs.packets, logs.air].compactMap { $0 }, on: loop)
+        try loop.run { try await ended.value() }
+        for stop in servers { stop() }
+        for log in [logs.packets, logs.air].compactMap({ $0 }) {
+            do { try log.finish() } catch { throw CommandFailure(.bench, "\(error)") }
+        }
+    }
+
+    private func openCaptures(_ loop: RunLoop) throws -> (packets: CaptureLog?, air: CaptureLog?) {
+        do {
+            let epoch = CaptureTime.epoch(of: loop)
+            let packets = try capture.map { try CaptureLog(path: $0, epoch: epoch) }
+            return (packets, try air.map { try CaptureLog(path: $0, format: .pcapng, epoch: epoch) })
+        } catch let error as CaptureError {
+            throw CommandFailure(.usage, "\(error)")
+        }
+    }
+
+    private func logAir(of simulation: Simulation, to log: CaptureLog) throws {
+        let interface = try log.addAir()
+        simulation.assumeIsolated { $0.logAir { frame, time in log.record(frame, interface: interface, at: time) } }
+    }
+
+    /// Starts the servers and prints where; returns what stops them.
+    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: RunLoop) throws -> [() -> Void] {
+        let configurations = (0..<count).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64($0))) }
+        do {
+            let backend = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
+            if let usbip { return [try offerUSB(backend, port: usbip, loop)] }
+            let server = H4DongleServer(backend: backend, on: loop)
+            server.onEvent = { Self.report($0) }
+            for (index, configuration) in configurations.enumerated() {
+                let address = try server.offer(index, at: socketAddress(of: index))
+                Console.line("\(address) \(configuration.address)")
+            }
+            return [{ server.stop() }]
+        } catch let error as TransportError {
+            throw CommandFailure(.bench, "\(error)")
+        } catch let error as CaptureError {
+            throw CommandFailure(.usage, "\(error)")
+        }
+    }
+
+    private func offerUSB(_ backend: SimulatedBackend, port: UInt16, _ loop: RunLoop) throws -> () -> Void {
+        let serials = backend.configurations.map { $0.address.description.split(separator: ":").joined() }
+        let server = try USBIPServer(.tcp(host: host, port: port), serialNumbers: serials, on: loop) { try backend.pipe(to: $0, on: loop) }
+        server.report = { Console.complain($0) }
+        server.start()
+        for (device, configuration) in zip(server.devices, backend.configurations) {
+            Console.line("usbip:\(server.address) \(device.busID) \(configuration.address)")
+        }
+        return { server.stop() }
+    }
+
+    private func socketAddress(of index: Int) -> SocketAddress {
+        if let unix { return .unix(path: index == 0 ? unix : "\(unix).\(index)") }
+        let first = tcp ?? 0
+        return .tcp(host: host, port: first == 0 ? 0 : first + UInt16(index))
+    }
+
+    private static func report(_ event: DongleEvent) {
+        switch event {
+        case .attached, .left: break
+        case .refused(let controller): Console.complain("controller \(controller) is in use; a second client was turned away")
+        case .failed(let controller, let reason): Console.complain("controller \(controller): \(reason)")
+        }
+    }
+
+    /// Captures reach the disk every half second, so that a viewer can follow them.
+    private func keepFlushing(_ logs: [CaptureLog], on loop: RunLoop) {
+        guard !logs.isEmpty else { return }
+        loop.schedule(after: .milliseconds(500)) {
+            for log in logs { log.flush() }
+            keepFlushing(logs, on: loop)
+        }
+    }
+}
