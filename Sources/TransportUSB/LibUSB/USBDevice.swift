@@ -118,6 +118,10 @@ final class USBDevice: @unchecked Sendable {
     /// - Returns: how many transfers were left behind.
     func close() -> Int {
         locked { isEnding = true }
+        guard thread != nil else {
+            release()
+            return 0
+        }
         wake()
         for _ in 0..<2_000 {
             if locked({ isFinished }) {
@@ -203,6 +207,13 @@ final class USBDevice: @unchecked Sendable {
             libusb_handle_events_timeout_completed(library.context, &patience, nil)
             clearStalls()
         }
+        release()
+        announce()
+    }
+
+    /// Gives the dongle back, once.
+    private func release() {
+        guard !locked({ isFinished }) else { return }
         if let voice = layout.voiceInterface { libusb_release_interface(handle, Int32(voice)) }
         libusb_release_interface(handle, Int32(layout.controlInterface))
         libusb_close(handle)
@@ -210,7 +221,6 @@ final class USBDevice: @unchecked Sendable {
             transfers = []
             isFinished = true
         }
-        announce()
     }
 
     private func announce() {
