@@ -1,7 +1,7 @@
-"""Runs a command beside RootCanal inside a private network: `rootcanal_net.py COMMAND...`.
+"""Serves RootCanal inside a private network, until it is ended: `rootcanal_net.py`.
 
 RootCanal listens on every interface, so it gets a network namespace of its own in which only the loopback interface exists; there its
-port 6402 is always free. The command runs in the same namespace with ROOTCANAL set to 127.0.0.1:6402. The exit code is the command's.
+port 6402 is always free. A line says whose namespace that is; `nsenter` takes other programs there.
 """
 
 import ctypes
@@ -33,31 +33,19 @@ def enter_private_network():
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", up | IFF_UP))
 
 
-def main(command):
+def main():
     enter_private_network()
     server = subprocess.Popen(
         [get_package_binary_resource_path("rootcanal"), "-configuration", CONFIGURATION],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, SIGKILL))
-    try:
-        log = []
-        for line in server.stdout:
-            log.append(line)
-            if f"Listening on: {PORT}".encode() in line:
-                break
-        else:
-            sys.stderr.buffer.write(b"".join(log))
-            return 3
-        drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=subprocess.DEVNULL)
-        code = subprocess.call(command, env={**os.environ, "ROOTCANAL": f"127.0.0.1:{PORT}"})
-        if server.poll() is not None:
-            print(f"RootCanal ended by itself with {server.returncode}", file=sys.stderr)
-        return code
-    finally:
-        server.kill()
-        server.wait()
-        drain.wait()
+    for line in server.stdout:
+        if b"Listening on: %d" % PORT in line:
+            print(f"rootcanal 127.0.0.1:{PORT} network {os.getpid()}", flush=True)
+        elif b" F " in line[:16] or b"panicked" in line:
+            print(line.decode(errors="replace").rstrip(), flush=True)
+    return server.wait()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import threading
 import time
 
@@ -14,7 +15,8 @@ from bumble.device import Device
 from bumble.hci import Address
 from bumble.transport.tcp_client import open_tcp_client_transport
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 PATIENCE = 60
 """Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
 
@@ -113,6 +115,25 @@ def dongles(count=2, *options):
     with Process(bluebench(), "dongle", "--tcp", "0", "--count", str(count), *options) as server:
         yield [int(match.group(1)) for match in server.wait_for(r"\btcp\D*127\.0\.0\.1:(\d+)", count)]
         assert server.running(), f"the server ended:\n{server.text}"
+
+
+@contextlib.contextmanager
+def bumble_controllers(count=2):
+    """Bumble's own controllers; yields their addresses as host:port, and what to put before a command that wants to reach them."""
+    with Process(sys.executable, HERE / "bumble_controllers.py", count) as server:
+        yield [match.group(1) for match in server.wait_for(r"tcp (127\.0\.0\.1:\d+)", count)], []
+
+
+@contextlib.contextmanager
+def rootcanal(count=2):
+    """RootCanal in a network of its own, one controller for each that connects; yields as `bumble_controllers` does."""
+    with Process(sys.executable, HERE / "rootcanal_net.py") as server:
+        [ready] = server.wait_for(r"rootcanal (\S+) network (\d+)")
+        enter = ["nsenter", "--target", ready.group(2), "--net"]
+        if os.geteuid() != 0:
+            enter += ["--user", "--preserve-credentials"]
+        yield [ready.group(1)] * count, enter
+        assert server.running(), f"RootCanal ended:\n{server.text}"
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,57 @@
+import ArgumentParser
+import Host
+import Packets
+import Timing
+
+/// `bluebench scan`: who advertises.
+struct ScanCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "Show who advertises.",
+        discussion: "Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first.")
+
+    @Argument(help: "The device: tcp:host:port, unix:path or serial:path.") var device: String
+    @Option(help: "How long to scan, in seconds.") var seconds = 5
+    @Option(help: ArgumentHelp("End after so many reports.", valueName: "n")) var count: Int?
+    @Option(help: "Primary PHYs to scan on: 1m, coded or both.") var phy = "1m"
+    @Flag(help: "Do not ask for scan responses.") var passive = false
+    @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
+
+    func run() throws {
+        var settings = ScanSettings()
+        settings.isActive = !passive
+        settings.filtersDuplicates = !duplicates
+        settings.phys = try BenchTool.phys(phy)
+        settings.ownAddressType = .randomDevice
+        let limit = Microseconds.seconds(seconds)
+        let most = count ?? .max
+        try BenchTool.withHost(on: device) { [settings] host in
+            try await host.setRandomAddress(host.drawStaticAddress())
+            let scan = try await host.scan(settings)
+            async let end: Void = {
+                try? await host.loop.sleep(for: limit)
+                try await scan.stop()
+            }()
+            var shown = 0
+            for try await report in scan.reports {
+                Console.line(Self.line(report))
+                shown += 1
+                if shown == most { break }
+            }
+            try await scan.stop()
+            if shown < most { try await end }
+        }
+    }
+
+    private static func line(_ report: AdvertisingReport) -> String {
+        var words = [report.address.map { "\($0)" } ?? "anonymous", "\(report.rssi) dBm", report.isLegacy ? "legacy" : "extended"]
+        if report.isConnectable { words.append("connectable") }
+        if report.isScannable { words.append("scannable") }
+        if report.isDirected { words.append("directed") }
+        if report.isScanResponse { words.append("response") }
+        if report.isTruncated { words.append("truncated") }
+        words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(BenchTool.name).joined(separator: "/"))
+        if let name = report.data.localName { words.append("'\(name)'") }
+        words.append("\(report.octets.count): " + Hex.octets(report.octets))
+        return words.joined(separator: "  ")
+    }
+}
