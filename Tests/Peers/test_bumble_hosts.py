@@ -119,7 +119,8 @@ async def test_extended_connection_on_the_2m_secondary(ports):
                 primary_advertising_interval_min=20, primary_advertising_interval_max=20,
                 secondary_advertising_phy=hci.Phy.LE_2M),
             advertising_data=NAME)
-        link = await central.connect(PERIPHERAL)
+        preferences = dict.fromkeys([hci.Phy.LE_1M, hci.Phy.LE_2M], ConnectionParametersPreferences())
+        link = await central.connect(PERIPHERAL, connection_parameters_preferences=preferences)
         assert (await accepted.next()).role == hci.Role.PERIPHERAL
         phy = await link.get_phy()
         assert (phy.tx_phy, phy.rx_phy) == (hci.Phy.LE_2M, hci.Phy.LE_2M)
