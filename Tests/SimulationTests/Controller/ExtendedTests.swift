@@ -63,7 +63,8 @@ import Timing
         Variant(count: 0), Variant(count: 31), Variant(count: 229), Variant(count: 230), Variant(count: 251),
         Variant(count: 251, secondary: .le2M), Variant(count: 251, primary: .leCoded, secondary: .leCoded), Variant(count: 1650),
         Variant(count: 1650, secondary: .le2M), Variant(count: 1650, primary: .leCoded, secondary: .leCoded),
-        Variant(count: 1650, primary: .leCoded, secondary: .le2M), Variant(count: 31, scannable: true), Variant(count: 1650, scannable: true),
+        Variant(count: 1650, primary: .leCoded, secondary: .le2M), Variant(count: 31, scannable: true),
+        Variant(count: 1650, scannable: true),
         Variant(count: 1650, primary: .leCoded, secondary: .leCoded, scannable: true),
     ])
     func dataArrivesWhole(_ variant: Variant) throws {
@@ -71,7 +72,8 @@ import Timing
         try World.run(hosts: 2) { world in
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
             try await advertiser.succeed(
-                Self.parameters(properties: variant.scannable ? 2 : 0, primary: variant.primary, secondary: variant.secondary, interval: 0x400))
+                Self.parameters(
+                    properties: variant.scannable ? 2 : 0, primary: variant.primary, secondary: variant.secondary, interval: 0x400))
             try await advertiser.setData(data, isScanResponse: variant.scannable)
             try await advertiser.enable([0])
             try await scanner.succeed(
@@ -107,7 +109,8 @@ import Timing
         try World.run(hosts: 2) { world in
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
             try await advertiser.succeed(
-                Self.parameters(0, properties: 0x20, interval: 0x100, sid: 1), Self.parameters(1, properties: 0x12, interval: 0x100, sid: 2),
+                Self.parameters(0, properties: 0x20, interval: 0x100, sid: 1),
+                Self.parameters(1, properties: 0x12, interval: 0x100, sid: 2),
                 Self.parameters(2, properties: 0, primary: .leCoded, secondary: .leCoded, interval: 0x100, sid: 3))
             for handle: UInt8 in 0...2 { try await advertiser.setData([2, 1, handle], handle: handle) }
             try await advertiser.enable([0, 1, 2])

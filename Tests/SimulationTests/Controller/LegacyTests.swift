@@ -23,7 +23,7 @@ import Timing
         }
     }
 
-    @Test func twoHostsConnectAndExchangeData() throws {
+    @Test func twoHostsConnectExchangeDataAndDisconnect() throws {
         try World.run(hosts: 2) { world in
             let (peripheral, central) = (world.hosts[0], world.hosts[1])
             try await peripheral.advertiseLegacy()
@@ -44,6 +44,12 @@ import Timing
             #expect(try await central.nextData().suffix(4) == [6, 7, 8, 9])
             let completed: HCIEvents.NumberOfCompletedPackets = try await central.next()
             #expect(completed.handles.map(\.numCompletedPackets) == [1])
+
+            try await central.succeed(
+                HCICommands.Disconnect(connectionHandle: atCentral.connectionHandle, reason: .remoteUserTerminatedConnection))
+            let left: HCIEvents.DisconnectionComplete = try await central.next()
+            let ended: HCIEvents.DisconnectionComplete = try await peripheral.next()
+            #expect(left.reason == .connectionTerminatedByLocalHost && ended.reason == .remoteUserTerminatedConnection)
         }
     }
 

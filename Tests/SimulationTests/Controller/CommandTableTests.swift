@@ -1,0 +1,132 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// What holds for every supported command: its answer, its lengths, its bit. `facts`: Core Vol 4, Part E, 4.4 to 4.5 and 6.27.
+@Suite struct CommandTableTests {
+    static let rows = CommandTable.le.rows.values.sorted { $0.opcode < $1.opcode }
+
+    static func type(_ opcode: UInt16) -> (any HCICommand.Type)? {
+        PDUCatalog.command(opcode: opcode).flatMap { PDUCatalog.type(of: $0) as? any HCICommand.Type }
+    }
+
+    static func parses(_ type: any PDU.Type, _ parameters: [UInt8]) -> Bool { (try? type.init(parameters: parameters)) != nil }
+
+    /// The octets of the return parameters when nothing is missing.
+    static func returnCount(_ type: any HCICommand.Type) -> Int {
+        func count<Command: HCICommand>(_ type: Command.Type) -> Int {
+            (0...255).first { parses(Command.Return.self, [UInt8](repeating: 0, count: $0)) } ?? 0
+        }
+        return count(type)
+    }
+
+    /// Where the mask has each command. Core Vol 4, Part E, 6.27, table 3.1; octet, bit, opcode.
+    static let positions: [(Int, Int, UInt16)] = [
+        (0, 5, 0x0406), (2, 7, 0x041D), (5, 6, 0x0C01), (5, 7, 0x0C03), (10, 2, 0x0C2D), (10, 5, 0x0C31), (10, 6, 0x0C33), (10, 7, 0x0C35),
+        (14, 3, 0x1001), (14, 1, 0x1002), (14, 5, 0x1003), (14, 7, 0x1005), (15, 1, 0x1009), (15, 5, 0x1405), (22, 2, 0x0C63),
+        (25, 0, 0x2001), (25, 1, 0x2002), (25, 2, 0x2003), (25, 4, 0x2005), (25, 5, 0x2006), (25, 6, 0x2007), (25, 7, 0x2008),
+        (26, 0, 0x2009), (26, 1, 0x200A), (26, 2, 0x200B), (26, 3, 0x200C), (26, 4, 0x200D), (26, 5, 0x200E), (26, 6, 0x200F),
+        (26, 7, 0x2010), (27, 0, 0x2011), (27, 1, 0x2012), (27, 2, 0x2013), (27, 3, 0x2014), (27, 4, 0x2015), (27, 5, 0x2016),
+        (27, 6, 0x2017), (27, 7, 0x2018), (28, 3, 0x201C), (28, 4, 0x201D), (28, 5, 0x201E), (28, 6, 0x201F), (33, 4, 0x2020),
+        (33, 5, 0x2021), (33, 6, 0x2022), (33, 7, 0x2023), (34, 0, 0x2024), (34, 1, 0x2025), (34, 2, 0x2026), (34, 3, 0x2027),
+        (34, 4, 0x2028), (34, 5, 0x2029), (34, 6, 0x202A), (35, 3, 0x202F), (35, 4, 0x2030), (35, 5, 0x2031), (35, 6, 0x2032),
+        (35, 7, 0x2033), (36, 0, 0x2034), (36, 1, 0x2035), (36, 2, 0x2036), (36, 3, 0x2037), (36, 4, 0x2038), (36, 5, 0x2039),
+        (36, 6, 0x203A), (36, 7, 0x203B), (37, 0, 0x203C), (37, 1, 0x203D), (37, 5, 0x2041), (37, 6, 0x2042), (37, 7, 0x2043),
+        (38, 7, 0x204B), (41, 2, 0x205E), (41, 5, 0x2060), (46, 2, 0x207F),
+    ]
+
+    @Test func theMaskIsWhatIsImplemented() throws {
+        let mask = try World.run(hosts: 1) { try await $0.hosts[0].returns(HCICommands.ReadLocalSupportedCommands()).supportedCommands }
+        var claimed: Set<UInt16> = []
+        for (octet, bit, opcode) in Self.positions where mask[octet] >> UInt8(bit) & 1 == 1 { claimed.insert(opcode) }
+        #expect(mask.reduce(0) { $0 + $1.nonzeroBitCount } == claimed.count, "a bit that belongs to no known position")
+        #expect(claimed == Set(Self.rows.map(\.opcode)).subtracting([CommandTable.writeAddress]))
+    }
+
+    @Test func whatIsNotImplementedIsUnknown() throws {
+        try World.run(hosts: 1) { world in
+            let known = Set(Self.rows.map(\.opcode))
+            let declared = PDUCatalog.all.filter { $0.layer == "HCICommands" }.map { UInt16($0.code) }
+            for opcode in Set(declared + [0x0000, 0x0C02, 0x20FF, 0x3FFF, 0xFC00, 0xFFFF]).subtracting(known).sorted() {
+                for count in [0, 1, 7, 255] {
+                    let answer = try await world.hosts[0].raw(opcode, [UInt8](repeating: 0, count: count))
+                    #expect(answer.status == .unknownHCICommand && !answer.isComplete && answer.credits == 1, "\(opcode)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: rows.map(\.opcode)) func aWrongLengthIsInvalid(_ opcode: UInt16) throws {
+        guard let type = Self.type(opcode) else { return #expect(opcode == CommandTable.writeAddress) }
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            let before = try await host.raw(HCICommands.ReadBDADDR.opcode, [])
+            for count in 0...255 {
+                let parameters = [UInt8](repeating: 0, count: count)
+                guard !Self.parses(type, parameters) else { continue }
+                let answer = try await host.raw(opcode, parameters)
+                #expect(answer.status == .invalidHCICommandParameters, "\(count) octets")
+                #expect(answer.isComplete == (type.completion == .complete) && answer.credits == 1)
+                if answer.isComplete { #expect(answer.returns.count == Self.returnCount(type), "\(count) octets") }
+            }
+            #expect(try await host.raw(HCICommands.ReadBDADDR.opcode, []).returns == before.returns)
+        }
+    }
+
+    @Test(arguments: rows.map(\.opcode)) func anUnknownHandleIsNamed(_ opcode: UInt16) throws {
+        guard let type = Self.type(opcode), let first = PDUCatalog.command(opcode: opcode)?.fields.first else { return }
+        let isConnection = first.name == "Connection_Handle" || first.name == "Handle"
+        let isSet = first.name == "Advertising_Handle" && !type.name.hasPrefix("LE_Set_Extended_Advertising_Parameters")
+        guard isConnection || isSet, let count = (1...255).first(where: { Self.parses(type, [UInt8](repeating: 0, count: $0)) }) else {
+            return
+        }
+        try World.run(hosts: 1) { world in
+            var parameters = [UInt8](repeating: 0, count: count)
+            if isConnection { (parameters[0], parameters[1]) = (0xFF, 0x0E) }
+            let answer = try await world.hosts[0].raw(opcode, parameters)
+            #expect(answer.status == (isConnection ? .unknownConnectionIdentifier : .unknownAdvertisingIdentifier))
+            if answer.isComplete, isConnection { #expect(answer.returns[1...2] == [0xFF, 0x0E]) }
+        }
+    }
+
+    @Test func aPacketWhoseLengthFieldIsWrongIsRefused() throws {
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            for bytes: [UInt8] in [[0x03, 0x0C, 5], [0x03, 0x0C, 0, 1], [0x01, 0x0C, 8, 0]] {
+                host.transport.send(HCIPacket(.command, bytes))
+                let answer = try await host.next(HCIEvents.CommandComplete.self)
+                #expect(answer.returnParameters == [ErrorCode.invalidHCICommandParameters.rawValue])
+            }
+            for bytes: [UInt8] in [[], [3], [3, 0x0C]] { host.transport.send(HCIPacket(.command, bytes)) }
+            for bytes: [UInt8] in [[], [1], [1, 0, 0], [1, 0, 9, 0, 1]] { host.transport.send(HCIPacket(.acl, bytes)) }
+            try await host.succeed(HCICommands.ReadBDADDR())
+        }
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func randomPacketsNeverEndIt(_ seed: UInt64) throws {
+        try World.run(hosts: 2, seed: seed) { world in
+            var random = RandomSource(seed: seed)
+            let opcodes = Self.rows.map(\.opcode)
+            for round in 0..<4_000 {
+                let host = world.hosts[Int(random.next() % 2)]
+                guard let opcode = opcodes.randomElement(using: &random), let type = Self.type(opcode) else { continue }
+                let lengths = (0...80).filter { Self.parses(type, [UInt8](repeating: 0, count: $0)) }
+                guard let length = lengths.randomElement(using: &random) else { continue }
+                let small = random.next() % 2 == 0
+                let parameters = random.octets(length).map { small ? $0 % 4 : $0 }
+                try await host.raw(opcode, parameters)
+                if round % 50 == 0 { host.sendData(ConnectionHandle(UInt16(random.next() % 4)), random.octets(9)) }
+                if round % 20 == 0 { try await world.loop.sleep(for: .milliseconds(30)) }
+            }
+            for host in world.hosts {
+                try await host.succeed(HCICommands.Reset())
+                try await world.loop.sleep(for: .seconds(1))
+                let before = host.log.count
+                try await world.loop.sleep(for: .seconds(10))
+                #expect(host.log.count == before, "something goes on after a reset")
+            }
+        }
+    }
+}
