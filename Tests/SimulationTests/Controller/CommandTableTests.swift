@@ -109,7 +109,7 @@ import Timing
         try World.run(hosts: 2, seed: seed) { world in
             var random = RandomSource(seed: seed)
             let opcodes = Self.rows.map(\.opcode)
-            for round in 0..<4_000 {
+            for round in 0..<1_500 {
                 let host = world.hosts[Int(random.next() % 2)]
                 guard let opcode = opcodes.randomElement(using: &random), let type = Self.type(opcode) else { continue }
                 let lengths = (0...80).filter { Self.parses(type, [UInt8](repeating: 0, count: $0)) }

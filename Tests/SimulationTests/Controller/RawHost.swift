@@ -141,15 +141,15 @@ struct World: Sendable {
 
     @discardableResult
     static func run<Value: Sendable>(
-        hosts count: Int, seed: UInt64 = 1, configure: (inout ControllerConfiguration) -> Void = { _ in },
+        hosts count: Int, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
         _ body: @escaping @Sendable (World) async throws -> Value
     ) throws -> Value {
         let loop = RunLoop()
         let simulation = Simulation(loop: loop, seed: seed)
         var hosts: [RawHost] = []
         for index in 0..<count {
-            var configuration = ControllerConfiguration(address: address(index))
-            configure(&configuration)
+            var configuration = template
+            configuration.address = address(index)
             let pipe = InProcessTransport.pair(on: loop)
             let host = RawHost(loop, pipe.host)
             try pipe.host.open(host)

@@ -260,7 +260,9 @@ import Timing
     }
 
     @Test func connectionsAreLimited() throws {
-        try World.run(hosts: 2, configure: { $0.maxConnections = 1 }) { world in
+        var template = ControllerConfiguration(address: World.address(0))
+        template.maxConnections = 1
+        try World.run(hosts: 2, template: template) { world in
             let (peripheral, central) = (world.hosts[0], world.hosts[1])
             try await peripheral.advertiseLegacy()
             try await central.createConnection(to: World.address(0))
@@ -271,7 +273,9 @@ import Timing
     }
 
     @Test func moreDataThanBuffersOverflows() throws {
-        try World.run(hosts: 2, configure: { $0.aclCount = 4 }) { world in
+        var template = ControllerConfiguration(address: World.address(0))
+        template.aclCount = 4
+        try World.run(hosts: 2, template: template) { world in
             let (peripheral, central) = (world.hosts[0], world.hosts[1])
             try await peripheral.advertiseLegacy()
             try await central.createConnection(to: World.address(0), interval: 160)
