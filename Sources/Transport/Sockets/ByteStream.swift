@@ -92,9 +92,9 @@ public final class ByteStream: @unchecked Sendable {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        loop.watch(descriptor, for: interest, attempt: { [weak self] in self?.attempt() ?? false }) { [weak self] readiness in
-            self?.serve(readiness)
-        }
+        loop.watch(
+            descriptor, for: interest, attempt: { [weak self] in self?.attempt() ?? false },
+            { [weak self] readiness in self?.serve(readiness) })
     }
 
     private func serve(_ readiness: DescriptorInterest) {
