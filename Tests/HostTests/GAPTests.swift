@@ -1,0 +1,228 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Host
+
+@Suite struct GAPTests {
+    @Test(arguments: [0, 31, 251, 252, 600, 1650]) func dataIsCutIntoCommands(length: Int) {
+        let fragments = Host.fragments([UInt8](repeating: 1, count: length))
+        #expect(fragments.reduce(0) { $0 + $1.1.count } == length)
+        #expect(fragments.allSatisfy { $0.1.count <= 251 })
+        let operations = fragments.map(\.0)
+        #expect(
+            length <= 251
+                ? operations == [.complete]
+                : operations == [.first] + Array(repeating: .intermediate, count: fragments.count - 2) + [.last])
+    }
+
+    @Test func advertisingUsesTheCommandsThatTheControllerHas() throws {
+        let loop = RunLoop()
+        try loop.run {
+            for isExtended in [false, true] {
+                let fake = FakeController(loop: loop)
+                if isExtended { fake.leFeatures.insert(.leExtendedAdvertising) }
+                try await fake.host.start()
+                let before = fake.commands.count
+                var settings = AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)]))
+                settings.randomAddress = await fake.host.drawStaticAddress()
+                let set = try await fake.host.advertise(settings)
+                #expect(set.selectedTxPower == (isExtended ? 7 : 127))
+                try await set.stop()
+                let legacy = [
+                    HCICommands.LESetRandomAddress.opcode, HCICommands.LESetAdvertisingParameters.opcode,
+                    HCICommands.LESetAdvertisingData.opcode,
+                    HCICommands.LESetScanResponseData.opcode, HCICommands.LESetAdvertisingEnable.opcode,
+                    HCICommands.LESetAdvertisingEnable.opcode,
+                ]
+                let extended = [
+                    HCICommands.LESetExtendedAdvertisingParameters.opcode, HCICommands.LESetAdvertisingSetRandomAddress.opcode,
+                    HCICommands.LESetExtendedAdvertisingData.opcode, HCICommands.LESetExtendedScanResponseData.opcode,
+                    HCICommands.LESetExtendedAdvertisingEnable.opcode, HCICommands.LESetExtendedAdvertisingEnable.opcode,
+                ]
+                #expect(Array(fake.opcodes[before...]) == (isExtended ? extended : legacy))
+                settings.data = [UInt8](repeating: 0, count: 32)
+                await #expect(throws: HostError.misuse(.tooLong(octets: 32, limit: 31))) { try await fake.host.advertise(settings) }
+            }
+        }
+    }
+
+    @Test func reportsReachTheirReaderAndTheOverflowIsCounted() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let fake = FakeController(loop: loop)
+            fake.leFeatures.insert(.leExtendedAdvertising)
+            try await fake.host.start()
+            var settings = ScanSettings()
+            settings.bufferLimit = 2
+            let scan = try await fake.host.scan(settings)
+            await #expect(throws: HostError.misuse(.busy("scanning"))) { try await fake.host.scan() }
+            for status: UInt16 in [1, 0, 0, 0] {
+                let report = HCIEvents.LEExtendedAdvertisingReport.Report(
+                    eventType: status << 5, address: 1, primaryPHY: 1, secondaryPHY: 2, advertisingSID: 3, rssi: -50, data: [1, 2, 3])
+                fake.emit(HCIPacket(event: HCIEvents.LEExtendedAdvertisingReport(reports: [report])))
+            }
+            fake.emit(
+                HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: [.init(address: 2, data: [9]), .init(address: 3, data: [])])))
+            try await loop.sleep(for: 1000)
+            try await scan.stop()
+            var read: [[UInt8]] = []
+            for try await report in scan.reports { read.append(report.octets) }
+            #expect(read == [[1, 2, 3, 1, 2, 3], [1, 2, 3]])
+            #expect(scan.count == 5 && scan.dropped == 3)
+            #expect(await fake.host.counters.droppedReports == 3)
+        }
+    }
+
+    @Test func anAttemptThatTakesTooLongIsCancelled() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let fake = FakeController(loop: loop)
+            try await fake.host.start()
+            fake.script[HCICommands.LECreateConnectionCancel.opcode] = { [unowned fake] _ in
+                loop.schedule(after: 5) {
+                    fake.emit(HCIPacket(event: HCIEvents.LEConnectionComplete(status: .unknownConnectionIdentifier)))
+                }
+                return [HCIPacket(completeOpcode: HCICommands.LECreateConnectionCancel.opcode, returns: [0])]
+            }
+            await #expect(throws: HostError.peer(.timedOut("connection"))) { try await fake.host.connect(to: DeviceAddress(value: 1)) }
+            #expect(loop.now >= .seconds(10) && loop.now < .seconds(11))
+            loop.schedule(after: 100) { fake.connect(role: .central) }
+            let link = try await fake.host.connect(to: DeviceAddress(value: 1))
+            #expect(link.isCentral && link.parameters.interval == 24)
+        }
+    }
+
+    @Test func proceduresReturnWhatWasAgreed() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            let handle = pair.central.handle
+            loop.schedule(after: 50) {
+                pair.a.emit(
+                    HCIPacket(
+                        event: HCIEvents.LEConnectionUpdateComplete(
+                            connectionHandle: handle, connectionInterval: 12, supervisionTimeout: 300)))
+            }
+            let parameters = try await pair.central.updateParameters(ConnectionParameterRequest(intervalMin: 6, intervalMax: 12))
+            #expect(parameters == ConnectionParameters(interval: 12, supervisionTimeout: 300))
+            loop.schedule(after: 50) {
+                pair.a.emit(HCIPacket(event: HCIEvents.LEPHYUpdateComplete(connectionHandle: handle, txPHY: 2, rxPHY: 1)))
+            }
+            #expect(try await pair.central.updatePHY(tx: .le2M, rx: []) == LinkPHYs(tx: .le2M, rx: .le1M))
+            loop.schedule(after: 50) {
+                pair.a.emit(
+                    HCIPacket(
+                        event: HCIEvents.LEPHYUpdateComplete(
+                            status: .unsupportedRemoteFeature, connectionHandle: handle, txPHY: 2, rxPHY: 1)))
+            }
+            await #expect(throws: HostError.peer(.rejected("LE_Set_PHY", .unsupportedRemoteFeature))) {
+                try await pair.central.updatePHY(tx: .leCoded, rx: .leCoded)
+            }
+            let before = loop.now
+            #expect(try await pair.central.updateDataLength(txOctets: 251) == DataLength())
+            #expect(loop.now - before == .milliseconds(8 * 15))
+            loop.schedule(after: 50) {
+                pair.a.emit(
+                    HCIPacket(
+                        event: HCIEvents.LEDataLengthChange(
+                            connectionHandle: handle, maxTXOctets: 251, maxTXTime: 2120, maxRXOctets: 27, maxRXTime: 328)))
+            }
+            #expect(try await pair.central.updateDataLength(txOctets: 251).txTime == 2120)
+        }
+    }
+
+    @Test func aPeripheralAsksOverL2CAPAndTheCentralDecides() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
+            #expect(pair.a.opcodes.last == HCICommands.LEConnectionUpdate.opcode)
+            await pair.a.host.setParameterPolicy { _, _ in false }
+            await #expect(throws: HostError.peer(.parametersRejected)) {
+                try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
+            }
+            pair.b.swallows = { _ in true }
+            await #expect(throws: HostError.peer(.timedOut("L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"))) {
+                try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
+            }
+        }
+    }
+
+    @Test func theLinkLayersRequestIsAnsweredByPolicy() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            pair.a.emit(
+                HCIPacket(
+                    event: HCIEvents.LERemoteConnectionParameterRequest(
+                        connectionHandle: 0x40, intervalMin: 6, intervalMax: 12, timeout: 100)))
+            try await loop.sleep(for: 100)
+            #expect(pair.a.opcodes.last == HCICommands.LERemoteConnectionParameterRequestReply.opcode)
+            pair.a.emit(
+                HCIPacket(
+                    event: HCIEvents.LERemoteConnectionParameterRequest(connectionHandle: 0x40, intervalMin: 6, intervalMax: 12, timeout: 1)
+                ))
+            try await loop.sleep(for: 100)
+            #expect(pair.a.opcodes.last == HCICommands.LERemoteConnectionParameterRequestNegativeReply.opcode)
+        }
+    }
+
+    @Test func dataThatOvertakesItsConnectionIsHeld() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let fake = FakeController(loop: loop)
+            try await fake.host.start()
+            fake.emit(HCIPacket(.acl, octets("41 20 0700 0300 0400 02f700")))
+            try await loop.sleep(for: .milliseconds(11))
+            #expect(fake.data.isEmpty)
+            fake.connect(handle: 0x41, role: .peripheral)
+            let link = try await fake.host.nextIncomingLink()
+            try await loop.sleep(for: 10)
+            #expect(link.mtu == 247)
+            #expect(fake.data.map { hex($0.bytes) } == ["410007000300040003" + "0502"])
+            fake.emit(HCIPacket(.acl, octets("42 20 0700 0300 0400 02f700")))
+            try await loop.sleep(for: .milliseconds(200))
+            let counters = await fake.host.counters
+            #expect(counters.heldData == 1 && counters.strayData == 1)
+        }
+    }
+
+    @Test func pairingIsDeclinedAndUnknownChannelsAreIgnored() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            let answers = Answers()
+            pair.central.setChannel(6) { answers.pdus.append($0.octets) }
+            for text in ["01 03 00 09 10 07 07", "0b 00", "0c" + String(repeating: "00", count: 64), "05 05"] {
+                pair.central.trySend(cid: 6, octets(text))
+            }
+            pair.central.trySend(cid: 3, octets("020000000000030000"))
+            try await loop.sleep(for: .milliseconds(100))
+            #expect(answers.pdus == [[5, 5], [5, 5], [5, 5]])
+            #expect(await pair.b.host.counters.unknownChannels == 1)
+        }
+    }
+
+    @Test func aHandleInUseIsTakenOverAndDisconnectionIsTold() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            pair.a.connect(role: .peripheral)
+            let second = try await pair.a.host.nextIncomingLink()
+            #expect(pair.central.disconnectReason == .connectionTimeout)
+            #expect(second.isConnected)
+            let reason = try await second.disconnect()
+            #expect(reason == .connectionTerminatedByLocalHost)
+            #expect(await pair.a.host.links.isEmpty)
+            let other = try await pair.peripheral.ended(within: .seconds(1))
+            #expect(other == .remoteUserTerminatedConnection)
+            #expect(await failure { try await pair.central.send(cid: 4, [1]) } == .peer(.disconnected(.connectionTimeout)))
+        }
+    }
+}
+
+/// `@unchecked Sendable`: lives on one loop.
+final class Answers: @unchecked Sendable {
+    var pdus: [[UInt8]] = []
+}
