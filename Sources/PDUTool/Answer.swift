@@ -69,7 +69,8 @@ enum Answer {
         guard case .structure(let fields)? = pdu["Return_Parameters"] else { return error("\(pdu)") }
         let encoded = (try? pdu.parameters()).map { Array($0.dropFirst(3)) } ?? []
         return JSON.object([
-            ("name", JSON.string(name)), ("hex", JSON.hex(bytes)), ("fields", JSON.fields(fields)), ("encoded", JSON.hex(encoded)),
+            ("name", JSON.string(name)), ("hex", JSON.hex(bytes)), ("fields", JSON.fields(fields)),
+            ("leaves", Leaves.json(fields, declaration.returns ?? [])), ("encoded", JSON.hex(encoded)),
             ("typed", JSON.hex(typedReturns(declaration, bytes) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
             ("problem", JSON.string(pdu.problem?.description ?? "")),
         ])
@@ -88,7 +89,7 @@ enum Answer {
     private static func describe(_ pdu: DynamicPDU, _ bytes: [UInt8]) -> String {
         JSON.object([
             ("name", JSON.string(pdu.name)), ("layer", JSON.string(pdu.layer)), ("hex", JSON.hex(bytes)),
-            ("fields", JSON.fields(pdu.fields)),
+            ("fields", JSON.fields(pdu.fields)), ("leaves", Leaves.json(pdu.fields, pdu.declaration?.fields ?? [])),
             ("encoded", JSON.hex((try? pdu.bytes()) ?? [])), ("typed", JSON.hex(typed(pdu) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
             ("problem", JSON.string(pdu.problem?.description ?? "")), ("text", JSON.string(pdu.description)),
         ])

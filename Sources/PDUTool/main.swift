@@ -1,3 +1,4 @@
+import Foundation
 import Packets
 
 // Answers one line of JSON for each line read, so that other programs can compare their codecs with ours.
@@ -8,4 +9,5 @@ import Packets
 //   decode-returns HEX NAME       return parameters of a command
 while let line = readLine() {
     print(Answer.to(line.split(separator: " ").map(String.init)))
+    fflush(nil)
 }

@@ -105,6 +105,33 @@ public struct FieldDeclaration: Sendable {
     }
 }
 
+extension FieldDeclaration {
+    /// The names of the fields that follow from others: counts, lengths and flags of presence. An encoder works them out when they are not given.
+    public static func implied(in fields: [FieldDeclaration]) -> Set<String> {
+        var names: Set<String> = []
+        for field in fields {
+            if let condition = field.condition { names.insert(condition.field) }
+            switch field.shape {
+            case .bytes(.field(let name)), .uuid(.field(let name)), .array(.field(let name), _), .rows(.field(let name), _),
+                .rows(.restSized(let name, _), _):
+                names.insert(name)
+            case .block(let length, let inner): names.formUnion(implied(in: inner).union([length]))
+            default: break
+            }
+        }
+        return names
+    }
+
+    /// The fields of a row or of a structure inside this one.
+    public var inner: [FieldDeclaration] {
+        switch shape {
+        case .rows(_, let inner): inner
+        case .nested(let type): PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
+        default: []
+        }
+    }
+}
+
 /// Names for the values, or the bits, of an integer.
 public struct NamedType: Sendable {
     public let name: String

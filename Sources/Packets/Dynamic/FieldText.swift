@@ -6,7 +6,7 @@ extension FieldDeclaration {
         case .octets(let octets):
             if case .uuid = shape { BluetoothUUID(octets: octets)?.description ?? Hex.octets(octets) } else { Self.text(octets) }
         case .list(let elements): "[" + elements.map { elementText($0) }.joined(separator: ", ") + "]"
-        case .structure(let fields): "{" + Self.text(fields, innerDeclarations) + "}"
+        case .structure(let fields): "{" + Self.text(fields, inner) + "}"
         }
     }
 
@@ -18,16 +18,8 @@ extension FieldDeclaration {
         }.joined(separator: " ")
     }
 
-    private var innerDeclarations: [FieldDeclaration] {
-        switch shape {
-        case .rows(_, let inner): inner
-        case .nested(let type): PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
-        default: []
-        }
-    }
-
     private func elementText(_ value: FieldValue) -> String {
-        if case .structure(let fields) = value { return "{" + Self.text(fields, innerDeclarations) + "}" }
+        if case .structure(let fields) = value { return "{" + Self.text(fields, inner) + "}" }
         guard case .array(_, let element) = shape else { return text(value) }
         return FieldDeclaration(name: name, shape: element, unit: unit, scale: scale, range: range, labels: labels).text(value)
     }
@@ -54,11 +46,12 @@ extension FieldDeclaration {
         return isPattern || bits > 32 ? Hex.number(number, bits: bits) : "\(number)"
     }
 
-    /// The width in bits.
+    /// The width in bits, of one element for a list.
     public var width: Int {
         switch shape {
         case .integer(let octets, _, _, _): octets * 8
         case .bit(let width, _): width
+        case .array(_, .integer(let octets, _, _, _)): octets * 8
         default: 0
         }
     }

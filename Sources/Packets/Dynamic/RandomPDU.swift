@@ -15,7 +15,7 @@ extension PDUDeclaration {
 enum RandomFields {
     /// Counts and lengths are left to the encoder.
     static func values(_ fields: [FieldDeclaration], _ generator: inout some RandomNumberGenerator) -> [DynamicField] {
-        let implied = self.implied(fields)
+        let implied = FieldDeclaration.implied(in: fields)
         var values: [DynamicField] = []
         for field in fields {
             if field.condition != nil, Bool.random(using: &generator) { continue }
@@ -34,22 +34,6 @@ enum RandomFields {
             }
         }
         return values
-    }
-
-    /// The fields that follow from others.
-    private static func implied(_ fields: [FieldDeclaration]) -> Set<String> {
-        var names: Set<String> = []
-        for field in fields {
-            if let condition = field.condition { names.insert(condition.field) }
-            switch field.shape {
-            case .bytes(.field(let name)), .uuid(.field(let name)), .array(.field(let name), _), .rows(.field(let name), _),
-                .rows(.restSized(let name, _), _):
-                names.insert(name)
-            case .block(let length, let inner): names.formUnion(implied(inner).union([length]))
-            default: break
-            }
-        }
-        return names
     }
 
     private static func number(_ field: FieldDeclaration, _ generator: inout some RandomNumberGenerator) -> Int128 {

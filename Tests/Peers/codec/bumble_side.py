@@ -9,10 +9,6 @@ import enum
 from bumble import att, hci, l2cap, smp
 
 
-class Unable(Exception):
-    """Bumble cannot hold what we ask of it."""
-
-
 def leaves(value):
     """The plain values inside one of Bumble's values."""
     if isinstance(value, bool):
@@ -32,12 +28,27 @@ def leaves(value):
     return [bytes(value)]
 
 
+# Commands that Bumble reads and writes without declaring their fields.
+UNDECLARED = {
+    hci.HCI_LE_Set_Extended_Scan_Parameters_Command: [
+        ("own_address_type",), ("scanning_filter_policy",), ("scanning_phys",), [("scan_types",), ("scan_intervals",), ("scan_windows",)]],
+    hci.HCI_LE_Extended_Create_Connection_Command: [
+        ("initiator_filter_policy",), ("own_address_type",), ("peer_address_type",), ("peer_address",), ("initiating_phys",),
+        [("scan_intervals",), ("scan_windows",), ("connection_interval_mins",), ("connection_interval_maxs",), ("max_latencies",), ("supervision_timeouts",),
+         ("min_ce_lengths",), ("max_ce_lengths",)]],
+}
+
+
+def fields_of(thing):
+    return UNDECLARED.get(type(thing), thing.fields)
+
+
 def object_leaves(thing):
     """The plain values of a PDU, arrays row by row."""
     result = []
-    for field in thing.fields:
+    for field in fields_of(thing):
         if isinstance(field, list):
-            columns = [getattr(thing, name) for name, _ in field]
+            columns = [getattr(thing, name) for name, *_ in field]
             for row in zip(*columns):
                 result += leaves(list(row))
         else:
@@ -48,20 +59,14 @@ def object_leaves(thing):
 def values(thing):
     """The attributes a PDU of this class is built from."""
     names = []
-    for field in type(thing).fields:
-        names += [name for name, _ in field] if isinstance(field, list) else [field[0]]
+    for field in fields_of(thing):
+        names += [name for name, *_ in field] if isinstance(field, list) else [field[0]]
     return {name: getattr(thing, name) for name in names}
 
 
-def rebuilt(thing, build):
-    """The octets of a PDU built anew from the values of one that was read."""
-    if not type(thing).fields and not hasattr(thing, "scanning_phys") and not hasattr(thing, "initiating_phys"):
-        return bytes(build({}))
-    return bytes(build(values(thing)))
-
-
 def commands():
-    return dict(hci.HCI_Command.command_classes)
+    """The commands of the specification; Bumble's drivers add a few of their vendors."""
+    return {code: cls for code, cls in hci.HCI_Command.command_classes.items() if code >> 10 != 0x3F}
 
 
 def events():
