@@ -6,7 +6,7 @@ BLUEBENCH := .build/release/bluebench
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release test test-swift test-python lint format embedded clean
+.PHONY: help setup build release test test-swift test-python lint format bench embedded clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -34,6 +34,10 @@ lint: ## formatting and the rules of the house
 
 format: ## format every Swift file
 	swift format --in-place --recursive $(SWIFT_SOURCES)
+
+bench: release ## speed against a plain C server and Bumble, in the same run
+	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/roundtrips.py
+	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/scan_reports.py
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded

@@ -15,6 +15,7 @@ struct ScanCommand: ParsableCommand {
     @Option(help: "Primary PHYs to scan on: 1m, coded or both.") var phy = "1m"
     @Flag(help: "Do not ask for scan responses.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
+    @Flag(help: "Show only how many reports came, from how many advertisers.") var summary = false
 
     func run() throws {
         var settings = ScanSettings()
@@ -24,21 +25,57 @@ struct ScanCommand: ParsableCommand {
         settings.ownAddressType = .randomDevice
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
+        let command = self
         try BenchTool.withHost(on: device) { [settings] host in
             try await host.setRandomAddress(host.drawStaticAddress())
-            let scan = try await host.scan(settings)
-            async let end: Void = {
-                try? await host.loop.sleep(for: limit)
-                try await scan.stop()
-            }()
-            var shown = 0
-            for try await report in scan.reports {
-                Console.line(Self.line(report))
-                shown += 1
-                if shown == most { break }
+            if command.summary {
+                try await Self.count(host, settings, most, limit)
+            } else {
+                try await Self.show(host, settings, most, limit)
             }
+        }
+    }
+
+    private static func show(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
+        let scan = try await host.scan(settings)
+        async let end: Void = {
+            try? await host.loop.sleep(for: limit)
             try await scan.stop()
-            if shown < most { try await end }
+        }()
+        var shown = 0
+        for try await report in scan.reports {
+            Console.line(Self.line(report))
+            shown += 1
+            if shown == most { break }
+        }
+        try await scan.stop()
+        if shown < most { try await end }
+    }
+
+    private static func count(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
+        let tally = Tally(most: most, on: host.loop)
+        let scan = try await host.scan(settings) { report in tally.take(report) }
+        do { try await tally.enough.value(until: host.loop.now + limit) } catch is TimeOut {}
+        Console.line("\(tally.reports) reports from \(tally.addresses.count) advertisers")
+        try await scan.stop()
+    }
+
+    /// Counts on the loop, from within the delivery of each report. `@unchecked Sendable`: lives on its loop's thread only.
+    private final class Tally: @unchecked Sendable {
+        var reports = 0
+        var addresses: Set<DeviceAddress> = []
+        let most: Int
+        let enough: Promise<Void>
+
+        init(most: Int, on loop: RunLoop) {
+            self.most = most
+            enough = Promise(on: loop)
+        }
+
+        func take(_ report: AdvertisingReport) {
+            reports += 1
+            if let address = report.address { addresses.insert(address) }
+            if reports == most { enough.fulfil(()) }
         }
     }
 
