@@ -1,0 +1,193 @@
+import Packets
+import Simulation
+import Testing
+import Timing
+import Transport
+
+/// What a controller says and does apart from any one procedure.
+@Suite struct ControllerTests {
+    @Test func maskedEventsDoNotCome() throws {
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            try await advertiser.advertiseLegacy()
+            let scan = HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10)
+            let enable = HCICommands.LESetScanEnable(leScanEnable: 1)
+            let masks: [(UInt64, UInt64, Bool)] = [
+                (0x3FFF_FFFF_FFFF_FFFF, 0x02, true), (0x3FFF_FFFF_FFFF_FFFF, 0x3D, false), (0x1FFF_FFFF_FFFF, 0x02, false),
+            ]
+            for (page1, le, isHeard) in masks {
+                try await scanner.succeed(
+                    HCICommands.Reset(), HCICommands.SetEventMask(eventMask: .init(rawValue: page1)),
+                    HCICommands.LESetEventMask(leEventMask: .init(rawValue: le)), scan, enable)
+                _ = scanner.all(HCIEvents.LEAdvertisingReport.self)
+                try await world.loop.sleep(for: .milliseconds(300))
+                #expect(scanner.all(HCIEvents.LEAdvertisingReport.self).isEmpty != isHeard)
+            }
+        }
+    }
+
+    @Test func theConnectionIsToldInTheWordsThatAreNotMasked() throws {
+        try World.run(hosts: 2) { world in
+            let (peripheral, central) = (world.hosts[0], world.hosts[1])
+            try await central.succeed(HCICommands.LESetEventMask(leEventMask: 0x01))
+            try await peripheral.advertiseLegacy()
+            try await central.createConnection(to: World.address(0))
+            _ = try await central.next(HCIEvents.LEConnectionComplete.self)
+            #expect(central.all(HCIEvents.LEEnhancedConnectionComplete.self).isEmpty)
+            #expect(central.all(HCIEvents.LEChannelSelectionAlgorithm.self).isEmpty)
+        }
+    }
+
+    /// Windows are real: a scanner that listens a fiftieth of the time hears about a fiftieth.
+    @Test func whatFallsOutsideTheWindowIsNotHeard() throws {
+        func heard(window: UInt16) throws -> Int {
+            try World.run(hosts: 2) { world in
+                let scanner = world.hosts[1]
+                try await world.hosts[0].advertiseLegacy(.advNONCONNIND)
+                try await scanner.succeed(
+                    HCICommands.LESetScanParameters(leScanInterval: 0x640, leScanWindow: window),
+                    HCICommands.LESetScanEnable(leScanEnable: 1))
+                try await world.loop.sleep(for: .seconds(60))
+                return scanner.all(HCIEvents.LEAdvertisingReport.self).count
+            }
+        }
+        let all = try heard(window: 0x640)
+        let few = try heard(window: 0x20)
+        #expect(all > 2_200 && all < 2_500)
+        #expect(few > all / 80 && few < all / 30)
+    }
+
+    @Test func anAdvertisersPolicyAnswersTheListedOnly() throws {
+        try World.run(hosts: 3) { world in
+            let advertiser = world.hosts[0]
+            try await advertiser.succeed(
+                HCICommands.LEAddDeviceToFilterAcceptList(address: World.address(1).bdADDR),
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingChannelMap: 7, advertisingFilterPolicy: 3),
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            for scanner in world.hosts[1...] {
+                try await scanner.succeed(
+                    HCICommands.LESetScanParameters(leScanType: .active, leScanInterval: 0x10, leScanWindow: 0x10),
+                    HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: 1))
+            }
+            try await world.loop.sleep(for: .seconds(1))
+            let types = world.hosts[1...].map { $0.all(HCIEvents.LEAdvertisingReport.self).flatMap(\.reports).map(\.eventType.rawValue) }
+            #expect(types == [[0, 4], [0]])
+            try await world.hosts[2].succeed(HCICommands.LESetScanEnable(leScanEnable: 0))
+            try await world.hosts[2].createConnection(to: World.address(0))
+            // The initiator cannot know that its CONNECT_IND is ignored.
+            let ended: HCIEvents.DisconnectionComplete = try await world.hosts[2].next()
+            #expect(ended.reason == .connectionFailedToBeEstablished)
+            #expect(advertiser.all(HCIEvents.LEEnhancedConnectionComplete.self).isEmpty)
+        }
+    }
+
+    @Test func directedAdvertisingReachesItsTargetOnly() throws {
+        try World.run(hosts: 3) { world in
+            try await world.hosts[0].succeed(
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDIRECTINDLowDuty,
+                    peerAddress: World.address(2).bdADDR, advertisingChannelMap: 7),
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            for central in world.hosts[1...] { try await central.createConnection(to: World.address(0)) }
+            let event: HCIEvents.LEEnhancedConnectionComplete = try await world.hosts[2].next()
+            #expect(event.status == .success)
+            try await world.loop.sleep(for: .seconds(1))
+            #expect(world.hosts[1].all(HCIEvents.LEEnhancedConnectionComplete.self).isEmpty)
+        }
+    }
+
+    @Test func randomAddressesAreUsedOnTheAir() throws {
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            var parameters = ExtendedTests.parameters(properties: 0, interval: 0x40)
+            parameters.ownAddressType = 1
+            try await advertiser.succeed(
+                parameters, HCICommands.LESetAdvertisingSetRandomAddress(randomAddress: 0xC123_4567_89AB))
+            try await advertiser.setData([2, 1, 6])
+            try await advertiser.enable([0])
+            try await scanner.succeed(ExtendedTests.scan([.le1M]), HCICommands.LESetExtendedScanEnable(enable: 1))
+            let report = try await scanner.next(HCIEvents.LEExtendedAdvertisingReport.self).reports[0]
+            #expect(report.address == 0xC123_4567_89AB && report.addressType.rawValue == 1)
+        }
+    }
+
+    @Test func commandsTakeTheirTimeAndTheirPlaces() throws {
+        var template = ControllerConfiguration(address: World.address(0))
+        template.commandPackets = 3
+        template.commandLatency = 100
+        try World.run(hosts: 1, template: template) { world in
+            let host = world.hosts[0]
+            let before = host.log.count
+            for _ in 0..<3 { host.transport.send(HCIPacket(command: HCICommands.ReadBDADDR())) }
+            try await world.loop.sleep(for: .milliseconds(1))
+            let answers = host.log[before...].compactMap { RawHost.Answer($0.packet)?.credits }
+            #expect(answers == [1, 2, 3])
+            let times = host.log[before...].map { $0.time.rawValue }
+            #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 == 100 })
+        }
+    }
+
+    /// FIPS 197, appendix C.1, with the octets in HCI's order.
+    @Test func encryptionIsAES() throws {
+        try World.run(hosts: 1) { world in
+            let key: [UInt8] = (0..<16).reversed().map { UInt8($0) }
+            let text: [UInt8] = (0..<16).reversed().map { UInt8($0 * 0x11) }
+            let cipher = try await world.hosts[0].returns(HCICommands.LEEncrypt(key: key, plaintextData: text)).encryptedData
+            #expect(
+                Array(cipher.reversed()) == [
+                    0x69, 0xC4, 0xE0, 0xD8, 0x6A, 0x7B, 0x04, 0x30, 0xD8, 0xCD, 0xB7, 0x80, 0x70, 0xB4, 0xC5, 0x5A,
+                ])
+        }
+    }
+
+    @Test func twoControllersAgreeOnADHKeyAndRefuseAPointOffTheCurve() throws {
+        try World.run(hosts: 2) { world in
+            var keys: [[UInt8]] = []
+            for host in world.hosts {
+                try await host.succeed(HCICommands.LEReadLocalP256PublicKey())
+                keys.append(try await host.next(HCIEvents.LEReadLocalP256PublicKeyComplete.self).localP256PublicKey)
+            }
+            #expect(keys[0] != keys[1])
+            var secrets: [[UInt8]] = []
+            for (index, host) in world.hosts.enumerated() {
+                try await host.succeed(HCICommands.LEGenerateDHKey(remoteP256PublicKey: keys[1 - index]))
+                let event: HCIEvents.LEGenerateDHKeyComplete = try await host.next()
+                #expect(event.status == .success)
+                secrets.append(event.dhKey)
+            }
+            #expect(secrets[0] == secrets[1])
+            try await world.hosts[0].succeed(HCICommands.LEGenerateDHKey(remoteP256PublicKey: [UInt8](repeating: 3, count: 64)))
+            let refused: HCIEvents.LEGenerateDHKeyComplete = try await world.hosts[0].next()
+            #expect(refused.status != .success && refused.dhKey.allSatisfy { $0 == 0xFF })
+        }
+    }
+
+    @Test func theAddressCanBeWrittenWhileNothingIsUnderWay() throws {
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            #expect(try await host.raw(0xFC06, [1, 2, 3, 4, 5, 6]).status == .success)
+            #expect(try await host.raw(0xFC06, [1, 2, 3]).status == .invalidHCICommandParameters)
+            try await host.succeed(HCICommands.Reset())
+            #expect(try await host.returns(HCICommands.ReadBDADDR()).bdADDR == 0x0605_0403_0201)
+            try await host.advertiseLegacy()
+            #expect(try await host.raw(0xFC06, [1, 2, 3, 4, 5, 6]).status == .commandDisallowed)
+        }
+    }
+
+    @Test func aPipeThatClosesTakesItsControllerAway() throws {
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            try await advertiser.advertiseLegacy()
+            try await scanner.succeed(
+                HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10), HCICommands.LESetScanEnable(leScanEnable: 1))
+            try await world.loop.sleep(for: .milliseconds(200))
+            advertiser.transport.close()
+            try await world.loop.sleep(for: .milliseconds(10))
+            #expect(!scanner.all(HCIEvents.LEAdvertisingReport.self).isEmpty)
+            try await world.loop.sleep(for: .seconds(1))
+            #expect(scanner.all(HCIEvents.LEAdvertisingReport.self).isEmpty)
+            #expect(await world.simulation.controllers.count == 1)
+        }
+    }
+}
