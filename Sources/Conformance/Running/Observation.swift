@@ -1,0 +1,51 @@
+import Packets
+
+/// A packet that crossed an end's HCI, a PDU inside one, or a PDU on the air.
+struct Observation: Sendable {
+    enum Content: Sendable {
+        /// An HCI event, its header included.
+        case event([UInt8])
+        /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
+        case upper(PDULayer, [UInt8], handle: UInt16)
+        /// A link layer PDU, and for data channel PDUs its connection event.
+        case air([UInt8])
+    }
+
+    /// Place in the ledger: the order in which things happened.
+    var index: Int
+    var side: Side
+    var name: String
+    var content: Content
+    /// The packet's number in the capture.
+    var number: Int
+    var time: Microseconds
+    /// An expectation has taken it.
+    var isTaken = false
+
+    var isAir: Bool { if case .air = content { true } else { false } }
+}
+
+/// Layers above HCI that cases can speak.
+enum PDULayer: Sendable, Hashable {
+    case att
+    case smp
+    case signalling
+
+    /// The fixed channel of an LE link.
+    var channel: UInt16 {
+        switch self {
+        case .att: 0x0004
+        case .signalling: 0x0005
+        case .smp: 0x0006
+        }
+    }
+
+    init?(channel: UInt16) {
+        switch channel {
+        case 0x0004: self = .att
+        case 0x0005: self = .signalling
+        case 0x0006: self = .smp
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Packets
+
+/// Why a step did not succeed, and whose fault it is.
+struct StepFailure: Error {
+    enum Blame {
+        /// The subject did something else than the step asks.
+        case subject
+        /// The tester's end, or what the step builds on.
+        case precondition
+        /// The connection to a device, or the time of the whole case.
+        case environment
+        /// The bench.
+        case bench
+    }
+
+    var blame: Blame
+    var message: String
+    var evidence: [Evidence] = []
+    var step: Step?
+
+    init(_ blame: Blame, _ message: String, evidence: [Evidence] = []) {
+        self.blame = blame
+        self.message = message
+        self.evidence = evidence
+    }
+}
+
+extension Microseconds {
+    /// In the unit that people would use.
+    var text: String {
+        if rawValue % 1_000_000 == 0 { return "\(rawValue / 1_000_000) s" }
+        if rawValue % 1_000 == 0 { return "\(rawValue / 1_000) ms" }
+        return rawValue < 10_000 ? "\(rawValue) us" : "\((Double(rawValue) / 1_000)) ms"
+    }
+}
