@@ -62,7 +62,7 @@ enum Hexadecimal {
     static func octets(_ text: String) -> [UInt8]? {
         var octets: [UInt8] = []
         var high: UInt8?
-        for scalar in text.unicodeScalars where scalar != " " && scalar != ":" && scalar != "\n" {
+        for scalar in text.unicodeScalars where !" :-\n".unicodeScalars.contains(scalar) {
             guard let digit = Character(scalar).hexDigitValue.map(UInt8.init) else { return nil }
             if let first = high {
                 octets.append(first << 4 | digit)

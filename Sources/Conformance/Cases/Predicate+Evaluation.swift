@@ -1,3 +1,5 @@
+import Packets
+
 /// Why a value does not satisfy a predicate.
 struct Mismatch: Equatable {
     var path: String
@@ -146,11 +148,20 @@ extension CaseValue {
         case (.list(let a), .list(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
         case (.record(let a), .record(let b)): a == b
         case (.text(let a), .text(let b)): a == b || (Hexadecimal.octets(a).map { $0 == Hexadecimal.octets(b) } ?? false)
-        case (.record, _), (_, .record), (.number, .text), (.text, .number): false
+        case (.number(let number), .text), (.text, .number(let number)):
+            (self.asAddress ?? other.asAddress).map { $0 == UInt64(bitPattern: Int64(number)) } ?? isUUID(number, other)
+        case (.record, _), (_, .record): false
         case (.number(let number), .octets), (.octets, .number(let number)):
             (self.asNumber ?? number) == (other.asNumber ?? ~number)
         default: asOctets.map { $0 == other.asOctets } ?? false
         }
+    }
+
+    /// Whether a 16-bit UUID as a number is the UUID that one of the two writes.
+    private func isUUID(_ number: Int, _ other: CaseValue) -> Bool {
+        guard let short = UInt16(exactly: number) else { return false }
+        for case .text(let text) in [self, other] { return BluetoothUUID(text) == BluetoothUUID(short) }
+        return false
     }
 
     /// Octets, a list of numbers below 256, text in hexadecimal, or other text as its UTF-8.

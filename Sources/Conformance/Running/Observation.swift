@@ -7,8 +7,14 @@ struct Observation: Sendable {
         case event([UInt8])
         /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
         case upper(PDULayer, [UInt8], handle: UInt16)
-        /// A link layer PDU, and for data channel PDUs its connection event.
-        case air([UInt8])
+        /// A link layer PDU, its header included.
+        case air([UInt8], AirKind)
+    }
+
+    enum AirKind: Sendable, Hashable {
+        case control
+        case data
+        case advertising(secondary: Bool)
     }
 
     /// Place in the ledger: the order in which things happened.

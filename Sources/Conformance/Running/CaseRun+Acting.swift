@@ -1,0 +1,110 @@
+import Packets
+import Timing
+
+extension CaseRun {
+    /// Sends a PDU; for an HCI command also waits for its answer.
+    func send(_ command: Command, _ step: Step, _ scope: inout Scope) async throws {
+        guard let end = bench.end(step.side) else { throw StepFailure(.bench, "there is no HCI of the \(step.side.rawValue) here") }
+        scope.horizon = ledger.end
+        let fields = try record(command.fields, scope)
+        let bytes: [UInt8]
+        do {
+            if let raw = command.raw {
+                guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.bench, "raw must be octets") }
+                bytes = octets
+            } else {
+                bytes = try PDUBook.encode(command.name, fields)
+            }
+        } catch let error as PDUBook.Failure {
+            throw StepFailure(.bench, "\(command.name) cannot be encoded: \(error.text)")
+        }
+        let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
+        guard let opcode = PDUBook.opcode(of: command.name) else {
+            return try sendUpper(command, bytes + trailing, on: end, scope)
+        }
+        try await sendCommand(command, opcode, bytes + trailing, on: end, step, scope)
+    }
+
+    private func sendUpper(_ command: Command, _ bytes: [UInt8], on end: Endpoint, _ scope: Scope) throws {
+        guard let layer = PDUBook.layer(of: command.name), let connection = command.connection else {
+            throw StepFailure(.bench, "\(command.name) needs a connection")
+        }
+        guard case .number(let handle) = try resolve(connection, scope), let handle = UInt16(exactly: handle) else {
+            throw StepFailure(.bench, "a connection handle is expected after on:")
+        }
+        end.sendFrame(bytes, channel: layer.channel, handle: handle)
+    }
+
+    private func sendCommand(_ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: Scope)
+        async throws
+    {
+        let blame: StepFailure.Blame = step.side == .subject && testCase.subject == .controller ? .subject : .precondition
+        if case .ignored = command.answer {
+            _ = try await end.command(opcode: opcode, parameters: parameters, until: min(deadline(of: step), loop.now + .milliseconds(50)))
+            return
+        }
+        guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline(of: step)) else {
+            throw StepFailure(blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
+        }
+        let answer = PDUBook.returns(of: command.name, reply)
+        let proof = [
+            Evidence(packet: reply.commandNumber, side: step.side.rawValue, text: command.name),
+            Evidence(packet: reply.number, side: step.side.rawValue, text: "answer: \(answer)"),
+        ]
+        if step.states != nil { evidence += proof }
+        save(.record(answer), of: step, in: scope)
+        let predicate: Predicate
+        switch command.answer {
+        case .success: predicate = .parts([FieldPredicate(name: "Status", predicate: .equals(.literal(.number(0))), position: step.position)])
+        case .fields(let fields): predicate = .parts(fields)
+        case .ignored: return
+        }
+        if case .success = command.answer, answer["Status"] == nil { return }
+        if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
+            let text = "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch))"
+            throw StepFailure(blame, step.stating(text), evidence: proof)
+        }
+    }
+
+    func check(_ operand: Operand, _ predicate: Predicate, _ step: Step, _ scope: Scope) throws {
+        let value = try resolve(operand, scope)
+        save(value, of: step, in: scope)
+        if let mismatch = try predicate.mismatch(value, scope.frame.variables) { throw StepFailure(.subject, step.stating(mismatch.text)) }
+    }
+}
+
+extension Step {
+    /// The requirement the step states, and what was wrong.
+    func stating(_ text: String) -> String { states.map { "\($0) \(text.prefix(1).uppercased() + text.dropFirst())." } ?? text }
+
+    /// The step in a few words.
+    var summary: String {
+        switch kind {
+        case .send(let command): "\(side.rawValue) sends \(command.name)"
+        case .action(let action): "\(side.rawValue): \(action.name)"
+        case .expect(let expectation): "\(side.rawValue) expects \(expectation.name)"
+        case .expectNone(let expectation): "\(side.rawValue) expects no \(expectation.name)"
+        case .measure(let measurement): "\(side.rawValue) measures \(measurement.metric.rawValue) of \(measurement.name)"
+        case .air(let air): air.summary(side)
+        case .check: "check"
+        case .wait: "wait"
+        case .repeated: "repeat"
+        case .parallel: "parallel"
+        case .either: "either"
+        case .until(let expectation, _, _): "until \(expectation.name)"
+        case .procedure(let use): "use \(use.name)"
+        }
+    }
+}
+
+extension AirStep {
+    func summary(_ side: Side) -> String {
+        switch operation {
+        case .expect: "\(name) from the \(side.rawValue) on the air"
+        case .expectNone: "no \(name) from the \(side.rawValue) on the air"
+        case .suppress: "the \(side.rawValue)'s \(name) is suppressed"
+        case .alter: "the \(side.rawValue)'s \(name) is altered"
+        case .inject: "\(name) is injected at the \(side.rawValue)"
+        }
+    }
+}

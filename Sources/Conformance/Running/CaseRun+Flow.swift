@@ -1,0 +1,87 @@
+import Packets
+import Timing
+
+extension CaseRun {
+    func runRepeated(_ times: Operand, _ counter: String?, _ steps: [Step], _ scope: inout Scope) async throws {
+        guard case .number(let count) = try resolve(times, scope), (0...10_000).contains(count) else {
+            throw StepFailure(.bench, "repeat needs a number of 0 to 10000")
+        }
+        for turn in 0..<count {
+            if let counter { scope.frame.variables[counter] = .number(turn) }
+            try await run(steps, &scope)
+        }
+    }
+
+    /// Branches run side by side; the first failure ends them all.
+    func runParallel(_ branches: [[Step]], _ scope: Scope) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for branch in branches {
+                group.addTask {
+                    var inner = scope
+                    try await self.run(branch, &inner)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The branch whose expectation is met first continues.
+    func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
+        var searches: [(search: Search, start: Int)] = []
+        var deadline = deadline(of: step)
+        for branch in branches {
+            guard let first = branch.first, case .expect(let expectation) = first.kind else { continue }
+            let search = Search(
+                expectation.name, expectation.fields, at: first.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
+                notBefore: .zero)
+            searches.append((search, try horizon(expectation.since, scope)))
+            if expectation.window != nil { deadline = max(deadline, try self.deadline(of: expectation.window, first)) }
+        }
+        let began = loop.now
+        let candidates = searches
+        let found = try await ledger.take(from: candidates.map(\.start).min() ?? 0, until: deadline) { observation in
+            candidates.contains { observation.index >= $0.start && $0.search.matches(observation) }
+        }
+        guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
+            let names = candidates.map(\.search.name).joined(separator: " nor ")
+            throw StepFailure(.subject, step.stating("neither \(names) came within \((loop.now - began).text)"))
+        }
+        if let first = branches[index].first {
+            save(.record(PDUBook.record(of: found)), of: first, in: scope)
+            if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
+        }
+        try await run(Array(branches[index].dropFirst()), &scope)
+    }
+
+    /// Repeats the steps until the expected packet has come.
+    func runUntil(_ awaited: Expectation, _ atMost: Int, _ steps: [Step], _ step: Step, _ scope: inout Scope) async throws {
+        let start = try horizon(awaited.since, scope)
+        let search = Search(
+            awaited.name, awaited.fields, at: step.side, isAir: PDUBook.layerIsAir(awaited.name), scope.frame.variables, notBefore: .zero)
+        let began = loop.now
+        for _ in 0..<max(1, atMost) {
+            try await run(steps, &scope)
+            let deadline = try awaited.window.map { try self.deadline(of: $0, step) } ?? loop.now
+            if let found = try await ledger.take(from: start, until: deadline, where: { search.matches($0) }) {
+                save(.record(PDUBook.record(of: found)), of: step, in: scope)
+                if step.states != nil { evidence.append(Self.evidence(found)) }
+                return
+            }
+        }
+        throw missed(search, step, waited: loop.now - began)
+    }
+
+    /// Runs a procedure's steps with variables of their own.
+    func runProcedure(_ use: Use, _ step: Step, _ scope: inout Scope) async throws {
+        guard let procedure = catalogue.procedures[use.name] else { throw StepFailure(.bench, "there is no procedure \(use.name)") }
+        let arguments = try record(use.arguments, scope)
+        var inner = scope
+        inner.frame = Scope.Frame()
+        if inner.caller == nil { inner.caller = step }
+        for (side, address) in bench.addresses { inner.frame.variables[side.rawValue] = address }
+        for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
+        try await run(procedure.steps, &inner)
+        scope.horizon = inner.horizon
+        save(.record(try record(procedure.gives, inner)), of: step, in: scope)
+    }
+}

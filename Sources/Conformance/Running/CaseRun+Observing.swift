@@ -1,0 +1,156 @@
+import Packets
+import Timing
+
+/// What an expectation looks for, and the nearest it has met.
+///
+/// `@unchecked Sendable`: lives on the loop's thread only.
+final class Search: @unchecked Sendable {
+    let name: String
+    let side: Side
+    let isAir: Bool
+    let predicates: [FieldPredicate]
+    let variables: Variables
+    let notBefore: Microseconds
+    /// Packets of the right name that did not satisfy the fields.
+    private(set) var misses: [(observation: Observation, mismatch: Mismatch)] = []
+    private(set) var failure: BadReference?
+
+    init(_ name: String, _ predicates: [FieldPredicate], at side: Side, isAir: Bool, _ variables: Variables, notBefore: Microseconds) {
+        self.name = name
+        self.side = side
+        self.isAir = isAir
+        self.predicates = predicates
+        self.variables = variables
+        self.notBefore = notBefore
+    }
+
+    func matches(_ observation: Observation) -> Bool {
+        guard observation.side == side, observation.isAir == isAir, observation.name == name else { return false }
+        let record = PDUBook.record(of: observation)
+        do {
+            if let mismatch = try Predicate.parts(predicates).mismatch(.record(record), variables) {
+                if misses.count < 64 { misses.append((observation, mismatch)) }
+                return false
+            }
+        } catch {
+            failure = error
+            return false
+        }
+        guard observation.time >= notBefore else {
+            let early = Mismatch(path: "", expected: "it no earlier than \(notBefore.text)", actual: "it at \(observation.time.text)")
+            misses.append((observation, early))
+            return false
+        }
+        return true
+    }
+}
+
+extension CaseRun {
+    // MARK: Expect
+
+    func expect(_ expectation: Expectation, _ step: Step, _ scope: Scope) async throws {
+        let search = search(expectation, step, scope)
+        let deadline = try deadline(of: expectation.window, step)
+        let start = try horizon(expectation.since, scope)
+        let began = loop.now
+        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+        if let failure = search.failure { throw failure }
+        guard let found, !(expectation.isStrict && !search.misses.isEmpty) else {
+            throw missed(search, step, waited: loop.now - began)
+        }
+        let record = PDUBook.record(of: found)
+        save(.record(record), of: step, in: scope)
+        if step.states != nil { evidence.append(Self.evidence(found)) }
+    }
+
+    func expectNone(_ expectation: Expectation, _ step: Step, _ scope: Scope) async throws {
+        let search = search(expectation, step, scope)
+        let start = try horizon(expectation.since, scope)
+        let deadline = try deadline(of: expectation.window, step)
+        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+        if let failure = search.failure { throw failure }
+        if let found {
+            let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
+            throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
+        }
+    }
+
+    private func search(_ expectation: Expectation, _ step: Step, _ scope: Scope) -> Search {
+        let after = expectation.window?.notBefore.flatMap { try? duration($0, at: step.side) } ?? .zero
+        return Search(
+            expectation.name, expectation.fields, at: step.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
+            notBefore: after == .zero ? .zero : loop.now + after)
+    }
+
+    func deadline(of window: Window?, _ step: Step) throws -> Microseconds {
+        guard let within = window?.within else { return deadline(of: step) }
+        return min(loop.now + (try duration(within, at: step.side)), caseDeadline)
+    }
+
+    /// Where in the ledger a step begins to look.
+    func horizon(_ since: String?, _ scope: Scope) throws -> Int {
+        guard let since else { return scope.horizon }
+        guard let mark = marks[since] else { throw StepFailure(.bench, "step \(since) has not run") }
+        return mark
+    }
+
+    func missed(_ search: Search, _ step: Step, waited: Microseconds) -> StepFailure {
+        let place = search.isAir ? "on the air from the \(search.side.rawValue)" : "at the \(search.side.rawValue)"
+        var text = "\(search.name) \(place) was expected within \(waited.text); "
+        if search.misses.isEmpty {
+            text += "none came"
+        } else if let last = search.misses.last {
+            let others = search.misses.count - 1
+            let number = last.observation.number > 0 ? " (packet \(last.observation.number))" : ""
+            text += "\(PDUBook.spoken(last.mismatch))\(number)"
+            if others > 0 { text += ", and \(others) more did not fit" }
+        }
+        let near = search.misses.suffix(3).map { Self.evidence($0.observation) }
+        return StepFailure(.subject, step.stating(text), evidence: near)
+    }
+
+    static func evidence(_ observation: Observation) -> Evidence {
+        let text = "\(observation.name) \(PDUBook.record(of: observation))"
+        return Evidence(packet: observation.number, side: observation.isAir ? "air" : observation.side.rawValue, text: text)
+    }
+
+    // MARK: Measure
+
+    func measure(_ measurement: Measurement, _ step: Step, _ scope: Scope) async throws {
+        let start = ledger.end
+        let began = loop.now
+        let length = try duration(measurement.during, at: step.side)
+        try await loop.sleep(until: min(began + length, caseDeadline))
+        let search = Search(
+            measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables,
+            notBefore: .zero)
+        let counted = ledger.observations[start...].filter { search.matches($0) }
+        if let failure = search.failure { throw failure }
+        let proof = [counted.first, counted.last].compactMap { $0 }.map { Self.evidence($0) }
+        guard let value = Self.value(of: measurement.metric, counted.map(\.time), since: began) else {
+            let text = "\(counted.count) \(measurement.name) came in \(length.text), too few to measure \(measurement.metric.rawValue)"
+            throw StepFailure(.subject, step.stating(text), evidence: proof)
+        }
+        save(.number(value), of: step, in: scope)
+        if step.states != nil { evidence += proof }
+        if let mismatch = try measurement.result.mismatch(.number(value), scope.frame.variables) {
+            let unit = measurement.metric == .count ? "" : " us"
+            let text = "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text))"
+            throw StepFailure(.subject, step.stating(text), evidence: proof)
+        }
+    }
+
+    private static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {
+        if metric == .count { return times.count }
+        if metric == .delay { return times.first.map { Int(($0 - began).rawValue) } }
+        guard let first = times.first, let last = times.last, times.count > 1 else { return nil }
+        let periods = zip(times.dropFirst(), times).map { Int(($0 - $1).rawValue) }
+        switch metric {
+        case .count, .delay: return nil
+        case .span: return Int((last - first).rawValue)
+        case .meanPeriod: return Int((last - first).rawValue) / periods.count
+        case .shortestPeriod: return periods.min()
+        case .longestPeriod: return periods.max()
+        }
+    }
+}

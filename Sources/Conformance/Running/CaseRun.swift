@@ -1,0 +1,202 @@
+import Packets
+import Timing
+import Transport
+
+/// One case on its way: executes steps, collects evidence, ends in a verdict.
+actor CaseRun {
+    nonisolated let loop: RunLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let testCase: TestCase
+    let catalogue: Catalogue
+    let bench: CaseBench
+    var ledger: Ledger { bench.ledger }
+    private(set) var features: Set<String> = []
+    var evidence: [Evidence] = []
+    var notes: [String] = []
+    /// Where named steps began.
+    var marks: [String: Int] = [:]
+    /// When the case's own limit is reached.
+    var caseDeadline: Microseconds = .never
+    private let onStep: @Sendable (Step) -> Void
+
+    /// Where a step runs: its variables, what has acted last, and which part of the case it belongs to.
+    struct Scope: Sendable {
+        /// What steps have saved; shared by the branches of `parallel`.
+        final class Frame: @unchecked Sendable {
+            var variables = Variables()
+        }
+
+        var frame = Frame()
+        /// Observations before this one are too old to be expected.
+        var horizon = 0
+        var isSetup = false
+        /// The step in a case file that led into a procedure.
+        var caller: Step?
+    }
+
+    init(_ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, onStep: @escaping @Sendable (Step) -> Void) {
+        self.testCase = testCase
+        self.catalogue = catalogue
+        self.bench = bench
+        self.onStep = onStep
+        loop = bench.loop
+    }
+
+    /// Runs the whole case.
+    func run(parameters: [String: CaseValue]) async -> CaseResult {
+        var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .pass)
+        result.covers = testCase.covers.filter(\.isFull).map(\.id)
+        result.partialCovers = testCase.covers.filter { !$0.isFull }.map(\.id)
+        do {
+            try await bench.prepare()
+            features = bench.features
+            if let needs = testCase.needs, !needs.holds(in: features) {
+                result.verdict = .notApplicable
+                result.message = "needs " + needs.unmet(in: features).joined(separator: ", ")
+            } else {
+                try await runAll(parameters)
+            }
+        } catch let failure as StepFailure {
+            note(failure, in: &result)
+        } catch let error as TransportError {
+            result.verdict = .inconclusive
+            result.message = error.description
+        } catch {
+            result.verdict = .error
+            result.message = "\(error)"
+        }
+        result.virtualMilliseconds = loop.now.milliseconds
+        result.evidence = Array((result.evidence + evidence).prefix(24))
+        result.notes = notes
+        await bench.finish()
+        return result
+    }
+
+    private func runAll(_ parameters: [String: CaseValue]) async throws {
+        caseDeadline = loop.now + testCase.limits.run
+        var scope = Scope(horizon: ledger.end)
+        for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
+        for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
+        var failure: (any Error)?
+        do {
+            scope.isSetup = true
+            try await run(testCase.setup, &scope)
+            scope.isSetup = false
+            marks["start"] = ledger.end
+            try await run(testCase.steps, &scope)
+        } catch {
+            failure = error
+        }
+        caseDeadline = loop.now + testCase.limits.run
+        do {
+            var last = scope
+            try await run(testCase.teardown, &last)
+        } catch {
+            notes.append("teardown: \((error as? StepFailure)?.message ?? "\(error)")")
+            if failure == nil {
+                failure = StepFailure(.environment, "the teardown failed: \((error as? StepFailure)?.message ?? "\(error)")")
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func note(_ failure: StepFailure, in result: inout CaseResult) {
+        switch failure.blame {
+        case .subject: result.verdict = .fail
+        case .precondition, .environment: result.verdict = .inconclusive
+        case .bench: result.verdict = .error
+        }
+        result.message = failure.message
+        result.evidence = failure.evidence
+        if let step = failure.step {
+            result.failedStep = FailedStep(position: step.position.description, step: step.summary, requirement: step.states)
+        }
+    }
+
+    // MARK: Steps
+
+    func run(_ steps: [Step], _ scope: inout Scope) async throws {
+        for step in steps {
+            if let condition = step.condition, !condition.holds(in: features) { continue }
+            if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
+            onStep(step)
+            if let label = step.label { marks[label] = ledger.end }
+            do {
+                try await run(step, &scope)
+            } catch let failure as StepFailure {
+                throw blamed(failure, step, scope)
+            } catch let reference as BadReference {
+                throw blamed(StepFailure(.bench, reference.text), step, scope)
+            }
+        }
+    }
+
+    /// A failure with its step; in the setup nothing is the subject's fault yet.
+    private func blamed(_ failure: StepFailure, _ step: Step, _ scope: Scope) -> StepFailure {
+        guard failure.step == nil else { return failure }
+        var failure = failure
+        var place = step
+        if let caller = scope.caller {
+            place.position = caller.position
+            failure.message += " (in the procedure, \(step.position))"
+        }
+        failure.step = place
+        if scope.isSetup, failure.blame == .subject { failure.blame = .precondition }
+        return failure
+    }
+
+    private func run(_ step: Step, _ scope: inout Scope) async throws {
+        switch step.kind {
+        case .send(let command): try await send(command, step, &scope)
+        case .action(let action): try await act(action, step, &scope)
+        case .expect(let expectation): try await expect(expectation, step, scope)
+        case .expectNone(let expectation): try await expectNone(expectation, step, scope)
+        case .measure(let measurement): try await measure(measurement, step, scope)
+        case .air(let air): try await run(air, step, &scope)
+        case .check(let operand, let predicate): try check(operand, predicate, step, scope)
+        case .wait(let length): try await loop.sleep(for: duration(length, at: step.side))
+        case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
+        case .parallel(let branches): try await runParallel(branches, scope)
+        case .either(let branches): try await runEither(branches, step, &scope)
+        case .until(let awaited, let atMost, let steps): try await runUntil(awaited, atMost, steps, step, &scope)
+        case .procedure(let use): try await runProcedure(use, step, &scope)
+        }
+    }
+
+    // MARK: Shared by steps
+
+    func save(_ value: CaseValue, of step: Step, in scope: Scope) {
+        if let name = step.saveAs { scope.frame.variables[name] = value }
+    }
+
+    func resolve(_ operand: Operand, _ scope: Scope) throws -> CaseValue { try scope.frame.variables.resolve(operand) }
+
+    func record(_ entries: [Operand.Entry], _ scope: Scope) throws -> CaseRecord {
+        var record = CaseRecord()
+        for entry in entries { record[entry.name] = try resolve(entry.value, scope) }
+        return record
+    }
+
+    /// When a step that starts now must be done.
+    func deadline(of step: Step) -> Microseconds { min(loop.now + (step.limit ?? testCase.limits.step), caseDeadline) }
+
+    /// A window's length in time, as the link is now.
+    func duration(_ length: Window.Length, at side: Side) throws -> Microseconds {
+        switch length {
+        case .time(let time): return time
+        case .connectionEvents(let count):
+            guard let interval = bench.connectionInterval(at: side) else {
+                throw StepFailure(.bench, "there is no connection whose events could be counted")
+            }
+            return interval * count + .milliseconds(1)
+        case .advertisingEvents(let count):
+            guard let interval = bench.advertisingInterval else {
+                throw StepFailure(.bench, "nobody has set an advertising interval whose events could be counted")
+            }
+            return interval * count + .milliseconds(1)
+        }
+    }
+
+    func feature(_ name: String) -> Bool { features.contains(name) }
+}

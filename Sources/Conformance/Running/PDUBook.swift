@@ -1,0 +1,192 @@
+import Packets
+
+/// The declared PDUs as cases see them: by name, with values of `CaseValue`.
+enum PDUBook {
+    struct Failure: Error {
+        var text: String
+    }
+
+    // MARK: Names
+
+    static func opcode(of command: String) -> UInt16? {
+        PDUCatalog.declaration(layer: "HCICommands", name: command).map { UInt16(truncatingIfNeeded: $0.code) }
+    }
+
+    static func layer(of name: String) -> PDULayer? {
+        if PDUCatalog.declaration(layer: "ATT", name: name) != nil { return .att }
+        if PDUCatalog.declaration(layer: "L2CAPSignaling", name: name) != nil { return .signalling }
+        return PDUCatalog.declaration(layer: "SMP", name: name) != nil ? .smp : nil
+    }
+
+    /// Whether a PDU of that name is seen on the air rather than at an HCI.
+    static func layerIsAir(_ name: String) -> Bool {
+        PDUCatalog.declaration(layer: "LLControl", name: name) != nil || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
+    }
+
+    static func name(of packet: HCIPacket) -> String {
+        guard let code = packet.eventCode else { return "data" }
+        return PDUCatalog.declaration(layer: "HCIEvents", code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name ?? "event \(code)"
+    }
+
+    static func name(of payload: [UInt8], in layer: PDULayer) -> String {
+        guard let code = payload.first else { return "empty frame" }
+        return PDUCatalog.declaration(layer: layer.catalogName, code: Int(code))?.name ?? "PDU \(code)"
+    }
+
+    // MARK: Decoding
+
+    static func record(of observation: Observation) -> CaseRecord {
+        switch observation.content {
+        case .event(let bytes): return record(DynamicPDU(hci: HCIPacket(.event, bytes)))
+        case .upper(let layer, let bytes, let handle):
+            let pdu = DynamicPDU(layer: layer.catalogName, bytes: bytes)
+            var record = record(pdu)
+            record["Connection_Handle"] = .number(Int(handle))
+            if let identifier = pdu.identifier { record["Identifier"] = .number(Int(identifier)) }
+            return record
+        case .air(let bytes, let kind):
+            switch kind {
+            case .control: return record(DynamicPDU(layer: "LLControl", bytes: Array(bytes.dropFirst(2))))
+            case .advertising(let secondary): return record(DynamicPDU(advertising: bytes, secondary: secondary))
+            case .data: return CaseRecord([("payload", .octets(Array(bytes.dropFirst(2))))])
+            }
+        }
+    }
+
+    /// What came back for a command, by the names of its return parameters.
+    static func returns(of command: String, _ reply: Endpoint.Reply) -> CaseRecord {
+        if reply.isStatus { return CaseRecord([("Status", .number(Int(reply.parameters.first ?? 0)))]) }
+        guard let opcode = opcode(of: command) else { return CaseRecord() }
+        let event = DynamicPDU(hci: HCIPacket(completeOpcode: opcode, returns: reply.parameters))
+        if let command = event.command, let values = event.fields.first(where: { $0.name == "Return_Parameters" })?.value.structure {
+            return record(values, command.returns ?? [])
+        }
+        return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
+    }
+
+    private static func record(_ pdu: DynamicPDU) -> CaseRecord {
+        var record = record(pdu.fields, pdu.declaration?.fields ?? [])
+        if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailing) }
+        return record
+    }
+
+    private static func record(_ fields: [DynamicField], _ declarations: [FieldDeclaration]) -> CaseRecord {
+        let known = flat(declarations)
+        return CaseRecord(fields.map { field in (field.name, value(field.value, known.first { $0.name == field.name }?.shape)) })
+    }
+
+    private static func value(_ value: FieldValue, _ shape: FieldDeclaration.Shape?) -> CaseValue {
+        switch value {
+        case .integer(let integer): return .number(Int(clamping: integer))
+        case .octets(let octets):
+            if case .uuid? = shape, let uuid = BluetoothUUID(octets: octets) { return .text("\(uuid)") }
+            return .octets(octets)
+        case .list(let list):
+            switch shape {
+            case .array(_, let element)?: return .list(list.map { self.value($0, element) })
+            case .rows(_, let inner)?:
+                return .list(list.map { row in row.structure.map { .record(record($0, inner)) } ?? self.value(row, nil) })
+            default: return .list(list.map { self.value($0, nil) })
+            }
+        case .structure(let fields):
+            if case .nested(let type)? = shape { return .record(record(fields, nested(type))) }
+            return .record(record(fields, []))
+        }
+    }
+
+    private static func nested(_ type: String) -> [FieldDeclaration] { PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? [] }
+
+    /// The fields with those inside words and blocks beside them.
+    static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
+        fields.flatMap { field -> [FieldDeclaration] in
+            switch field.shape {
+            case .bits(_, let members): flat(members)
+            case .block(_, let inner): flat(inner)
+            default: [field]
+            }
+        }
+    }
+
+    // MARK: Encoding
+
+    /// The parameters of a command, or a whole PDU of a layer above HCI.
+    static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
+        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl"]
+        guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
+            throw Failure(text: "it is not declared")
+        }
+        var fields = fields
+        let identifier = fields["Identifier"]?.asNumber
+        fields["Identifier"] = nil
+        do {
+            var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
+            pdu.identifier = identifier.map { UInt8(truncatingIfNeeded: $0) }
+            return declaration.kind == .hciCommand ? try pdu.parameters() : try pdu.bytes()
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(text: "\(error)")
+        }
+    }
+
+    static func dynamic(_ record: CaseRecord, _ declarations: [FieldDeclaration]) throws(Failure) -> [DynamicField] {
+        let known = flat(declarations)
+        var fields: [DynamicField] = []
+        for (name, value) in zip(record.names, record.values) {
+            fields.append(DynamicField(name, try dynamic(value, known.first { $0.name == name }?.shape, name)))
+        }
+        return fields
+    }
+
+    private static func dynamic(_ value: CaseValue, _ shape: FieldDeclaration.Shape?, _ name: String) throws(Failure) -> FieldValue {
+        switch shape {
+        case .integer?, .bit?:
+            if case .number(let number) = value { return .integer(Int128(number)) }
+            if let address = value.asAddress { return .integer(Int128(address)) }
+            if let number = value.asNumber { return .integer(Int128(number)) }
+            throw Failure(text: "\(name) is a number, not \(value)")
+        case .uuid?:
+            if case .text(let text) = value, let uuid = BluetoothUUID(text) { return .octets(uuid.octets) }
+            if case .number(let number) = value, let short = UInt16(exactly: number) { return .octets(BluetoothUUID(short).octets) }
+            if let octets = value.asOctets { return .octets(octets) }
+            throw Failure(text: "\(name) is a UUID, not \(value)")
+        case .array(_, let element)?:
+            guard case .list(let list) = value else { throw Failure(text: "\(name) is a list") }
+            var values: [FieldValue] = []
+            for item in list { values.append(try dynamic(item, element, name)) }
+            return .list(values)
+        case .rows(_, let inner)?:
+            guard case .list(let list) = value else { throw Failure(text: "\(name) is a list of records") }
+            var rows: [FieldValue] = []
+            for case .record(let row) in list { rows.append(.structure(try dynamic(row, inner))) }
+            return .list(rows)
+        case .nested(let type)?:
+            guard case .record(let record) = value else { throw Failure(text: "\(name) is a record") }
+            return .structure(try dynamic(record, nested(type)))
+        case .bytes?, .reserved?, .bits?, .block?, nil:
+            guard let octets = value.asOctets else { throw Failure(text: "\(name) is octets, not \(value)") }
+            return .octets(octets)
+        }
+    }
+}
+
+extension PDULayer {
+    /// The layer's name in the catalogue.
+    var catalogName: String {
+        switch self {
+        case .att: "ATT"
+        case .smp: "SMP"
+        case .signalling: "L2CAPSignaling"
+        }
+    }
+}
+
+extension CaseValue {
+    /// A device address written out: `C0:B1:BE:00:00:01`.
+    var asAddress: UInt64? {
+        guard case .text(let text) = self, text.count == 17, text.split(separator: ":").count == 6, let octets = Hexadecimal.octets(text) else {
+            return nil
+        }
+        return octets.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
