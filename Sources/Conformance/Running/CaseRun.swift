@@ -62,11 +62,13 @@ actor CaseRun {
         } catch let error as TransportError {
             result.verdict = .inconclusive
             result.message = error.description
+        } catch is CancellationError {
+            result.verdict = .inconclusive
+            result.message = "the run was stopped"
         } catch {
             result.verdict = .error
             result.message = "\(error)"
         }
-        result.virtualMilliseconds = loop.now.milliseconds
         result.evidence = Array((result.evidence + evidence).prefix(24))
         result.notes = notes
         await bench.finish()

@@ -34,9 +34,11 @@ public final class Recorder: @unchecked Sendable {
         return log.record(packet, direction, interface: interface, at: offset + time)
     }
 
-    /// Lets what follows begin a second after a case that lasted so long.
-    func endCase(after length: Microseconds) {
-        offset += length + .seconds(1)
+    /// Lets the next case begin a second after this one, whose own clock ended at `time`.
+    ///
+    /// - Parameter isShared: the next case goes on with the same clock.
+    func endCase(at time: Microseconds, isShared: Bool) {
+        if !isShared { offset += time + .seconds(1) }
         log?.flush()
     }
 

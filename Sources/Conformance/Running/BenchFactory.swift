@@ -1,0 +1,118 @@
+import Packets
+import Simulation
+import Timing
+import Transport
+import TransportUSB
+
+/// What stands at the two ends of a run.
+public struct BenchSetup: Sendable {
+    public var tester: DeviceSelector
+    /// Nil when the subject is an accessory on a port that the run serves, or somewhere on the air.
+    public var subject: DeviceSelector?
+    public var seed: UInt64
+
+    public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64) {
+        self.tester = tester
+        self.subject = subject
+        self.seed = seed
+    }
+
+    /// The seed of one case, whatever order the cases run in.
+    func seed(of id: String) -> UInt64 {
+        var source = RandomSource(seed: seed, label: id)
+        return source.next()
+    }
+}
+
+/// Makes a fresh bench for each case.
+struct BenchFactory: Sendable {
+    let setup: BenchSetup
+    let recorder: Recorder
+    let catalogue: Catalogue
+    /// Where a foreign accessory has its controller.
+    let port: SubjectPort?
+    /// What is wrong with the subject beyond the case's own settings.
+    let fault: Fault
+
+    var sharesLoop: Bool { port != nil }
+    var isVirtual: Bool { setup.tester == .virtual && setup.subject == .virtual && port == nil }
+    /// Whether the subject has no HCI that the bench could use.
+    var isAccessoryOnly: Bool { port != nil || setup.subject == nil }
+    var subjectName: String { port.map { "accessory on \($0.address)" } ?? setup.subject?.description ?? "accessory" }
+
+    func makeLoop() -> RunLoop { port?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
+
+    func makeBench(for testCase: TestCase, loop: RunLoop) throws -> CaseBench {
+        let ledger = Ledger(loop: loop)
+        let hostSides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
+        if let port { return try portBench(testCase, port, ledger) }
+        switch (setup.tester, setup.subject) {
+        case (.virtual, .virtual?): return try virtualBench(testCase, loop, ledger, hostSides)
+        case (.virtual, _), (_, .virtual?):
+            throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
+        default: return try deviceBench(loop, ledger, hostSides)
+        }
+    }
+
+    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ ledger: Ledger) throws -> CaseBench {
+        let transport = try port.world.addController(.tester, settings: testCase.world.tester)
+        let end = Endpoint(.tester, on: transport, ledger: ledger, recorder: recorder, loop: port.loop)
+        let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []
+        return CaseBench(loop: port.loop, ledger: ledger, ends: [end], world: port.world, hostSides: sides)
+    }
+
+    private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+        let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
+        world.setPacketErrorRate(testCase.world.packetErrorRate)
+        var ends: [Endpoint] = []
+        for side in Side.allCases {
+            let settings = (side == .tester ? testCase.world.tester : testCase.world.subject) + (side == .subject ? fault.settings : [])
+            let transport = try world.addController(side, settings: settings)
+            ends.append(Endpoint(side, on: transport, ledger: ledger, recorder: recorder, loop: loop))
+        }
+        return CaseBench(loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides)
+    }
+
+    private func deviceBench(_ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+        var ends: [Endpoint] = []
+        for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
+            guard let selector else { continue }
+            let transport = try Self.open(selector, on: loop)
+            ends.append(Endpoint(side, on: transport, ledger: ledger, recorder: recorder, loop: loop))
+        }
+        return CaseBench(loop: loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides)
+    }
+}
+
+extension BenchFactory {
+    /// Opens a device by its selector.
+    static func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
+        switch selector {
+        case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
+        case .socket(let address): return try H4Transport.connect(to: address, on: loop)
+        case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
+        case .usb: throw TransportError.unreachable("\(selector): USB dongles are not supported yet")
+        }
+    }
+}
+
+extension TestCase {
+    /// Whether some step acts through a host of the side; an accessory of ours always has one.
+    func usesHost(_ side: Side, _ catalogue: Catalogue) -> Bool {
+        if subject == .accessory, side == .subject { return true }
+        return Self.usesHost(setup + steps + teardown, side, catalogue, depth: 0)
+    }
+
+    private static func usesHost(_ steps: [Step], _ side: Side, _ catalogue: Catalogue, depth: Int) -> Bool {
+        guard depth < 8 else { return false }
+        return steps.contains { step in
+            step.anywhere { inner in
+                switch inner.kind {
+                case .action(let action): inner.side == side && HostDriver.names.contains(action.name)
+                case .procedure(let use): usesHost(catalogue.procedures[use.name]?.steps ?? [], side, catalogue, depth: depth + 1)
+                default: false
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Packets
+import Timing
+import Transport
+
+/// What to run, and how.
+public struct RunPlan: Sendable {
+    public var catalogue: Catalogue
+    public var setup: BenchSetup
+    /// In the order in which they run.
+    public var cases: [TestCase]
+    public var shuffle: UInt64?
+    /// Values of parameters by name, or by `suite/case.name`.
+    public var parameters: [String: CaseValue] = [:]
+    /// Results of an earlier run that is continued.
+    public var known: [String: CaseResult] = [:]
+
+    /// - Parameter filters: ids, suites, or parts of ids with `*`; all cases when empty.
+    /// - Throws: `Problems` when a filter matches nothing.
+    public init(catalogue: Catalogue, setup: BenchSetup, filters: [String], shuffle: UInt64? = nil) throws(Problems) {
+        self.catalogue = catalogue
+        self.setup = setup
+        self.shuffle = shuffle
+        cases = try Self.select(catalogue.cases, filters)
+        if let shuffle {
+            var random = RandomSource(seed: shuffle, label: "order of cases")
+            cases.shuffle(using: &random)
+        }
+    }
+
+    static func select(_ all: [TestCase], _ filters: [String]) throws(Problems) -> [TestCase] {
+        guard !filters.isEmpty else { return all }
+        var problems: [Problem] = []
+        for filter in filters where !all.contains(where: { matches($0.id, filter) }) {
+            let names = all.map(\.id) + all.map(\.suite)
+            problems.append(Problem(Position(file: filter, line: 1, column: 1), "no case or suite has this name" + Suggestion.text(for: filter, among: names)))
+        }
+        guard problems.isEmpty else { throw Problems(problems) }
+        return all.filter { testCase in filters.contains { matches(testCase.id, $0) } }
+    }
+
+    static func matches(_ id: String, _ filter: String) -> Bool {
+        if filter.contains("*") { return glob(Array(id.utf8)[...], Array(filter.utf8)[...]) }
+        return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
+    }
+
+    private static func glob(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+        guard let first = pattern.first else { return text.isEmpty }
+        if first == UInt8(ascii: "*") {
+            let rest = pattern.dropFirst()
+            return (text.startIndex...text.endIndex).contains { glob(text[$0...], rest) }
+        }
+        return text.first == first && glob(text.dropFirst(), pattern.dropFirst())
+    }
+}
+
+/// What a run tells while it goes on. Called on the run's thread.
+public protocol RunObserver: AnyObject {
+    func began(_ testCase: TestCase, index: Int, of count: Int)
+    func reached(_ step: String, in testCase: TestCase)
+    func ended(_ result: CaseResult, index: Int, of count: Int)
+}
+
+/// Runs the cases of a plan one after another, each on a bench of its own.
+///
+/// `@unchecked Sendable`: lives on one thread; only `stop()` may be called from others.
+public final class Runner: @unchecked Sendable {
+    private let plan: RunPlan
+    private let recorder: Recorder
+    private let factory: BenchFactory
+    private weak var observer: (any RunObserver)?
+    private let stopping = StopFlag()
+    private var lost: String?
+
+    /// - Parameter fault: what is wrong with the subject: a mutant's faults.
+    public init(_ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, fault: Fault = Fault()) {
+        self.plan = plan
+        self.recorder = recorder
+        self.observer = observer
+        factory = BenchFactory(setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, fault: fault)
+    }
+
+    /// Ends the run soon; cases that have not run become INCONC. From any thread, and from signal handlers' threads.
+    public func stop() { stopping.raise() }
+
+    /// Runs everything.
+    ///
+    /// - Parameter keep: takes each result when it is there, before the next case starts.
+    public func run(keep: (CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
+        var result = RunResult(
+            seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.tester.description, subject: factory.subjectName)
+        for (index, testCase) in plan.cases.enumerated() {
+            if let known = plan.known[testCase.id] {
+                result.cases.append(known)
+                continue
+            }
+            observer?.began(testCase, index: index, of: plan.cases.count)
+            let outcome = outcome(of: testCase)
+            try keep(outcome)
+            result.cases.append(outcome)
+            observer?.ended(outcome, index: index, of: plan.cases.count)
+        }
+        result.isInterrupted = stopping.isRaised
+        return result
+    }
+
+    private func outcome(of testCase: TestCase) -> CaseResult {
+        var skipped = CaseResult(id: testCase.id, title: testCase.title, verdict: .inconclusive)
+        skipped.covers = testCase.covers.map(\.id)
+        skipped.seed = plan.setup.seed(of: testCase.id)
+        if stopping.isRaised {
+            skipped.message = "the run was stopped before this case"
+            return skipped
+        }
+        if let lost {
+            skipped.message = lost
+            return skipped
+        }
+        if testCase.subject == .controller, factory.isAccessoryOnly {
+            skipped.verdict = .notApplicable
+            skipped.message = "the subject is an accessory; this case drives a controller through its HCI"
+            return skipped
+        }
+        let began = MonotonicClock.now()
+        var result = runOne(testCase) ?? skipped
+        result.seed = skipped.seed
+        result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
+        return result
+    }
+
+    private func runOne(_ testCase: TestCase) -> CaseResult? {
+        let loop = factory.makeLoop()
+        let start = loop.now
+        var result: CaseResult
+        do {
+            let bench = try factory.makeBench(for: testCase, loop: loop)
+            let observer = observer
+            let run = CaseRun(testCase, catalogue: plan.catalogue, bench: bench) { step in observer?.reached(step.summary, in: testCase) }
+            let parameters = parameters(of: testCase)
+            let stopping = stopping
+            result = try loop.run {
+                let task = Task(executorPreference: loop) { await run.run(parameters: parameters) }
+                stopping.watch(task, on: loop)
+                return await task.value
+            }
+            stopping.forget()
+            for end in bench.ends.values where end.failure != nil && loop.mode == .wall {
+                lost = "the \(end.side.rawValue) was lost: \(end.failure.map { "\($0)" } ?? "")"
+            }
+        } catch {
+            result = CaseResult(id: testCase.id, title: testCase.title, verdict: Self.verdict(for: error))
+            result.message = (error as? StepFailure)?.message ?? "\(error)"
+            if let error = error as? TransportError { lost = "no device: \(error)" }
+        }
+        result.virtualMilliseconds = (loop.now - start).milliseconds
+        recorder.endCase(at: loop.now, isShared: factory.sharesLoop)
+        return result
+    }
+
+    private static func verdict(for error: any Error) -> Verdict {
+        if error is TransportError { return .inconclusive }
+        if let failure = error as? StepFailure, failure.blame == .environment { return .inconclusive }
+        return .error
+    }
+
+    private func parameters(of testCase: TestCase) -> [String: CaseValue] {
+        var values: [String: CaseValue] = [:]
+        for parameter in testCase.parameters {
+            values[parameter.name] = plan.parameters[testCase.id + "." + parameter.name] ?? plan.parameters[parameter.name]
+        }
+        return values
+    }
+}

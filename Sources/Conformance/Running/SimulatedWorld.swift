@@ -1,0 +1,39 @@
+import Packets
+import Simulation
+import Timing
+import Transport
+
+/// The simulated air of a case and the virtual controllers in it.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+final class SimulatedWorld: @unchecked Sendable {
+    let simulation: Simulation
+    let loop: RunLoop
+    private var sides: [ControllerID: Side] = [:]
+
+    init(loop: RunLoop, seed: UInt64) {
+        self.loop = loop
+        simulation = Simulation(loop: loop, seed: seed)
+    }
+
+    /// Adds a virtual controller and returns the host's end of its pipe.
+    func addController(_ side: Side, settings: [ControllerSetting]) throws -> any HCITransport {
+        let pair = InProcessTransport.pair(name: "virtual", on: loop)
+        try addController(side, settings: settings, on: pair.controller)
+        return pair.host
+    }
+
+    /// Adds a virtual controller on the controller's end of a pipe.
+    func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
+        var configuration = ControllerConfiguration(address: Self.address(of: side))
+        for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
+            throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
+        }
+        let identifier = try simulation.assumeIsolated { simulation throws in try simulation.addController(configuration, on: end) }
+        sides[identifier] = side
+    }
+
+    static func address(of side: Side) -> DeviceAddress {
+        DeviceAddress(value: side == .tester ? 0x00B1_BE00_0001 : 0x00B1_BE00_0002)
+    }
+}

@@ -1,0 +1,47 @@
+import Packets
+import Timing
+import Transport
+
+/// A virtual controller served to a foreign host: the accessory under test brings its own stack and meets the tester on the simulated air.
+/// One world in real time for the whole run.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class SubjectPort: @unchecked Sendable {
+    let loop = RunLoop(mode: .wall)
+    let world: SimulatedWorld
+    private let listener: SocketListener
+    private var isTaken = false
+    private var arrival: Promise<Void>
+    public let address: SocketAddress
+
+    /// Listens for the foreign host.
+    ///
+    /// - Throws: `TransportError.busy` when the port is taken.
+    public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
+        self.address = address
+        world = SimulatedWorld(loop: loop, seed: seed)
+        arrival = Promise<Void>(on: loop)
+        listener = try SocketListener(address, on: loop)
+        listener.start { [self] stream in accept(stream) }
+    }
+
+    /// Waits until a host has connected.
+    public func waitForHost(_ patience: Microseconds) throws {
+        let arrival = arrival
+        let deadline = loop.now + patience
+        do {
+            try loop.run { try await arrival.value(until: deadline) }
+        } catch is TimeOut {
+            throw TransportError.unreachable("an accessory: no host connected to \(address) within \(patience.text)")
+        }
+    }
+
+    private func accept(_ stream: ByteStream) {
+        do {
+            try world.addController(.subject, settings: [], on: H4Transport(stream))
+            arrival.fulfil(())
+        } catch {
+            stream.close()
+        }
+    }
+}
