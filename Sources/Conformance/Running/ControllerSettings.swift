@@ -3,7 +3,7 @@ import Simulation
 
 /// What case files and mutants may set on a virtual controller, by name.
 enum ControllerSettings {
-    private typealias Apply = (inout ControllerConfiguration, Int) -> Void
+    private typealias Apply = @Sendable (inout ControllerConfiguration, Int) -> Void
 
     private static let numbers: [String: Apply] = [
         "maxOctets": { $0.maxOctets = UInt16(clamping: $1) },

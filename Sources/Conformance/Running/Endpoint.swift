@@ -92,7 +92,10 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
     }
 
     func send(_ packet: HCIPacket) {
-        guard packet.kind == .command, let opcode = packet.commandOpcode else { return transmit(packet) }
+        guard packet.kind == .command, let opcode = packet.commandOpcode else {
+            transmit(packet)
+            return
+        }
         queue.append(Pending(packet: packet, opcode: opcode, answer: nil))
         pump()
     }

@@ -54,7 +54,7 @@ public struct RunPlan: Sendable {
 }
 
 /// What a run tells while it goes on. Called on the run's thread.
-public protocol RunObserver: AnyObject {
+public protocol RunObserver: AnyObject, Sendable {
     func began(_ testCase: TestCase, index: Int, of count: Int)
     func reached(_ step: String, in testCase: TestCase)
     func ended(_ result: CaseResult, index: Int, of count: Int)

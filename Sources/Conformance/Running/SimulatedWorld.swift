@@ -37,3 +37,10 @@ final class SimulatedWorld: @unchecked Sendable {
         DeviceAddress(value: side == .tester ? 0x00B1_BE00_0001 : 0x00B1_BE00_0002)
     }
 }
+
+extension SimulatedWorld {
+    func setPacketErrorRate(_ rate: Double) {}
+
+    /// Puts what is on the air into a case's ledger from now on.
+    func observe(into ledger: Ledger) {}
+}

@@ -1,0 +1,37 @@
+import Packets
+import Timing
+
+extension CaseRun {
+    /// Something on the simulated air: waits for a PDU, or plants a rule for those to come.
+    func run(_ air: AirStep, _ step: Step, _ scope: inout Scope) async throws {
+        guard bench.world != nil else { throw StepFailure(.bench, "the air is not simulated here") }
+        switch air.operation {
+        case .expect, .expectNone: try await observe(air, step, scope)
+        case .suppress, .alter, .inject: try plant(air, step, scope)
+        }
+    }
+
+    private func observe(_ air: AirStep, _ step: Step, _ scope: Scope) async throws {
+        let after = try air.window?.notBefore.map { try duration($0, at: step.side) } ?? .zero
+        let search = Search(
+            air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables, notBefore: after == .zero ? .zero : loop.now + after)
+        let start = try horizon(air.since, scope)
+        let deadline = try deadline(of: air.window, step)
+        let began = loop.now
+        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+        if let failure = search.failure { throw failure }
+        if case .expectNone = air.operation {
+            guard let found else { return }
+            throw StepFailure(
+                .subject, step.stating("\(air.name) must not be sent, but the \(step.side.rawValue) sent it at \(found.time.text)"),
+                evidence: [Self.evidence(found)])
+        }
+        guard let found else { throw missed(search, step, waited: loop.now - began) }
+        save(.record(PDUBook.record(of: found)), of: step, in: scope)
+        if step.states != nil { evidence.append(Self.evidence(found)) }
+    }
+
+    private func plant(_ air: AirStep, _ step: Step, _ scope: Scope) throws {
+        throw StepFailure(.bench, "\(step.summary): not supported")
+    }
+}
