@@ -67,10 +67,11 @@ struct BenchFactory: Sendable {
         var ends: [Endpoint] = []
         for side in Side.allCases {
             let settings = (side == .tester ? testCase.world.tester : testCase.world.subject) + (side == .subject ? fault.settings : [])
-            let transport = try world.addController(side, settings: settings)
+            let transport = try world.addController(side, settings: settings, rewrites: side == .subject ? fault.rewrites : [])
             ends.append(Endpoint(side, on: transport, ledger: ledger, recorder: recorder, loop: loop))
         }
-        return CaseBench(loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides)
+        return CaseBench(
+            loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
     }
 
     private func deviceBench(_ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -108,7 +109,7 @@ extension TestCase {
         return steps.contains { step in
             step.anywhere { inner in
                 switch inner.kind {
-                case .action(let action): inner.side == side && HostDriver.names.contains(action.name)
+                case .action(let action): inner.side == side && ActionShapes.needHost.contains(action.name)
                 case .procedure(let use): usesHost(catalogue.procedures[use.name]?.steps ?? [], side, catalogue, depth: depth + 1)
                 default: false
                 }

@@ -16,15 +16,22 @@ final class CaseBench: @unchecked Sendable {
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
-    private let closesEnds: Bool
+    private let accessory: SubjectKind
+    private let fault: Fault
 
-    /// - Parameter hostSides: ends that get a host of ours.
-    init(loop: RunLoop, ledger: Ledger, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, closesEnds: Bool = true) {
+    /// - Parameters:
+    ///   - hostSides: ends that get a host of ours.
+    ///   - kind: what the subject's host is.
+    init(
+        loop: RunLoop, ledger: Ledger, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
+        fault: Fault = Fault()
+    ) {
         self.loop = loop
         self.ledger = ledger
         self.world = world
         self.hostSides = hostSides
-        self.closesEnds = closesEnds
+        accessory = kind
+        self.fault = fault
         for end in ends { self.ends[end.side] = end }
     }
 
@@ -41,7 +48,7 @@ final class CaseBench: @unchecked Sendable {
         if loop.mode == .virtual { features.insert("virtual") }
         if let world {
             features.insert("air")
-            world.observe(into: ledger)
+            await world.observe(into: ledger)
         }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
@@ -50,7 +57,10 @@ final class CaseBench: @unchecked Sendable {
         }
         for side in Side.allCases where hostSides.contains(side) {
             guard let end = ends[side] else { continue }
-            hosts[side] = try await HostDriver.start(on: end, loop: loop)
+            let isAccessory = side == .subject && accessory == .accessory
+            hosts[side] = try await HostDriver.start(
+                on: end, loop: loop, isAccessory: isAccessory, faults: side == .subject ? fault.host : [],
+                rewrites: side == .subject ? fault.rewrites : [])
         }
     }
 
@@ -61,7 +71,7 @@ final class CaseBench: @unchecked Sendable {
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             if end.failure == nil { _ = try? await end.command(opcode: 0x0C03, parameters: [], until: loop.now + .seconds(2)) }
-            if closesEnds { end.shutDown() }
+            end.shutDown()
         }
     }
 

@@ -1,24 +1,44 @@
+import Host
 import Packets
 import Timing
 
-/// A host of ours above an end, and the actions that case files may ask of it.
+/// A host of ours above an end: an accessory at the subject's, or the actor of named actions at the tester's.
 ///
 /// `@unchecked Sendable`: lives on its loop's thread only.
 final class HostDriver: @unchecked Sendable {
-    /// Actions that need a host; the others work on the bare HCI.
-    static let names: Set<String> = []
+    let host: Host
+    let loop: RunLoop
+    private var accessory: ReferenceAccessory?
+    var links: [UInt16: Link] = [:]
 
-    static let shapes: [Vocabulary.ActionShape] = [
-        .init(
-            name: "find characteristic",
-            about: "looks a characteristic up by its UUID, with ATT_READ_BY_TYPE_REQ and ATT_FIND_INFORMATION_REQ",
-            arguments: [
-                .init("on", isRequired: true, "the connection's handle"), .init("uuid", isRequired: true, "the characteristic's UUID"),
-            ],
-            results: ["declaration", "properties", "value", "cccd", "end"])
-    ]
+    private init(_ host: Host, loop: RunLoop) {
+        self.host = host
+        self.loop = loop
+    }
 
-    static func start(on end: Endpoint, loop: RunLoop) async throws -> HostDriver { HostDriver() }
+    /// - Parameter isAccessory: serve the reference accessory.
+    static func start(on end: Endpoint, loop: RunLoop, isAccessory: Bool, faults: [ControllerSetting], rewrites: [Fault.Rewrite]) async throws
+        -> HostDriver
+    {
+        let database = GATTDatabase(deviceName: isAccessory ? ReferenceAccessory.name : "Bluebench Tester")
+        let host = Host(loop: loop, transport: end, database: database, seed: 1)
+        let driver = HostDriver(host, loop: loop)
+        do {
+            _ = try await host.start()
+        } catch let error as HostError {
+            throw StepFailure(.environment, "the host of the \(end.side.rawValue) does not start: \(error)")
+        }
+        await host.setQuirks(try HostFaults.quirks(faults, rewrites))
+        if isAccessory {
+            let accessory = ReferenceAccessory(host, loop: loop)
+            driver.accessory = accessory
+            await accessory.start()
+        }
+        return driver
+    }
 
-    func stop() async {}
+    func stop() async {
+        await accessory?.stop()
+        accessory = nil
+    }
 }

@@ -64,6 +64,19 @@ enum PDUBook {
         return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
     }
 
+    /// A whole PDU of a layer whose PDUs begin with their code.
+    static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DynamicPDU(layer: layer, bytes: bytes)) }
+
+    /// The PDU with some fields replaced; nil when a value does not fit.
+    static func changed(layer: String, bytes: [UInt8], setting values: CaseRecord) -> [UInt8]? {
+        var pdu = DynamicPDU(layer: layer, bytes: bytes)
+        guard let declaration = pdu.declaration, let fields = try? dynamic(values, declaration.fields) else { return nil }
+        for field in fields {
+            if let index = pdu.fields.firstIndex(where: { $0.name == field.name }) { pdu.fields[index] = field } else { pdu.fields.append(field) }
+        }
+        return try? pdu.bytes()
+    }
+
     private static func record(_ pdu: DynamicPDU) -> CaseRecord {
         var record = record(pdu.fields, pdu.declaration?.fields ?? [])
         if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailing) }

@@ -1,4 +1,5 @@
 import Capture
+import Foundation
 import Packets
 
 /// Numbers the packets of a run, and writes them into its capture if it has one. Cases follow one another in time.
@@ -10,15 +11,26 @@ public final class Recorder: @unchecked Sendable {
     private var offset: Microseconds = .zero
     private var uncaptured = 0
 
-    /// - Parameter path: where the capture goes; without one packets are only numbered.
-    public init(path: String?) throws(CaptureError) {
+    /// - Parameters:
+    ///   - path: where the capture goes; without one packets are only numbered.
+    ///   - isContinued: keep an existing file, and write beside it.
+    public init(path: String?, isContinued: Bool = false) throws(CaptureError) {
         guard let path else {
             log = nil
             return
         }
-        let log = try CaptureLog(path: path)
+        let log = try CaptureLog(path: isContinued ? Self.freePath(beside: path) : path)
         for side in Side.allCases { interfaces[side] = try log.addController(side.rawValue) }
         self.log = log
+    }
+
+    /// The path, or with a number before its extension if there is such a file already.
+    private static func freePath(beside path: String) -> String {
+        guard FileManager.default.fileExists(atPath: path) else { return path }
+        let url = URL(fileURLWithPath: path)
+        let stem = url.deletingPathExtension().path
+        let number = (2...9_999).first { !FileManager.default.fileExists(atPath: "\(stem)-\($0).\(url.pathExtension)") } ?? 10_000
+        return "\(stem)-\(number).\(url.pathExtension)"
     }
 
     /// The number of the last packet.

@@ -1,3 +1,4 @@
+import Capture
 import Packets
 import Simulation
 import Timing
@@ -9,7 +10,7 @@ import Transport
 final class SimulatedWorld: @unchecked Sendable {
     let simulation: Simulation
     let loop: RunLoop
-    private var sides: [ControllerID: Side] = [:]
+    private var addresses: [UInt64: Side] = [:]
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -17,30 +18,29 @@ final class SimulatedWorld: @unchecked Sendable {
     }
 
     /// Adds a virtual controller and returns the host's end of its pipe.
-    func addController(_ side: Side, settings: [ControllerSetting]) throws -> any HCITransport {
+    func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = []) throws -> any HCITransport {
         let pair = InProcessTransport.pair(name: "virtual", on: loop)
-        try addController(side, settings: settings, on: pair.controller)
+        try addController(side, settings: settings, rewrites: rewrites, on: pair.controller)
         return pair.host
     }
 
     /// Adds a virtual controller on the controller's end of a pipe.
-    func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
+    func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = [], on end: any HCITransport) throws {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
         for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
-        let identifier = try simulation.assumeIsolated { simulation throws in try simulation.addController(configuration, on: end) }
-        sides[identifier] = side
+        let made = configuration
+        addresses[made.address.value] = side
+        try simulation.assumeIsolated { simulation throws in _ = try simulation.addController(made, on: end) }
     }
 
     static func address(of side: Side) -> DeviceAddress {
         DeviceAddress(value: side == .tester ? 0x00B1_BE00_0001 : 0x00B1_BE00_0002)
     }
-}
 
-extension SimulatedWorld {
     func setPacketErrorRate(_ rate: Double) {}
 
     /// Puts what is on the air into a case's ledger from now on.
-    func observe(into ledger: Ledger) {}
+    func observe(into ledger: Ledger) async {}
 }

@@ -1,0 +1,39 @@
+/// A case in words, for people.
+public enum Explanation {
+    public static func suggestion(for id: String, in catalogue: Catalogue) -> String {
+        Suggestion.text(for: id, among: catalogue.cases.map(\.id))
+    }
+
+    public static func text(of id: String, in catalogue: Catalogue) -> String? {
+        guard let testCase = catalogue.cases.first(where: { RunPlan.matches($0.id, id) }) else { return nil }
+        var lines = ["\(testCase.id): \(testCase.title)", "", testCase.purpose, ""]
+        lines.append("subject   \(testCase.subject.rawValue)")
+        if let needs = testCase.needs { lines.append("needs     \(needs)") }
+        for cover in testCase.covers { lines.append("covers    \(cover.id)\(cover.isFull ? "" : " in part")") }
+        for parameter in testCase.parameters {
+            let range = parameter.range.map { ", \($0.lowerBound) to \($0.upperBound)" } ?? ""
+            lines.append("parameter \(parameter.name) = \(parameter.initial)\(range). \(parameter.about)")
+        }
+        lines.append("limits    \(testCase.limits.step.text) for a step, \(testCase.limits.run.text) for the case")
+        if !testCase.world.isDefault { lines.append("world     packet error rate \(testCase.world.packetErrorRate)") }
+        for (name, steps) in [("setup", testCase.setup), ("steps", testCase.steps), ("teardown", testCase.teardown)] where !steps.isEmpty {
+            lines += ["", name]
+            for step in steps { lines += words(step, depth: 1) }
+        }
+        lines += ["", testCase.position.file]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func words(_ step: Step, depth: Int) -> [String] {
+        let indent = String(repeating: "  ", count: depth)
+        var line = indent + "- " + step.summary
+        if case .expect(let expectation) = step.kind, !expectation.fields.isEmpty {
+            line += " with " + expectation.fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
+        }
+        if let condition = step.condition { line += ", if \(condition)" }
+        var lines = [line]
+        if let states = step.states { lines.append(indent + "  => " + states) }
+        for inner in step.inner { lines += words(inner, depth: depth + 1) }
+        return lines
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// The list of public test-case ids that `covers:` may name.
+public enum PublicCases {
+    /// One id a line; lines that begin with `#` are remarks.
+    ///
+    /// - Throws: `Problems` when the file cannot be read.
+    public static func load(_ path: String) throws(Problems) -> Set<String> {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Problems([Problem(Position(file: path, line: 1, column: 1), "the list of public test-case ids cannot be read")])
+        }
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map { $0.filter { $0 != " " && $0 != "\r" } }
+        return Set(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") })
+    }
+}

@@ -1,0 +1,155 @@
+import Host
+import Packets
+import Timing
+
+/// The accessory of docs/accessory.md, run by a host of ours.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+final class ReferenceAccessory: @unchecked Sendable {
+    private let host: Host
+    private let loop: RunLoop
+    private var handles = Handles()
+    private var tasks: [Task<Void, Never>] = []
+
+    private struct Handles {
+        var long: UInt16 = 0
+        var short: UInt16 = 0
+        var notifier: UInt16 = 0
+        var indicator: UInt16 = 0
+    }
+
+    static let name = "Bluebench Reference"
+    private static let longValue = (0..<300).map { UInt8($0 % 256) }
+
+    init(_ host: Host, loop: RunLoop) {
+        self.host = host
+        self.loop = loop
+    }
+
+    /// The profile's UUID with these four digits.
+    static func uuid(_ digits: UInt16) -> BluetoothUUID {
+        BluetoothUUID(long: 0xB1BE_0000_7E57_4ACC_9D3A_0B5E_55ED_0001 | UInt128(digits) << 96)
+    }
+
+    func start() async {
+        publish()
+        await host.setOnLink { [self] link in began(link) }
+        tasks.append(Task(executorPreference: loop) { [self] in await serve() })
+    }
+
+    func stop() async {
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        tasks.removeAll()
+        await host.setOnLink(nil)
+    }
+
+    // MARK: Service
+
+    /// Advertises, waits for a connection to come and go, and begins again.
+    private func serve() async {
+        var settings = AdvertisingSettings(
+            data: AdvertisingData([
+                .flags([.generalDiscoverable, .brEDRNotSupported]), .txPowerLevel(0), .services([BluetoothUUID(0x180F)], complete: false),
+                .completeLocalName(Self.name),
+            ]),
+            scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
+        settings.intervalMin = 0x00A0
+        settings.intervalMax = 0x00A0
+        while !Task.isCancelled {
+            guard let set = try? await host.advertise(settings) else { return }
+            guard let link = try? await host.nextIncomingLink(within: .seconds(86_400)) else { return }
+            if set.isRunning, link.isConnected { try? await set.stop() }
+            _ = try? await link.ended()
+        }
+    }
+
+    private func began(_ link: Link) {
+        host.database[handles.long] = Self.longValue
+        host.database[handles.short] = [0x2A]
+    }
+
+    private func publish() {
+        let database = host.database
+        database.add(
+            ServiceDefinition(
+                BluetoothUUID(0x180A),
+                characteristics: [
+                    CharacteristicDefinition(BluetoothUUID(0x2A29), properties: .read, value: Array("Bluebench".utf8)),
+                    CharacteristicDefinition(BluetoothUUID(0x2A24), properties: .read, value: Array("Reference 1".utf8)),
+                ]))
+        database.add(
+            ServiceDefinition(
+                BluetoothUUID(0x180F),
+                characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
+        let service = database.add(testService)
+        handles.long = service[Self.uuid(2)]?.value ?? 0
+        handles.short = service[Self.uuid(8)]?.value ?? 0
+        handles.notifier = service[Self.uuid(4)]?.value ?? 0
+        handles.indicator = service[Self.uuid(5)]?.value ?? 0
+    }
+
+    private var testService: ServiceDefinition {
+        ServiceDefinition(
+            Self.uuid(0),
+            characteristics: [
+                CharacteristicDefinition(Self.uuid(1), properties: .read, value: Array(0..<20)),
+                CharacteristicDefinition(Self.uuid(2), properties: [.read, .write], value: Self.longValue, maximumLength: 512),
+                CharacteristicDefinition(
+                    Self.uuid(3), properties: [.write, .writeWithoutResponse],
+                    onWrite: { [unowned self] access, value in
+                        echo(access.link, value)
+                        return nil
+                    }),
+                CharacteristicDefinition(Self.uuid(4), properties: .notify, permissions: []),
+                CharacteristicDefinition(Self.uuid(5), properties: .indicate, permissions: []),
+                CharacteristicDefinition(
+                    Self.uuid(6), properties: .write,
+                    onWrite: { [unowned self] access, value in control(access.link, Self.octets(value)) }),
+                CharacteristicDefinition(Self.uuid(7), properties: .write),
+                CharacteristicDefinition(Self.uuid(8), properties: [.read, .write], value: [0x2A], maximumLength: 8),
+                CharacteristicDefinition(
+                    Self.uuid(9), properties: .read, value: [1],
+                    descriptors: [DescriptorDefinition(BluetoothUUID(0x2901), value: Array("Described".utf8))]),
+            ])
+    }
+
+    // MARK: Behaviour
+
+    private static func octets(_ span: RawSpan) -> [UInt8] { span.withUnsafeBytes { Array($0) } }
+
+    private func echo(_ link: Link?, _ value: RawSpan) {
+        guard let link else { return }
+        _ = link.tryNotify(handles.notifier, Array(Self.octets(value).prefix(link.mtu - 3)))
+    }
+
+    private func control(_ link: Link?, _ value: [UInt8]) -> ATTErrorCode? {
+        let lengths: [UInt8: Int] = [1: 3, 2: 3, 3: 9, 4: 3]
+        guard let opcode = value.first else { return ATTErrorCode(0x0D) }
+        guard let length = lengths[opcode] else { return ATTErrorCode(0x80) }
+        guard value.count == length, let link else { return ATTErrorCode(0x0D) }
+        tasks.append(Task(executorPreference: loop) { [self] in await perform(opcode, Array(value.dropFirst()), on: link) })
+        return nil
+    }
+
+    private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Link) async {
+        func number(_ index: Int) -> UInt16 { UInt16(parameters[2 * index]) | UInt16(parameters[2 * index + 1]) << 8 }
+        switch opcode {
+        case 1:
+            for turn in 0..<parameters[0] { try? await link.notify(handles.notifier, Self.numbered(turn, parameters[1])) }
+        case 2:
+            for turn in 0..<parameters[0] { try? await link.indicate(handles.indicator, Self.numbered(turn, parameters[1])) }
+        case 3:
+            let request = ConnectionParameterRequest(
+                intervalMin: number(0), intervalMax: number(1), latency: number(2), supervisionTimeout: number(3))
+            try? await link.requestParameters(request)
+        default:
+            try? await loop.sleep(for: .milliseconds(Int(number(0))))
+            _ = try? await link.disconnect()
+        }
+    }
+
+    private static func numbered(_ turn: UInt8, _ length: UInt8) -> [UInt8] {
+        length == 0 ? [] : [turn] + [UInt8](repeating: 0, count: Int(length) - 1)
+    }
+}

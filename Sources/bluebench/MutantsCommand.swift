@@ -1,0 +1,63 @@
+import ArgumentParser
+import Conformance
+import Foundation
+import Report
+
+/// `bluebench mutants`: the suites against peers with known defects.
+struct MutantsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mutants", abstract: "Run the suites against peers with a defect each, and show which case finds it.",
+        discussion: "A mutant that no case kills is a hole in the suites: exit code 1.")
+
+    @Argument(help: "Mutants to try. All by default.") var ids: [String] = []
+    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
+    @Flag(help: "Run every case against every mutant, not only the expected killers.") var all = false
+    @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file")) var json: String?
+
+    private struct Document: Encodable {
+        struct Row: Encodable {
+            var id: String
+            var title: String
+            var killed_by: [String]
+            var noticed_by: [String]
+            var expected_but_missed: [String]
+            var message: String
+        }
+        var mutants: [Row]
+    }
+
+    func run() throws {
+        let catalogue = try CaseFolder.load(cases)
+        var mutants = try CaseFolder.mutants(cases, catalogue)
+        for id in ids where !mutants.contains(where: { $0.id == id }) { throw CommandFailure(.usage, "there is no mutant '\(id)'") }
+        if !ids.isEmpty { mutants = mutants.filter { ids.contains($0.id) } }
+        guard !mutants.isEmpty else { throw CommandFailure(.bench, "there are no mutants in \(cases)/mutants") }
+        var trial = try MutantTrial(catalogue: catalogue, seed: seed)
+        var results: [MutantResult] = []
+        for mutant in mutants {
+            let result = try trial.run(mutant, isThorough: all)
+            results.append(result)
+            let verdict = result.killedBy.isEmpty ? "SURVIVED" : "killed  "
+            let killers = result.killedBy.isEmpty ? "" : " by " + result.killedBy.joined(separator: ", ")
+            Console.line("\(verdict)  \(result.id)\(killers)")
+            if !result.missed.isEmpty { Console.line("          expected killers that did not kill: \(result.missed.joined(separator: ", "))") }
+            if !result.message.isEmpty { Console.line("          \(result.message)") }
+        }
+        if let json {
+            let rows = results.map {
+                Document.Row(
+                    id: $0.id, title: $0.title, killed_by: $0.killedBy, noticed_by: $0.noticedBy, expected_but_missed: $0.missed, message: $0.message)
+            }
+            let text = try ResultsJSON.encode(Document(mutants: rows))
+            do {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
+            } catch {
+                throw CommandFailure(.usage, "cannot write \(json): \(error.localizedDescription)")
+            }
+        }
+        let survivors = results.count { $0.killedBy.isEmpty }
+        Console.line("\(results.count - survivors) of \(results.count) mutants killed")
+        if survivors > 0 { throw ExitCode.fail }
+    }
+}

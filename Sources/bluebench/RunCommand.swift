@@ -1,0 +1,136 @@
+import ArgumentParser
+import Conformance
+import Foundation
+import Packets
+import Report
+import Timing
+import Transport
+
+/// `bluebench run`: cases against a subject.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run cases against a subject and write a report.",
+        discussion: """
+            Devices: virtual, tcp:HOST:PORT, unix:PATH, serial:PATH[,SPEED], usb:BUS-PORT, usb:VID:PID[/SERIAL]. \
+            An accessory with a host of its own connects to the virtual controller that --subject-port serves.
+            """)
+
+    @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
+    @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
+    @Option(help: ArgumentHelp("Who is tested.", valueName: "device")) var subject = "virtual"
+    @Option(help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
+    var subjectPort: String?
+    @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s")) var patience = 30
+    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
+    @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
+    @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] = []
+    @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Run the cases in an order drawn from this seed.", valueName: "seed")) var shuffle: UInt64?
+    @Option(name: .customLong("set"), help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE.", valueName: "n=v"))
+    var values: [String] = []
+    @Flag(help: "List the cases that would run.") var list = false
+    @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
+    @OptionGroup var outputs: ReportOptions
+
+    func run() throws {
+        let catalogue = try CaseFolder.load(cases)
+        let setup = try setup()
+        var plan: RunPlan
+        do {
+            plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, shuffle: shuffle)
+        } catch let problems as Problems {
+            throw CommandFailure(.usage, problems.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
+        }
+        plan.parameters = try RunParameters.read(values, plan.cases)
+        if list { return plan.cases.forEach { Console.line("\($0.id)  \($0.title)") } }
+        guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(cases)") }
+        try execute(&plan)
+    }
+
+    private func setup() throws -> BenchSetup {
+        do {
+            let tester = try DeviceSelector(tester)
+            if subjectPort != nil {
+                guard tester == .virtual else { throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air") }
+                return BenchSetup(tester: tester, subject: nil, seed: seed)
+            }
+            let subject = subject == "none" ? nil : try DeviceSelector(subject)
+            guard (tester == .virtual) == (subject == .virtual) else {
+                throw CommandFailure(.usage, "a virtual device and a real one never meet on the air: give both, or neither")
+            }
+            return BenchSetup(tester: tester, subject: subject, seed: seed)
+        } catch let error as SelectorError {
+            throw CommandFailure(.usage, "\(error)")
+        }
+    }
+
+    private func execute(_ plan: inout RunPlan) throws {
+        let files = try outputs.prepare()
+        let header = ResultStore.Header(seed: seed, tester: plan.setup.tester.description, subject: subjectPort ?? subject)
+        var store: ResultStore?
+        do {
+            if let path = files.store { store = try ResultStore(path: path, header: header, isResumed: resume) }
+        } catch { throw CommandFailure(.usage, "\(error)") }
+        plan.known = resume ? store?.known ?? [:] : [:]
+        let progress = ProgressLine(total: plan.cases.count)
+        let watch = StopWatch()
+        let port = try openPort()
+        let recorder: Recorder
+        do { recorder = try Recorder(path: files.capture, isContinued: resume) } catch { throw CommandFailure(.usage, "\(error)") }
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port)
+        watch.onStop { runner.stop() }
+        let result = try runner.run { result in
+            do { try store?.add(result) } catch { throw CommandFailure(.bench, "\(error)") }
+        }
+        progress.end()
+        do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
+        try files.write(result)
+        Console.line(ProgressLine.summary(result))
+        if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    private func openPort() throws -> SubjectPort? {
+        guard let subjectPort else { return nil }
+        let parts = subjectPort.split(separator: ":", maxSplits: 1).map(String.init)
+        let address: SocketAddress
+        if parts.count == 2, parts[0] == "tcp-listen", let number = UInt16(parts[1]) {
+            address = .tcp(host: "127.0.0.1", port: number)
+        } else if parts.count == 2, parts[0] == "unix-listen" {
+            address = .unix(path: parts[1])
+        } else {
+            throw CommandFailure(.usage, "--subject-port is tcp-listen:PORT or unix-listen:PATH, not '\(subjectPort)'")
+        }
+        do {
+            let port = try SubjectPort(address, seed: seed)
+            Console.line("waiting for an accessory's host on \(port.address)")
+            try port.waitForHost(.seconds(patience))
+            return port
+        } catch let error as TransportError {
+            if case .busy = error { throw CommandFailure(.usage, "\(error)") }
+            throw CommandFailure(.bench, "\(error)")
+        }
+    }
+}
+
+/// Values of parameters on the command line.
+enum RunParameters {
+    static func read(_ texts: [String], _ cases: [TestCase]) throws -> [String: CaseValue] {
+        var values: [String: CaseValue] = [:]
+        for text in texts {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw CommandFailure(.usage, "--set takes NAME=VALUE, not '\(text)'") }
+            let matching = cases.flatMap { testCase in
+                testCase.parameters.filter { $0.name == parts[0] || testCase.id + "." + $0.name == parts[0] }
+            }
+            guard let parameter = matching.first else { throw CommandFailure(.usage, "no case that would run has a parameter '\(parts[0])'") }
+            let number = Int(parts[1]) ?? (parts[1].hasPrefix("0x") ? Int(parts[1].dropFirst(2), radix: 16) : nil)
+            if let range = parameter.range {
+                guard let number, range.contains(number) else {
+                    throw CommandFailure(.usage, "\(parts[0]) is a number from \(range.lowerBound) to \(range.upperBound)")
+                }
+            }
+            values[parts[0]] = number.map { .number($0) } ?? .text(parts[1])
+        }
+        return values
+    }
+}
