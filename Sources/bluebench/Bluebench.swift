@@ -14,7 +14,10 @@ struct Bluebench: ParsableCommand {
         abstract: "A Bluetooth test bench: conformance, behaviour and throughput over USB dongles or in simulation.",
         discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.",
         version: "0.1.0",
-        subcommands: [ScanCommand.self, GATTCommand.self, DongleCommand.self, ShowCommand.self])
+        subcommands: [
+            RunCommand.self, CheckCommand.self, ExplainCommand.self, MutantsCommand.self, ScanCommand.self, GATTCommand.self, DongleCommand.self,
+            ShowCommand.self,
+        ])
 
     static func main() {
         signal(SIGPIPE, SIG_IGN)

@@ -27,21 +27,21 @@ enum CaseFolder {
     static func load(_ path: String) throws -> Catalogue {
         do {
             return try Catalogue.load(path, vocabulary: .declared(covers: try PublicCases.load(path + "/covers.txt")))
-        } catch let problems as Problems {
-            throw refusal(problems)
+        } catch {
+            throw refusal(error)
         }
     }
 
     static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
         do {
             return try Mutant.load(path + "/mutants", catalogue: catalogue)
-        } catch let problems as Problems {
-            throw refusal(problems)
+        } catch {
+            throw refusal(error)
         }
     }
 
     static func refusal(_ problems: Problems) -> CommandFailure {
-        for problem in problems.list.dropLast() { Console.complain("\(problem)", prefix: "") }
+        for problem in problems.list.dropLast() { Console.problem("\(problem)") }
         return CommandFailure(.usage, problems.list.last.map { "\($0)" } ?? "nothing to do")
     }
 }

@@ -18,6 +18,9 @@ enum Console {
         write("bluebench: \(line)\n", to: STDERR_FILENO)
     }
 
+    /// Writes one line for people to the standard error stream that begins with the place it is about.
+    static func problem(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
     static func leave(with code: Int32) -> Never { exit(code) }
 
     private static func write(_ text: String, to descriptor: Int32) {

@@ -38,8 +38,8 @@ struct RunCommand: ParsableCommand {
         var plan: RunPlan
         do {
             plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, shuffle: shuffle)
-        } catch let problems as Problems {
-            throw CommandFailure(.usage, problems.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
+        } catch {
+            throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
         plan.parameters = try RunParameters.read(values, plan.cases)
         if list { return plan.cases.forEach { Console.line("\($0.id)  \($0.title)") } }

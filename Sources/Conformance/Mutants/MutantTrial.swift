@@ -71,6 +71,6 @@ public struct MutantTrial {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
         let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: [testCase.id])
         let runner = Runner(plan, recorder: recorder, fault: fault)
-        return runner.run().cases.first ?? CaseResult(id: testCase.id, title: "", verdict: .error)
+        return try runner.run().cases.first ?? CaseResult(id: testCase.id, title: "", verdict: .error)
     }
 }

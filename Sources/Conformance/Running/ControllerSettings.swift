@@ -16,8 +16,8 @@ enum ControllerSettings {
         "maxExchangesPerEvent": { $0.maxExchangesPerEvent = $1 },
         "prefersS2": { $0.prefersS2 = $1 != 0 },
         "clockDrift": { $0.clockDrift = $1 },
-        "features": { $0.features = LEFeatureSet(rawValue: UInt64(bitPattern: Int64($1))) },
-        "withoutFeatures": { $0.features.subtract(LEFeatureSet(rawValue: UInt64(bitPattern: Int64($1)))) },
+        "features": { $0.features = LEFeatures(rawValue: UInt64(bitPattern: Int64($1))) },
+        "withoutFeatures": { $0.features.subtract(LEFeatures(rawValue: UInt64(bitPattern: Int64($1)))) },
         "version": { $0.version = UInt8(clamping: $1) },
     ]
 
@@ -31,7 +31,7 @@ enum ControllerSettings {
         "instantOffset": { $0.quirks.instantOffset = $1 },
         "neverRetransmits": { $0.quirks.neverRetransmits = $1 != 0 },
         "ignoresSupervisionTimeout": { $0.quirks.ignoresSupervisionTimeout = $1 != 0 },
-        "phyAnswer": { $0.quirks.phyAnswer = UInt8(clamping: $1) },
+        "phyAnswer": { $0.quirks.phyAnswer = PHYs(rawValue: UInt8(clamping: $1)) },
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 
