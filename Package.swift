@@ -63,7 +63,7 @@ let package = Package(
         .executableTarget(name: "PDUTool", dependencies: ["Packets"], swiftSettings: house),
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
         tests("BluetoothCrypto", ["Packets"]),
-        tests("Host", ["BluetoothCrypto", "Transport", "Timing", "Packets"]),
+        tests("Host", ["BluetoothCrypto", "Simulation", "Transport", "Timing", "Packets"]),
         tests("VirtualDongle", ["Transport", "Timing", "Packets"]),
         tests("Packets"),
         tests("Timing", ["Packets"]),

@@ -1,0 +1,187 @@
+import Packets
+import Simulation
+import Testing
+import Timing
+import Transport
+
+@testable import Host
+
+/// Two hosts on two virtual controllers, in virtual time.
+@Suite struct SimulatedTests {
+    struct World {
+        let loop: RunLoop
+        let simulation: Simulation
+        let central: Host
+        let peripheral: Host
+
+        static let centralAddress = DeviceAddress(value: 0xC0_0000_0001)
+        static let peripheralAddress = DeviceAddress(value: 0xC0_0000_0002)
+
+        static func make(
+            _ loop: RunLoop, seed: UInt64 = 1, database: GATTDatabase = GATTDatabase(deviceName: "peripheral"),
+            configure: (inout ControllerConfiguration) -> Void = { _ in }
+        ) async throws -> World {
+            let simulation = Simulation(loop: loop, seed: seed)
+            var hosts: [Host] = []
+            for address in [centralAddress, peripheralAddress] {
+                let (end, controllerEnd) = InProcessTransport.pair(name: "\(address)", on: loop)
+                var configuration = ControllerConfiguration(address: address)
+                configure(&configuration)
+                try await simulation.addController(configuration, on: controllerEnd)
+                let host = Host(loop: loop, transport: end, database: database, seed: seed)
+                try await host.start()
+                hosts.append(host)
+            }
+            return World(loop: loop, simulation: simulation, central: hosts[0], peripheral: hosts[1])
+        }
+
+        func link(_ settings: ConnectSettings = ConnectSettings()) async throws -> (central: Link, peripheral: Link) {
+            let set = try await peripheral.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("p")])))
+            let a = try await central.connect(to: Self.peripheralAddress, settings)
+            let b = try await peripheral.nextIncomingLink(within: .seconds(1))
+            _ = set
+            return (a, b)
+        }
+    }
+
+    @Test(arguments: [false, true]) func advertiseAndScan(usesExtendedCommands: Bool) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            var advertising = AdvertisingSettings(
+                data: AdvertisingData([.flags(.generalDiscoverable)]), scanResponse: AdvertisingData([.completeLocalName("found")]))
+            advertising.usesExtendedCommands = usesExtendedCommands
+            _ = try await world.peripheral.advertise(advertising)
+            var scanning = ScanSettings()
+            scanning.usesExtendedCommands = usesExtendedCommands
+            let scan = try await world.central.scan(scanning)
+            var seen: Set<String> = []
+            for try await report in scan.reports {
+                #expect(report.address == World.peripheralAddress && report.isLegacy)
+                seen.insert(report.isScanResponse ? report.data.localName ?? "" : "advertising")
+                if seen.count == 2 { break }
+            }
+            #expect(seen == ["advertising", "found"])
+            try await scan.stop()
+            #expect(loop.now < .seconds(2))
+        }
+    }
+
+    @Test(arguments: [31, 251, 1650], [PHY.le1M, .le2M, .leCoded]) func longDataArrivesWhole(length: Int, secondary: PHY) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            var advertising = AdvertisingSettings()
+            advertising.properties = []
+            advertising.secondaryPHY = secondary
+            advertising.sid = 5
+            // Eight packets on LE Coded take longer than the usual interval.
+            (advertising.intervalMin, advertising.intervalMax) = (800, 800)
+            advertising.data = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+            _ = try await world.peripheral.advertise(advertising)
+            let scan = try await world.central.scan()
+            let expected = advertising.data
+            for try await report in scan.reports {
+                #expect(report.octets == expected && !report.isTruncated && report.sid == 5 && report.secondaryPHY == secondary)
+                break
+            }
+        }
+    }
+
+    @Test func aLinkDoesAllItsProcedures() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            let (central, peripheral) = try await world.link()
+            #expect(central.parameters.interval == 24 && peripheral.parameters.interval == 24)
+            #expect(peripheral.peer == World.centralAddress)
+            #expect(try await central.readRemoteFeatures().contains(.le2MPHY))
+            #expect(try await central.readRemoteVersion().version == 0x0D)
+            #expect(try await central.updatePHY(tx: .le2M, rx: .le2M) == LinkPHYs(tx: .le2M, rx: .le2M))
+            #expect(try await central.updateDataLength(txOctets: 251).txOctets == 251)
+            try await loop.sleep(for: .milliseconds(200))
+            #expect(peripheral.phys == LinkPHYs(tx: .le2M, rx: .le2M) && peripheral.dataLength.rxOctets == 251)
+            #expect(try await central.updateParameters(ConnectionParameterRequest(interval: 12)).interval == 12)
+            try await loop.sleep(for: .milliseconds(200))
+            #expect(peripheral.parameters.interval == 12)
+            #expect(try await peripheral.updateParameters(ConnectionParameterRequest(interval: 40)).interval == 40)
+            try await peripheral.requestParameters(ConnectionParameterRequest(interval: 8))
+            try await loop.sleep(for: .seconds(1))
+            #expect(central.parameters.interval == 8)
+            #expect(try await central.readChannelMap() == 0x1F_FFFF_FFFF)
+            _ = try await central.readRSSI()
+            try await central.disconnect()
+            #expect(try await peripheral.ended(within: .seconds(1)) == .remoteUserTerminatedConnection)
+            await #expect(throws: HostError.peer(.timedOut("connection"))) {
+                var settings = ConnectSettings()
+                settings.limit = .seconds(1)
+                return try await world.central.connect(to: World.peripheralAddress, settings)
+            }
+        }
+    }
+
+    @Test(arguments: [23, 247, 517]) func attributesCross(mtu: Int) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop, database: ATTServerTests.database())
+            let (central, peripheral) = try await world.link()
+            if mtu > 23 { #expect(try await central.gatt.exchangeMTU(mtu) == mtu) }
+            let service = try await central.gatt.discoverServices(uuid: 0xFFF0)[0]
+            let characteristics = try await central.gatt.discoverCharacteristics(in: service)
+            #expect(try await central.gatt.readLong(characteristics[0].value) == [UInt8](0..<60))
+            try await central.gatt.writeLong(characteristics[0].value, [UInt8](1..<64))
+            #expect(world.peripheral.database[characteristics[0].value] == [UInt8](1..<64))
+            let received = Counter()
+            let next = Counter()
+            try await central.gatt.subscribe(characteristics[1]) { _, _, value in
+                received.value += 1
+                if value.byteCount >= 4 { next.value += value.unsafeLoadUnaligned(as: UInt32.self) == UInt32(received.value - 1) ? 1 : 0 }
+            }
+            for index in 0..<200 {
+                let number = withUnsafeBytes(of: UInt32(index).littleEndian) { [UInt8]($0) }
+                try await peripheral.notify(characteristics[1].value, number + [UInt8](repeating: 0, count: mtu - 7))
+            }
+            try await loop.sleep(for: .seconds(4))
+            #expect(received.value == 200 && next.value == 200)
+        }
+    }
+
+    @Test func aPeerThatVanishesEndsTheLinkBySupervision() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            let (central, _) = try await world.link()
+            try await loop.sleep(for: .milliseconds(200))
+            let before = loop.now
+            await world.peripheral.close()
+            #expect(await failure { _ = try await central.gatt.read(3) } == .peer(.disconnected(.connectionTimeout)))
+            #expect(loop.now - before < .seconds(3))
+            #expect(await failure { try await world.peripheral.send(HCICommands.Reset()) } == .environment(.closed))
+        }
+    }
+
+    @Test func sameSeedSamePackets() throws {
+        func once(_ seed: UInt64) throws -> [String] {
+            let loop = RunLoop()
+            let log = Lines()
+            try loop.run {
+                let world = try await World.make(loop, seed: seed, database: ATTServerTests.database())
+                _ = world.central.addObserver { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
+                _ = world.peripheral.addObserver { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
+                let (central, _) = try await world.link()
+                _ = try await central.gatt.discoverServices()
+                try await central.disconnect()
+            }
+            return log.lines
+        }
+        let first = try once(3)
+        #expect(first.count > 30)
+        #expect(try once(3) == first)
+        #expect(try once(4) != first)
+    }
+}
+
+/// `@unchecked Sendable`: lives on one loop.
+final class Lines: @unchecked Sendable {
+    var lines: [String] = []
+}
