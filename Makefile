@@ -19,6 +19,7 @@ build: setup ## debug build of everything, tests included
 
 release: setup ## the release build that make run and the foreign peers use
 	swift build -c release --product bluebench
+	swift build -c release --product PDUTool
 
 test: test-swift test-python ## all tests, foreign peers included
 
