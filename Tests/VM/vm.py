@@ -8,6 +8,7 @@ usage: vm.py [--work DIR] [--bluebench PATH] [--timeout SECONDS] [SCRIPT ...]
 import argparse
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -96,10 +97,10 @@ def make_initramfs(work, modules):
 def start_dongles(bluebench, count, log):
     process = subprocess.Popen([bluebench, "dongle", "--usbip", "0", "--count", str(count)], stdout=subprocess.PIPE, stderr=log, text=True)
     for line in process.stdout:
-        words = line.replace(":", " ").split()
-        if "usbip" in line and words[-1].isdigit():
+        found = re.match(r"usbip:tcp:[^ ]*:(\d+) ", line)
+        if found:
             threading.Thread(target=lambda: [log.write(rest) for rest in process.stdout], daemon=True).start()
-            return process, int(words[-1])
+            return process, int(found[1])
     raise SystemExit("vm: bluebench dongle did not start")
 
 
