@@ -132,12 +132,12 @@ extension CaseRun {
             throw StepFailure(.subject, step.stating(text), evidence: proof)
         }
         save(.number(value), of: step, in: scope)
-        if step.states != nil { evidence += proof }
         if let mismatch = try measurement.result.mismatch(.number(value), scope.frame.variables) {
             let unit = measurement.metric == .count ? "" : " us"
             let text = "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text))"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
         }
+        if step.states != nil { evidence += proof }
     }
 
     private static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {
