@@ -20,6 +20,7 @@ enum MessageEmitter {
                         out.line("default: self = .unknown(opcode: opcode, parameters: reader.rest())")
                     }
                 }
+                if first.kind.hasOpcode { wholePDU(&out) }
                 out.block("public var opcode: UInt8") { out in
                     out.block("switch self") { out in
                         for (name, code) in pdus { out.line("case .\(Naming.caseName(name)): \(CodecEmitter.hex(code, 2))") }
@@ -35,5 +36,24 @@ enum MessageEmitter {
             }
         }
         return out.text
+    }
+
+    /// Reading and writing with the opcode.
+    private static func wholePDU(_ out: inout SourceText) {
+        out.line("/// The PDU that begins with its opcode; octets after the last field are refused.")
+        out.block("public init(bytes: [UInt8]) throws(PDUError)") { out in
+            out.line("var reader = ByteReader(bytes.span.bytes)")
+            out.line("try self.init(opcode: try reader.u8(\"Opcode\"), from: &reader)")
+            out.line(
+                "guard reader.remaining == 0 else { throw PDUError(field: \"\", offset: reader.offset, problem: .trailing(reader.remaining)) }"
+            )
+        }
+        out.line("/// Opcode and parameters.")
+        out.block("public var bytes: [UInt8]") { out in
+            out.line("var writer = ByteWriter(reserving: 32)")
+            out.line("writer.u8(opcode)")
+            out.line("encode(into: &writer)")
+            out.line("return writer.bytes")
+        }
     }
 }

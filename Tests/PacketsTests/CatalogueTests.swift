@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    @Test(
+        "An opcode finds its PDU among all of the layer",
+        arguments: Declared.all.filter { ["LLControl", "ATT", "SMP"].contains($0.declaration.layer) })
+    func messages(_ declared: Declared) throws {
+        let bytes = [UInt8(declared.declaration.code)] + (try declared.random(4).1)
+        let again =
+            switch declared.declaration.layer {
+            case "LLControl": try LLControl.Message(bytes: bytes).bytes
+            case "ATT": try ATT.Message(bytes: bytes).bytes
+            default: try SMP.Message(bytes: bytes).bytes
+            }
+        #expect(again == bytes)
+        #expect(DynamicPDU(layer: declared.declaration.layer, bytes: bytes).name == declared.declaration.name)
+    }
+
     @Test("Any octets are some HCI packet, and remain so")
     func packets() throws {
         var generator = SplitMix(state: 5)

@@ -63,19 +63,24 @@ extension HCIPacket {
     }
 
     /// Reads a command's parameters, which must be used up exactly: a controller answers anything else with Invalid HCI Command Parameters.
-    public func command<Command: HCICommand>(as type: Command.Type = Command.self) throws(PDUError) -> Command {
+    /// Offsets in errors count from the header on.
+    @inlinable public func command<Command: HCICommand>(as type: Command.Type = Command.self) throws(PDUError) -> Command {
         guard let opcode = commandOpcode, opcode == Command.opcode else {
             throw PDUError(pdu: Command.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(commandOpcode ?? 0)))
         }
-        return try Command(parameters: parameters)
+        var reader = ByteReader(bytes.span.bytes)
+        try reader.skip(3, "Opcode")
+        return try Command.readAll(&reader)
     }
 
-    /// Reads an event; octets after the last known field are ignored.
-    public func event<Event: HCIEvent>(as type: Event.Type = Event.self) throws(PDUError) -> Event {
+    /// Reads an event; octets after the last known field are ignored. Offsets in errors count from the header on.
+    @inlinable public func event<Event: HCIEvent>(as type: Event.Type = Event.self) throws(PDUError) -> Event {
         guard eventCode == Event.code, Event.subevent == nil || leSubevent == Event.subevent else {
             throw PDUError(pdu: Event.name, field: "Event_Code", offset: 0, problem: .otherPDU(code: Int(eventCode ?? 0)))
         }
-        return try Event(prefixOf: Event.subevent == nil ? parameters : [UInt8](parameters.dropFirst()))
+        var reader = ByteReader(bytes.span.bytes)
+        try reader.skip(Event.subevent == nil ? 2 : 3, "Event_Code")
+        return try Event.read(&reader)
     }
 }
 

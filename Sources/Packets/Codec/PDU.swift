@@ -23,18 +23,23 @@ extension WireValue {
 
 extension PDU {
     /// Reads parameters that must be used up exactly.
-    public init(parameters: [UInt8]) throws(PDUError) {
+    @inlinable public init(parameters: [UInt8]) throws(PDUError) {
         var reader = ByteReader(parameters.span.bytes)
-        self = try Self.read(&reader)
-        guard reader.remaining == 0 else {
-            throw PDUError(pdu: Self.name, field: "", offset: reader.offset, problem: .trailing(reader.remaining))
-        }
+        self = try Self.readAll(&reader)
     }
 
     /// Reads parameters that a later version of the specification may have lengthened: octets after the last field are ignored.
-    public init(prefixOf parameters: [UInt8]) throws(PDUError) {
+    @inlinable public init(prefixOf parameters: [UInt8]) throws(PDUError) {
         var reader = ByteReader(parameters.span.bytes)
         self = try Self.read(&reader)
+    }
+
+    @inlinable static func readAll(_ reader: inout ByteReader) throws(PDUError) -> Self {
+        let value = try read(&reader)
+        guard reader.remaining == 0 else {
+            throw PDUError(pdu: name, field: "", offset: reader.offset, problem: .trailing(reader.remaining))
+        }
+        return value
     }
 
     @inlinable static func read(_ reader: inout ByteReader) throws(PDUError) -> Self {
@@ -84,16 +89,16 @@ extension OpcodedPDU {
     }
 
     /// Reads opcode and parameters, which must be used up exactly.
-    public init(bytes: [UInt8]) throws(PDUError) {
-        var reader = ByteReader(bytes.span.bytes)
+    @inlinable public init(bytes: [UInt8]) throws(PDUError) { try self.init(span: bytes.span.bytes) }
+
+    /// As `init(bytes:)`, from borrowed octets.
+    @inlinable public init(span: borrowing RawSpan) throws(PDUError) {
+        var reader = ByteReader(copy span)
         let opcode = try reader.u8("Opcode")
         guard opcode == Self.opcode else {
             throw PDUError(pdu: Self.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(opcode)))
         }
-        self = try Self.read(&reader)
-        guard reader.remaining == 0 else {
-            throw PDUError(pdu: Self.name, field: "", offset: reader.offset, problem: .trailing(reader.remaining))
-        }
+        self = try Self.readAll(&reader)
     }
 }
 

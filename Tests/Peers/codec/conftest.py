@@ -16,7 +16,7 @@ class Codec:
     def __init__(self):
         named = os.environ.get("PDUTOOL")
         places = [ROOT / named] if named else [ROOT / ".build" / kind / "PDUTool" for kind in ("release", "debug")]
-        program = next((place for place in places if place.is_file()), None)
+        program = max((place for place in places if place.is_file()), key=lambda place: place.stat().st_mtime, default=None)
         assert program, "no codec to test: swift build --product PDUTool"
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
