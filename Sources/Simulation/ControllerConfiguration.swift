@@ -55,7 +55,8 @@ extension LEFeatures {
     public static var simulated: LEFeatures {
         [
             .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
-            .leDataPacketLengthExtension, .le2MPHY, .leCodedPHY, .leExtendedAdvertising, .channelSelectionAlgorithm2,
+            .leDataPacketLengthExtension, .extendedScanningFilterPolicies, .le2MPHY, .leCodedPHY, .leExtendedAdvertising,
+            .channelSelectionAlgorithm2,
         ]
     }
 

@@ -59,6 +59,7 @@ struct CommandTable: Sendable {
         table.addLEConnection()
         table.addLEPHYAndDataLength()
         table.addLESecurity()
+        table.addLETesting()
         table.addVendor()
         return table
     }()

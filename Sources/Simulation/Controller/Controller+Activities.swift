@@ -39,6 +39,9 @@ extension Controller: InitiatorDelegate {
 
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink) {
         self.initiator = nil
+        guard links.count < configuration.maxConnections else {
+            return tellNotConnected(.connectionLimitExceeded, role: .central, peer: request.advertiser)
+        }
         _ = connect(request, link, role: .central)
     }
 }
@@ -52,7 +55,7 @@ extension Controller: ScannerDelegate {
     }
 
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport) {
-        if scanner.settings.isExtended { return tellExtended(report) }
+        if scanner.settings.isExtended { return tellExtended(report, ownAddress: scanner.settings.ownAddress) }
         guard let type = report.legacyReportType, let advertiser = report.advertiser else { return }
         if let target = report.target, target != scanner.settings.ownAddress { return tellDirected(report, advertiser, target) }
         emit(
@@ -68,12 +71,12 @@ extension Controller: ScannerDelegate {
             HCIEvents.LEDirectedAdvertisingReport(reports: [
                 .init(
                     eventType: 0x01, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
-                    directAddressType: 0x01, directAddress: target.bdADDR, rssi: report.rssi)
+                    directAddressType: .randomDevice, directAddress: target.bdADDR, rssi: report.rssi)
             ]))
     }
 
     /// Data that is too long for one event is told in several, all but the last with more to come.
-    private func tellExtended(_ report: AdvertisingReport) {
+    private func tellExtended(_ report: AdvertisingReport, ownAddress: DeviceAddress) {
         var row = HCIEvents.LEExtendedAdvertisingReport.Report()
         row.addressType = AddressType(rawValue: report.advertiser?.kind.rawValue ?? 0xFF)
         row.address = report.advertiser?.bdADDR ?? 0
@@ -82,8 +85,10 @@ extension Controller: ScannerDelegate {
         row.advertisingSID = report.sid ?? 0xFF
         row.txPower = report.txPower ?? 127
         row.rssi = report.rssi
-        row.directAddressType = AddressType(rawValue: report.target?.kind.rawValue ?? 0)
-        row.directAddress = report.target?.bdADDR ?? 0
+        if let target = report.target {
+            row.directAddressType = target == ownAddress ? AddressType(rawValue: target.kind.rawValue) : .unresolvedRandom
+            row.directAddress = target.bdADDR
+        }
         var rest = report.data[...]
         repeat {
             row.data = Array(rest.prefix(229))

@@ -14,6 +14,7 @@ final class Controller {
     var advertisers: [Advertiser] = []
     var scanner: Scanner?
     var initiator: Initiator?
+    var test: DirectTest?
     var links: [LinkEnd] = []
     /// ACL packets of the host that have not been acknowledged.
     var aclInUse = 0
@@ -48,6 +49,8 @@ final class Controller {
         scanner = nil
         initiator?.stop()
         initiator = nil
+        test?.stop()
+        test = nil
         for link in links { link.connection.abandon() }
         links.removeAll()
         aclInUse = 0

@@ -97,6 +97,74 @@ import Transport
         }
     }
 
+    /// Directed to a resolvable private address: whoever it is, with the extended filter policies. Core Vol 6, Part B, 4.3.3.
+    @Test(arguments: [false, true]) func resolvableTargetsPassTheExtendedPolicies(_ isExtended: Bool) throws {
+        let target = DeviceAddress(value: 0x4112_2334_4556, kind: .random)
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            try await advertiser.succeed(
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDIRECTINDLowDuty,
+                    peerAddressType: .randomDevice, peerAddress: target.bdADDR, advertisingChannelMap: 7),
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            for policy: ScanningFilterPolicy in [.basicUnfiltered, .extendedUnfiltered] {
+                try await scanner.openMasks()
+                if isExtended {
+                    var scan = ExtendedTests.scan([.le1M])
+                    scan.scanningFilterPolicy = policy
+                    try await scanner.succeed(scan, HCICommands.LESetExtendedScanEnable(enable: 1))
+                } else {
+                    try await scanner.succeed(
+                        HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10, scanningFilterPolicy: policy),
+                        HCICommands.LESetScanEnable(leScanEnable: 1))
+                }
+                try await world.loop.sleep(for: .milliseconds(300))
+                let isPassed = policy == .extendedUnfiltered
+                let legacy = scanner.all(HCIEvents.LEDirectedAdvertisingReport.self).flatMap(\.reports)
+                let extended = scanner.all(HCIEvents.LEExtendedAdvertisingReport.self).flatMap(\.reports)
+                #expect(legacy.isEmpty == (isExtended || !isPassed) && extended.isEmpty == (!isExtended || !isPassed))
+                #expect(legacy.allSatisfy { $0.directAddress == target.bdADDR && $0.address == World.address(0).bdADDR })
+                #expect(
+                    extended.allSatisfy {
+                        $0.directAddress == target.bdADDR && $0.directAddressType.rawValue == 0xFE && $0.eventType == 0x15
+                    })
+            }
+        }
+    }
+
+    @Test func thePowerOfASetIsHeard() throws {
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            for (handle, power): (UInt8, Int8) in [(0, -20), (1, 127), (2, 10)] {
+                var parameters = ExtendedTests.parameters(handle, properties: 0x40, interval: 0x40)
+                parameters.advertisingTXPower = power
+                try await advertiser.succeed(parameters)
+                try await advertiser.setData([2, 1, handle], handle: handle)
+            }
+            try await advertiser.enable([0, 1, 2])
+            try await scanner.succeed(ExtendedTests.scan([.le1M]), HCICommands.LESetExtendedScanEnable(enable: 1, filterDuplicates: 1))
+            try await world.loop.sleep(for: .seconds(2))
+            let reports = scanner.all(HCIEvents.LEExtendedAdvertisingReport.self).flatMap(\.reports)
+            let byHandle = Dictionary(grouping: reports) { $0.data.last ?? 0xFF }.mapValues { [$0[0].txPower, $0[0].rssi] }
+            #expect(byHandle == [0: [-20, -70], 1: [0, -50], 2: [10, -40]])
+        }
+    }
+
+    @Test(arguments: [UInt8(1), 2, 3, 4]) func directTestModeCountsWhatItSends(_ phy: UInt8) throws {
+        try World.run(hosts: 2) { world in
+            let (transmitter, receiver) = (world.hosts[0], world.hosts[1])
+            #expect(try await receiver.run(HCICommands.LETestEnd()) == .commandDisallowed)
+            try await receiver.succeed(HCICommands.LEReceiverTestV2(rxChannel: 12, phy: min(phy, 3)))
+            try await transmitter.succeed(HCICommands.LETransmitterTestV2(txChannel: 12, testDataLength: 37, phy: phy))
+            #expect(try await transmitter.run(HCICommands.LETransmitterTest()) == .commandDisallowed)
+            try await world.loop.sleep(for: .seconds(1))
+            #expect(try await transmitter.returns(HCICommands.LETestEnd()).numPackets == 0)
+            let count = Int(try await receiver.returns(HCICommands.LETestEnd()).numPackets)
+            let slots = [1, 1, 5, 2][Int(phy - 1)]
+            #expect(abs(count - 1_000_000 / (625 * slots)) <= 2)
+        }
+    }
+
     @Test func randomAddressesAreUsedOnTheAir() throws {
         try World.run(hosts: 2) { world in
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])

@@ -10,9 +10,7 @@ extension CommandTable {
             guard parameters.count == 6, let address = DeviceAddress(octets: parameters, at: 0, kind: .public) else {
                 throw .invalidParameters
             }
-            let isBusy =
-                !controller.advertisers.isEmpty || controller.scanner != nil || controller.initiator != nil || !controller.links.isEmpty
-            try Check.that(!isBusy, else: .disallowed)
+            try Check.that(controller.isIdle, else: .disallowed)
             controller.setAddress(address)
         }
     }

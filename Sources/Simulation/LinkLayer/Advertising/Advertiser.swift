@@ -100,7 +100,14 @@ final class Advertiser: RadioActivity {
         isStopped = true
         eventTimer.cancel()
         durationTimer.cancel()
+        yieldRadio()
         radio.forget(self)
+    }
+
+    /// The set's power is its own; whoever comes next sends with the usual.
+    private func yieldRadio() {
+        if radio.owner === self { radio.power = TransmitPower.preferred }
+        radio.release(self)
     }
 
     // MARK: Events
@@ -126,6 +133,7 @@ final class Advertiser: RadioActivity {
 
     private func runEvent() {
         missed = 0
+        radio.power = set.parameters.txPower
         if set.parameters.properties.legacy { sendLegacy(0, at: loop.now) } else { beginExtendedEvent() }
     }
 
@@ -140,7 +148,7 @@ final class Advertiser: RadioActivity {
     /// The event is over, in full or cut short.
     func endEvent() {
         completedEvents += 1
-        radio.release(self)
+        yieldRadio()
         guard !isStopped else { return }
         if maxEvents > 0, completedEvents >= Int(maxEvents) { return end(.limitReached) }
         if loop.now >= deadline { return end(.advertisingTimeout) }
@@ -209,6 +217,8 @@ final class Advertiser: RadioActivity {
 
     func preempted() {
         guard !isStopped else { return }
+        // The new owner has not sent anything yet.
+        radio.power = TransmitPower.preferred
         endEvent()
     }
 

@@ -54,7 +54,7 @@ extension AdvertisingPDU {
     static func advertisement(_ type: AdvertisingPDUType, from advertiser: DeviceAddress, data: [UInt8], chSel: Bool = false)
         -> AdvertisingPDU
     {
-        var pdu = AdvertisingPDU(type, payload: advertiser.octets + data.prefix(31))
+        var pdu = AdvertisingPDU(type, payload: Advertising.ADVInd(advA: advertiser.bdADDR, advData: Array(data.prefix(31))).parameters)
         pdu.txAdd = advertiser.kind
         pdu.chSel = chSel
         return pdu
@@ -62,7 +62,8 @@ extension AdvertisingPDU {
 
     /// ADV_DIRECT_IND. Core Vol 6, Part B, 2.3.1.2.
     static func directed(from advertiser: DeviceAddress, to target: DeviceAddress) -> AdvertisingPDU {
-        var pdu = AdvertisingPDU(.advDirectInd, payload: advertiser.octets + target.octets)
+        var pdu = AdvertisingPDU(
+            .advDirectInd, payload: Advertising.ADVDirectInd(advA: advertiser.bdADDR, targetA: target.bdADDR).parameters)
         pdu.txAdd = advertiser.kind
         pdu.rxAdd = target.kind
         pdu.chSel = true
@@ -71,7 +72,7 @@ extension AdvertisingPDU {
 
     /// SCAN_REQ or AUX_SCAN_REQ. Core Vol 6, Part B, 2.3.2.1.
     static func scanRequest(from scanner: DeviceAddress, to advertiser: DeviceAddress) -> AdvertisingPDU {
-        var pdu = AdvertisingPDU(.scanReq, payload: scanner.octets + advertiser.octets)
+        var pdu = AdvertisingPDU(.scanReq, payload: Advertising.ScanReq(scanA: scanner.bdADDR, advA: advertiser.bdADDR).parameters)
         pdu.txAdd = scanner.kind
         pdu.rxAdd = advertiser.kind
         return pdu

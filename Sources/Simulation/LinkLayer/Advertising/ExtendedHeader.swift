@@ -45,88 +45,50 @@ struct ExtendedHeader {
     static let longestPayload = 255
 
     /// How many octets of data fit into one PDU behind this header.
-    var roomForData: Int { Self.longestPayload - 1 - headerCount }
+    var roomForData: Int { Self.longestPayload - 1 - payload.extendedHeaderLength }
 
-    /// The octets of the header, flags included.
-    private var headerCount: Int {
-        let fields =
-            (advertiser != nil ? 6 : 0) + (target != nil ? 6 : 0) + (dataInfo != nil ? 2 : 0) + (auxiliaryPointer != nil ? 3 : 0)
-            + (txPower != nil ? 1 : 0)
-        return fields == 0 ? 0 : fields + 1
+    init() {}
+
+    /// What a PDU says; nil where it says nothing that makes sense.
+    init?(_ pdu: AdvertisingPDU) {
+        guard let payload = try? Advertising.CommonExtendedAdvertisingPayload(parameters: pdu.payload) else { return nil }
+        mode = AdvertisingMode(rawValue: payload.advMode) ?? .neither
+        advertiser = payload.advA.map { DeviceAddress($0, kind: pdu.txAdd) }
+        target = payload.targetA.map { DeviceAddress($0, kind: pdu.rxAdd) }
+        dataInfo = payload.advDataInfo.map { AdvertisingDataInfo(did: $0.did, sid: $0.sid) }
+        auxiliaryPointer = payload.auxPtr.flatMap { AuxiliaryPointer($0) }
+        txPower = payload.txPower
+        data = payload.advData
     }
 
-    // MARK: Encoding
-
     func pdu(_ type: AdvertisingPDUType = .extended) -> AdvertisingPDU {
-        var writer = ByteWriter(reserving: 1 + headerCount + data.count)
-        writer.u8(UInt8(headerCount) | mode.rawValue << 6)
-        if headerCount > 0 {
-            var flags: UInt8 = 0
-            if advertiser != nil { flags |= 0x01 }
-            if target != nil { flags |= 0x02 }
-            if dataInfo != nil { flags |= 0x08 }
-            if auxiliaryPointer != nil { flags |= 0x10 }
-            if txPower != nil { flags |= 0x40 }
-            writer.u8(flags)
-            if let advertiser { writer.u48(advertiser.value) }
-            if let target { writer.u48(target.value) }
-            if let dataInfo { writer.u16(dataInfo.did & 0x0FFF | UInt16(dataInfo.sid) << 12) }
-            if let auxiliaryPointer { writer.u24(auxiliaryPointer.word) }
-            if let txPower { writer.i8(txPower) }
-        }
-        writer.bytes(data)
-        var pdu = AdvertisingPDU(type, payload: writer.bytes)
+        var pdu = AdvertisingPDU(type, payload: payload.parameters)
         pdu.txAdd = advertiser?.kind ?? .public
         pdu.rxAdd = target?.kind ?? .public
         return pdu
     }
 
-    // MARK: Decoding
-
-    init() {}
-
-    init?(_ pdu: AdvertisingPDU) {
-        var reader = ByteReader(pdu.payload.span.bytes)
-        do throws(PDUError) { try decode(&reader, pdu) } catch { return nil }
-    }
-
-    private mutating func decode(_ reader: inout ByteReader, _ pdu: AdvertisingPDU) throws(PDUError) {
-        let first = try reader.u8("Extended_Header_Length")
-        mode = AdvertisingMode(rawValue: first >> 6) ?? .neither
-        let length = Int(first & 0x3F)
-        if length > 0 {
-            let outer = try reader.enter(length, "Extended_Header")
-            let flags = try reader.u8("Extended_Header_Flags")
-            if flags & 0x01 != 0 { advertiser = DeviceAddress(value: try reader.u48("AdvA"), kind: pdu.txAdd) }
-            if flags & 0x02 != 0 { target = DeviceAddress(value: try reader.u48("TargetA"), kind: pdu.rxAdd) }
-            if flags & 0x04 != 0 { try reader.skip(1, "CTEInfo") }
-            if flags & 0x08 != 0 {
-                let word = try reader.u16("ADI")
-                dataInfo = AdvertisingDataInfo(did: word & 0x0FFF, sid: UInt8(word >> 12))
-            }
-            if flags & 0x10 != 0 { auxiliaryPointer = AuxiliaryPointer(word: try reader.u24("AuxPtr")) }
-            if flags & 0x20 != 0 { try reader.skip(18, "SyncInfo") }
-            if flags & 0x40 != 0 { txPower = try reader.i8("TxPower") }
-            try reader.skip(reader.remaining, "ACAD")
-            try reader.leave(outer, "Extended_Header")
-        }
-        data = reader.rest()
+    private var payload: Advertising.CommonExtendedAdvertisingPayload {
+        Advertising.CommonExtendedAdvertisingPayload(
+            advMode: mode.rawValue, advA: advertiser?.bdADDR, targetA: target?.bdADDR,
+            advDataInfo: dataInfo.map { Structures.AdvDataInfo(did: $0.did, sid: $0.sid) }, auxPtr: auxiliaryPointer?.wire,
+            txPower: txPower,
+            advData: data)
     }
 }
 
 extension AuxiliaryPointer {
-    fileprivate var word: UInt32 {
-        let units = UInt32(truncatingIfNeeded: offset.rawValue / unit.rawValue) & 0x1FFF
-        let coarse: UInt32 = unit == 300 ? 1 << 7 : 0
-        return UInt32(channel & 0x3F) | (accurateClock ? 1 << 6 : 0) | coarse | units << 8 | UInt32(phy.rawValue - 1) << 21
+    fileprivate var wire: Structures.AuxPtr {
+        Structures.AuxPtr(
+            channelIndex: channel, ca: accurateClock, offsetUnits: unit == 300,
+            auxOffset: UInt16(clamping: offset.rawValue / unit.rawValue), auxPHY: phy.rawValue - 1)
     }
 
-    /// Nil where the PHY is none that is known, or the offset is zero: such a pointer points nowhere.
-    fileprivate init?(word: UInt32) {
-        let units = Int64(word >> 8 & 0x1FFF)
-        guard let phy = PHY(rawValue: UInt8(word >> 21 & 0x7) + 1), units > 0, word & 0x3F < 37 else { return nil }
+    /// Nil where the PHY or the channel is none that is known, or the offset is zero: such a pointer points nowhere.
+    fileprivate init?(_ wire: Structures.AuxPtr) {
+        guard let phy = PHY(rawValue: wire.auxPHY + 1), wire.auxOffset > 0, wire.channelIndex < 37 else { return nil }
         self.init(
-            channel: UInt8(word & 0x3F), accurateClock: word & 0x40 != 0, offset: Microseconds(units * (word & 0x80 != 0 ? 300 : 30)),
+            channel: wire.channelIndex, accurateClock: wire.ca, offset: Microseconds(Int(wire.auxOffset) * (wire.offsetUnits ? 300 : 30)),
             phy: phy)
     }
 }

@@ -26,19 +26,11 @@ struct ConnectRequest: Equatable {
     var chSel: Bool
 
     var pdu: AdvertisingPDU {
-        var writer = ByteWriter(reserving: 34)
-        writer.u48(initiator.value)
-        writer.u48(advertiser.value)
-        writer.u32(accessAddress)
-        writer.u24(crcInit)
-        writer.u8(windowSize)
-        writer.u16(windowOffset)
-        writer.u16(interval)
-        writer.u16(latency)
-        writer.u16(timeout)
-        writer.u40(channelMap)
-        writer.u8(hop & 0x1F | clockAccuracy << 5)
-        var pdu = AdvertisingPDU(.connectInd, payload: writer.bytes)
+        let data = Structures.LLData(
+            aa: accessAddress, cRCInit: crcInit, winSize: windowSize, winOffset: windowOffset, interval: interval, latency: latency,
+            timeout: timeout, chM: channelMap, hop: hop, sca: clockAccuracy)
+        let request = Advertising.ConnectInd(initA: initiator.bdADDR, advA: advertiser.bdADDR, lLData: data)
+        var pdu = AdvertisingPDU(.connectInd, payload: request.parameters)
         pdu.chSel = chSel
         pdu.txAdd = initiator.kind
         pdu.rxAdd = advertiser.kind
@@ -48,24 +40,12 @@ struct ConnectRequest: Equatable {
 
 extension ConnectRequest {
     init?(_ pdu: AdvertisingPDU) {
-        guard pdu.type == .connectInd, pdu.payload.count == 34 else { return nil }
-        var reader = ByteReader(pdu.payload.span.bytes)
-        do throws(PDUError) {
-            initiator = DeviceAddress(value: try reader.u48("InitA"), kind: pdu.txAdd)
-            advertiser = DeviceAddress(value: try reader.u48("AdvA"), kind: pdu.rxAdd)
-            accessAddress = try reader.u32("AA")
-            crcInit = try reader.u24("CRCInit")
-            windowSize = try reader.u8("WinSize")
-            windowOffset = try reader.u16("WinOffset")
-            interval = try reader.u16("Interval")
-            latency = try reader.u16("Latency")
-            timeout = try reader.u16("Timeout")
-            channelMap = try reader.u40("ChM")
-            let last = try reader.u8("Hop")
-            hop = last & 0x1F
-            clockAccuracy = last >> 5
-            chSel = pdu.chSel
-        } catch { return nil }
+        guard pdu.type == .connectInd, let request = try? Advertising.ConnectInd(parameters: pdu.payload) else { return nil }
+        let data = request.lLData
+        self.init(
+            initiator: DeviceAddress(request.initA, kind: pdu.txAdd), advertiser: DeviceAddress(request.advA, kind: pdu.rxAdd),
+            accessAddress: data.aa, crcInit: data.cRCInit, windowSize: data.winSize, windowOffset: data.winOffset, interval: data.interval,
+            latency: data.latency, timeout: data.timeout, channelMap: data.chM, hop: data.hop, clockAccuracy: data.sca, chSel: pdu.chSel)
     }
 
     /// Whether a connection can be made of it; a request that is not valid is ignored. Core Vol 6, Part B, 2.3.3.1 and 4.5.1 to 4.5.3.
