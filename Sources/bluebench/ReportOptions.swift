@@ -9,6 +9,7 @@ struct ReportOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file")) var junit: String?
     @Option(help: ArgumentHelp("Write one HTML page.", valueName: "file")) var html: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject: .btsnoop or .pcapng.", valueName: "file")) var capture: String?
+    @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file")) var air: String?
     @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder")) var report: String?
 
     /// The files of one run, known to be writable.

@@ -18,12 +18,14 @@ struct RunCommand: ParsableCommand {
     @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
     @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
     @Option(help: ArgumentHelp("Who is tested.", valueName: "device")) var subject = "virtual"
-    @Option(help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
+    @Option(
+        help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
     var subjectPort: String?
     @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s")) var patience = 30
     @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
     @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
-    @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] = []
+    @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] =
+        []
     @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
     @Option(help: ArgumentHelp("Run the cases in an order drawn from this seed.", valueName: "seed")) var shuffle: UInt64?
     @Option(name: .customLong("set"), help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE.", valueName: "n=v"))
@@ -51,7 +53,9 @@ struct RunCommand: ParsableCommand {
         do {
             let tester = try DeviceSelector(tester)
             if subjectPort != nil {
-                guard tester == .virtual else { throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air") }
+                guard tester == .virtual else {
+                    throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air")
+                }
                 return BenchSetup(tester: tester, subject: nil, seed: seed)
             }
             let subject = subject == "none" ? nil : try DeviceSelector(subject)
@@ -76,7 +80,10 @@ struct RunCommand: ParsableCommand {
         let watch = StopWatch()
         let port = try openPort()
         let recorder: Recorder
-        do { recorder = try Recorder(path: files.capture, isContinued: resume) } catch { throw CommandFailure(.usage, "\(error)") }
+        do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume) } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
+        if let port { port.logAir(to: recorder) }
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port)
         watch.onStop { runner.stop() }
         let result = try runner.run { result in
@@ -122,7 +129,9 @@ enum RunParameters {
             let matching = cases.flatMap { testCase in
                 testCase.parameters.filter { $0.name == parts[0] || testCase.id + "." + $0.name == parts[0] }
             }
-            guard let parameter = matching.first else { throw CommandFailure(.usage, "no case that would run has a parameter '\(parts[0])'") }
+            guard let parameter = matching.first else {
+                throw CommandFailure(.usage, "no case that would run has a parameter '\(parts[0])'")
+            }
             let number = Int(parts[1]) ?? (parts[1].hasPrefix("0x") ? Int(parts[1].dropFirst(2), radix: 16) : nil)
             if let range = parameter.range {
                 guard let number, range.contains(number) else {

@@ -64,6 +64,7 @@ struct BenchFactory: Sendable {
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
         world.setPacketErrorRate(testCase.world.packetErrorRate)
+        recorder.logAir(of: world)
         var ends: [Endpoint] = []
         for side in Side.allCases {
             let settings = (side == .tester ? testCase.world.tester : testCase.world.subject) + (side == .subject ? fault.settings : [])

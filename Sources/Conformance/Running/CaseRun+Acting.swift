@@ -44,7 +44,8 @@ extension CaseRun {
             return
         }
         guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline(of: step)) else {
-            throw StepFailure(blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
+            throw StepFailure(
+                blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
         }
         let answer = PDUBook.returns(of: command.name, reply)
         let proof = [
@@ -55,7 +56,8 @@ extension CaseRun {
         save(.record(answer), of: step, in: scope)
         let predicate: Predicate
         switch command.answer {
-        case .success: predicate = .parts([FieldPredicate(name: "Status", predicate: .equals(.literal(.number(0))), position: step.position)])
+        case .success:
+            predicate = .parts([FieldPredicate(name: "Status", predicate: .equals(.literal(.number(0))), position: step.position)])
         case .fields(let fields): predicate = .parts(fields)
         case .ignored: return
         }

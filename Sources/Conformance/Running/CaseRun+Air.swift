@@ -14,7 +14,8 @@ extension CaseRun {
     private func observe(_ air: AirStep, _ step: Step, _ scope: Scope) async throws {
         let after = try air.window?.notBefore.map { try duration($0, at: step.side) } ?? .zero
         let search = Search(
-            air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables, notBefore: after == .zero ? .zero : loop.now + after)
+            air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables,
+            notBefore: after == .zero ? .zero : loop.now + after)
         let start = try horizon(air.since, scope)
         let deadline = try deadline(of: air.window, step)
         let began = loop.now

@@ -17,7 +17,8 @@ final class HostDriver: @unchecked Sendable {
     }
 
     /// - Parameter isAccessory: serve the reference accessory.
-    static func start(on end: Endpoint, loop: RunLoop, isAccessory: Bool, faults: [ControllerSetting], rewrites: [Fault.Rewrite]) async throws
+    static func start(on end: Endpoint, loop: RunLoop, isAccessory: Bool, faults: [ControllerSetting], rewrites: [Fault.Rewrite])
+        async throws
         -> HostDriver
     {
         let database = GATTDatabase(deviceName: isAccessory ? ReferenceAccessory.name : "Bluebench Tester")

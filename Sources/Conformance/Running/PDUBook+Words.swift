@@ -38,7 +38,8 @@ extension Vocabulary {
             if layer == .command, declaration.completion == .status { returns = nil }
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
-        return Vocabulary(pdus: pdus, actions: ActionShapes.all, features: Features.names, settings: ControllerSettings.names, covers: covers)
+        return Vocabulary(
+            pdus: pdus, actions: ActionShapes.all, features: Features.names, settings: ControllerSettings.names, covers: covers)
     }
 
     private static func fields(_ declarations: [FieldDeclaration]) -> [Field] {

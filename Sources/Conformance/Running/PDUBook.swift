@@ -25,7 +25,8 @@ enum PDUBook {
 
     static func name(of packet: HCIPacket) -> String {
         guard let code = packet.eventCode else { return "data" }
-        return PDUCatalog.declaration(layer: "HCIEvents", code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name ?? "event \(code)"
+        return PDUCatalog.declaration(layer: "HCIEvents", code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name
+            ?? "event \(code)"
     }
 
     static func name(of payload: [UInt8], in layer: PDULayer) -> String {
@@ -72,7 +73,11 @@ enum PDUBook {
         var pdu = DynamicPDU(layer: layer, bytes: bytes)
         guard let declaration = pdu.declaration, let fields = try? dynamic(values, declaration.fields) else { return nil }
         for field in fields {
-            if let index = pdu.fields.firstIndex(where: { $0.name == field.name }) { pdu.fields[index] = field } else { pdu.fields.append(field) }
+            if let index = pdu.fields.firstIndex(where: { $0.name == field.name }) {
+                pdu.fields[index] = field
+            } else {
+                pdu.fields.append(field)
+            }
         }
         return try? pdu.bytes()
     }
@@ -107,7 +112,9 @@ enum PDUBook {
         }
     }
 
-    private static func nested(_ type: String) -> [FieldDeclaration] { PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? [] }
+    private static func nested(_ type: String) -> [FieldDeclaration] {
+        PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
+    }
 
     /// The fields with those inside words and blocks beside them.
     static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
@@ -197,7 +204,8 @@ extension PDULayer {
 extension CaseValue {
     /// A device address written out: `C0:B1:BE:00:00:01`.
     var asAddress: UInt64? {
-        guard case .text(let text) = self, text.count == 17, text.split(separator: ":").count == 6, let octets = Hexadecimal.octets(text) else {
+        guard case .text(let text) = self, text.count == 17, text.split(separator: ":").count == 6, let octets = Hexadecimal.octets(text)
+        else {
             return nil
         }
         return octets.reduce(0) { $0 << 8 | UInt64($1) }

@@ -7,14 +7,24 @@ import Packets
 /// `@unchecked Sendable`: lives on the run's thread only.
 public final class Recorder: @unchecked Sendable {
     private let log: CaptureLog?
+    private let air: CaptureLog?
+    private var airInterface = 0
     private var interfaces: [Side: Int] = [:]
     private var offset: Microseconds = .zero
     private var uncaptured = 0
 
     /// - Parameters:
     ///   - path: where the capture goes; without one packets are only numbered.
+    ///   - airPath: where the log of the air goes, in pcapng.
     ///   - isContinued: keep an existing file, and write beside it.
-    public init(path: String?, isContinued: Bool = false) throws(CaptureError) {
+    public init(path: String?, airPath: String? = nil, isContinued: Bool = false) throws(CaptureError) {
+        if let airPath {
+            let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
+            airInterface = try log.addAir()
+            air = log
+        } else {
+            air = nil
+        }
         guard let path else {
             log = nil
             return
@@ -36,7 +46,7 @@ public final class Recorder: @unchecked Sendable {
     /// The number of the last packet.
     public var count: Int { log?.count ?? uncaptured }
     /// The first failure of the file.
-    public var failure: CaptureError? { log?.failure }
+    public var failure: CaptureError? { log?.failure ?? air?.failure }
 
     func record(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, at time: Microseconds) -> Int {
         guard let log, let interface = interfaces[side] else {
@@ -52,7 +62,17 @@ public final class Recorder: @unchecked Sendable {
     func endCase(at time: Microseconds, isShared: Bool) {
         if !isShared { offset += time + .seconds(1) }
         log?.flush()
+        air?.flush()
     }
 
-    public func finish() throws(CaptureError) { try log?.finish() }
+    /// Logs what is on the air of a case's world, if the run wants that.
+    func logAir(of world: SimulatedWorld) {
+        guard air != nil else { return }
+        world.onAir { [self] frame, time in air?.record(frame, interface: airInterface, at: offset + time) }
+    }
+
+    public func finish() throws(CaptureError) {
+        try log?.finish()
+        try air?.finish()
+    }
 }

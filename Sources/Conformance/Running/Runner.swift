@@ -32,7 +32,10 @@ public struct RunPlan: Sendable {
         var problems: [Problem] = []
         for filter in filters where !all.contains(where: { matches($0.id, filter) }) {
             let names = all.map(\.id) + all.map(\.suite)
-            problems.append(Problem(Position(file: filter, line: 1, column: 1), "no case or suite has this name" + Suggestion.text(for: filter, among: names)))
+            problems.append(
+                Problem(
+                    Position(file: filter, line: 1, column: 1),
+                    "no case or suite has this name" + Suggestion.text(for: filter, among: names)))
         }
         guard problems.isEmpty else { throw Problems(problems) }
         return all.filter { testCase in filters.contains { matches(testCase.id, $0) } }

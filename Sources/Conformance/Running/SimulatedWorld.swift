@@ -11,6 +11,7 @@ final class SimulatedWorld: @unchecked Sendable {
     let simulation: Simulation
     let loop: RunLoop
     private var addresses: [UInt64: Side] = [:]
+    private var airSinks: [@Sendable (AirFrame, Microseconds) -> Void] = []
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -37,6 +38,13 @@ final class SimulatedWorld: @unchecked Sendable {
 
     static func address(of side: Side) -> DeviceAddress {
         DeviceAddress(value: side == .tester ? 0x00B1_BE00_0001 : 0x00B1_BE00_0002)
+    }
+
+    /// Hands every transmission to `sink` from now on, beside the sinks before it.
+    func onAir(_ sink: @escaping @Sendable (AirFrame, Microseconds) -> Void) {
+        airSinks.append(sink)
+        let sinks = airSinks
+        simulation.assumeIsolated { $0.logAir { frame, time in for sink in sinks { sink(frame, time) } } }
     }
 
     func setPacketErrorRate(_ rate: Double) {}

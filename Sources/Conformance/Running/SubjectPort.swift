@@ -18,12 +18,15 @@ public final class SubjectPort: @unchecked Sendable {
     ///
     /// - Throws: `TransportError.busy` when the port is taken.
     public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
-        self.address = address
         world = SimulatedWorld(loop: loop, seed: seed)
         arrival = Promise<Void>(on: loop)
         listener = try SocketListener(address, on: loop)
+        self.address = listener.address
         listener.start { [self] stream in accept(stream) }
     }
+
+    /// Logs what is on the air from now on, if the run wants that.
+    public func logAir(to recorder: Recorder) { recorder.logAir(of: world) }
 
     /// Waits until a host has connected.
     public func waitForHost(_ patience: Microseconds) throws {
