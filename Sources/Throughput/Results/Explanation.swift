@@ -17,7 +17,7 @@ struct Explanation {
     ) {
         let full = Self.unshrunk(link)
         add(.interval, full.backToBack - ceiling.perInterval, Self.intervalText(link, ceiling))
-        let lost = Self.retransmissionShare(counters, link, events)
+        let lost = Self.retransmissionShare(counters)
         if let counters, lost > 0 {
             add(
                 .retransmissions, min(lost * ceiling.perInterval, ceiling.perInterval - goodput),
@@ -59,7 +59,7 @@ struct Explanation {
     }
 
     /// The part of the air time that went into sending packets again.
-    private static func retransmissionShare(_ counters: LinkCounters?, _ link: LinkParameters, _ events: Int) -> Double {
+    private static func retransmissionShare(_ counters: LinkCounters?) -> Double {
         guard let counters, counters.retransmissions > 0, counters.exchanges > 0 else { return 0 }
         return Double(counters.retransmissions) / Double(counters.exchanges + counters.retransmissions)
     }

@@ -34,9 +34,8 @@ public struct SupplyCounters: Sendable, Hashable {
     public var waitingForCredits = 0
     /// Neither host nor controller held anything.
     public var ranDry = 0
-    /// The most and the fewest packets the controller was seen to hold.
+    /// The most packets the controller was seen to hold.
     public var mostInController = 0
-    public var fewestInController = Int.max
 
     public init() {}
 }

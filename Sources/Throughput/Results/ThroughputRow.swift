@@ -58,6 +58,8 @@ public struct ThroughputRow: Sendable, Hashable {
     public var tally = FlowTally()
     public var ceiling: Ceiling?
     public var counters: LinkCounters?
+    /// How the sending host kept up, where it is ours.
+    public var supply: SupplyCounters?
     public var limit: Limit?
     public var missing: [Missing] = []
     /// Why there is no figure, or what is wrong with it.

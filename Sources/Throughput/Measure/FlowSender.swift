@@ -1,0 +1,75 @@
+import Host
+import Packets
+
+/// Where a flow begins: keeps a link's queue full until told to stop.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+final class FlowSender: @unchecked Sendable {
+    typealias Output = @Sendable (RawSpan) -> SendResult
+
+    private let link: Link
+    private let length: Int
+    private let output: Output
+    private var packet: [UInt8] = []
+    private var isPrepared = false
+    /// Packets still to be sent; nil for no end.
+    private var remaining: UInt32?
+    private(set) var isRunning = false
+    /// Packets handed to the link; the next one's sequence number.
+    private(set) var sent: UInt32 = 0
+    private(set) var supply = SupplyCounters()
+    /// Why it ended by itself.
+    private(set) var failure: SendResult?
+
+    /// - Parameter count: nil to go on until `stop`.
+    init(_ link: Link, length: Int, count: UInt32? = nil, output: @escaping Output) {
+        self.link = link
+        self.length = max(FlowPacket.shortest, length)
+        self.output = output
+        remaining = count
+    }
+
+    func start() {
+        isRunning = true
+        link.onWritable = { [weak self] in self?.pump() }
+        pump()
+        supply = SupplyCounters()
+    }
+
+    func stop() {
+        isRunning = false
+        link.onWritable = nil
+    }
+
+    private func pump() {
+        guard isRunning else { return }
+        sample()
+        while remaining != 0 {
+            if !isPrepared {
+                FlowPacket.write(sequence: sent, count: length, into: &packet)
+                isPrepared = true
+            }
+            switch output(packet.span.bytes) {
+            case .sent:
+                sent &+= 1
+                isPrepared = false
+                if let count = remaining { remaining = count - 1 }
+            case .full: return
+            case let other:
+                failure = other
+                return stop()
+            }
+        }
+        stop()
+    }
+
+    private func sample() {
+        let held = link.fragmentsInController
+        supply.mostInController = max(supply.mostInController, held)
+        if link.queuedFragments > 0 {
+            supply.waitingForCredits &+= 1
+        } else if held == 0 {
+            supply.ranDry &+= 1
+        }
+    }
+}

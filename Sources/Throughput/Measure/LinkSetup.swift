@@ -1,0 +1,141 @@
+import Host
+import Packets
+import Timing
+
+/// A link with the parameters that a row asks for, as far as both sides grant them.
+struct LinkSetup: Sendable {
+    let request: ThroughputRow.Request
+    /// The tester's end; the tester is the central.
+    let tester: Link
+    /// The subject's end, where it is ours.
+    let subject: Link?
+    let client: ThroughputClient
+    let parameters: LinkParameters
+
+    init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
+        self.request = request
+        guard bench.subject != nil || Self.isServedBySubject(request) else {
+            throw MeasurementFailure("\(request.over.rawValue) \(request.direction.rawValue) needs a subject that acts as client")
+        }
+        (tester, subject) = try await Self.connect(bench, request)
+        do {
+            try await Self.choosePHY(tester, subject, request)
+            try await Self.chooseDataLength(Self.isFromSubject(request) ? subject : tester, request)
+            let clientLink = try Self.clientLink(tester, subject, request)
+            if request.mtu > 23 { try await clientLink.gatt.exchangeMTU(request.mtu) }
+            client = try await ThroughputClient(discoveringOn: clientLink)
+            parameters = await Self.parameters(bench, tester, subject, request)
+        } catch {
+            _ = try? await tester.disconnect()
+            throw error
+        }
+    }
+
+    /// The end that sends the data; nil for a foreign one.
+    var sender: Link? { Self.isFromSubject(request) ? subject : tester }
+
+    func end() async {
+        _ = try? await tester.disconnect()
+        _ = try? await subject?.ended(within: .seconds(10))
+    }
+
+    static func isFromSubject(_ request: ThroughputRow.Request) -> Bool { request.direction == .fromSubject }
+    /// The server is where notifications come from and where writes go to.
+    static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { (request.over == .notify) == isFromSubject(request) }
+
+    private static func clientLink(_ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request) throws -> Link {
+        if isServedBySubject(request) { return tester }
+        guard let subject else { throw MeasurementFailure("the subject cannot act as client") }
+        return subject
+    }
+
+    // MARK: Steps
+
+    private static func connect(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws -> (Link, Link?) {
+        var settings = ConnectSettings()
+        let units = UInt16(clamping: request.interval.rawValue / 1_250)
+        // At least 2 s, and many events even of the longest interval.
+        let supervision = UInt16(clamping: min(3_200, max(200, request.interval.rawValue * 20 / 10_000)))
+        settings.parameters = ConnectionParameterRequest(interval: units, supervisionTimeout: supervision)
+        guard let subject = bench.subject else {
+            settings.limit = bench.patience
+            return (try await bench.tester.host.connect(to: try await bench.foreignSubject(), settings), nil)
+        }
+        var advertising = AdvertisingSettings()
+        (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
+        let set = try await subject.host.advertise(advertising)
+        do {
+            let link = try await bench.tester.host.connect(to: await subject.host.controller.address, settings)
+            return (link, try await subject.host.nextIncomingLink(within: .seconds(10)))
+        } catch {
+            try? await set.stop()
+            throw error
+        }
+    }
+
+    private static func choosePHY(_ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request) async throws {
+        guard request.phy != .le1M else { return }
+        let coding: CodingPreference =
+            switch request.phy {
+            case .codedS2: .s2
+            case .codedS8: .s8
+            case .le1M, .le2M: .none
+            }
+        let phy = request.phy.phy
+        for link in [tester, subject] {
+            guard let link, link === tester || coding != .none else { continue }
+            _ = try await link.updatePHY(tx: phy.flag, rx: phy.flag, coding: coding)
+        }
+    }
+
+    /// Raises the length of what the sender transmits, and only that.
+    private static func chooseDataLength(_ sender: Link?, _ request: ThroughputRow.Request) async throws {
+        guard request.dataLength > 27, let sender else { return }
+        _ = try await sender.updateDataLength(
+            txOctets: UInt16(clamping: request.dataLength), txTime: UInt16(clamping: request.phy.longestTime.rawValue))
+    }
+
+    private static func parameters(
+        _ bench: ThroughputBench, _ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request
+    ) async -> LinkParameters {
+        let isFromSubject = isFromSubject(request)
+        let sender = isFromSubject ? subject : tester
+        let length = tester.dataLength
+        func coded(_ phy: PHY) -> LinkPHY {
+            switch phy {
+            case .le1M: .le1M
+            case .le2M: .le2M
+            case .leCoded: request.phy.isCoded ? request.phy : .codedS8
+            }
+        }
+        var link = LinkParameters(
+            phy: coded(isFromSubject ? tester.phys.rx : tester.phys.tx), returnPHY: coded(isFromSubject ? tester.phys.tx : tester.phys.rx),
+            interval: tester.parameters.intervalTime,
+            octets: Int(sender?.dataLength.txOctets ?? length.rxOctets),
+            time: Microseconds(Int(sender?.dataLength.txTime ?? length.rxTime)),
+            mtu: tester.mtu)
+        if let sender { link.aclLength = await sender.host.controller.leDataLength }
+        return link
+    }
+}
+
+extension ThroughputBench {
+    /// The address of the first device that advertises the throughput service.
+    func foreignSubject() async throws -> DeviceAddress {
+        if let foreignAddress { return foreignAddress }
+        let found = Promise<DeviceAddress>(on: loop)
+        let scan = try await tester.host.scan { report in
+            let data = AdvertisingData(report.data)
+            if data.serviceUUIDs.contains(ThroughputService.service) { found.fulfil(report.address) }
+        }
+        defer { foreignAddress = nil }
+        do {
+            let address = try await found.value(until: loop.now + patience)
+            try await scan.stop()
+            return address
+        } catch {
+            try? await scan.stop()
+            throw MeasurementFailure("no device advertises the throughput service (docs/throughput-service.md)", isEnvironment: true)
+        }
+    }
+}

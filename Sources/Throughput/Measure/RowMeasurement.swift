@@ -1,0 +1,175 @@
+import Host
+import Packets
+import Timing
+
+/// The flow of one row: settle, count over whole connection events, stop, and account for every packet.
+struct RowMeasurement: Sendable {
+    private let bench: ThroughputBench
+    private let setup: LinkSetup
+    private let valueOctets: Int
+    private let ceiling: Ceiling
+    private let limited: Ceiling
+    private let events: Int
+    private let receiver: FlowReceiver
+
+    init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int?) {
+        self.bench = bench
+        self.setup = setup
+        let link = setup.parameters
+        self.valueOctets = max(FlowPacket.shortest, min(valueOctets ?? link.valueOctets, link.valueOctets))
+        ceiling = Ceiling(link, valueOctets: self.valueOctets)
+        limited = Ceiling(link, valueOctets: self.valueOctets, limits: bench.limits)
+        let cycle = limited.cycleEvents
+        let wanted = Int(seconds * 1_000_000 / Double(max(1, link.interval.rawValue)))
+        events = max(1, wanted / cycle) * cycle
+        receiver = Self.receiver(bench, setup)
+    }
+
+    private static func receiver(_ bench: ThroughputBench, _ setup: LinkSetup) -> FlowReceiver {
+        guard setup.request.over != .notify else { return FlowReceiver() }
+        let server = LinkSetup.isServedBySubject(setup.request) ? bench.subjectServer : bench.testerServer
+        return server?.sink ?? FlowReceiver()
+    }
+
+    func run(_ row: inout ThroughputRow) async throws {
+        row.ceiling = ceiling
+        row.events = events
+        let span = setup.parameters.interval * events
+        switch setup.request.over {
+        case .notify: try await notifications(&row, span)
+        case .write: try await commands(&row, span)
+        case .request: try await requests(&row, span)
+        }
+        row.tally = receiver.tally
+        guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
+        let explanation = Explanation(
+            goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: row.counters, supply: row.supply,
+            isAcknowledged: setup.request.over == .request)
+        row.missing = explanation.missing
+        row.limit = explanation.limit
+        if !row.tally.isClean { row.failure = Self.complaint(row.tally) }
+    }
+
+    static func complaint(_ tally: FlowTally) -> String {
+        "the flow was not whole: lost \(tally.lost), duplicated \(tally.duplicated), disordered \(tally.disordered), corrupted \(tally.corrupted)"
+    }
+
+    // MARK: Flows
+
+    private func notifications(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        let (receiver, loop) = (receiver, bench.loop)
+        try await setup.client.subscribe { receiver.receive($0, at: loop.now) }
+        try await setup.client.command(.start(length: UInt16(clamping: valueOctets), count: 0))
+        try await count(&row, span)
+        let server = LinkSetup.isServedBySubject(setup.request) ? bench.subjectServer : bench.testerServer
+        row.supply = server?.sender?.supply
+        try await setup.client.command(.stop)
+        let sent = try await setup.client.readCounters().sent
+        try await settle { receiver.tally.packets >= Int(sent) }
+        receiver.close(sent: sent)
+    }
+
+    private func commands(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        try await setup.client.command(.reset)
+        let sender = setup.client.writer(length: valueOctets)
+        sender.start()
+        defer { sender.stop() }
+        if isForeignServer {
+            try await countCompleted(&row, span, sender)
+        } else {
+            try await count(&row, span)
+        }
+        row.supply = sender.supply
+        sender.stop()
+        try await drained(setup.client.link)
+        try await verify(&row, sent: sender.sent)
+    }
+
+    private func requests(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        try await setup.client.command(.reset)
+        var sent: UInt32 = 0
+        let begin = bench.loop.now + settling
+        let end = begin + span
+        receiver.count(after: begin, until: end)
+        while bench.loop.now <= end {
+            try await setup.client.link.gatt.write(setup.client.sink, FlowPacket.make(sequence: sent, count: valueOctets))
+            sent += 1
+        }
+        take(&row, begin, end)
+        try await verify(&row, sent: sent)
+    }
+
+    private var isForeignServer: Bool { bench.subject == nil }
+
+    // MARK: Counting
+
+    /// Until buffers are full and the pattern of fragments repeats.
+    private var settling: Microseconds { setup.parameters.interval * (2 * limited.cycleEvents + 16) }
+
+    private func count(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        let begin = bench.loop.now + settling
+        receiver.count(after: begin, until: begin + span)
+        try await bench.loop.sleep(until: begin)
+        let before = probe()
+        try await bench.loop.sleep(until: begin + span)
+        if let before, let after = probe() { row.counters = after - before }
+        take(&row, begin, begin + span)
+    }
+
+    private func take(_ row: inout ThroughputRow, _ begin: Microseconds, _ end: Microseconds) {
+        (row.begin, row.end) = (begin, end)
+        (row.packets, row.octets) = (receiver.packets, receiver.octets)
+    }
+
+    /// For a receiver that cannot be watched: what the peer's controller has acknowledged.
+    private func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: FlowSender) async throws {
+        try await bench.loop.sleep(for: settling)
+        let (begin, first) = (bench.loop.now, completed(sender))
+        try await bench.loop.sleep(until: begin + span)
+        (row.begin, row.end) = (begin, begin + span)
+        row.packets = completed(sender) - first
+        row.octets = row.packets * valueOctets
+    }
+
+    private func completed(_ sender: FlowSender) -> Int {
+        let link = setup.client.link
+        let acl = max(27, setup.parameters.aclLength ?? 27)
+        let perPacket = (valueOctets + 7 + acl - 1) / acl
+        return Int(sender.sent) - (link.queuedFragments + link.fragmentsInController + perPacket - 1) / perPacket
+    }
+
+    /// The central knows how its events ended, the sender what it sent again.
+    private func probe() -> LinkCounters? {
+        guard var counters = bench.tester.probe?(setup.tester.handle) else { return nil }
+        if LinkSetup.isFromSubject(setup.request), let subject = setup.subject, let sender = bench.subject?.probe?(subject.handle) {
+            counters.exchanges = sender.exchanges
+            counters.retransmissions = sender.retransmissions
+        }
+        return counters
+    }
+
+    // MARK: Accounting
+
+    private func drained(_ link: Link) async throws {
+        try await settle { link.queuedFragments == 0 && link.fragmentsInController == 0 }
+    }
+
+    /// Waits until `isDone`, as long as something may still come.
+    private func settle(_ isDone: () -> Bool) async throws {
+        let deadline = bench.loop.now + .seconds(30)
+        while !isDone(), setup.tester.isConnected, bench.loop.now < deadline {
+            try await bench.loop.sleep(for: setup.parameters.interval)
+        }
+    }
+
+    /// Compares with the server's own account. For a server in this process it is the same tally, read over the air.
+    private func verify(_ row: inout ThroughputRow, sent: UInt32) async throws {
+        let counters = try await setup.client.readCounters()
+        guard isForeignServer else { return receiver.close(sent: sent) }
+        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.disordered == 0, counters.corrupted == 0 else {
+            throw MeasurementFailure(
+                "of \(sent) packets the subject received \(counters.received): lost \(counters.lost), duplicated \(counters.duplicated), "
+                    + "disordered \(counters.disordered), corrupted \(counters.corrupted)")
+        }
+    }
+}

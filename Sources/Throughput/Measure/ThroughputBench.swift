@@ -1,0 +1,79 @@
+import Host
+import Packets
+import Timing
+
+/// A tester and a subject between which flows are measured, row by row, each on a link of its own.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class ThroughputBench: @unchecked Sendable {
+    /// Looks into a simulated controller: what its link has done since it came up.
+    public typealias Probe = @Sendable (ConnectionHandle) -> LinkCounters?
+
+    /// One of the two hosts, with what is known of its controller.
+    public struct End: Sendable {
+        public var host: Host
+        /// Nil where the controller is not simulated here.
+        public var probe: Probe?
+
+        public init(host: Host, probe: Probe? = nil) {
+            self.host = host
+            self.probe = probe
+        }
+    }
+
+    let loop: RunLoop
+    let tester: End
+    /// Nil when the subject is a foreign host that is found over the air.
+    let subject: End?
+    /// How the simulated controllers fill their events beyond the common rule.
+    public var limits = Ceiling.EventLimits()
+    /// How long to look for a foreign subject.
+    public var patience = Microseconds.seconds(30)
+    let testerServer: ThroughputServer
+    let subjectServer: ThroughputServer?
+    var foreignAddress: DeviceAddress?
+
+    /// Both hosts need not be started yet; the throughput service is added to their databases.
+    public init(loop: RunLoop, tester: End, subject: End?) {
+        self.loop = loop
+        self.tester = tester
+        self.subject = subject
+        testerServer = ThroughputServer(tester.host.database, loop: loop)
+        subjectServer = subject.map { ThroughputServer($0.host.database, loop: loop) }
+    }
+
+    /// Starts the hosts.
+    public func start() async throws {
+        try await tester.host.start()
+        if let subject { try await subject.host.start() }
+    }
+
+    /// Measures one row. It never fails: what went wrong is in the row.
+    public func measure(_ request: ThroughputRow.Request, seconds: Double, valueOctets: Int? = nil) async -> ThroughputRow {
+        var row = ThroughputRow(request)
+        do {
+            let setup = try await LinkSetup(self, request)
+            row.link = setup.parameters
+            do {
+                try await RowMeasurement(self, setup, seconds: seconds, valueOctets: valueOctets).run(&row)
+            } catch {
+                note(error, in: &row)
+            }
+            await setup.end()
+        } catch {
+            note(error, in: &row)
+        }
+        testerServer.reset()
+        subjectServer?.reset()
+        return row
+    }
+
+    private func note(_ error: any Error, in row: inout ThroughputRow) {
+        switch error {
+        case let failure as MeasurementFailure: (row.failure, row.isEnvironment) = (failure.description, failure.isEnvironment)
+        case HostError.environment(let fault): (row.failure, row.isEnvironment) = (HostError.environment(fault).description, true)
+        case let failure as HostError: row.failure = failure.description
+        default: (row.failure, row.isEnvironment) = ("\(error)", true)
+        }
+    }
+}

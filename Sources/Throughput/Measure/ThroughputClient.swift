@@ -1,0 +1,63 @@
+import Host
+import Packets
+
+/// The client of the throughput service on one link.
+struct ThroughputClient: Sendable {
+    let link: Link
+    private let source: RemoteCharacteristic
+    let sink: UInt16
+    private let control: UInt16
+    private let counters: UInt16
+
+    /// Finds the service.
+    ///
+    /// - Throws: `MeasurementFailure` when the server lacks it or a part of it, `HostError`.
+    init(discoveringOn link: Link) async throws {
+        self.link = link
+        guard let service = try await link.gatt.discoverServices(uuid: ThroughputService.service).first else {
+            throw MeasurementFailure("the server has no throughput service (docs/throughput-service.md)")
+        }
+        let found = try await link.gatt.discoverCharacteristics(in: service)
+        func characteristic(_ uuid: BluetoothUUID, _ name: String) throws -> RemoteCharacteristic {
+            guard let one = found.first(where: { $0.uuid == uuid }) else {
+                throw MeasurementFailure("the server's throughput service lacks \(name) (\(uuid))")
+            }
+            return one
+        }
+        source = try characteristic(ThroughputService.source, "Source")
+        sink = try characteristic(ThroughputService.sink, "Sink").value
+        control = try characteristic(ThroughputService.control, "Control").value
+        counters = try characteristic(ThroughputService.counters, "Counters").value
+    }
+
+    func subscribe(_ handler: @escaping @Sendable (RawSpan) -> Void) async throws {
+        try await link.gatt.subscribe(source) { _, _, value in handler(value) }
+    }
+
+    func command(_ command: ThroughputService.Command) async throws { try await link.gatt.write(control, command.octets) }
+
+    func readCounters() async throws -> ThroughputService.Counters {
+        let value = try await link.gatt.readLong(counters)
+        guard let counters = ThroughputService.Counters(octets: value) else {
+            throw MeasurementFailure("Counters of \(value.count) octets, 28 expected")
+        }
+        return counters
+    }
+
+    /// A flow of write commands.
+    func writer(length: Int) -> FlowSender {
+        let (link, sink) = (link, sink)
+        return FlowSender(link, length: length) { link.gatt.tryWriteCommand(sink, $0) }
+    }
+}
+
+/// Why a row has no figure; the subject's fault unless it says otherwise.
+public struct MeasurementFailure: Error, Sendable, CustomStringConvertible {
+    public var description: String
+    public var isEnvironment: Bool
+
+    public init(_ text: String, isEnvironment: Bool = false) {
+        description = text
+        self.isEnvironment = isEnvironment
+    }
+}
