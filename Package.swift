@@ -72,6 +72,6 @@ let package = Package(
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["Timing", "Packets"]),
         tests("Report", ["Conformance"]),
-        tests("Throughput", ["Packets"]),
+        tests("Throughput", ["Simulation", "Timing", "Packets"]),
     ]
 )

@@ -53,9 +53,11 @@ import Throughput
     @Test func limitsOfAnEvent() {
         let link = LinkParameters(phy: .le1M, interval: 30_000, octets: 27, mtu: 23)
         #expect(Ceiling(link, limits: .init(exchanges: 7)).perInterval == 7 * 160.0 / 30)
-        let full = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
-        // Reserving a reply of 2120 us in place of one of 80 us costs the last exchange.
-        #expect(Ceiling(full, limits: .init(reservedReply: 2_120)).exchangesPerEvent == 5)
+        var full = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
+        full.returnOctets = 251
+        full.isFromCentral = true
+        // Reserving a reply of 2088 us in place of one of 80 us costs the last exchange.
+        #expect(Ceiling(full, limits: .init(reservesLongestReply: true)).exchangesPerEvent == 5)
     }
 
     @Test func aclPacketsCutTheTrain() {

@@ -114,6 +114,8 @@ struct LinkSetup: Sendable {
             octets: Int(sender?.dataLength.txOctets ?? length.rxOctets),
             time: Microseconds(Int(sender?.dataLength.txTime ?? length.rxTime)),
             mtu: tester.mtu)
+        link.returnOctets = Int(sender?.dataLength.rxOctets ?? length.txOctets)
+        link.isFromCentral = !isFromSubject
         if let sender { link.aclLength = await sender.host.controller.leDataLength }
         return link
     }
@@ -125,13 +127,13 @@ extension ThroughputBench {
         if let foreignAddress { return foreignAddress }
         let found = Promise<DeviceAddress>(on: loop)
         let scan = try await tester.host.scan { report in
-            let data = AdvertisingData(report.data)
-            if data.serviceUUIDs.contains(ThroughputService.service) { found.fulfil(report.address) }
+            guard let address = report.address, report.data.serviceUUIDs.contains(ThroughputService.service) else { return }
+            found.fulfil(address)
         }
-        defer { foreignAddress = nil }
         do {
             let address = try await found.value(until: loop.now + patience)
             try await scan.stop()
+            foreignAddress = address
             return address
         } catch {
             try? await scan.stop()

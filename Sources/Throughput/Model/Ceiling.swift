@@ -6,12 +6,12 @@ public struct Ceiling: Sendable, Hashable {
     public struct EventLimits: Sendable, Hashable {
         /// No more exchanges in one event.
         public var exchanges: Int?
-        /// Starts an exchange only if the longest reply would still fit: that reply's time on air.
-        public var reservedReply: Microseconds?
+        /// The central starts an exchange only if the longest reply would still fit.
+        public var reservesLongestReply = false
 
-        public init(exchanges: Int? = nil, reservedReply: Microseconds? = nil) {
+        public init(exchanges: Int? = nil, reservesLongestReply: Bool = false) {
             self.exchanges = exchanges
-            self.reservedReply = reservedReply
+            self.reservesLongestReply = reservesLongestReply
         }
     }
 
@@ -37,8 +37,8 @@ public struct Ceiling: Sendable, Hashable {
         backToBack = bits * 1_000 / Double(exchanges.reduce(.zero, +).rawValue)
         fragmentsPerPacket = train.count
 
-        let reserve = limits.reservedReply.map { max(.zero, $0 - link.returnPHY.airTime(payload: 0)) } ?? .zero
-        let pattern = EventPattern(exchanges: exchanges, interval: link.interval, reserve: reserve, limit: limits.exchanges)
+        let needed = limits.reservesLongestReply ? train.map { link.reservedExchange(payload: $0) } : exchanges
+        let pattern = EventPattern(exchanges: exchanges, needed: needed, interval: link.interval, limit: limits.exchanges)
         cycleEvents = pattern.events
         exchangesPerEvent = Double(pattern.exchanges) / Double(pattern.events)
         packetsPerEvent = Double(pattern.packets) / Double(pattern.events)
@@ -52,8 +52,8 @@ private struct EventPattern {
     var exchanges = 0
     var packets = 0
 
-    /// - Parameter reserve: time beyond the exchange that must be free too.
-    init(exchanges train: [Microseconds], interval: Microseconds, reserve: Microseconds, limit: Int?) {
+    /// - Parameter needed: the time that must be free for each exchange, which may be more than it takes.
+    init(exchanges train: [Microseconds], needed: [Microseconds], interval: Microseconds, limit: Int?) {
         var seen: [Int?] = Array(repeating: nil, count: train.count)
         var history: [(exchanges: Int, packets: Int)] = [(0, 0)]
         var position = 0
@@ -62,7 +62,7 @@ private struct EventPattern {
             var (exchanges, packets) = history[history.count - 1]
             var clock = Microseconds.zero
             var inEvent = 0
-            while inEvent == 0 || (clock + train[position] + reserve <= interval && inEvent < limit ?? .max) {
+            while inEvent == 0 || (clock + needed[position] <= interval && inEvent < limit ?? .max) {
                 clock = clock + train[position]
                 inEvent += 1
                 position += 1

@@ -13,6 +13,10 @@ public struct LinkParameters: Sendable, Hashable {
     public var time: Microseconds
     public var mtu: Int
     public var isEncrypted = false
+    /// connEffectiveMaxTxOctets of the receiver.
+    public var returnOctets = 27
+    /// Whether the central sends the data.
+    public var isFromCentral = false
     /// The gap between a packet and its answer.
     public var interFrameSpace: Microseconds = 150
     /// The ACL packets the sending host cuts its data into; nil when one holds any ATT packet.
@@ -45,6 +49,14 @@ public struct LinkParameters: Sendable, Hashable {
     /// Data, T_IFS, an empty packet, T_IFS.
     public func exchange(payload: Int) -> Microseconds {
         phy.airTime(payload: payload + mic) + interFrameSpace + returnPHY.airTime(payload: 0) + interFrameSpace
+    }
+
+    /// An exchange as a central plans it that reserves the longest packet the other side may send.
+    func reservedExchange(payload: Int) -> Microseconds {
+        if isFromCentral {
+            return exchange(payload: payload) - returnPHY.airTime(payload: 0) + returnPHY.airTime(payload: returnOctets + mic)
+        }
+        return exchange(payload: usableOctets)
     }
 
     static let l2capHeader = 4

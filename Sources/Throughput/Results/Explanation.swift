@@ -12,7 +12,6 @@ struct Explanation {
 
     init(
         goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?,
-        events: Int,
         isAcknowledged: Bool = false
     ) {
         let full = Self.unshrunk(link)

@@ -183,23 +183,3 @@ final class Connection: RadioActivity {
         return lengths
     }
 }
-
-/// What a link has done, for reports.
-struct LinkStatistics {
-    var events = 0
-    var missedEvents = 0
-    var exchanges = 0
-    var dataPDUs = 0
-    var retransmissions = 0
-    var corruptPackets = 0
-    /// Exchanges of the fullest event.
-    var mostExchanges = 0
-    /// Events that ended because no further exchange fitted before the next anchor point, or before another use of the radio.
-    var endedFull = 0
-    /// Events that ended because neither side had more data.
-    var endedEmpty = 0
-    /// Events that ended at the configured number of exchanges.
-    var endedAtLimit = 0
-    /// Events that ended because no answer, or two bad packets, came.
-    var endedSilent = 0
-}

@@ -1,0 +1,15 @@
+import Packets
+
+extension Simulation {
+    /// What a link of a controller has done since it came up; nil when there is no such link.
+    public func statistics(of handle: ConnectionHandle, on identifier: ControllerID) -> LinkStatistics? {
+        controller(identifier)?.links.first { $0.handle == handle }?.connection.statistics
+    }
+
+    /// How many packets, of all that are sent, a receiver gets with a wrong CRC.
+    ///
+    /// - Parameter rate: 0...1.
+    public func setPacketErrorRate(_ rate: Double) {
+        air.fading.setLoss(Fading.Loss(corrupted: min(max(rate, 0), 1)), on: Fading.Path())
+    }
+}

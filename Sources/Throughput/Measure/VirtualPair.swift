@@ -1,0 +1,73 @@
+import Capture
+import Host
+import Packets
+import Simulation
+import Timing
+import Transport
+
+/// Two hosts on two simulated controllers of one air: a bench without hardware.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class VirtualPair: @unchecked Sendable {
+    public struct Settings: Sendable {
+        public var seed: UInt64 = 1
+        public var tester = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0001))
+        public var subject = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0002))
+        /// Of all packets, 0...1, how many arrive with a wrong CRC.
+        public var packetErrorRate = 0.0
+        public init() {}
+    }
+
+    public let loop: RunLoop
+    public let simulation: Simulation
+    public let bench: ThroughputBench
+
+    /// - Parameter capture: takes the packets of both hosts.
+    public init(_ settings: Settings = Settings(), loop: RunLoop = RunLoop(), capture: CaptureLog? = nil) throws {
+        self.loop = loop
+        let simulation = Simulation(loop: loop, seed: settings.seed)
+        self.simulation = simulation
+        var ends: [ThroughputBench.End] = []
+        for (name, configuration) in [("tester", settings.tester), ("subject", settings.subject)] {
+            let pipe = InProcessTransport.pair(on: loop)
+            let identifier = try simulation.assumeIsolated { try $0.addController(configuration, on: pipe.controller) }
+            var transport: any HCITransport = pipe.host
+            if let capture { transport = CaptureTransport(transport, into: capture, interface: try capture.addController(name), on: loop) }
+            let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: settings.seed)
+            ends.append(
+                ThroughputBench.End(host: host) { handle in
+                    simulation.assumeIsolated { $0.statistics(of: handle, on: identifier) }.map(LinkCounters.init)
+                })
+        }
+        if settings.packetErrorRate > 0 { simulation.assumeIsolated { $0.setPacketErrorRate(settings.packetErrorRate) } }
+        bench = ThroughputBench(loop: loop, tester: ends[0], subject: ends[1])
+        bench.limits = Self.limits(settings)
+    }
+
+    /// Logs every transmission.
+    public func logAir(into log: CaptureLog) throws {
+        let interface = try log.addAir()
+        simulation.assumeIsolated { $0.logAir { frame, start in log.record(frame, interface: interface, at: start) } }
+    }
+
+    /// What the two controllers' own rules leave of a connection event.
+    private static func limits(_ settings: Settings) -> Ceiling.EventLimits {
+        var limits = Ceiling.EventLimits()
+        limits.exchanges = [settings.tester, settings.subject].compactMap(\.maxExchangesPerEvent).min()
+        limits.reservesLongestReply = settings.tester.eventFilling == .reserveMax
+        return limits
+    }
+}
+
+extension LinkCounters {
+    init(_ statistics: LinkStatistics) {
+        self.init()
+        events = statistics.events
+        exchanges = statistics.dataPDUs
+        retransmissions = statistics.retransmissions
+        endedFull = statistics.endedFull
+        endedEmpty = statistics.endedEmpty
+        endedAtLimit = statistics.endedAtLimit
+        endedSilent = statistics.endedSilent
+    }
+}

@@ -1,0 +1,85 @@
+import Packets
+import Simulation
+import Testing
+import Timing
+
+@testable import Throughput
+
+/// Flows over the simulated air against the model. The independent table and the air log are compared in Tests/Reference.
+@Suite struct VirtualThroughputTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var over = FlowKind.notify
+        var direction = FlowDirection.fromSubject
+        var phy: LinkPHY
+        var dataLength: Int
+        var mtu: Int
+        var interval: Microseconds
+        var testDescription: String { "\(over) \(direction) \(phy.rawValue) \(dataLength)/\(mtu) at \(interval.milliseconds) ms" }
+
+        var request: ThroughputRow.Request {
+            .init(over: over, direction: direction, phy: phy, dataLength: dataLength, mtu: mtu, interval: interval)
+        }
+    }
+
+    private func measure(_ row: Row, seconds: Double = 1, _ adjust: (inout VirtualPair.Settings) -> Void = { _ in }) throws -> ThroughputRow {
+        var settings = VirtualPair.Settings()
+        adjust(&settings)
+        let pair = try VirtualPair(settings)
+        return try pair.loop.run {
+            try await pair.bench.start()
+            return await pair.bench.measure(row.request, seconds: seconds)
+        }
+    }
+
+    @Test(arguments: [
+        Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000), Row(phy: .le1M, dataLength: 27, mtu: 23, interval: 7_500),
+        Row(phy: .le1M, dataLength: 27, mtu: 247, interval: 30_000), Row(phy: .codedS8, dataLength: 251, mtu: 247, interval: 7_500),
+        Row(phy: .codedS2, dataLength: 251, mtu: 247, interval: 50_000), Row(phy: .le2M, dataLength: 251, mtu: 498, interval: 15_000),
+        Row(over: .write, direction: .toSubject, phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000),
+        Row(over: .write, direction: .fromSubject, phy: .codedS2, dataLength: 251, mtu: 185, interval: 30_000),
+        Row(direction: .toSubject, phy: .codedS8, dataLength: 27, mtu: 23, interval: 30_000),
+    ])
+    func reachesTheCeiling(_ row: Row) throws {
+        let result = try measure(row)
+        #expect(result.failure == nil)
+        #expect(abs(result.percent - 100) < 0.01, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s")
+        #expect(result.tally.isClean)
+        #expect(result.limit == .air || result.limit == .interval)
+        #expect(result.link?.phy == row.phy && result.link?.mtu == row.mtu)
+    }
+
+    @Test func fewerExchangesAreNamedEventLength() throws {
+        let result = try measure(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000)) { $0.tester.maxExchangesPerEvent = 3 }
+        #expect(result.packetsPerEvent == 3)
+        #expect(result.limit == .eventLength)
+        #expect(result.failure == nil)
+    }
+
+    @Test func oneBufferIsNamedCredits() throws {
+        let result = try measure(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000)) { $0.subject.aclCount = 1 }
+        #expect(result.limit == .credits)
+        #expect(result.percent < 50)
+        #expect(result.failure == nil)
+    }
+
+    @Test func lostPacketsAreSentAgainAndNamed() throws {
+        let result = try measure(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000)) { $0.packetErrorRate = 0.1 }
+        #expect(result.limit == .retransmissions)
+        #expect((result.counters?.retransmissions ?? 0) > 50)
+        #expect(result.tally.isClean)
+        #expect(result.percent < 95)
+    }
+
+    @Test func writeRequestsTakeTwoEvents() throws {
+        let result = try measure(Row(over: .request, direction: .toSubject, phy: .le1M, dataLength: 27, mtu: 23, interval: 30_000), seconds: 6)
+        #expect(abs(result.goodput - 20 * 8 / 60.0) < 0.05)
+        #expect(result.limit == .acknowledgement)
+    }
+
+    @Test func equalSeedsGiveEqualRows() throws {
+        let row = Row(phy: .le1M, dataLength: 251, mtu: 247, interval: 15_000)
+        let first = try measure(row) { $0.packetErrorRate = 0.05 }
+        let second = try measure(row) { $0.packetErrorRate = 0.05 }
+        #expect(first == second)
+    }
+}
