@@ -64,6 +64,7 @@ import Timing
 
     @Test func lostPacketsAreSentAgainAndNamed() throws {
         let result = try measure(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000)) { $0.packetErrorRate = 0.1 }
+        #expect(result.failure == nil)
         #expect(result.limit == .retransmissions)
         #expect((result.counters?.retransmissions ?? 0) > 50)
         #expect(result.tally.isClean)

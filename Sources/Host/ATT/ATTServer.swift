@@ -1,7 +1,9 @@
 import Packets
 
 /// The server's side of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
-struct ATTServer {
+///
+/// A class, because handlers that it calls may ask it about the link they serve.
+final class ATTServer {
     /// A request refused: the handle and the code of ATT_ERROR_RSP.
     struct Refusal: Error {
         var handle: UInt16
@@ -37,7 +39,7 @@ struct ATTServer {
     }
 
     /// Answers a request. Commands and whatever else has no response give nil.
-    mutating func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
+    func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
         let opcode = pdu.u8(at: 0)
         if opcode == ATT.WriteCmd.opcode {
             if pdu.byteCount >= 3 { writeCommand(pdu, access) }
@@ -55,7 +57,7 @@ struct ATTServer {
         }
     }
 
-    private mutating func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+    private func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         switch opcode {
         case ATT.ExchangeMTUReq.opcode: try exchangeMTU(try Self.parse(request))
         case ATT.FindInformationReq.opcode: try findInformation(try Self.parse(request))
@@ -77,14 +79,14 @@ struct ATTServer {
         do { return try Request(bytes: bytes) } catch { throw Refusal(handle: 0, code: .invalidPDU) }
     }
 
-    private mutating func exchangeMTU(_ request: ATT.ExchangeMTUReq) throws(Refusal) -> [UInt8] {
+    private func exchangeMTU(_ request: ATT.ExchangeMTUReq) throws(Refusal) -> [UInt8] {
         mtu = max(ATTBearer.defaultMTU, min(offeredMTU, Int(request.clientRxMTU)))
         return ATT.ExchangeMTURsp(serverRxMTU: UInt16(offeredMTU)).bytes
     }
 
     // MARK: Writing
 
-    private mutating func writeCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
+    private func writeCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
         let handle = pdu.u16(at: 1)
         guard let attribute = database[attribute: handle] else { return }
         var access = access
@@ -93,7 +95,7 @@ struct ATTServer {
         _ = store(pdu.extracting(3..<pdu.byteCount), attribute, access)
     }
 
-    private mutating func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+    private func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let handle = request.attributeHandle
         let (attribute, access) = try writable(handle, access)
         if let code = store(request.attributeValue.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
@@ -124,7 +126,7 @@ struct ATTServer {
         return authorized ? .insufficientAuthorization : nil
     }
 
-    private mutating func store(_ value: RawSpan, _ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
+    private func store(_ value: RawSpan, _ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
         if case .configuration(let characteristic, let properties) = attribute.role {
             return configure(characteristic, properties, value, attribute, access)
         }
@@ -134,7 +136,7 @@ struct ATTServer {
         return nil
     }
 
-    private mutating func configure(
+    private func configure(
         _ characteristic: UInt16, _ properties: CharacteristicProperties, _ value: RawSpan, _ attribute: GATTDatabase.Attribute,
         _ access: AttributeAccess
     ) -> ATTErrorCode? {
@@ -148,7 +150,7 @@ struct ATTServer {
         return nil
     }
 
-    private mutating func prepareWrite(_ request: ATT.PrepareWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+    private func prepareWrite(_ request: ATT.PrepareWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let handle = request.attributeHandle
         let part = request.partAttributeValue
         _ = try writable(handle, access)
@@ -162,7 +164,7 @@ struct ATTServer {
         return ATT.PrepareWriteRsp(attributeHandle: handle, valueOffset: request.valueOffset, partAttributeValue: part).bytes
     }
 
-    private mutating func executeWrite(_ request: ATT.ExecuteWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+    private func executeWrite(_ request: ATT.ExecuteWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let parts = prepared
         prepared.removeAll()
         guard request.flags <= 1 else { throw Refusal(handle: 0, code: .invalidPDU) }
