@@ -27,7 +27,7 @@ enum BenchTool {
         }
     }
 
-    private static func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
+    static func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
         switch selector {
         case .socket(let address): return try H4Transport.connect(to: address, on: loop)
         case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
@@ -38,7 +38,7 @@ enum BenchTool {
         }
     }
 
-    private static func failure(for error: any Error) -> CommandFailure {
+    static func failure(for error: any Error) -> CommandFailure {
         switch error {
         case let failure as CommandFailure: failure
         case let error as SelectorError: CommandFailure(.usage, error.description)

@@ -21,7 +21,8 @@ import Timing
         }
     }
 
-    private func measure(_ row: Row, seconds: Double = 1, _ adjust: (inout VirtualPair.Settings) -> Void = { _ in }) throws -> ThroughputRow {
+    private func measure(_ row: Row, seconds: Double = 1, _ adjust: (inout VirtualPair.Settings) -> Void = { _ in }) throws -> ThroughputRow
+    {
         var settings = VirtualPair.Settings()
         adjust(&settings)
         let pair = try VirtualPair(settings)
@@ -72,7 +73,8 @@ import Timing
     }
 
     @Test func writeRequestsTakeTwoEvents() throws {
-        let result = try measure(Row(over: .request, direction: .toSubject, phy: .le1M, dataLength: 27, mtu: 23, interval: 30_000), seconds: 6)
+        let result = try measure(
+            Row(over: .request, direction: .toSubject, phy: .le1M, dataLength: 27, mtu: 23, interval: 30_000), seconds: 6)
         #expect(abs(result.goodput - 20 * 8 / 60.0) < 0.05)
         #expect(result.limit == .acknowledgement)
     }

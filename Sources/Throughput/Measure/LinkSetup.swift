@@ -61,12 +61,31 @@ struct LinkSetup: Sendable {
             settings.limit = bench.patience
             return (try await bench.tester.host.connect(to: try await bench.foreignSubject(), settings), nil)
         }
+        for _ in 0..<attempts {
+            if let pair = try await attempt(bench.tester.host, subject.host, settings) { return pair }
+        }
+        throw MeasurementFailure("no connection in \(attempts) attempts")
+    }
+
+    /// How often a connection is tried; on a bad air the request itself may be lost.
+    private static let attempts = 8
+
+    /// Nil when only the tester believes in a connection.
+    private static func attempt(_ tester: Host, _ subject: Host, _ settings: ConnectSettings) async throws -> (Link, Link?)? {
         var advertising = AdvertisingSettings()
         (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
-        let set = try await subject.host.advertise(advertising)
+        let set = try await subject.advertise(advertising)
         do {
-            let link = try await bench.tester.host.connect(to: await subject.host.controller.address, settings)
-            return (link, try await subject.host.nextIncomingLink(within: .seconds(10)))
+            let link = try await tester.connect(to: await subject.controller.address, settings)
+            let patience = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
+            do {
+                let incoming = try await subject.nextIncomingLink(within: patience)
+                if link.isConnected, incoming.isConnected { return (link, incoming) }
+            } catch HostError.environment(.timedOut) {
+                try await set.stop()
+            }
+            _ = try? await link.disconnect()
+            return nil
         } catch {
             try? await set.stop()
             throw error

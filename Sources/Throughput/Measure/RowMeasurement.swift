@@ -166,7 +166,8 @@ struct RowMeasurement: Sendable {
     private func verify(_ row: inout ThroughputRow, sent: UInt32) async throws {
         let counters = try await setup.client.readCounters()
         guard isForeignServer else { return receiver.close(sent: sent) }
-        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.disordered == 0, counters.corrupted == 0 else {
+        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.disordered == 0, counters.corrupted == 0
+        else {
             throw MeasurementFailure(
                 "of \(sent) packets the subject received \(counters.received): lost \(counters.lost), duplicated \(counters.duplicated), "
                     + "disordered \(counters.disordered), corrupted \(counters.corrupted)")

@@ -34,6 +34,10 @@ struct Explanation {
 
     private mutating func add(_ cause: Limit, _ kbps: Double, _ text: String) {
         guard kbps > 0.05 else { return }
+        if let index = missing.firstIndex(where: { $0.cause == cause }) {
+            missing[index].kbps = ((missing[index].kbps + kbps) * 10).rounded() / 10
+            return
+        }
         missing.append(ThroughputRow.Missing(cause: cause, kbps: (kbps * 10).rounded() / 10, text: text))
     }
 
@@ -52,7 +56,7 @@ struct Explanation {
     }
 
     private static func intervalText(_ link: LinkParameters, _ ceiling: Ceiling) -> String {
-        let exchanges = "\(figure(ceiling.exchangesPerEvent)) whole exchanges fit into \(figure(link.interval.milliseconds)) ms"
+        let exchanges = "whole exchanges in \(figure(link.interval.milliseconds)) ms: \(figure(ceiling.exchangesPerEvent))"
         guard link.usableOctets < link.octets else { return exchanges }
         return "the interval leaves \(link.time.rawValue) us for a packet, \(link.usableOctets) octets; " + exchanges
     }
@@ -88,10 +92,11 @@ extension ThroughputRow {
     /// One sentence for people: the limit and where the missing part went.
     public var explanation: String {
         if let failure { return failure }
-        guard let limit, let ceiling else { return "" }
+        guard let limit else { return "" }
         var text = "\(limit.rawValue): \(limit.text)"
         if !missing.isEmpty {
-            text += "; of \(Explanation.figure(ceiling.backToBack)) kbit/s back to back, "
+            let whole = missing.reduce(goodput) { $0 + $1.kbps }
+            text += "; of \(Explanation.figure(whole)) kbit/s back to back, "
             text += missing.map { "\(Explanation.figure($0.kbps)) \($0.cause.rawValue) (\($0.text))" }.joined(separator: ", ")
         }
         if !tally.isClean {

@@ -101,16 +101,20 @@ public struct ThroughputReport: Sendable, Encodable {
     public var virtualSeconds: Double
     public var rows: [ThroughputRow]
     public var ladder: [LadderRung]?
+    public var seed: UInt64 = 0
+    /// Jobs and timers that the loop has run.
+    public var steps = 0
+    /// Packets on the simulated air.
+    public var transmissions = 0
 
-    public init(wallSeconds: Double, virtualSeconds: Double, rows: [ThroughputRow], ladder: [LadderRung]? = nil) {
+    public init(wallSeconds: Double = 0, virtualSeconds: Double = 0, rows: [ThroughputRow] = []) {
         self.wallSeconds = wallSeconds
         self.virtualSeconds = virtualSeconds
         self.rows = rows
-        self.ladder = ladder
     }
 
     private enum Key: String, CodingKey {
-        case rows, ladder
+        case rows, ladder, seed, steps, transmissions
         case wall = "wall_s"
         case virtual = "virtual_s"
     }
@@ -119,6 +123,9 @@ public struct ThroughputReport: Sendable, Encodable {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(ThroughputRow.rounded(wallSeconds), forKey: .wall)
         try values.encode(ThroughputRow.rounded(virtualSeconds), forKey: .virtual)
+        try values.encode(seed, forKey: .seed)
+        try values.encode(steps, forKey: .steps)
+        try values.encode(transmissions, forKey: .transmissions)
         try values.encode(rows, forKey: .rows)
         try values.encodeIfPresent(ladder, forKey: .ladder)
     }

@@ -1,0 +1,57 @@
+import Host
+import Packets
+import Simulation
+import Timing
+import Transport
+
+/// A foreign subject that brings its own host: it connects to a simulated controller on a socket and is found over the simulated air, in real time.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class ListeningSubject: @unchecked Sendable {
+    public let bench: ThroughputBench
+    /// Where the subject may connect; the port is the one the system chose when 0 was asked for.
+    public var address: SocketAddress { listener.address }
+
+    private let simulation: Simulation
+    private let subject: ControllerConfiguration
+    private let listener: SocketListener
+    private let arrival: Promise<Void>
+    private let loop: RunLoop
+
+    /// - Throws: `TransportError.busy` when the port is taken.
+    public init(_ settings: VirtualPair.Settings, listeningOn address: SocketAddress, loop: RunLoop) throws {
+        self.loop = loop
+        subject = settings.subject
+        let simulation = Simulation(loop: loop, seed: settings.seed)
+        self.simulation = simulation
+        arrival = Promise(on: loop)
+        listener = try SocketListener(address, on: loop)
+        let pipe = InProcessTransport.pair(on: loop)
+        let identifier = try simulation.assumeIsolated { try $0.addController(settings.tester, on: pipe.controller) }
+        let host = Host(loop: loop, transport: pipe.host, database: GATTDatabase(deviceName: "tester"), seed: settings.seed)
+        let end = ThroughputBench.End(host: host) { handle in
+            simulation.assumeIsolated { $0.statistics(of: handle, on: identifier) }.map(LinkCounters.init)
+        }
+        bench = ThroughputBench(loop: loop, tester: end, subject: nil)
+        listener.start { [self] stream in accept(stream) }
+    }
+
+    /// Waits until a host has connected.
+    public func arrived(within patience: Microseconds) async throws {
+        do {
+            try await arrival.value(until: loop.now + patience)
+        } catch is TimeOut {
+            throw TransportError.unreachable("a subject: no host connected to \(address) within \(patience.seconds) s")
+        }
+    }
+
+    private func accept(_ stream: ByteStream) {
+        let transport = H4Transport(stream)
+        do {
+            _ = try simulation.assumeIsolated { try $0.addController(subject, on: transport) }
+            arrival.fulfil(())
+        } catch {
+            stream.close()
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import Foundation
+import Packets
+import Simulation
+import Throughput
+import Timing
+import Transport
+
+/// `bluebench throughput`: sweeps of flows, each row beside its ceiling.
+struct ThroughputCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "throughput", abstract: "Measure what a link carries, beside the most it could, and say where the rest went.",
+        discussion: """
+            Every combination of the lists is a row. Notifications go from the subject to the tester, writes the other way, unless --direction \
+            says otherwise. With two virtual devices a row takes virtual time only. A subject of its own offers the service of \
+            docs/throughput-service.md and is found over the air (--subject air), or connects its host to a port of this program (--subject-port).
+            """)
+
+    @Option(help: "virtual, tcp:HOST:PORT, unix:PATH or serial:PATH.") var tester = "virtual"
+    @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
+    @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
+    var subjectPort: String?
+    @Option(help: "notify, write, request.") var over = "notify"
+    @Option(help: "from-subject, to-subject.") var direction: String?
+    @Option(help: "1m, 2m, coded-s2, coded-s8.") var phy = "2m"
+    @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
+    @Option(help: "ATT_MTU, 23...517.") var mtu = "247"
+    @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
+    @Option(help: "How long each row counts.") var seconds = 5.0
+    @Option(help: "Fixes every random choice.") var seed: UInt64 = 1
+    @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
+    @Flag(help: "Under each row, where the missing part went.") var explain = false
+    @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file")) var json: String?
+    @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file")) var capture: String?
+    @Option(help: ArgumentHelp("Write every transmission on the simulated air to a pcapng capture.", valueName: "file")) var air: String?
+    @Option(help: "How simulated controllers fill events: actual or reserve-max.") var eventFilling = "actual"
+    @Option(help: ArgumentHelp("At most so many exchanges in an event of the simulated controllers.", valueName: "k")) var exchanges: Int?
+    @Option(help: ArgumentHelp("Of all simulated packets, 0...1, how many arrive corrupted.", valueName: "p")) var packetError = 0.0
+    @Option(help: ArgumentHelp("ACL buffers of the simulated controllers.", valueName: "n")) var buffers: UInt8?
+    @Option(help: ArgumentHelp("A fault of both simulated controllers: t-ifs=US, crc-octets=N, extra-exchanges=N.", visibility: .hidden))
+    var quirk: [String] = []
+
+    func run() throws {
+        let plan = try makePlan()
+        let settings = try makeSettings()
+        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed)
+        if ladder {
+            try runLadder(settings, &output)
+        } else if tester == "virtual", subject == "virtual", subjectPort == nil {
+            try runVirtual(plan, settings, &output)
+        } else {
+            guard air == nil, capture == nil else { throw CommandFailure(.usage, "--air and --capture need two virtual devices") }
+            try runDevices(plan, settings, &output)
+        }
+        let code = output.exitCode
+        if code != .pass { throw code }
+    }
+
+    // MARK: What was asked for
+
+    private func makePlan() throws -> SweepPlan {
+        var plan = SweepPlan()
+        plan.over = try Self.list(over, "--over", FlowKind.allCases)
+        plan.directions = try direction.map { try Self.list($0, "--direction", FlowDirection.allCases) }
+        plan.phys = try Self.list(phy, "--phy", LinkPHY.allCases)
+        plan.dataLengths = try Self.numbers(dataLength, "--data-length")
+        plan.mtus = try Self.numbers(mtu, "--mtu")
+        plan.intervals = try interval.split(separator: ",").map { text in
+            guard let milliseconds = Double(text), milliseconds > 0, milliseconds < 100_000 else {
+                throw CommandFailure(.usage, "--interval \(text) is no time in ms")
+            }
+            return Microseconds(Int64((milliseconds * 1_000).rounded()))
+        }
+        plan.seconds = seconds
+        do { try plan.check() } catch { throw CommandFailure(.usage, "\(error)") }
+        return plan
+    }
+
+    private static func list<Item: RawRepresentable<String>>(_ text: String, _ option: String, _ all: [Item]) throws -> [Item] {
+        try text.split(separator: ",").map { name in
+            guard let item = all.first(where: { $0.rawValue == name }) else {
+                throw CommandFailure(.usage, "\(option) \(name): use " + all.map(\.rawValue).joined(separator: ", "))
+            }
+            return item
+        }
+    }
+
+    private static func numbers(_ text: String, _ option: String) throws -> [Int] {
+        try text.split(separator: ",").map { part in
+            guard let number = Int(part) else { throw CommandFailure(.usage, "\(option) \(part) is no number") }
+            return number
+        }
+    }
+
+    private func makeSettings() throws -> VirtualPair.Settings {
+        var settings = VirtualPair.Settings()
+        settings.seed = seed
+        guard (0...1).contains(packetError) else { throw CommandFailure(.usage, "--packet-error \(packetError) is not in 0...1") }
+        settings.packetErrorRate = packetError
+        var both = ControllerSettingsOverlay()
+        both.exchanges = exchanges
+        both.buffers = buffers
+        switch eventFilling {
+        case "actual": both.filling = .actual
+        case "reserve-max": both.filling = .reserveMax
+        default: throw CommandFailure(.usage, "--event-filling \(eventFilling): use actual or reserve-max")
+        }
+        both.quirks = try Self.quirks(quirk)
+        both.apply(to: &settings.tester)
+        both.apply(to: &settings.subject)
+        return settings
+    }
+
+    private static func quirks(_ texts: [String]) throws -> ControllerQuirks {
+        var quirks = ControllerQuirks()
+        for text in texts {
+            let parts = text.split(separator: "=")
+            guard parts.count == 2, let number = Int(parts[1]) else { throw CommandFailure(.usage, "--quirk \(text): write NAME=NUMBER") }
+            switch parts[0] {
+            case "t-ifs": quirks.interFrameSpace = Microseconds(number)
+            case "crc-octets": quirks.crcOctets = number
+            case "extra-exchanges": quirks.extraExchangesPerEvent = number
+            default: throw CommandFailure(.usage, "--quirk \(parts[0]): use t-ifs, crc-octets or extra-exchanges")
+            }
+        }
+        return quirks
+    }
+}
+
+/// What the command line changes on both simulated controllers.
+struct ControllerSettingsOverlay {
+    var exchanges: Int?
+    var buffers: UInt8?
+    var filling = ControllerConfiguration.EventFilling.actual
+    var quirks = ControllerQuirks()
+
+    func apply(to configuration: inout ControllerConfiguration) {
+        configuration.maxExchangesPerEvent = exchanges
+        configuration.eventFilling = filling
+        configuration.quirks = quirks
+        if let buffers { configuration.aclCount = buffers }
+    }
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import Foundation
+import Packets
+import Throughput
+
+/// What `bluebench throughput` prints and writes, row by row.
+struct ThroughputOutput {
+    private let path: String?
+    private let isExplaining: Bool
+    private let start = ContinuousClock.now
+    private var report = ThroughputReport()
+    private var total = 0
+    private var pair: VirtualPair?
+
+    /// - Throws: when the file cannot be written, before anything is measured.
+    init(json path: String?, isExplaining: Bool, seed: UInt64) throws {
+        self.path = path
+        self.isExplaining = isExplaining
+        report.seed = seed
+        try save()
+    }
+
+    /// Takes the counts of a simulation into the report.
+    mutating func watch(_ pair: VirtualPair) { self.pair = pair }
+
+    mutating func begin(rows: Int) {
+        total = rows
+        Console.line("  row  over     direction     phy       len  mtu      ms    kbit/s   ceiling       %  packets/event  resent  limit")
+    }
+
+    /// On a terminal, what is being measured now.
+    func announce(_ request: ThroughputRow.Request) {
+        guard isatty(STDOUT_FILENO) == 1 else { return }
+        Console.write("\r\u{1B}[K\(position(report.rows.count + 1)) \(Self.name(request)) ...")
+    }
+
+    mutating func add(_ row: ThroughputRow, at now: Microseconds) throws {
+        if isatty(STDOUT_FILENO) == 1 { Console.write("\r\u{1B}[K") }
+        var row = row
+        let elapsed = ContinuousClock.now - start
+        row.wallMilliseconds = elapsed.milliseconds - report.wallSeconds * 1_000
+        report.rows.append(row)
+        stamp(now)
+        Console.line(position(report.rows.count) + " " + Self.line(row))
+        if isExplaining || row.failure != nil { Console.line("       " + row.explanation) }
+        try save()
+    }
+
+    mutating func finish(at now: Microseconds) throws {
+        stamp(now)
+        try save()
+        let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
+        let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
+        Console.line(time + (pair == nil ? "" : ", \(Self.fixed(speed, 0)) times real time"))
+    }
+
+    /// Fail when a flow was not whole or a subject refused, bench error when only the environment failed.
+    var exitCode: ExitCode {
+        let failed = report.rows.filter { $0.failure != nil }
+        if failed.contains(where: { !$0.isEnvironment }) { return .fail }
+        return failed.isEmpty ? .pass : .bench
+    }
+
+    private mutating func stamp(_ now: Microseconds) {
+        report.wallSeconds = (ContinuousClock.now - start).milliseconds / 1_000
+        report.virtualSeconds = now.seconds
+        guard let pair else { return }
+        report.steps = pair.loop.steps
+        report.transmissions = pair.simulation.assumeIsolated { $0.transmissions }
+    }
+
+    private func save() throws {
+        guard let path else { return }
+        do {
+            try report.json().write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw CommandFailure(.usage, "cannot write \(path)")
+        }
+    }
+
+    // MARK: Ladder
+
+    mutating func beginLadder() {
+        Console.line("rung                                          kbit/s  published  packets/event  assumed")
+    }
+
+    mutating func add(rung: LadderRung, _ row: ThroughputRow?) throws {
+        report.ladder = (report.ladder ?? []) + [rung]
+        if let row { report.rows.append(row) }
+        let figure = rung.measured.map { Self.fixed($0, 1) } ?? "-"
+        let packets = rung.packetsPerEvent.map { Self.fixed($0, 2) } ?? "-"
+        let latency = rung.over == .request ? "host latency \(rung.hostLatencyEvents) events; " : ""
+        Console.line(
+            Self.left(rung.name, 44) + Self.right(figure, 8) + Self.right(Self.fixed(rung.published, 1), 11) + Self.right(packets, 15)
+                + "  " + (rung.over == nil ? "" : "\(Self.fixed(rung.intervalMilliseconds, 1)) ms; ") + latency + rung.note)
+        if let failure = row?.failure { Console.line("    " + failure) }
+        try save()
+    }
+
+    // MARK: Text
+
+    private func position(_ number: Int) -> String { "[" + Self.right("\(number)", "\(total)".count) + "/\(total)]" }
+
+    private static func name(_ request: ThroughputRow.Request) -> String {
+        left(request.over.rawValue, 8) + left(request.direction.rawValue, 14) + left(request.phy.rawValue, 9)
+            + right("\(request.dataLength)", 4) + right("\(request.mtu)", 5) + right(fixed(request.interval.milliseconds, 2), 8)
+    }
+
+    private static func line(_ row: ThroughputRow) -> String {
+        let figures =
+            right(fixed(row.goodput, 1), 10) + right(fixed(row.ceiling?.perInterval ?? 0, 1), 10) + right(fixed(row.percent, 2), 8)
+            + right(fixed(row.packetsPerEvent, 2), 15) + right(row.counters.map { "\($0.retransmissions)" } ?? "-", 8)
+        return name(row.request) + figures + "  " + (row.failure == nil ? row.limit?.rawValue ?? "" : "FAILED")
+    }
+
+    private static func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(1, width - text.count)) }
+    private static func right(_ text: String, _ width: Int) -> String { String(repeating: " ", count: max(1, width - text.count)) + text }
+    private static func fixed(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Double { Double(components.seconds) * 1_000 + Double(components.attoseconds) / 1e15 }
+}

@@ -1,0 +1,119 @@
+"""`bluebench throughput` against the independent packer's table, and against what its own air log says.
+
+BLUEBENCH names the program; otherwise the newest build of this checkout is used.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from airlog import load
+from greedy_packer import DATA_LENGTHS, INTERVALS_MS, MTUS, PHYS, pack
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VIRTUAL_EPOCH_US = 1_735_689_600_000_000
+"""The date at which captures start virtual time: 2025-01-01 UTC."""
+
+TABLE_TOLERANCE = 0.005
+LOG_TOLERANCE = 0.001
+
+
+def bluebench():
+    named = os.environ.get("BLUEBENCH")
+    candidates = [ROOT / named] if named else [ROOT / ".build" / kind / "bluebench" for kind in ("release", "debug")]
+    found = sorted((path for path in candidates if path.is_file()), key=lambda path: path.stat().st_mtime)
+    assert found, f"no program to test: build it with `make release` (looked for {', '.join(map(str, candidates))})"
+    return str(found[-1])
+
+
+def listed(values):
+    return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def sweep(folder, phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals=INTERVALS_MS, seconds=3, extra=(), expected=0):
+    """Rows of a sweep, each with the connections of its air log that delivered something in the row's span."""
+    rows_file, air = folder / "rows.json", folder / "air.pcapng"
+    command = [
+        bluebench(), "throughput", "--over", "notify", "--phy", listed(phys), "--data-length", listed(data_lengths), "--mtu", listed(mtus),
+        "--interval", listed(intervals), "--seconds", str(seconds), "--seed", "7", "--json", str(rows_file), "--air", str(air), *extra,
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+    assert expected is None or result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return json.loads(rows_file.read_text())["rows"], load(air)
+
+
+def from_log(log, row):
+    begin, end = (VIRTUAL_EPOCH_US + row["window"][edge] for edge in ("begin_us", "end_us"))
+    return sum(connection.goodput_kbps(begin, end) for connection in log.connections)
+
+
+def from_table(row):
+    return pack(row["phy"], row["data_length"], row["mtu"], row["interval_ms"], row["encrypted"])
+
+
+def disagreements(rows, log):
+    """Everything in which bench, table and air log differ, in words."""
+    found = [f"air log: {fault}" for fault in log.faults()[:3]]
+    for row in rows:
+        name = f"{row['phy']} {row['data_length']}/{row['mtu']} at {row['interval_ms']} ms: {row['goodput_kbps']} kbit/s"
+        table, logged = from_table(row).goodput_kbps, from_log(log, row)
+        if abs(row["goodput_kbps"] / table - 1) > TABLE_TOLERANCE:
+            found.append(f"{name}, table {table}")
+        if logged == 0 or abs(row["goodput_kbps"] / logged - 1) > LOG_TOLERANCE:
+            found.append(f"{name}, air log {logged:.3f}")
+    return found
+
+
+@pytest.mark.parametrize("phy", PHYS)
+def test_every_row_agrees_with_the_table_and_the_air_log(tmp_path, phy):
+    rows, log = sweep(tmp_path, phys=(phy,))
+    assert len(rows) == len(DATA_LENGTHS) * len(MTUS) * len(INTERVALS_MS)
+    assert disagreements(rows, log) == []
+    for row in rows:
+        expected = from_table(row)
+        assert row["ceiling_kbps"] == pytest.approx(expected.goodput_kbps, abs=0.01)
+        assert row["back_to_back_kbps"] == pytest.approx(expected.back_to_back_kbps, abs=0.01)
+        assert row["packets_per_event"] == pytest.approx(expected.exchanges_per_event, rel=0.005)
+        assert row["actual"]["usable_octets"] == expected.octets
+        assert row["retransmissions"] == 0
+
+
+SENSITIVE = dict(phys=("2m",), data_lengths=(27,), mtus=(23,), intervals=(31.25,), seconds=2)
+"""A row in which one microsecond more per gap, or one octet less per packet, changes the number of exchanges in an event."""
+
+
+def test_the_sensitive_row_agrees(tmp_path):
+    assert disagreements(*sweep(tmp_path, **SENSITIVE)) == []
+
+
+@pytest.mark.parametrize("fault", ["t-ifs=151", "crc-octets=2", "extra-exchanges=1"])
+def test_a_planted_fault_breaks_the_agreement(tmp_path, fault):
+    rows, log = sweep(tmp_path, extra=("--quirk", fault), expected=None, **SENSITIVE)
+    found = disagreements(rows, log)
+    assert any(text.startswith("air log") for text in found), found
+    assert any(", table" in text for text in found), found
+
+
+def test_a_lossy_air_is_counted_alike(tmp_path):
+    rows, _ = sweep(tmp_path, phys=("2m",), data_lengths=(251,), mtus=(247,), intervals=(15,), extra=("--packet-error", "0.05"))
+    log = load(tmp_path / "air.pcapng", lossless=False)
+    assert log.faults() == []
+    (row,) = rows
+    assert row["goodput_kbps"] == pytest.approx(from_log(log, row), rel=LOG_TOLERANCE)
+    assert row["limit"] == "retransmissions"
+    assert 0 < row["retransmissions"] <= sum(side.retransmissions for check in log.connections for side in check.sides.values())
+
+
+def test_equal_seeds_give_equal_rows_and_equal_logs(tmp_path):
+    outcomes = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows, _ = sweep(folder, phys=("1m",), data_lengths=(27,), mtus=(247,), intervals=(15,), seconds=1, extra=("--packet-error", "0.02"))
+        for row in rows:
+            row.pop("wall_ms")
+        outcomes.append((rows, (folder / "air.pcapng").read_bytes()))
+    assert outcomes[0] == outcomes[1]
