@@ -95,7 +95,8 @@ class ConnectionCheck:
         previous = self.previous
         if previous is not None:
             gap = packet.start - previous.end
-            if gap == T_IFS and previous.sender == PERIPHERAL:
+            # An event may fill its interval to the last microsecond: what starts at the next anchor point belongs to the next event.
+            if gap == T_IFS and previous.sender == PERIPHERAL and packet.start < self.anchor + self.parameters.interval:
                 self._continues(packet, previous)
                 return
             if gap < 2 * T_IFS and not self._is_anchor(packet.start):

@@ -36,7 +36,13 @@ extension Connection {
         dropIfNeverRetransmitted()
         guard event.ownMoreData || event.peerMoreData else { return closeEvent() }
         let next = end + interFrameSpace
+        // Where not even two empty packets end by the next anchor point, the central's next packet begins the next event.
+        guard next + shortestExchange <= event.limit + AnchorClock.instantaneousJitter else { return closeEvent() }
         listen(from: next - activeClockTolerance, until: next + activeClockTolerance)
+    }
+
+    private var shortestExchange: Microseconds {
+        AirPHY(receivePHY, prefersS2: true).airTime(payload: 0) + airTime(0) + interFrameSpace * 2
     }
 
     /// The next event to listen at. Core Vol 6, Part B, 4.5.1: connPeripheralLatency.
