@@ -93,6 +93,7 @@ struct RunCommand: ParsableCommand {
         do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
         try files.write(result)
         Console.line(ProgressLine.summary(result))
+        if let lost = runner.lost { Console.complain(lost) }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
@@ -113,7 +114,6 @@ struct RunCommand: ParsableCommand {
             try port.waitForHost(.seconds(patience))
             return port
         } catch let error as TransportError {
-            if case .busy = error { throw CommandFailure(.usage, "\(error)") }
             throw CommandFailure(.bench, "\(error)")
         }
     }

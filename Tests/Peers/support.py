@@ -31,7 +31,7 @@ def bluebench():
     raise AssertionError(f"no program to test: build it with `make release` (looked for {', '.join(map(str, candidates))})")
 
 
-def run_bench(*arguments, expected=0, timeout=PATIENCE * 5, cwd=None):
+def run_bench(*arguments, expected=0, timeout=PATIENCE * 5, cwd=ROOT):
     """Runs bluebench to its end and returns what it printed; `expected` is its exit code, or None for any."""
     result = subprocess.run([bluebench(), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd)
     if expected is not None:
@@ -48,7 +48,8 @@ class Process:
         self._changed = threading.Condition()
         self._ended = False
         self._process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=ROOT,
+            **options)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

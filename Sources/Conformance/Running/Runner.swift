@@ -72,7 +72,8 @@ public final class Runner: @unchecked Sendable {
     private let factory: BenchFactory
     private weak var observer: (any RunObserver)?
     private let stopping = StopFlag()
-    private var lost: String?
+    /// Why no further case could run: a device that could not be opened, or that went away.
+    public private(set) var lost: String?
 
     /// - Parameter fault: what is wrong with the subject: a mutant's faults.
     public init(_ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, fault: Fault = Fault()) {
