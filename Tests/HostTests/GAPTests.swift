@@ -194,7 +194,7 @@ import Timing
             let pair = try await Pair.make(loop)
             let answers = Answers()
             pair.central.setChannel(6) { answers.pdus.append($0.octets) }
-            for text in ["01 03 00 09 10 07 07", "0b 00", "0c" + String(repeating: "00", count: 64), "05 05"] {
+            for text in ["01 03 00 09 10 07 07", "0b 00", "0c" + String(repeating: "00", count: 64), "05 05", "00", "0f", "ff"] {
                 pair.central.trySend(cid: 6, octets(text))
             }
             pair.central.trySend(cid: 3, octets("020000000000030000"))

@@ -52,6 +52,21 @@ import Transport
         #expect(throws: HostError.peer(.rejected("Read_BD_ADDR", .commandDisallowed))) { try loop.run { try await fake.host.start() } }
     }
 
+    @Test func aControllerThatKnowsLittleIsGoodEnough() throws {
+        let loop = RunLoop()
+        let fake = FakeController(loop: loop)
+        fake.leFeatures = [.leExtendedAdvertising, .leDataPacketLengthExtension]
+        for opcode in [
+            HCICommands.ReadLocalSupportedCommands.opcode, HCICommands.LEReadSupportedStates.opcode,
+            HCICommands.LEReadMaximumDataLength.opcode,
+            HCICommands.LEReadFilterAcceptListSize.opcode, HCICommands.LEReadMaximumAdvertisingDataLength.opcode,
+        ] {
+            fake.script[opcode] = { _ in [HCIPacket(statusOpcode: opcode, .unknownHCICommand)] }
+        }
+        let information = try loop.run { try await fake.host.start() }
+        #expect(information.maximumAdvertisingDataLength == 31 && information.maximumDataLength == DataLength())
+    }
+
     @Test func whenThePipeEndsEverythingFailsAtOnceWithOneError() throws {
         let loop = RunLoop()
         let lost = HostError.environment(.transport(.lost("virtual")))

@@ -146,6 +146,50 @@ import Transport
         }
     }
 
+    @Test func linksShareOneControllerFairly() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            let database = GATTDatabase()
+            let sink = Lines()
+            let service = database.add(
+                ServiceDefinition(
+                    0xAAAA,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            0xAAA1, properties: .writeWithoutResponse,
+                            onWrite: { access, _ in
+                                sink.lines.append("\(access.link?.host === world.peripheral)")
+                                return nil
+                            })
+                    ]))
+            let (end, controllerEnd) = InProcessTransport.pair(on: loop)
+            let address = DeviceAddress(value: 0xC0_0000_0003)
+            try await world.simulation.addController(ControllerConfiguration(address: address), on: controllerEnd)
+            let third = Host(loop: loop, transport: end, database: database)
+            try await third.start()
+            world.peripheral.database.add(ServiceDefinition(0xAAAA))
+            let (first, _) = try await world.link()
+            _ = try await third.advertise(AdvertisingSettings())
+            let second = try await world.central.connect(to: address)
+            let handle = service.characteristics[0].value
+            let sent = [Counter(), Counter()]
+            for (link, counter) in zip([first, second], sent) {
+                let flow: @Sendable () -> Void = { while link.gatt.tryWriteCommand(handle, [1, 2, 3]) == .sent { counter.value += 1 } }
+                link.onWritable = flow
+                flow()
+            }
+            try await loop.sleep(for: .seconds(10))
+            #expect(sent[0].value > 1000)
+            #expect(abs(sent[0].value - sent[1].value) * 10 < sent[0].value)
+            #expect(sink.lines.count > 1000)
+            try await first.disconnect()
+            let before = sent[1].value
+            try await loop.sleep(for: .seconds(1))
+            #expect(sent[1].value > before)
+        }
+    }
+
     @Test func aPeerThatVanishesEndsTheLinkBySupervision() throws {
         let loop = RunLoop()
         try loop.run {

@@ -24,7 +24,8 @@ final class ATTBearer: @unchecked Sendable {
         case awaitConfirmation(Promise<Void>, Timer)
     }
 
-    weak var link: Link?
+    /// Until the link has ended.
+    unowned var link: Link?
     private let path: DataPath
     private var loop: RunLoop { path.loop }
     var server: ATTServer
@@ -124,8 +125,7 @@ final class ATTBearer: @unchecked Sendable {
             switch action {
             case .send(let pdu): link?.transmit(cid: L2CAP.attCID, pdu)
             case .startTimer:
-                requestTimer = loop.schedule(after: Self.transactionTimeOut) { [weak self] in
-                    guard let self else { return }
+                requestTimer = loop.schedule(after: Self.transactionTimeOut) { [self] in
                     requestTimer = nil
                     perform(requests.expired())
                 }
@@ -150,7 +150,7 @@ final class ATTBearer: @unchecked Sendable {
 
     private func nextIndication() {
         guard case .idle = indication, let (handle, value, done) = waitingIndications.popFirst() else { return }
-        let timer = loop.schedule(after: Self.transactionTimeOut) { [weak self] in self?.indicationExpired() }
+        let timer = loop.schedule(after: Self.transactionTimeOut) { self.indicationExpired() }
         indication = .awaitConfirmation(done, timer)
         link?.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
     }
@@ -189,5 +189,6 @@ final class ATTBearer: @unchecked Sendable {
         for (_, promise) in unanswered { promise.fail(error) }
         valueHandlers.removeAll()
         defaultHandler = nil
+        link = nil
     }
 }

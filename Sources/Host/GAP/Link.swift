@@ -161,7 +161,9 @@ public final class Link: @unchecked Sendable {
 
     /// Nothing can be paired, and a peer that asks is told at once. Core Vol 3, Part H, 3.5.5.
     private func receivedSMP(_ payload: RawSpan) {
-        guard payload.byteCount > 0, payload.u8(at: 0) != SMP.PairingFailed.opcode else { return }
+        guard payload.byteCount > 0, payload.u8(at: 0) != SMP.PairingFailed.opcode,
+            (SMP.PairingRequest.opcode...0x0E).contains(payload.u8(at: 0))
+        else { return }
         transmit(cid: L2CAP.smpCID, SMP.PairingFailed(reason: .pairingNotSupported).bytes)
     }
 

@@ -63,6 +63,20 @@ extension Link {
         transmit(cid: L2CAP.attCID, pdu)
     }
 
+    /// Tells a client that has asked for it that attributes have changed. Core Vol 3, Part G, 7.1.
+    ///
+    /// - Returns: false if the client has not asked, or the database has no such characteristic.
+    @discardableResult
+    public func indicateServiceChanged(from start: UInt16 = 1, to end: UInt16 = 0xFFFF) async throws -> Bool {
+        let all = path.database.services.lazy.flatMap(\.characteristics)
+        guard let handle = all.first(where: { $0.uuid == .serviceChanged })?.value, configuration(of: handle) & 2 != 0 else { return false }
+        var writer = ByteWriter()
+        writer.u16(start)
+        writer.u16(end)
+        try await indicate(handle, writer.bytes)
+        return true
+    }
+
     func check(_ result: SendResult, _ count: Int) throws {
         switch result {
         case .sent: return

@@ -29,8 +29,10 @@ public struct HostCounters: Sendable, Equatable {
     public var heldData = 0
     /// PDUs on channels that nobody listens to.
     public var unknownChannels = 0
-    /// Packets discarded while starting.
-    public var drained = 0
+    /// Hardware Error events.
+    public var hardwareErrors = 0
+    /// Data Buffer Overflow events: the controller lost data that its own credits had let through.
+    public var bufferOverflows = 0
     /// Answers to commands that were not outstanding.
     public var strayAnswers = 0
     /// Reports lost because a scan's reader was too slow.
@@ -45,7 +47,8 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
     let loop: RunLoop
     let transport: any HCITransport
     let scheduler: ACLScheduler
-    weak var host: Host?
+    /// Until everything has ended.
+    var host: Host?
     var counters = HostCounters()
     var quirks = HostQuirks()
     var database = GATTDatabase()
@@ -67,11 +70,11 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
         let outlet = Outlet()
         scheduler = ACLScheduler { packet in outlet.path?.send(packet) }
         outlet.path = self
-        scheduler.onWritable = { [weak self] slot in self?.links[slot]?.becameWritable() }
+        scheduler.onWritable = { [unowned self] slot in links[slot]?.becameWritable() }
     }
 
     private final class Outlet {
-        weak var path: DataPath?
+        unowned var path: DataPath?
     }
 
     func addObserver(_ observer: @escaping PacketObserver) -> ObserverID {
@@ -165,7 +168,7 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
             return
         }
         held.append((handle, packet))
-        loop.schedule(after: Self.holdTime) { [weak self] in self?.release(handle) }
+        loop.schedule(after: Self.holdTime) { self.release(handle) }
     }
 
     private func release(_ handle: UInt16) {

@@ -22,7 +22,9 @@ extension Host {
         case HCIEvents.DisconnectionComplete.code: disconnected(try packet.event())
         case HCIEvents.EncryptionChange.code: encryptionChanged(try packet.event())
         case 0x3E: try dispatchLE(packet)
-        case HCIEvents.HardwareError.code, HCIEvents.DataBufferOverflow.code, HCIEvents.ReadRemoteVersionInformationComplete.code: break
+        case HCIEvents.HardwareError.code: path.counters.hardwareErrors += 1
+        case HCIEvents.DataBufferOverflow.code: path.counters.bufferOverflows += 1
+        case HCIEvents.ReadRemoteVersionInformationComplete.code: break
         default: path.counters.unknownEvents += 1
         }
     }

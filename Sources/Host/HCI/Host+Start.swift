@@ -53,7 +53,7 @@ extension Host {
         information.lmpVersion = version.lmpVersion
         information.manufacturer = version.companyIdentifier
         information.lmpSubversion = version.lmpSubversion
-        information.supportedCommands = try await send(HCICommands.ReadLocalSupportedCommands()).supportedCommands
+        information.supportedCommands = try await attempt(HCICommands.ReadLocalSupportedCommands())?.supportedCommands ?? []
         information.features = try await send(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures
         information.address = DeviceAddress(try await send(HCICommands.ReadBDADDR()).bdADDR, kind: .public)
     }
@@ -80,20 +80,26 @@ extension Host {
 
     private func readLEAbilities(_ information: inout ControllerInformation) async throws {
         information.leFeatures = try await send(HCICommands.LEReadLocalSupportedFeatures()).leFeatures
-        information.leStates = try await send(HCICommands.LEReadSupportedStates()).leStates
-        information.filterAcceptListSize = Int(try await send(HCICommands.LEReadFilterAcceptListSize()).filterAcceptListSize)
-        if information.leFeatures.contains(.leDataPacketLengthExtension) {
-            let longest = try await send(HCICommands.LEReadMaximumDataLength())
+        information.leStates = try await attempt(HCICommands.LEReadSupportedStates())?.leStates ?? 0
+        information.filterAcceptListSize = Int(try await attempt(HCICommands.LEReadFilterAcceptListSize())?.filterAcceptListSize ?? 0)
+        if information.leFeatures.contains(.leDataPacketLengthExtension),
+            let longest = try await attempt(HCICommands.LEReadMaximumDataLength())
+        {
             information.maximumDataLength = DataLength(
                 txOctets: longest.supportedMaxTXOctets, txTime: longest.supportedMaxTXTime, rxOctets: longest.supportedMaxRXOctets,
                 rxTime: longest.supportedMaxRXTime)
         }
         if information.supportsExtendedAdvertising {
-            information.maximumAdvertisingDataLength = Int(
-                try await send(HCICommands.LEReadMaximumAdvertisingDataLength()).maxAdvertisingDataLength)
-            information.advertisingSets = Int(
-                try await send(HCICommands.LEReadNumberOfSupportedAdvertisingSets()).numSupportedAdvertisingSets)
+            let length = try await attempt(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength
+            information.maximumAdvertisingDataLength = Int(length ?? 31)
+            let sets = try await attempt(HCICommands.LEReadNumberOfSupportedAdvertisingSets())?.numSupportedAdvertisingSets
+            information.advertisingSets = Int(sets ?? 1)
         }
+    }
+
+    /// For what is nice to know: nil from a controller that does not say.
+    private func attempt<Command: HCICommand>(_ command: Command) async throws -> Command.Return? {
+        do { return try await send(command) } catch HostError.peer { return nil }
     }
 
     private func setMasks(_ information: ControllerInformation) async throws {

@@ -111,5 +111,6 @@ public actor Host {
         let ended = scans
         scans.removeAll()
         for scan in ended { scan.finish(error) }
+        path.host = nil
     }
 }
