@@ -37,6 +37,7 @@ format: ## format every Swift file
 	swift format --in-place --recursive $(SWIFT_SOURCES)
 
 bench: release ## speed against a plain C server and Bumble, in the same run
+	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/saturated_link.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/roundtrips.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/scan_reports.py
 
