@@ -13,6 +13,7 @@ struct FieldParser {
         var field = Field(name: name, shape: try shape(tokens.removeFirst()))
         if let count { field.shape = .array(count, field.shape) }
         for token in tokens { try note(token, into: &field) }
+        if line.hasPrefix("handle"), field.notes.low == nil { (field.notes.low, field.notes.high) = (0x0000, 0x0EFF) }
         return field
     }
 
