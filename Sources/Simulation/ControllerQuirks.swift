@@ -24,6 +24,8 @@ public struct ControllerQuirks: Sendable {
     public var phyAnswer: PHYs?
     /// The octets it answers an LL_LENGTH_REQ with.
     public var dataLengthAnswer: UInt16?
+    /// Rules for the link layer control PDUs and the events it sends.
+    public var rewrites: [PacketRewrite] = []
 
     public init() {}
 }

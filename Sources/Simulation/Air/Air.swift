@@ -9,6 +9,8 @@ final class Air {
     var fading: Fading
     /// Where every transmission is logged.
     var log: AirLogSink?
+    /// Who sees every transmission.
+    var observer: ((AirObservation) -> Void)?
     /// Transmissions so far.
     private(set) var transmissions = 0
 
@@ -46,7 +48,7 @@ final class Air {
     func begin(_ transmission: Transmission) {
         transmissions &+= 1
         transmission.listeners.removeAll(keepingCapacity: true)
-        log?(AirFrame(transmission), transmission.start)
+        if log != nil || observer != nil { show(transmission) }
         let channel = Int(transmission.tuning.channel.rawValue)
         collide(transmission)
         var index = 0
@@ -62,19 +64,29 @@ final class Air {
         active.append(transmission)
     }
 
+    private func show(_ transmission: Transmission) {
+        let frame = AirFrame(transmission)
+        log?(frame, transmission.start)
+        let sender = ControllerID(rawValue: transmission.source.identifier)
+        observer?(AirObservation(sender: sender, start: transmission.start, frame: frame))
+    }
+
     func finish(_ transmission: Transmission) {
         remove(transmission)
         var reception = Reception(
             pdu: transmission.pdu, phy: transmission.phy, channel: transmission.tuning.channel, start: transmission.start,
             end: transmission.end, rssi: 0, isIntact: true, source: transmission.source)
-        let listeners = transmission.listeners
-        transmission.listeners.removeAll(keepingCapacity: true)
+        var listeners: [Transmission.Listener] = []
+        swap(&listeners, &transmission.listeners)
         transmission.source.sent()
         for listener in listeners {
             reception.rssi = listener.rssi
             reception.isIntact = listener.isIntact
             listener.radio.deliver(reception)
         }
+        // The array goes back, so that its memory is used again.
+        listeners.removeAll(keepingCapacity: true)
+        swap(&listeners, &transmission.listeners)
     }
 
     /// A transmission cut off by its own radio: what was heard of it is a bad packet.
@@ -96,7 +108,7 @@ final class Air {
 
     /// Spoils, at each receiver, the packets on the air that a new one on the same channel drowns.
     private func collide(_ transmission: Transmission) {
-        for other in active where other.tuning.channel == transmission.tuning.channel && other !== transmission {
+        for other in active where other.overlaps(transmission) {
             for index in other.listeners.indices {
                 let listener = other.listeners[index]
                 let interference = fading.rssi(of: transmission, at: listener.radio)
@@ -109,7 +121,7 @@ final class Air {
     private func listener(_ radio: Radio, to transmission: Transmission) -> Transmission.Listener? {
         let rssi = fading.rssi(of: transmission, at: radio)
         var isIntact = transmission.tuning.crcInit == radio.tuning.crcInit
-        for other in active where other.tuning.channel == transmission.tuning.channel {
+        for other in active where other.overlaps(transmission) {
             if Int(rssi) - Int(fading.rssi(of: other, at: radio)) < Self.captureRatio { isIntact = false }
         }
         switch fading.outcome(of: transmission, at: radio, rssi: rssi) {

@@ -28,6 +28,12 @@ final class AirTimer {
 
     deinit { cancel() }
 
+    /// Calls a handler once, later. For what is rare.
+    static func once(on loop: RunLoop, after delay: Microseconds, _ handler: @escaping () -> Void) {
+        let slot = Slot(handler)
+        loop.schedule(after: delay) { slot.handler() }
+    }
+
     var isSet: Bool { slot.pending != nil }
 
     /// Sets the deadline, in place of one set before.

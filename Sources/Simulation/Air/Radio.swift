@@ -49,7 +49,7 @@ final class Radio {
     /// The octets of CRC it sends: three, unless a fault is planted.
     var crcOctets = 3
 
-    unowned let air: Air
+    let air: Air
     private(set) var tuning = Tuning(channel: 37, phy: .le1M)
     private(set) weak var owner: (any RadioActivity)?
     private var state = State.idle

@@ -75,4 +75,9 @@ final class Transmission {
     }
 
     init(source: Radio) { self.source = source }
+
+    /// Whether it is still on the air when another begins on the same channel.
+    func overlaps(_ later: Transmission) -> Bool {
+        tuning.channel == later.tuning.channel && end > later.start && self !== later
+    }
 }

@@ -20,6 +20,8 @@ final class Controller {
     var aclInUse = 0
     var keyPair: P256KeyPair?
     private var lastHandle: UInt16 = 0
+    /// Rules for what it sends.
+    let rewriter: PacketRewriter
     private var output: (HCIPacket) -> Void
     private var completionTimer: AirTimer!
 
@@ -34,6 +36,7 @@ final class Controller {
         self.configuration = configuration
         self.radio = radio
         self.output = output
+        rewriter = PacketRewriter(configuration.quirks.rewrites)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         settings = HostSettings(configuration)
         radio.crcOctets = configuration.quirks.crcOctets
@@ -139,7 +142,12 @@ final class Controller {
     /// Sends data.
     func emitData(_ packet: HCIPacket) { output(packet) }
 
-    private func pass(_ packet: HCIPacket) { output(packet) }
+    private func pass(_ packet: HCIPacket) {
+        guard packet.kind == .event else { return output(packet) }
+        rewriter.pass(.events, packet.bytes) { output(HCIPacket(.event, $0)) } later: { [loop] bytes, delay in
+            AirTimer.once(on: loop, after: delay) { [weak self] in self?.output(HCIPacket(.event, bytes)) }
+        }
+    }
 
     // MARK: Links
 

@@ -19,7 +19,8 @@ import Timing
         for (phy, prefersS2) in phys {
             for octets in [27, 251] as [UInt16] {
                 for packet in [27, 251] {
-                    for interval in [7_500, 15_000, 30_000, 50_000, 100_000] {
+                    // 31.25 ms hold 63 exchanges of 496 us to within 2 us.
+                    for interval in [7_500, 15_000, 30_000, 31_250, 50_000, 100_000] {
                         rows.append(Row(phy: phy, prefersS2: prefersS2, octets: octets, packet: packet, interval: interval))
                     }
                 }

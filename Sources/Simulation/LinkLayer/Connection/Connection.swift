@@ -33,7 +33,8 @@ final class Connection: RadioActivity {
     let configuration: ControllerConfiguration
     let defaults: LinkDefaults
     let air: Air
-    unowned let radio: Radio
+    let radio: Radio
+    let rewriter: PacketRewriter
     weak var delegate: (any ConnectionDelegate)?
     /// The other end, where it is simulated on the same air.
     weak var peer: Connection?
@@ -84,12 +85,13 @@ final class Connection: RadioActivity {
     /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
         _ parameters: ConnectionParameters, configuration: ControllerConfiguration, defaults: LinkDefaults, radio: Radio,
-        delegate: any ConnectionDelegate
+        rewriter: PacketRewriter? = nil, delegate: any ConnectionDelegate
     ) {
         self.parameters = parameters
         self.configuration = configuration
         self.defaults = defaults
         self.radio = radio
+        self.rewriter = rewriter ?? PacketRewriter(configuration.quirks.rewrites)
         self.delegate = delegate
         air = radio.air
         peripheralLatency = parameters.peripheralLatency

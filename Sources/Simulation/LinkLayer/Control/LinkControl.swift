@@ -264,7 +264,11 @@ final class LinkControl {
 
     private func send(_ pdu: [UInt8]) {
         if pdu.first == LLControl.LLVersionInd.opcode { hasSentVersion = true }
-        link.send(control: pdu)
+        link.rewriter.pass(.linkLayerControl, pdu) {
+            link.send(control: $0)
+        } later: { [loop = link.air.loop] bytes, delay in
+            AirTimer.once(on: loop, after: delay) { [weak link] in link?.send(control: bytes) }
+        }
     }
 
     private func reject(_ opcode: UInt8, _ reason: ErrorCode) {

@@ -1,0 +1,57 @@
+import Capture
+import Packets
+
+/// One transmission, as an observer of the whole world sees it.
+public struct AirObservation: Sendable {
+    public var sender: ControllerID
+    /// When its first bit was sent.
+    public var start: Microseconds
+    public var frame: AirFrame
+}
+
+/// What a case may do to the simulated world, and see of it.
+extension Simulation {
+    /// Shows every transmission from now on, at its start; nil ends it.
+    public func observeAir(_ observer: (@Sendable (AirObservation) -> Void)?) { air.observer = observer }
+
+    /// Adds a rule for what a controller sends, after those it has.
+    public func add(_ rewrite: PacketRewrite, to identifier: ControllerID) { controller(identifier)?.rewriter.add(rewrite) }
+
+    /// Takes all rules of a controller away, those of its configuration too.
+    public func removeRewrites(of identifier: ControllerID) { controller(identifier)?.rewriter.removeAll() }
+
+    /// Makes a controller send a link layer control PDU that no procedure of its own asks for.
+    ///
+    /// - Parameters:
+    ///   - pdu: opcode and CtrData.
+    ///   - handle: the link, as the controller's host knows it; by default its first.
+    /// - Returns: false when there is no such link.
+    public func inject(_ pdu: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil) -> Bool {
+        guard let links = controller(identifier)?.links, let link = links.first(where: { handle == nil || $0.handle == handle }) else {
+            return false
+        }
+        link.connection.send(control: pdu)
+        return true
+    }
+
+    /// How packets fare from now on.
+    ///
+    /// - Parameters:
+    ///   - corrupted: probability, 0...1, that a packet arrives with a wrong CRC.
+    ///   - unnoticed: probability that a packet does not arrive at all.
+    ///   - source: the sender; nil for all.
+    ///   - destination: the receiver; nil for all.
+    ///   - channel: the channel index; nil for all.
+    public func setLoss(
+        corrupted: Double, unnoticed: Double = 0, from source: ControllerID? = nil, to destination: ControllerID? = nil,
+        channel: UInt8? = nil
+    ) {
+        let path = Fading.Path(source: source?.rawValue, destination: destination?.rawValue, channel: channel.map { ChannelIndex($0) })
+        air.fading.setLoss(.init(corrupted: corrupted, unnoticed: unnoticed), on: path)
+    }
+
+    /// The path loss between two controllers, one way, in dB.
+    public func setPathLoss(_ decibels: Int, from source: ControllerID? = nil, to destination: ControllerID? = nil) {
+        air.fading.setPathLoss(decibels, on: Fading.Path(source: source?.rawValue, destination: destination?.rawValue))
+    }
+}
