@@ -17,7 +17,7 @@ extension Connection {
     func continueEvent(at start: Microseconds) {
         guard event.exchanges < exchangeLimit else { return closeEvent(\.endedAtLimit) }
         guard event.ownMoreData || event.peerMoreData else { return closeEvent(\.endedEmpty) }
-        if start + exchangeTime() > event.limit {
+        if start + exchangeTime() > eventLimit {
             guard event.extraExchanges < configuration.quirks.extraExchangesPerEvent else { return closeEvent(\.endedFull) }
             event.extraExchanges += 1
         }

@@ -38,12 +38,15 @@ extension Connection {
         event = Event()
         guard latestStart(eventCounter) >= air.loop.now, radio.acquire(self) else { return miss() }
         event.channel = channel(of: eventCounter)
-        event.limit = min(clock.anchor(of: eventCounter + 1), radio.nextReservation(besides: self))
+        event.nextAnchor = clock.anchor(of: eventCounter + 1)
         switch role {
         case .central: beginCentralEvent()
         case .peripheral: beginPeripheralEvent()
         }
     }
+
+    /// When the event may not go on any more: this link, or another use of the radio, needs it.
+    var eventLimit: Microseconds { min(event.nextAnchor, radio.nextReservation(besides: self)) }
 
     private func miss() {
         missedEvents += 1

@@ -20,14 +20,14 @@ extension Connection {
         clock.rebase(to: start, event: eventCounter)
         lastAnchor = start
         transmitWindow = .zero
-        event.limit = min(clock.anchor(of: eventCounter + 1), radio.nextReservation(besides: self))
+        event.nextAnchor = clock.anchor(of: eventCounter + 1)
     }
 
     func reply(at start: Microseconds) {
         event.exchanges += 1
         statistics.exchanges += 1
         let end = start + airTime(plannedLength(acknowledged: false)) + interFrameSpace
-        let fits = event.exchanges == 1 || end <= event.limit + AnchorClock.instantaneousJitter
+        let fits = event.exchanges == 1 || end <= eventLimit + AnchorClock.instantaneousJitter
         transmitNext(at: start, allowsData: fits)
     }
 
@@ -37,7 +37,7 @@ extension Connection {
         guard event.ownMoreData || event.peerMoreData else { return closeEvent() }
         let next = end + interFrameSpace
         // Where not even two empty packets end by the next anchor point, the central's next packet begins the next event.
-        guard next + shortestExchange <= event.limit + AnchorClock.instantaneousJitter else { return closeEvent() }
+        guard next + shortestExchange <= eventLimit + AnchorClock.instantaneousJitter else { return closeEvent() }
         listen(from: next - activeClockTolerance, until: next + activeClockTolerance)
     }
 

@@ -25,8 +25,8 @@ final class Connection: RadioActivity {
         var ownMoreData = false
         /// Of the last packet heard; taken as set when that was corrupt.
         var peerMoreData = false
-        /// When the event may not go on any more.
-        var limit: Microseconds = .never
+        /// The next anchor point of this link.
+        var nextAnchor: Microseconds = .never
     }
 
     let parameters: ConnectionParameters
