@@ -48,7 +48,7 @@ final class CaseBench: @unchecked Sendable {
         if loop.mode == .virtual { features.insert("virtual") }
         if let world {
             features.insert("air")
-            await world.observe(into: ledger)
+            world.observe(into: ledger)
         }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }

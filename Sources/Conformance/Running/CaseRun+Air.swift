@@ -33,6 +33,23 @@ extension CaseRun {
     }
 
     private func plant(_ air: AirStep, _ step: Step, _ scope: Scope) throws {
-        throw StepFailure(.bench, "\(step.summary): not supported")
+        guard let world = bench.world else { return }
+        let fields = try record(air.fields, scope)
+        if case .inject = air.operation {
+            do {
+                let pdu = try PDUBook.encode(air.name, fields)
+                guard world.inject(pdu, at: step.side) else { throw StepFailure(.bench, "\(step.summary): there is no link") }
+            } catch let error as PDUBook.Failure {
+                throw StepFailure(.bench, "\(air.name) cannot be encoded: \(error.text)")
+            }
+            return
+        }
+        var change = Fault.Change.drop
+        if case .alter = air.operation {
+            change = .set(zip(fields.names, fields.values).map { Operand.Entry(name: $0, value: .literal($1), position: step.position) })
+        }
+        let rule = Fault.Rewrite(
+            pdu: air.name, fields: air.predicates, change: change, skip: 0, times: air.times, position: step.position)
+        guard try world.add(rule, at: step.side) else { throw StepFailure(.bench, "\(step.summary): there is no such PDU to change") }
     }
 }

@@ -10,7 +10,7 @@ import Transport
 final class SimulatedWorld: @unchecked Sendable {
     let simulation: Simulation
     let loop: RunLoop
-    private var addresses: [UInt64: Side] = [:]
+    private var identifiers: [Side: ControllerID] = [:]
     private var airSinks: [@Sendable (AirFrame, Microseconds) -> Void] = []
 
     init(loop: RunLoop, seed: UInt64) {
@@ -31,9 +31,9 @@ final class SimulatedWorld: @unchecked Sendable {
         for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
+        for rule in rewrites { if let rewrite = try ControllerFaults.rewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
         let made = configuration
-        addresses[made.address.value] = side
-        try simulation.assumeIsolated { simulation throws in _ = try simulation.addController(made, on: end) }
+        identifiers[side] = try simulation.assumeIsolated { simulation throws in try simulation.addController(made, on: end) }
     }
 
     static func address(of side: Side) -> DeviceAddress {
@@ -47,8 +47,65 @@ final class SimulatedWorld: @unchecked Sendable {
         simulation.assumeIsolated { $0.logAir { frame, time in for sink in sinks { sink(frame, time) } } }
     }
 
-    func setPacketErrorRate(_ rate: Double) {}
+    func setPacketErrorRate(_ rate: Double) {
+        guard rate > 0 else { return }
+        simulation.assumeIsolated { $0.setLoss(corrupted: rate) }
+    }
 
     /// Puts what is on the air into a case's ledger from now on.
-    func observe(into ledger: Ledger) async {}
+    func observe(into ledger: Ledger) {
+        let sides = Dictionary(identifiers.map { ($0.value, $0.key) }) { first, _ in first }
+        simulation.assumeIsolated { simulation in
+            simulation.observeAir { observation in
+                guard let side = sides[observation.sender] else { return }
+                AirReader.note(observation, side, in: ledger)
+            }
+        }
+    }
+
+    /// Adds a rule for what an end's controller sends; false when there is no such controller here.
+    func add(_ rule: Fault.Rewrite, at side: Side) throws -> Bool {
+        guard let identifier = identifiers[side], let rewrite = try ControllerFaults.rewrite(rule) else { return false }
+        simulation.assumeIsolated { $0.add(rewrite, to: identifier) }
+        return true
+    }
+
+    /// Sends a link layer control PDU that no procedure asked for; false when there is no link.
+    func inject(_ pdu: [UInt8], at side: Side) -> Bool {
+        guard let identifier = identifiers[side] else { return false }
+        return simulation.assumeIsolated { $0.inject(pdu, from: identifier) }
+    }
+}
+
+/// Names the PDUs on the air. Data PDUs without control are not noted: there are too many of them, and no case asks for them.
+enum AirReader {
+    static func note(_ observation: AirObservation, _ side: Side, in ledger: Ledger) {
+        let frame = observation.frame
+        let start = frame.modulation == .leCoded ? 5 : 4
+        guard frame.bytes.count >= start + 2 else { return }
+        let length = Int(frame.bytes[start + 1])
+        let end = min(frame.bytes.count, start + 2 + length)
+        let pdu = Array(frame.bytes[start..<end])
+        switch frame.channel {
+        case .advertising, .auxiliaryAdvertising:
+            let isSecondary = frame.channel == .auxiliaryAdvertising
+            let name = names(isSecondary: isSecondary)[pdu[0] & 15] ?? "advertising PDU \(pdu[0] & 15)"
+            ledger.add(side, name, .air(pdu, .advertising(secondary: isSecondary)), number: 0, at: observation.start)
+        case .dataFromCentral, .dataFromPeripheral:
+            guard pdu[0] & 3 == 3, pdu.count > 2 else { return }
+            let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
+            ledger.add(side, name, .air(pdu, .control), number: 0, at: observation.start)
+        case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
+        }
+    }
+
+    private static func names(isSecondary: Bool) -> [UInt8: String] { isSecondary ? secondary : primary }
+
+    private static let secondary: [UInt8: String] = [
+        3: "AUX_SCAN_REQ", 5: "AUX_CONNECT_REQ", 7: "Common_Extended_Advertising_Payload", 8: "Common_Extended_Advertising_Payload",
+    ]
+    private static let primary: [UInt8: String] = [
+        0: "ADV_IND", 1: "ADV_DIRECT_IND", 2: "ADV_NONCONN_IND", 3: "SCAN_REQ", 4: "SCAN_RSP", 5: "CONNECT_IND", 6: "ADV_SCAN_IND",
+        7: "Common_Extended_Advertising_Payload",
+    ]
 }
