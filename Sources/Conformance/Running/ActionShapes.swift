@@ -10,6 +10,6 @@ enum ActionShapes {
             arguments: [
                 .init("on", isRequired: true, "the connection's handle"), .init("uuid", isRequired: true, "the characteristic's UUID"),
             ],
-            results: ["declaration", "properties", "value", "cccd", "end"])
+            results: ["declaration", "properties", "value", "next", "cccd", "end"])
     ]
 }

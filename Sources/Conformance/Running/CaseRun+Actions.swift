@@ -38,7 +38,7 @@ extension CaseRun {
         let last = index + 1 < all.count ? all[index + 1].declaration - 1 : 0xFFFF
         let cccd = try await descriptor(BluetoothUUID(0x2902), from: found.value + 1, to: last, end, handle, deadline)
         return CaseRecord([
-            ("declaration", .number(found.declaration)), ("properties", .number(found.properties)), ("value", .number(found.value)),
+            ("declaration", .number(found.declaration)), ("properties", .number(found.properties)), ("value", .number(found.value)), ("next", .number(found.value + 1)),
             ("cccd", .number(cccd ?? 0)), ("end", .number(last)),
         ])
     }
