@@ -15,7 +15,8 @@ struct CheckCommand: ParsableCommand {
             let mutants = try CaseFolder.mutants(path, catalogue)
             let suites = Set(catalogue.cases.map(\.suite)).count
             Console.line(
-                "\(path): \(catalogue.cases.count) cases in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants: no mistakes")
+                "\(path): \(catalogue.cases.count) cases in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants: no mistakes"
+            )
         }
     }
 }

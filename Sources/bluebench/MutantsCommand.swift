@@ -41,13 +41,16 @@ struct MutantsCommand: ParsableCommand {
             let verdict = result.killedBy.isEmpty ? "SURVIVED" : "killed  "
             let killers = result.killedBy.isEmpty ? "" : " by " + result.killedBy.joined(separator: ", ")
             Console.line("\(verdict)  \(result.id)\(killers)")
-            if !result.missed.isEmpty { Console.line("          expected killers that did not kill: \(result.missed.joined(separator: ", "))") }
+            if !result.missed.isEmpty {
+                Console.line("          expected killers that did not kill: \(result.missed.joined(separator: ", "))")
+            }
             if !result.message.isEmpty { Console.line("          \(result.message)") }
         }
         if let json {
             let rows = results.map {
                 Document.Row(
-                    id: $0.id, title: $0.title, killed_by: $0.killedBy, noticed_by: $0.noticedBy, expected_but_missed: $0.missed, message: $0.message)
+                    id: $0.id, title: $0.title, killed_by: $0.killedBy, noticed_by: $0.noticedBy, expected_but_missed: $0.missed,
+                    message: $0.message)
             }
             let text = try ResultsJSON.encode(Document(mutants: rows))
             do {

@@ -40,7 +40,8 @@ struct ReportOptions: ParsableArguments {
     }
 
     func prepare() throws -> Files {
-        var files = Files(json: [json].compactMap { $0 }, junit: [junit].compactMap { $0 }, html: [html].compactMap { $0 }, capture: capture)
+        var files = Files(
+            json: [json].compactMap { $0 }, junit: [junit].compactMap { $0 }, html: [html].compactMap { $0 }, capture: capture)
         if let report {
             do {
                 try FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)

@@ -32,7 +32,8 @@ enum HostFaults {
             else { continue }
             let change = rule
             quirks.rewrites.append(
-                PDURewrite(cid: layer.channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times) { pdu in
+                PDURewrite(cid: layer.channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times) {
+                    pdu in
                     PDUChange.apply(change, to: pdu, layer: layer.catalogName)
                 })
         }
@@ -54,7 +55,9 @@ enum PDUChange {
         case .duplicate: return [pdu, pdu]
         case .delay: return [pdu]
         case .set(let entries):
-            guard let record = record(entries), let changed = PDUBook.changed(layer: layer, bytes: pdu, setting: record) else { return [pdu] }
+            guard let record = record(entries), let changed = PDUBook.changed(layer: layer, bytes: pdu, setting: record) else {
+                return [pdu]
+            }
             return [changed]
         case .replace(let name, let entries):
             guard var record = record(entries) else { return [pdu] }

@@ -27,7 +27,9 @@ public struct Mutant: Sendable {
         var problems: [Problem] = []
         for file in Catalogue.yamlFiles(below: folder) {
             var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
-            if let root = reader.compose(), let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: Set(catalogue.cases.map(\.id))) {
+            if let root = reader.compose(),
+                let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: Set(catalogue.cases.map(\.id)))
+            {
                 mutants.append(mutant)
             }
             problems += reader.problems
@@ -97,10 +99,14 @@ extension SourceReader {
         if keys.take("drop") != nil { return .drop }
         if keys.take("duplicate") != nil { return .duplicate }
         if let delay = keys.take("delay") { return .delay(events: integer(delay, "delay") ?? 1) }
-        if let set = keys.take("set"), let values = self.keys(set, of: "set") { return .set(entries(values, of: name, fields: known?.fields ?? [])) }
+        if let set = keys.take("set"), let values = self.keys(set, of: "set") {
+            return .set(entries(values, of: name, fields: known?.fields ?? []))
+        }
         if let replace = keys.take("replace"), let other = text(replace, "replace") {
             let replacement = vocabulary.pdus[other]
-            if replacement == nil { report(replace, "there is no PDU '\(other)'" + Suggestion.text(for: other, among: vocabulary.pdus.keys)) }
+            if replacement == nil {
+                report(replace, "there is no PDU '\(other)'" + Suggestion.text(for: other, among: vocabulary.pdus.keys))
+            }
             var fields: [Operand.Entry] = []
             if let with = keys.take("with"), let values = self.keys(with, of: "with") {
                 fields = entries(values, of: other, fields: replacement?.fields ?? [])

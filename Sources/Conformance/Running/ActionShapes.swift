@@ -10,6 +10,9 @@ enum ActionShapes {
             arguments: [
                 .init("on", isRequired: true, "the connection's handle"), .init("uuid", isRequired: true, "the characteristic's UUID"),
             ],
-            results: ["declaration", "properties", "value", "next", "cccd", "end"])
+            results: ["declaration", "properties", "value", "next", "cccd", "end"]),
+        .init(
+            name: "lose packets", about: "loses packets of the simulated air from now on",
+            arguments: [.init("permille", isRequired: true, "how many of a thousand")], results: []),
     ]
 }

@@ -63,7 +63,7 @@ struct BenchFactory: Sendable {
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
-        world.setPacketErrorRate(testCase.world.packetErrorRate)
+        if testCase.world.packetErrorRate > 0 { world.setPacketErrorRate(testCase.world.packetErrorRate) }
         recorder.logAir(of: world)
         var ends: [Endpoint] = []
         for side in Side.allCases {

@@ -9,12 +9,21 @@ extension CaseRun {
         var result: CaseRecord
         switch action.name {
         case "find characteristic": result = try await findCharacteristic(arguments, step)
+        case "lose packets": result = try losePackets(arguments)
         default: throw StepFailure(.bench, "there is no action \(action.name)")
         }
         save(.record(result), of: step, in: scope)
         if let mismatch = try Predicate.parts(action.result).mismatch(.record(result), scope.frame.variables) {
             throw StepFailure(.subject, step.stating("\(action.name): \(mismatch.text)"))
         }
+    }
+
+    private func losePackets(_ arguments: CaseRecord) throws -> CaseRecord {
+        guard let world = bench.world, let permille = arguments["permille"]?.asNumber, (0...1_000).contains(permille) else {
+            throw StepFailure(.bench, "packets are lost on a simulated air only, 0 to 1000 of a thousand")
+        }
+        world.setPacketErrorRate(Double(permille) / 1_000)
+        return CaseRecord()
     }
 
     // MARK: Looking up attributes over a bare connection
@@ -38,7 +47,8 @@ extension CaseRun {
         let last = index + 1 < all.count ? all[index + 1].declaration - 1 : 0xFFFF
         let cccd = try await descriptor(BluetoothUUID(0x2902), from: found.value + 1, to: last, end, handle, deadline)
         return CaseRecord([
-            ("declaration", .number(found.declaration)), ("properties", .number(found.properties)), ("value", .number(found.value)), ("next", .number(found.value + 1)),
+            ("declaration", .number(found.declaration)), ("properties", .number(found.properties)), ("value", .number(found.value)),
+            ("next", .number(found.value + 1)),
             ("cccd", .number(cccd ?? 0)), ("end", .number(last)),
         ])
     }

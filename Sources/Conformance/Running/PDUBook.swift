@@ -97,7 +97,7 @@ enum PDUBook {
         switch value {
         case .integer(let integer): return .number(Int(clamping: integer))
         case .octets(let octets):
-            if case .uuid? = shape, let uuid = BluetoothUUID(octets: octets) { return .text("\(uuid)") }
+            if case .uuid? = shape, let uuid = BluetoothUUID(octets: octets) { return .text(text(uuid)) }
             return .octets(octets)
         case .list(let list):
             switch shape {
@@ -110,6 +110,12 @@ enum PDUBook {
             if case .nested(let type)? = shape { return .record(record(fields, nested(type))) }
             return .record(record(fields, []))
         }
+    }
+
+    private static func text(_ uuid: BluetoothUUID) -> String {
+        guard let short = uuid.short else { return "\(uuid)" }
+        let digits = String(short, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 4 - digits.count) + digits
     }
 
     private static func nested(_ type: String) -> [FieldDeclaration] {

@@ -48,7 +48,6 @@ final class SimulatedWorld: @unchecked Sendable {
     }
 
     func setPacketErrorRate(_ rate: Double) {
-        guard rate > 0 else { return }
         simulation.assumeIsolated { $0.setLoss(corrupted: rate) }
     }
 
