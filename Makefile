@@ -3,10 +3,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
+REPORT := build/report
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release test test-swift test-python lint format bench embedded clean
+.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -20,6 +21,10 @@ build: setup ## debug build of everything, tests included
 release: setup ## the release build that make run and the foreign peers use
 	swift build -c release --product bluebench
 	swift build -c release --product PDUTool
+
+run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.btsnoop,air.pcapng}
+	@mkdir -p $(REPORT)
+	$(BLUEBENCH) run --report $(REPORT) --air $(REPORT)/air.pcapng
 
 test: test-swift test-python ## all tests, foreign peers included
 
@@ -43,6 +48,9 @@ bench: release ## speed against a plain C server and Bumble, in the same run
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
+
+soak: release ## a hundred orders of the cases, each with another seed; ends at the first verdict that differs
+	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 
 clean: ## forget every build, report and environment
 	rm -rf .build build .venv
