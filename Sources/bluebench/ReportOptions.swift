@@ -20,13 +20,16 @@ struct ReportOptions: ParsableArguments {
         var capture: String?
         /// Where each result goes as soon as it is there.
         var store: String?
+        /// Where rows of throughput go.
+        var throughputJSON: String?
+        var throughput: [ThroughputBar] = []
 
         func write(_ result: RunResult) throws {
             let text = try ResultsJSON.text(result)
             for path in json { try save(text, path) }
             for path in junit { try save(JUnit.text(result), path) }
             guard !html.isEmpty else { return }
-            let page = try HTMLPage(result).text()
+            let page = try HTMLPage(result, throughput: throughput).text()
             for path in html { try save(page, path) }
         }
 
@@ -53,6 +56,7 @@ struct ReportOptions: ParsableArguments {
             files.html.append(report + "/index.html")
             files.capture = capture ?? report + "/capture.btsnoop"
             files.store = report + "/results.jsonl"
+            files.throughputJSON = report + "/throughput.json"
         }
         for path in files.json + files.junit + files.html {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

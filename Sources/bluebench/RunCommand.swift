@@ -32,6 +32,7 @@ struct RunCommand: ParsableCommand {
     var values: [String] = []
     @Flag(help: "List the cases that would run.") var list = false
     @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
+    @Flag(help: "Measure throughput too, and draw it into the page: two virtual devices only.") var throughput = false
     @OptionGroup var outputs: ReportOptions
 
     func run() throws {
@@ -50,6 +51,9 @@ struct RunCommand: ParsableCommand {
     }
 
     private func setup() throws -> BenchSetup {
+        if throughput, tester != "virtual" || subject != "virtual" || subjectPort != nil {
+            throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
+        }
         do {
             let tester = try DeviceSelector(tester)
             if subjectPort != nil {
@@ -69,7 +73,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private func execute(_ plan: inout RunPlan) throws {
-        let files = try outputs.prepare()
+        var files = try outputs.prepare()
         let header = ResultStore.Header(seed: seed, tester: plan.setup.tester.description, subject: subjectPort ?? subject)
         var store: ResultStore?
         do {
@@ -91,6 +95,7 @@ struct RunCommand: ParsableCommand {
         }
         progress.end()
         do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
+        if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
         Console.line(ProgressLine.summary(result))
         if let lost = runner.lost { Console.complain(lost) }

@@ -1,0 +1,49 @@
+import Foundation
+import Packets
+import Report
+import Throughput
+
+/// The rows of throughput that a report shows beside the cases.
+enum StandardSweep {
+    private static var plan: SweepPlan {
+        var plan = SweepPlan()
+        plan.over = [.notify, .write]
+        plan.phys = LinkPHY.allCases
+        plan.intervals = [15_000, 30_000]
+        plan.seconds = 1
+        return plan
+    }
+
+    /// Measures the rows between two virtual devices.
+    ///
+    /// - Parameter path: where the rows go as JSON.
+    static func run(seed: UInt64, json path: String?) throws -> [ThroughputBar] {
+        var settings = VirtualPair.Settings()
+        settings.seed = seed
+        let pair = try VirtualPair(settings)
+        let plan = plan
+        let rows = try pair.loop.run {
+            try await pair.bench.start()
+            var rows: [ThroughputRow] = []
+            for request in plan.rows { rows.append(await pair.bench.measure(request, seconds: plan.seconds)) }
+            return rows
+        }
+        if let path {
+            var report = ThroughputReport(virtualSeconds: pair.loop.now.seconds, rows: rows)
+            report.seed = seed
+            do { try report.json().write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+                throw CommandFailure(.bench, "cannot write \(path)")
+            }
+        }
+        return rows.map(bar)
+    }
+
+    private static func bar(_ row: ThroughputRow) -> ThroughputBar {
+        let request = row.request
+        return ThroughputBar(
+            label: "\(request.over.rawValue) \(request.phy.rawValue) \(request.dataLength)/\(request.mtu)",
+            group: "\(request.interval.milliseconds) ms", goodput: row.goodput, ceiling: row.ceiling?.perInterval ?? 0,
+            percent: row.percent,
+            limit: row.failure == nil ? row.limit?.rawValue ?? "" : "failed", detail: row.explanation)
+    }
+}
