@@ -52,5 +52,8 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 soak: release ## a hundred orders of the cases, each with another seed; ends at the first verdict that differs
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 
+vm: release ## a Debian kernel under QEMU uses our virtual dongles over USB/IP: btmgmt, BlueZ's hci-tester
+	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
+
 clean: ## forget every build, report and environment
 	rm -rf .build build .venv
