@@ -81,25 +81,33 @@ struct RunCommand: ParsableCommand {
         } catch { throw CommandFailure(.usage, "\(error)") }
         plan.known = resume ? store?.known ?? [:] : [:]
         let progress = ProgressLine(total: plan.cases.count)
-        let watch = StopWatch()
         let port = try openPort()
+        let watch = StopWatch()
+        let devices = try openDevices(plan.setup)
         let recorder: Recorder
         do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume) } catch {
             throw CommandFailure(.usage, "\(error)")
         }
         if let port { port.logAir(to: recorder) }
-        let runner = Runner(plan, recorder: recorder, observer: progress, port: port)
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
         watch.onStop { runner.stop() }
         let result = try runner.run { result in
             do { try store?.add(result) } catch { throw CommandFailure(.bench, "\(error)") }
         }
         progress.end()
+        devices?.close()
         do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
         if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
         Console.line(ProgressLine.summary(result))
         if let lost = runner.lost { Console.complain(lost) }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// Real devices stay open for the whole run.
+    private func openDevices(_ setup: BenchSetup) throws -> HeldDevices? {
+        guard setup.tester != .virtual else { return nil }
+        do { return try HeldDevices(setup) } catch { throw CommandFailure(.bench, "\(error)") }
     }
 
     private func openPort() throws -> SubjectPort? {

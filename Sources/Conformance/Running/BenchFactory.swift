@@ -31,16 +31,18 @@ struct BenchFactory: Sendable {
     let catalogue: Catalogue
     /// Where a foreign accessory has its controller.
     let port: SubjectPort?
+    /// Real devices, open for the whole run.
+    let devices: HeldDevices?
     /// What is wrong with the subject beyond the case's own settings.
     let fault: Fault
 
-    var sharesLoop: Bool { port != nil }
+    var sharesLoop: Bool { port != nil || devices != nil }
     var isVirtual: Bool { setup.tester == .virtual && setup.subject == .virtual && port == nil }
     /// Whether the subject has no HCI that the bench could use.
     var isAccessoryOnly: Bool { port != nil || setup.subject == nil }
     var subjectName: String { port.map { "accessory on \($0.address)" } ?? setup.subject?.description ?? "accessory" }
 
-    func makeLoop() -> RunLoop { port?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
+    func makeLoop() -> RunLoop { port?.loop ?? devices?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
 
     func makeBench(for testCase: TestCase, loop: RunLoop) throws -> CaseBench {
         let ledger = Ledger(loop: loop)
@@ -50,7 +52,7 @@ struct BenchFactory: Sendable {
         case (.virtual, .virtual?): return try virtualBench(testCase, loop, ledger, hostSides)
         case (.virtual, _), (_, .virtual?):
             throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
-        default: return try deviceBench(loop, ledger, hostSides)
+        default: return try deviceBench(ledger, hostSides)
         }
     }
 
@@ -75,14 +77,12 @@ struct BenchFactory: Sendable {
             loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
     }
 
-    private func deviceBench(_ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
-        var ends: [Endpoint] = []
-        for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
-            guard let selector else { continue }
-            let transport = try Self.open(selector, on: loop)
-            ends.append(Endpoint(side, on: transport, ledger: ledger, recorder: recorder, loop: loop))
+    private func deviceBench(_ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+        guard let devices else { throw StepFailure(.environment, "no device is open") }
+        let ends = Side.allCases.compactMap { side in
+            devices.devices[side].map { Endpoint(side, on: $0, ledger: ledger, recorder: recorder, loop: devices.loop) }
         }
-        return CaseBench(loop: loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides)
+        return CaseBench(loop: devices.loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides)
     }
 }
 
@@ -93,7 +93,7 @@ extension BenchFactory {
         case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
         case .socket(let address): return try H4Transport.connect(to: address, on: loop)
         case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
-        case .usb: throw TransportError.unreachable("\(selector): USB dongles are not supported yet")
+        case .usb(let dongle): return try USBTransport(dongle, on: loop)
         }
     }
 }

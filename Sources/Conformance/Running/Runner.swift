@@ -30,15 +30,20 @@ public struct RunPlan: Sendable {
     static func select(_ all: [TestCase], _ filters: [String]) throws(Problems) -> [TestCase] {
         guard !filters.isEmpty else { return all }
         var problems: [Problem] = []
-        for filter in filters where !all.contains(where: { matches($0.id, filter) }) {
-            let names = all.map(\.id) + all.map(\.suite)
+        for filter in filters where !all.contains(where: { matches($0, filter) }) {
+            let names = all.map(\.id) + all.map(\.suite) + SubjectKind.allCases.map(\.rawValue)
             problems.append(
                 Problem(
                     Position(file: filter, line: 1, column: 1),
                     "no case or suite has this name" + Suggestion.text(for: filter, among: names)))
         }
         guard problems.isEmpty else { throw Problems(problems) }
-        return all.filter { testCase in filters.contains { matches(testCase.id, $0) } }
+        return all.filter { testCase in filters.contains { matches(testCase, $0) } }
+    }
+
+    /// A kind of subject, too, stands for its cases.
+    private static func matches(_ testCase: TestCase, _ filter: String) -> Bool {
+        matches(testCase.id, filter) || testCase.subject.rawValue == filter
     }
 
     static func matches(_ id: String, _ filter: String) -> Bool {
@@ -75,12 +80,19 @@ public final class Runner: @unchecked Sendable {
     /// Why no further case could run: a device that could not be opened, or that went away.
     public private(set) var lost: String?
 
-    /// - Parameter fault: what is wrong with the subject: a mutant's faults.
-    public init(_ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, fault: Fault = Fault()) {
+    /// - Parameters:
+    ///   - port: where a foreign accessory has its controller.
+    ///   - devices: what is at the ends, unless they are virtual.
+    ///   - fault: what is wrong with the subject: a mutant's faults.
+    public init(
+        _ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, devices: HeldDevices? = nil,
+        fault: Fault = Fault()
+    ) {
         self.plan = plan
         self.recorder = recorder
         self.observer = observer
-        factory = BenchFactory(setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, fault: fault)
+        factory = BenchFactory(
+            setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault)
     }
 
     /// Ends the run soon; cases that have not run become INCONC. From any thread, and from signal handlers' threads.

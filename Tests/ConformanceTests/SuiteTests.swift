@@ -1,0 +1,69 @@
+import Packets
+import Testing
+import Transport
+
+@testable import Conformance
+
+/// The project's own cases against the simulation.
+struct SuiteTests {
+    static let folder = String(#filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/" + $1 }) + "/Conformance"
+
+    static func catalogue() throws -> Catalogue {
+        try Catalogue.load(folder, vocabulary: .declared(covers: try PublicCases.load(folder + "/covers.txt")))
+    }
+
+    static func run(_ catalogue: Catalogue, shuffle: UInt64? = nil, seed: UInt64 = 1, filters: [String] = []) throws -> RunResult {
+        let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
+        let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters, shuffle: shuffle)
+        return try Runner(plan, recorder: try Recorder(path: nil)).run()
+    }
+
+    @Test func everyCasePasses() throws {
+        let result = try Self.run(try Self.catalogue())
+        let bad = result.cases.filter { $0.verdict != .pass }
+        #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
+        #expect(result.cases.count >= 60)
+        #expect(result.exitCode == 0)
+    }
+
+    @Test func theOrderChangesNoVerdict() throws {
+        let catalogue = try Self.catalogue()
+        for shuffle in 1...3 as ClosedRange<UInt64> {
+            let result = try Self.run(catalogue, shuffle: shuffle, seed: 5)
+            #expect(result.cases.allSatisfy { $0.verdict == .pass })
+        }
+    }
+
+    @Test func everyMutantIsKilled() throws {
+        let catalogue = try Self.catalogue()
+        let mutants = try Mutant.load(Self.folder + "/mutants", catalogue: catalogue)
+        #expect(mutants.count >= 15)
+        var trial = try MutantTrial(catalogue: catalogue, seed: 3)
+        for mutant in mutants {
+            let result = try trial.run(mutant, isThorough: false)
+            #expect(!result.killedBy.isEmpty, "\(mutant.id) survives; noticed by \(result.noticedBy)")
+            #expect(result.missed.isEmpty, "\(mutant.id): \(result.missed) did not kill")
+        }
+    }
+
+    @Test func aSubjectWithoutTheFeatureIsNotJudged() throws {
+        var catalogue = try Self.catalogue()
+        guard let index = catalogue.cases.firstIndex(where: { $0.id == "phy/central-asks-2m" }) else { return #expect(Bool(false)) }
+        let position = catalogue.cases[index].position
+        catalogue.cases[index].world.subject = [ControllerSetting(name: "withoutFeatures", value: .number(0x100), position: position)]
+        let result = try Self.run(catalogue, filters: ["phy/central-asks-2m"])
+        #expect(result.cases.map(\.verdict) == [.notApplicable])
+        #expect(result.cases.first?.message == "needs subject.LE_2M_PHY")
+        #expect(result.exitCode == 3, "no case ran")
+    }
+
+    @Test(arguments: [("phy", 10), ("phy/central-asks-2m", 1), ("gap-*", 30), ("accessory", 20), ("unchanged", 1)])
+    func filters(_ filter: String, _ atLeast: Int) throws {
+        #expect(try RunPlan.select(try Self.catalogue().cases, [filter]).count >= atLeast)
+    }
+
+    @Test func anUnknownCaseIsRefusedWithASuggestion() throws {
+        let cases = try Self.catalogue().cases
+        #expect(throws: Problems.self) { try RunPlan.select(cases, ["phi"]) }
+    }
+}
