@@ -5,6 +5,9 @@ import sys
 
 from support import HERE, Process, bluebench
 
+# Cases that Bumble fails by a fault of its own, listed in docs/peers.md.
+KNOWN_FAULTS = {"gatt/unsupported-request"}
+
 
 def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):
     results = tmp_path / "results.json"
@@ -13,6 +16,6 @@ def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):
         with Process(sys.executable, HERE / "accessory.py", f"127.0.0.1:{port.group(1)}"):
             code = bench.wait()
     cases = {case["id"]: case["verdict"] for case in json.loads(results.read_text())["cases"]}
-    assert code == 0, f"{cases}\n{bench.text}"
-    assert set(cases.values()) <= {"PASS", "N/A"}, bench.text
+    assert code in (0, 1), f"{cases}\n{bench.text}"
+    assert {case for case, verdict in cases.items() if verdict not in ("PASS", "N/A")} <= KNOWN_FAULTS, bench.text
     assert sum(verdict == "PASS" for verdict in cases.values()) >= 10
