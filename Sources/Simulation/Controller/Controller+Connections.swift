@@ -15,7 +15,8 @@ extension Controller {
             transmitWindowStart: link.requestEnd + link.transmitWindowDelay + Microseconds(Int(request.windowOffset) * 1_250),
             transmitWindowSize: Microseconds(Int(request.windowSize) * 1_250),
             peerClockAccuracy: isCentral ? 500 : ClockAccuracy.partsPerMillion(request.clockAccuracy))
-        let connection = Connection(parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: rewriter, delegate: self)
+        let connection = Connection(
+            parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: rewriter, delegate: self)
         let end = LinkEnd(connection, peer: peer)
         links.append(end)
         tellConnected(.success, end, clockAccuracy: isCentral ? 0 : request.clockAccuracy)

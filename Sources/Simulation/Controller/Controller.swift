@@ -144,7 +144,9 @@ final class Controller {
 
     private func pass(_ packet: HCIPacket) {
         guard packet.kind == .event else { return output(packet) }
-        rewriter.pass(.events, packet.bytes) { output(HCIPacket(.event, $0)) } later: { [loop] bytes, delay in
+        rewriter.pass(.events, packet.bytes) {
+            output(HCIPacket(.event, $0))
+        } later: { [loop] bytes, delay in
             AirTimer.once(on: loop, after: delay) { [weak self] in self?.output(HCIPacket(.event, bytes)) }
         }
     }
