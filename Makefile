@@ -24,7 +24,7 @@ release: setup ## the release build that make run and the foreign peers use
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.btsnoop,air.pcapng}
 	@mkdir -p $(REPORT)
-	$(BLUEBENCH) run --report $(REPORT) --air $(REPORT)/air.pcapng
+	$(BLUEBENCH) run --throughput --report $(REPORT) --air $(REPORT)/air.pcapng
 
 test: test-swift test-python ## all tests, foreign peers included
 
