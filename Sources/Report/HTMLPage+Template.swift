@@ -23,7 +23,6 @@ extension HTMLPage {
         <article class="finding {{class}}">
         <h3><span class="badge {{class}}">{{verdict}}</span> {{id}}</h3>
         <p class="title">{{title}}</p>
-        {{#hasRequirement}}<p class="requirement">{{requirement}}</p>{{/hasRequirement}}
         {{#hasMessage}}<p class="message">{{message}}</p>{{/hasMessage}}
         {{#hasPlace}}<p class="place">{{place}}</p>{{/hasPlace}}
         {{#hasEvidence}}<table class="evidence"><thead><tr><th>packet</th><th>at</th><th>content</th></tr></thead><tbody>
@@ -55,7 +54,7 @@ extension HTMLPage {
         {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td><code>{{text}}</code></td></tr>
         {{/evidence}}</tbody></table></details>{{/hasEvidence}}
         {{#notes}}<div class="note">{{.}}</div>{{/notes}}</td>
-        <td class="covers">{{covers}}</td><td class="number">{{time}}</td></tr>
+        <td class="covers">{{#covers}}<div>{{.}}</div>{{/covers}}</td><td class="number">{{time}}</td></tr>
         {{/cases}}</tbody></table>
         </details>
         {{/suites}}
@@ -87,13 +86,13 @@ extension HTMLPage {
         border:1px solid currentColor;border-radius:4px;padding:0 .35rem}
         .finding{background:var(--raised);color:var(--ink);border:1px solid var(--line);border-left:4px solid var(--edge,var(--line));
         border-radius:6px;padding:.9rem 1.1rem;margin:0 0 .9rem}.finding.fail{--edge:var(--fail)}.finding.inconc{--edge:var(--inconc)}
-        .finding.error{--edge:var(--error)}.title{color:var(--soft)}.requirement{font-style:italic}
+        .finding.error{--edge:var(--error)}.title{color:var(--soft)}
         .place,.note{color:var(--soft);font-size:.86rem;overflow-wrap:anywhere}
         code{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
         table{border-collapse:collapse;width:100%}th{text-align:left;font-weight:500;color:var(--soft);font-size:.82rem}
         td,th{padding:.35rem .6rem .35rem 0;border-bottom:1px solid var(--line);vertical-align:top}
         .cases td:nth-child(2){overflow-wrap:anywhere}.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-        .covers{color:var(--soft);font-size:.82rem;max-width:15rem;overflow-wrap:anywhere}
+        .covers{color:var(--soft);font-size:.82rem;white-space:nowrap}
         .evidence{margin:.6rem 0 0}.evidence td{padding-top:.2rem;padding-bottom:.2rem}.evidence td:nth-child(2){color:var(--soft)}
         .evidence .number{width:4rem}.message{margin:.2rem 0}
         details{border-bottom:1px solid var(--line);padding:.5rem 0}details details{border:0;padding:.2rem 0}

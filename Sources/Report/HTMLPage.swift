@@ -83,9 +83,8 @@ public struct HTMLPage {
         let covers = result.covers + result.partialCovers.map { $0 + " (part)" }
         return [
             "id": result.id, "title": result.title, "verdict": result.verdict.rawValue, "class": Self.cssClass(result.verdict),
-            "covers": covers.joined(separator: ", "), "message": result.message, "hasMessage": !result.message.isEmpty,
+            "covers": covers, "message": result.message, "hasMessage": !result.message.isEmpty,
             "place": result.failedStep.map { "\($0.position) · \($0.step)" } ?? "", "hasPlace": result.failedStep != nil,
-            "requirement": result.failedStep?.requirement ?? "", "hasRequirement": result.failedStep?.requirement != nil,
             "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
             "evidence": result.evidence.map { ["packet": $0.packet, "side": $0.side, "text": $0.text] as [String: Any] },
             "hasEvidence": !result.evidence.isEmpty, "notes": result.notes,

@@ -79,7 +79,7 @@ struct RunCommand: ParsableCommand {
         do {
             if let path = files.store { store = try ResultStore(path: path, header: header, isResumed: resume) }
         } catch { throw CommandFailure(.usage, "\(error)") }
-        plan.known = resume ? store?.known ?? [:] : [:]
+        plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let progress = ProgressLine(total: plan.cases.count)
         let port = try openPort()
         let watch = StopWatch()

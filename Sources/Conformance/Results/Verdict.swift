@@ -76,6 +76,11 @@ public struct CaseResult: Sendable, Hashable {
     }
 }
 
+extension CaseResult {
+    /// Whether a continued run may keep the result; INCONC and ERROR deserve another try.
+    public var isFinal: Bool { verdict == .pass || verdict == .fail || verdict == .notApplicable }
+}
+
 /// A run's outcome.
 public struct RunResult: Sendable {
     public var cases: [CaseResult]
