@@ -7,7 +7,7 @@ REPORT := build/report
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded clean
+.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded vm clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
