@@ -19,10 +19,17 @@ struct MutantsCommand: ParsableCommand {
         struct Row: Encodable {
             var id: String
             var title: String
-            var killed_by: [String]
-            var noticed_by: [String]
-            var expected_but_missed: [String]
+            var killedBy: [String]
+            var noticedBy: [String]
+            var missed: [String]
             var message: String
+
+            enum CodingKeys: String, CodingKey {
+                case id, title, message
+                case killedBy = "killed_by"
+                case noticedBy = "noticed_by"
+                case missed = "expected_but_missed"
+            }
         }
         var mutants: [Row]
     }
@@ -49,7 +56,7 @@ struct MutantsCommand: ParsableCommand {
         if let json {
             let rows = results.map {
                 Document.Row(
-                    id: $0.id, title: $0.title, killed_by: $0.killedBy, noticed_by: $0.noticedBy, expected_but_missed: $0.missed,
+                    id: $0.id, title: $0.title, killedBy: $0.killedBy, noticedBy: $0.noticedBy, missed: $0.missed,
                     message: $0.message)
             }
             let text = try ResultsJSON.encode(Document(mutants: rows))
