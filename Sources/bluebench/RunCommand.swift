@@ -45,7 +45,10 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
         plan.parameters = try RunParameters.read(values, plan.cases)
-        if list { return plan.cases.forEach { Console.line("\($0.id)  \($0.title)") } }
+        if list {
+            for testCase in plan.cases { Console.line("\(testCase.id)  \(testCase.title)") }
+            return
+        }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(cases)") }
         try execute(&plan)
     }
