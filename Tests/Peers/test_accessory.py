@@ -11,7 +11,7 @@ KNOWN_FAULTS = {"gatt/unsupported-request"}
 
 def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):
     results = tmp_path / "results.json"
-    with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--json", results) as bench:
+    with Process(bluebench(), "run", "gatt", "--subject-port", "tcp-listen:0", "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
         with Process(sys.executable, HERE / "accessory.py", f"127.0.0.1:{port.group(1)}"):
             code = bench.wait()
