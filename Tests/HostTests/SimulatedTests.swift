@@ -146,6 +146,50 @@ import Transport
         }
     }
 
+    @Test func startingAgainEndsEverythingBefore() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            let (central, peripheral) = try await world.link()
+            let scan = try await world.central.scan()
+            try await loop.sleep(for: .milliseconds(200))
+            try await world.central.start()
+            #expect(central.disconnectReason == .connectionTerminatedByLocalHost && !scan.isRunning)
+            #expect(try await peripheral.ended(within: .seconds(3)) == .connectionTimeout)
+            let (again, _) = try await world.link()
+            #expect(try await again.gatt.read(3) == [UInt8]("peripheral".utf8))
+        }
+    }
+
+    @Test func aHandlerMayUseItsLinkAtOnce() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let database = GATTDatabase()
+            let service = database.add(
+                ServiceDefinition(
+                    0xAAAA,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            0xAAA1, properties: [.notify, .write],
+                            onWrite: { access, value in
+                                _ = access.link?.tryNotify(access.handle, value)
+                                return nil
+                            },
+                            onSubscribe: { access, _ in _ = access.link?.tryNotify(access.handle - 1, [9]) })
+                    ]))
+            let world = try await World.make(loop, database: database)
+            let (central, _) = try await world.link()
+            let seen = Answers()
+            central.gatt.onValue(service.characteristics[0].value) { _, _, value in
+                seen.pdus.append(value.octets)
+                _ = central.gatt.tryWriteCommand(1, [])
+            }
+            try await central.gatt.write(service.characteristics[0].configuration ?? 0, [1, 0])
+            try await central.gatt.write(service.characteristics[0].value, [1, 2])
+            #expect(seen.pdus == [[9], [1, 2]])
+        }
+    }
+
     @Test func linksShareOneControllerFairly() throws {
         let loop = RunLoop()
         try loop.run {

@@ -89,6 +89,7 @@ final class ACLScheduler {
     func closeAll() {
         for queue in queues where queue.isUsed { slots[Int(queue.handle)] = -1 }
         queues.removeAll()
+        for index in pools.indices { pools[index].free = pools[index].total }
     }
 
     /// Fragments of a link that wait here.
@@ -187,9 +188,14 @@ final class ACLScheduler {
             fragmentsSent += 1
             transmit(HCIPacket(.acl, fragment))
         }
-        for slot in queues.indices where queues[slot].owesWritable && queues[slot].fragments.count <= limit / 2 {
-            queues[slot].owesWritable = false
-            if queues[slot].isUsed { onWritable(slot) }
+        // An owner may do anything, even end every link.
+        var slot = 0
+        while slot < queues.count {
+            if queues[slot].owesWritable, queues[slot].fragments.count <= limit / 2 {
+                queues[slot].owesWritable = false
+                if queues[slot].isUsed { onWritable(slot) }
+            }
+            slot += 1
         }
     }
 

@@ -70,7 +70,9 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
         let outlet = Outlet()
         scheduler = ACLScheduler { packet in outlet.path?.send(packet) }
         outlet.path = self
-        scheduler.onWritable = { [unowned self] slot in links[slot]?.becameWritable() }
+        scheduler.onWritable = { [unowned self] slot in
+            if slot < links.count { links[slot]?.becameWritable() }
+        }
     }
 
     private final class Outlet {
@@ -132,6 +134,13 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
     func link(_ handle: UInt16) -> Link? {
         guard let slot = scheduler.slot(of: handle), slot < links.count else { return nil }
         return links[slot]
+    }
+
+    /// Every link has ended; every buffer is free again.
+    func forgetLinks() {
+        links.removeAll()
+        held.removeAll()
+        scheduler.closeAll()
     }
 
     var allLinks: [Link] { links.compactMap { $0 } }

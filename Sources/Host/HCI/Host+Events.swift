@@ -65,6 +65,7 @@ extension Host {
     }
 
     private func answered(opcode: UInt16, credits: UInt8, _ answer: CommandAnswer) {
+        if opcode == HCICommands.Reset.opcode, answer.kind == .complete, answer.status == .success { controllerWasReset() }
         perform(commands.answered(opcode: opcode, credits: Int(credits), answer))
     }
 
@@ -77,9 +78,9 @@ extension Host {
 
     /// The link is gone; a controller that gives its handle away again has only forgotten to say so.
     func end(_ link: Link, _ reason: ErrorCode) {
-        path.remove(link)
         let error = HostError.peer(.disconnected(reason))
         link.ended(error, reason: reason)
+        path.remove(link)
         failWaiters(of: link.handle.rawValue, error)
     }
 

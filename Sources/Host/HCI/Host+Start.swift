@@ -8,21 +8,16 @@ extension Host {
     /// What was left in the pipe is drained, HCI_Reset is tried up to three times, then the controller is asked what it is and the events that the host
     /// understands are let through.
     ///
+    /// Calling it again brings everything back to the beginning; links, scans and sets of before have ended.
+    ///
     /// - Throws: `HostError.environment` when the pipe or the controller does not work, `.peer(.rejected)` when it refuses a mandatory command.
     @discardableResult
     public func start() async throws -> ControllerInformation {
         if let failure { throw failure }
-        guard !isStarting, !isStarted else { throw HostError.misuse(.busy("start")) }
+        guard !isStarting else { throw HostError.misuse(.busy("start")) }
         isStarting = true
         defer { isStarting = false }
-        path.host = self
-        do {
-            try path.transport.open(path)
-        } catch {
-            let failed = HostError.environment(.transport(error))
-            fail(failed)
-            throw failed
-        }
+        try openPipe()
         var information = ControllerInformation()
         information.resetAttempts = try await reset()
         try await readIdentity(&information)
@@ -32,6 +27,18 @@ extension Host {
         controller = information
         isStarted = true
         return information
+    }
+
+    private func openPipe() throws {
+        guard path.host == nil else { return }
+        path.host = self
+        do {
+            try path.transport.open(path)
+        } catch {
+            let failed = HostError.environment(.transport(error))
+            fail(failed)
+            throw failed
+        }
     }
 
     private func reset() async throws -> Int {

@@ -96,21 +96,34 @@ public actor Host {
         let waiting = waiters
         waiters.removeAll()
         for waiter in waiting { waiter.fail(error) }
-        for link in path.allLinks { link.ended(error, reason: .connectionTimeout) }
-        path.scheduler.closeAll()
-        connecting?.fail(error)
-        connecting = nil
+        endActivities(error, reason: .connectionTimeout)
         arrival?.fail(error)
         arrival = nil
-        let sets = advertisingSets
+        path.host = nil
+    }
+
+    /// A reset controller has forgotten links, sets and scans without a word. Core Vol 4, Part E, 7.3.2.
+    func controllerWasReset() {
+        let reason = ErrorCode.connectionTerminatedByLocalHost
+        let error = HostError.peer(.disconnected(reason))
+        for link in path.allLinks { failWaiters(of: link.handle.rawValue, error) }
+        endActivities(error, reason: reason)
+        arrivals.removeAll()
+    }
+
+    private func endActivities(_ error: HostError, reason: ErrorCode) {
+        for link in path.allLinks { link.ended(error, reason: reason) }
+        path.forgetLinks()
+        connecting?.fail(error)
+        connecting = nil
+        let sets = advertisingSets.sorted { $0.key < $1.key }
         advertisingSets.removeAll()
-        for set in sets.values {
+        for (_, set) in sets {
             set.isRunning = false
             set.end.fail(error)
         }
         let ended = scans
         scans.removeAll()
         for scan in ended { scan.finish(error) }
-        path.host = nil
     }
 }
