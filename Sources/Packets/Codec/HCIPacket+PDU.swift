@@ -15,10 +15,13 @@ extension HCIPacket {
 
     /// An event with its header, and its subevent code if it has one.
     public init<Event: HCIEvent>(event: Event) {
-        var parameters = ByteWriter(reserving: 32)
-        if let subevent = Event.subevent { parameters.u8(subevent) }
-        event.encode(into: &parameters)
-        self.init(eventCode: Event.code, parameters: parameters.bytes)
+        var writer = ByteWriter(reserving: 32)
+        writer.u8(Event.code)
+        writer.u8(0)
+        if let subevent = Event.subevent { writer.u8(subevent) }
+        event.encode(into: &writer)
+        writer.bytes[1] = UInt8(truncatingIfNeeded: writer.bytes.count - 2)
+        self.init(.event, writer.bytes)
     }
 
     /// An event packet with any code and parameters.
