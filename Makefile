@@ -49,7 +49,7 @@ bench: release ## speed against a plain C server and Bumble, in the same run
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
 
-soak: release ## a hundred orders of the cases, each with another seed; ends at the first verdict that differs
+soak: release ## a hundred orders of the cases, each with another seed; ends at the first that does not pass
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles over USB/IP: btmgmt, BlueZ's hci-tester
