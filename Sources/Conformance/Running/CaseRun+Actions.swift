@@ -1,3 +1,4 @@
+import Host
 import Packets
 import Timing
 
@@ -10,11 +11,40 @@ extension CaseRun {
         switch action.name {
         case "find characteristic": result = try await findCharacteristic(arguments, step)
         case "lose packets": result = try losePackets(arguments)
-        default: throw StepFailure(.bench, "there is no action \(action.name)")
+        default: result = try await hostAction(action.name, arguments, step)
         }
         save(.record(result), of: step, in: scope)
         if let mismatch = try Predicate.parts(action.result).mismatch(.record(result), scope.frame.variables) {
             throw StepFailure(.subject, step.stating("\(action.name): \(mismatch.text)"))
+        }
+    }
+
+    /// An action of the end's host. What the peer refuses is the result's `error`; it fails the step unless the step looks at it.
+    private func hostAction(_ name: String, _ arguments: CaseRecord, _ step: Step) async throws -> CaseRecord {
+        guard ActionShapes.needHost.contains(name), let driver = bench.hosts[step.side] else {
+            throw StepFailure(.bench, "there is no action \(name) at the \(step.side.rawValue)")
+        }
+        let expectsError: Bool
+        if case .action(let action) = step.kind {
+            expectsError = action.result.contains { $0.name == "error" }
+        } else {
+            expectsError = false
+        }
+        let limit = deadline(of: step)
+        let loop = loop
+        let task = Task(executorPreference: loop) { try await driver.perform(name, arguments) }
+        let timer = loop.schedule(at: limit) { task.cancel() }
+        defer { loop.cancel(timer) }
+        do {
+            return try await task.value
+        } catch is CancellationError {
+            throw StepFailure(.subject, step.stating("\(name) did not end within its limit"))
+        } catch HostError.peer(let fault) {
+            let text = HostError.peer(fault).description
+            guard expectsError else { throw StepFailure(.subject, step.stating("\(name): \(text)")) }
+            return CaseRecord([("error", .text(text))])
+        } catch let error as HostError {
+            throw StepFailure(.environment, "\(name): \(error)")
         }
     }
 
