@@ -23,25 +23,14 @@ public struct DescriptorInterest: OptionSet, Sendable, Hashable {
 final class DescriptorPoll: @unchecked Sendable {
     private struct Watch {
         var action: @Sendable (DescriptorInterest) -> Void
-        var attempt: (@Sendable () -> Bool)?
         var serial: UInt64
     }
-
-    /// How long the loop tries the descriptor served last again and again before it sleeps: a partner that answers at once is then served without
-    /// the cost of waking up.
-    static let spinTime: Microseconds = 40
-    /// After so many attempts that paid, the other descriptors get their turn.
-    private static let attemptsInARow = 16
 
     private let pipeEnds: (read: Int32, write: Int32)
     /// Entry 0 is the pipe.
     private var entries: [pollfd]
     private var watches: [Watch?] = [nil]
     private var nextSerial: UInt64 = 0
-    private var lastServed: Microseconds = .zero
-    private var lastAttempt: (@Sendable () -> Bool)?
-    private var attemptsLeft = 0
-    private var gain = 0
 
     init() {
         var ends: [Int32] = [-1, -1]
@@ -65,13 +54,10 @@ final class DescriptorPoll: @unchecked Sendable {
         _ = write(pipeEnds.write, &octet, 1)
     }
 
-    func watch(
-        _ descriptor: Int32, for interest: DescriptorInterest, attempt: (@Sendable () -> Bool)?,
-        _ action: @escaping @Sendable (DescriptorInterest) -> Void
-    ) {
+    func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
         unwatch(descriptor)
         entries.append(pollfd(fd: descriptor, events: interest.rawValue, revents: 0))
-        watches.append(Watch(action: action, attempt: attempt, serial: nextSerial))
+        watches.append(Watch(action: action, serial: nextSerial))
         nextSerial += 1
     }
 
@@ -79,7 +65,6 @@ final class DescriptorPoll: @unchecked Sendable {
         guard let index = entries.indices.dropFirst().first(where: { entries[$0].fd == descriptor }) else { return }
         entries.remove(at: index)
         watches.remove(at: index)
-        lastAttempt = nil
     }
 
     /// Sleeps until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true when a descriptor is ready.
@@ -93,29 +78,10 @@ final class DescriptorPoll: @unchecked Sendable {
         return found > 1
     }
 
-    /// What to try before sleeping: to read the descriptor served last, when trying has paid lately.
-    func attempt(at time: Microseconds) -> (@Sendable () -> Bool)? {
-        guard attemptsLeft > 0, gain > -8, time - lastServed < Self.spinTime * 2 else { return nil }
-        return lastAttempt
-    }
-
-    func note(attemptPaid: Bool, at time: Microseconds) {
-        gain = attemptPaid ? min(gain + 1, 8) : gain - 1
-        if attemptPaid {
-            lastServed = time
-            attemptsLeft -= 1
-        }
-    }
-
     /// Calls the actions of what the last poll found ready.
     func serve() -> Int {
-        lastServed = MonotonicClock.now()
-        if gain <= -8, lastServed.rawValue & 63 == 0 { gain = 0 }
-        attemptsLeft = Self.attemptsInARow
-        lastAttempt = nil
         guard let first = entries.indices.dropFirst().first(where: { entries[$0].revents != 0 }) else { return 0 }
         guard let last = entries.indices.last(where: { entries[$0].revents != 0 }), last > first else {
-            lastAttempt = watches[first]?.attempt
             watches[first]?.action(DescriptorInterest(rawValue: entries[first].revents))
             return 1
         }

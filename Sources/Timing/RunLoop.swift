@@ -68,13 +68,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// Calls `action` on the loop whenever `descriptor` is ready, until `unwatch(_:)`. Only in wall mode.
     ///
     /// The action must read or write what made the descriptor ready, or it is called again.
-    /// - Parameter attempt: reads the descriptor without waiting and tells whether there was anything; the loop tries it for a moment after the
-    ///   descriptor was served, before it sleeps.
-    public func watch(
-        _ descriptor: Int32, for interest: DescriptorInterest, attempt: (@Sendable () -> Bool)? = nil,
-        _ action: @escaping @Sendable (DescriptorInterest) -> Void
-    ) {
-        descriptors?.watch(descriptor, for: interest, attempt: attempt, action)
+    public func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
+        descriptors?.watch(descriptor, for: interest, action)
     }
 
     public func unwatch(_ descriptor: Int32) {
@@ -156,31 +151,12 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         guard let descriptors else { return true }
         if fired > 0 || !ready.isEmpty {
             serve(descriptors.poll(until: .zero))
-        } else if !spin(descriptors), mailbox.beginSleep() {
+        } else if mailbox.beginSleep() {
             let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
             mailbox.endSleep()
             serve(isReady)
         }
         return true
-    }
-
-    /// Tries for a moment what was served last, before sleeping; true when something was there.
-    private func spin(_ descriptors: DescriptorPoll) -> Bool {
-        let start = MonotonicClock.now()
-        guard let attempt = descriptors.attempt(at: start) else { return false }
-        let end = min(start + DescriptorPoll.spinTime, timers.earliest.map { $0 + origin } ?? .never)
-        var time = start
-        while time < end {
-            catchUp(with: time - origin)
-            if attempt() {
-                steps &+= 1
-                descriptors.note(attemptPaid: true, at: time)
-                return true
-            }
-            time = MonotonicClock.now()
-        }
-        descriptors.note(attemptPaid: false, at: time)
-        return false
     }
 
     /// `now` follows the wall clock, unless a deadline that has passed still waits to be served.
@@ -189,13 +165,10 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     /// Calls the actions of descriptors that are ready.
-    @discardableResult
-    private func serve(_ isAnyReady: Bool) -> Int {
-        guard isAnyReady, let descriptors else { return 0 }
+    private func serve(_ isAnyReady: Bool) {
+        guard isAnyReady, let descriptors else { return }
         catchUp(with: MonotonicClock.now() - origin)
-        let served = descriptors.serve()
-        steps &+= served
-        return served
+        steps &+= descriptors.serve()
     }
 
     private func takeMail() -> Bool {

@@ -92,18 +92,13 @@ public final class ByteStream: @unchecked Sendable {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        loop.watch(
-            descriptor, for: interest, attempt: { [weak self] in self?.attempt() ?? false },
-            { [weak self] readiness in self?.serve(readiness) })
+        loop.watch(descriptor, for: interest) { [weak self] readiness in self?.serve(readiness) }
     }
 
     private func serve(_ readiness: DescriptorInterest) {
         if readiness.contains(.write), !queue.isEmpty { drain() }
         if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive() }
     }
-
-    /// Whether there was anything to read.
-    private func attempt() -> Bool { isOpen && receive() }
 
     private func drain() {
         let written = write(queue)
@@ -114,17 +109,13 @@ public final class ByteStream: @unchecked Sendable {
         watch(.read)
     }
 
-    @discardableResult
-    private func receive() -> Bool {
+    private func receive() {
         let got = room.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
         if got > 0 {
             room.withUnsafeBytes { sink?.received(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
         } else if got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
             end(with: .lost(name))
-        } else {
-            return false
         }
-        return true
     }
 
     /// Ends the stream from within a call of the user, where the sink may not be called.

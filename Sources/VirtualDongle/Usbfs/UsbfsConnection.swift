@@ -1,0 +1,196 @@
+#if os(Linux)
+    import DequeModule
+    import Glibc
+    import Packets
+    import Transport
+
+    /// One open device node of one program: its system calls come as messages of three words over a socket, its memory is read and written by
+    /// messages back.
+    ///
+    /// `@unchecked Sendable`: lives on its loop's thread only.
+    final class UsbfsConnection: ByteStream.Sink, @unchecked Sendable {
+        private enum Message {
+            static let ioctl: UInt64 = 1
+            static let done: UInt64 = 3
+            static let readMemory: UInt64 = 5
+            static let writeMemory: UInt64 = 6
+            static let length = 24
+        }
+
+        private struct Pending {
+            var urb: UsbfsURB
+            var isIn: Bool
+        }
+
+        private let stream: ByteStream
+        private unowned let node: UsbfsNode
+        private var inbox: [UInt8] = []
+        /// What to do with the client's memory that is on its way.
+        private var awaited: (count: Int, use: ([UInt8]) -> Void)?
+        private var pending: [UInt32: Pending] = [:]
+        private var completions = Deque<(Pending, USBCompletion, status: Int32)>()
+
+        var hasCompletions: Bool { !completions.isEmpty }
+
+        init(_ stream: ByteStream, node: UsbfsNode) {
+            self.stream = stream
+            self.node = node
+        }
+
+        func ended(_ reason: TransportError) {
+            pending = [:]
+            completions = []
+            node.left(self)
+        }
+
+        func received(_ octets: UnsafeRawBufferPointer) {
+            inbox.append(contentsOf: octets)
+            while true {
+                if let (count, use) = awaited {
+                    guard inbox.count >= count else { return }
+                    let memory = Array(inbox.prefix(count))
+                    inbox.removeFirst(count)
+                    awaited = nil
+                    use(memory)
+                } else {
+                    guard inbox.count >= Message.length else { return }
+                    let message = Array(inbox.prefix(Message.length))
+                    inbox.removeFirst(Message.length)
+                    take(message.little(0, 8), message.little(8, 8), message.little(16, 8))
+                }
+            }
+        }
+
+        private func take(_ command: UInt64, _ request: UInt64, _ argument: UInt64) {
+            guard command == Message.ioctl else { return done(-1, EIO) }
+            guard let request = UsbfsRequest(rawValue: UInt32(truncatingIfNeeded: request)) else { return done(-1, ENOTTY) }
+            perform(request, argument)
+        }
+
+        // MARK: Answers
+
+        private func message(_ words: UInt64...) -> [UInt8] { words.flatMap { [UInt8].little($0, 8) } }
+
+        private func done(_ result: Int64, _ error: Int32 = 0) {
+            stream.send(message(Message.done, UInt64(bitPattern: result), UInt64(error)))
+        }
+
+        private func done(error: Int32) { done(error == 0 ? 0 : -1, error) }
+
+        private func read(_ address: UInt64, _ count: Int, _ use: @escaping ([UInt8]) -> Void) {
+            guard count > 0 else { return use([]) }
+            awaited = (count, use)
+            stream.send(message(Message.readMemory, address, UInt64(count)))
+        }
+
+        private func writing(_ octets: [UInt8], to address: UInt64) -> [UInt8] {
+            octets.isEmpty ? [] : message(Message.writeMemory, address, UInt64(octets.count)) + octets
+        }
+
+        // MARK: Requests
+
+        private func perform(_ request: UsbfsRequest, _ argument: UInt64) {
+            switch request {
+            case .reapURB, .reapURBNoDelay: return reap(into: argument)
+            case _ where node.isGone: return done(error: ENODEV)
+            case .submitURB: submit(argument)
+            case .discardURB: discard(argument)
+            case .claimInterface, .disconnectClaim:
+                read(argument, 4) { [self] in done(error: node.claim(UInt32($0.little(0, 4)), by: self)) }
+            case .releaseInterface: read(argument, 4) { [self] in done(error: node.release(UInt32($0.little(0, 4)), by: self)) }
+            case .setInterface:
+                read(argument, 8) { [self] in control([0x01, 11, $0[4], 0, $0[0], 0, 0, 0]) }
+            case .setConfiguration: read(argument, 4) { [self] in control([0x00, 9, $0[0], 0, 0, 0, 0, 0]) }
+            case .clearHalt: read(argument, 4) { [self] in control([0x02, 1, 0, 0, $0[0], 0, 0, 0]) }
+            case .getDriver, .driver: done(error: ENODATA)
+            case .getCapabilities:
+                stream.send(writing(.little(UInt64(usbfsCapabilities), 4), to: argument))
+                done(0)
+            case .getSpeed:
+                let fullSpeed: Int64 = 2
+                done(fullSpeed)
+            case .reset: reset()
+            }
+        }
+
+        /// A control request that the kernel makes on the program's behalf.
+        private func control(_ setup: [UInt8]) {
+            let id = node.makeID(for: self)
+            controls.insert(id)
+            node.dongle.submit(USBRequest(id: id, endpoint: 0, isIn: false, setup: setup))
+        }
+
+        private var controls: Set<UInt32> = []
+
+        private func reset() {
+            for id in pending.keys.sorted() where node.cancel(id) { finish(id, USBCompletion(id: id, status: .cancelled), status: -ENOENT) }
+            node.dongle.reset()
+            done(0)
+        }
+
+        private func submit(_ pointer: UInt64) {
+            read(pointer, UsbfsURB.length) { [self] octets in
+                guard let urb = UsbfsURB(octets, at: pointer), pending.count < 512 else { return done(error: EINVAL) }
+                let isIn = urb.kind != .control && urb.endpoint & 0x80 != 0
+                let packets = urb.packetCount * UsbfsURB.packetLength
+                read(pointer + UInt64(UsbfsURB.length), packets) { [self] descriptors in
+                    let lengths = (0..<urb.packetCount).map { Int(descriptors.little($0 * UsbfsURB.packetLength, 4)) }
+                    read(urb.buffer, isIn ? 0 : urb.bufferLength) { [self] in start(urb, isIn: isIn, $0, packetLengths: lengths) }
+                }
+            }
+        }
+
+        private func start(_ urb: UsbfsURB, isIn: Bool, _ octets: [UInt8], packetLengths: [Int]) {
+            let isControl = urb.kind == .control
+            guard !isControl || octets.count >= 8 else { return done(error: EINVAL) }
+            let isAnswered = isControl && octets[0] & 0x80 != 0
+            let id = node.makeID(for: self)
+            pending[id] = Pending(urb: urb, isIn: isIn || isAnswered)
+            done(0)
+            node.dongle.submit(
+                USBRequest(
+                    id: id, endpoint: urb.endpoint & 0x0F, isIn: isIn || isAnswered, setup: isControl ? Array(octets.prefix(8)) : [],
+                    data: isControl ? Array(octets.dropFirst(8)) : octets, length: urb.bufferLength - (isControl ? 8 : 0),
+                    packetLengths: packetLengths))
+        }
+
+        private func discard(_ pointer: UInt64) {
+            guard let id = pending.first(where: { $0.value.urb.pointer == pointer })?.key, node.cancel(id) else {
+                return done(error: EINVAL)
+            }
+            done(0)
+            finish(id, USBCompletion(id: id, status: .cancelled), status: -ENOENT)
+        }
+
+        // MARK: Completions
+
+        func completed(_ completion: USBCompletion) {
+            if controls.remove(completion.id) != nil { return done(error: completion.status == .success ? 0 : EPIPE) }
+            finish(completion.id, completion, status: -completion.status.rawValue)
+        }
+
+        private func finish(_ id: UInt32, _ completion: USBCompletion, status: Int32) {
+            guard let ended = pending.removeValue(forKey: id) else { return }
+            completions.append((ended, completion, status))
+            node.updateReadiness()
+        }
+
+        private func reap(into argument: UInt64) {
+            guard let (ended, completion, status) = completions.popFirst() else { return done(error: node.isGone ? ENODEV : EAGAIN) }
+            node.counters.reaped += 1
+            let urb = ended.urb
+            var answer: [UInt8] = []
+            let header: UInt64 = urb.kind == .control ? 8 : 0
+            if ended.isIn { answer += writing(completion.data, to: urb.buffer + header) }
+            answer += writing(.little(UInt64(UInt32(bitPattern: status)), 4), to: urb.pointer + 4)
+            answer += writing(.little(UInt64(completion.actualLength), 4), to: urb.pointer + 28)
+            for (index, moved) in completion.packetLengths.enumerated() {
+                let place = urb.pointer + UInt64(UsbfsURB.length + index * UsbfsURB.packetLength + 4)
+                answer += writing(.little(UInt64(moved), 8), to: place)
+            }
+            answer += writing(.little(urb.pointer, 8), to: argument)
+            stream.send(answer + message(Message.done, 0, 0))
+            node.updateReadiness()
+        }
+    }
+#endif

@@ -1,0 +1,167 @@
+#if os(Linux)
+    import Glibc
+    import Packets
+    import Timing
+    import Transport
+
+    /// Plays Linux's usbfs for programs that run under umockdev's preload library: unmodified libusb programs find virtual dongles in a folder.
+    ///
+    /// Start such a program with `UMOCKDEV_DIR` set to the folder and the library in `LD_PRELOAD`.
+    /// `@unchecked Sendable`: lives on its loop's thread only.
+    public final class UsbfsServer: @unchecked Sendable {
+        /// What a dongle of the tree is for the test that made it.
+        public struct Counters: Sendable, Equatable {
+            public var submitted = 0
+            public var reaped = 0
+            public var openHandles = 0
+            public var pending = 0
+        }
+
+        public let root: String
+        public let count: Int
+        private let tree: UsbfsTree
+        private let loop: RunLoop
+        private var nodes: [Int: UsbfsNode] = [:]
+        private let descriptors: [DongleDescriptors]
+        private let makePipe: (Int) throws -> any HCITransport
+
+        /// - Parameters:
+        ///   - folder: an empty folder; its path is short, as it carries the names of sockets.
+        ///   - serialNumbers: one dongle each, on ports 1, 2 and so on of bus 1.
+        ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
+        public init(
+            folder: String, serialNumbers: [String], on loop: RunLoop, makePipe: @escaping (_ index: Int) throws -> any HCITransport
+        ) throws {
+            root = folder
+            tree = UsbfsTree(root: folder)
+            count = serialNumbers.count
+            self.loop = loop
+            self.makePipe = makePipe
+            descriptors = serialNumbers.map { DongleDescriptors(serialNumber: $0) }
+            for index in serialNumbers.indices { try plug(index) }
+        }
+
+        /// Plugs a dongle in, with a fresh controller.
+        public func plug(_ index: Int) throws {
+            let place = UsbfsTree.Place(index: index)
+            try tree.plug(place, descriptors[index])
+            let dongle = try USBDongle(descriptors: descriptors[index], pipe: try makePipe(index), loop: loop)
+            nodes[index] = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
+        }
+
+        /// Pulls a dongle out: what is pending ends with "no device", and so does everything asked later.
+        public func unplug(_ index: Int) {
+            guard let node = nodes.removeValue(forKey: index) else { return }
+            tree.unplug(UsbfsTree.Place(index: index))
+            node.unplug()
+        }
+
+        public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
+
+        public func stop() {
+            for index in nodes.keys.sorted() { unplug(index) }
+        }
+    }
+
+    /// One device node: the dongle behind it and the programs that have it open.
+    ///
+    /// `@unchecked Sendable`: lives on its loop's thread only.
+    final class UsbfsNode: @unchecked Sendable {
+        let dongle: USBDongle
+        private(set) var isGone = false
+        var counters = UsbfsServer.Counters()
+        private let listener: SocketListener
+        private let fifo: Int32
+        private var isWritable = true
+        private var connections: [ObjectIdentifier: UsbfsConnection] = [:]
+        private var claims: [UInt32: ObjectIdentifier] = [:]
+        private var owners: [UInt32: UsbfsConnection] = [:]
+        private var nextID: UInt32 = 1
+
+        init(_ dongle: USBDongle, node: String, socket: String, on loop: RunLoop) throws {
+            self.dongle = dongle
+            fifo = open(node, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            guard fifo >= 0 else { throw UsbfsTree.Failure(description: "cannot open \(node): \(String(cString: strerror(errno)))") }
+            let setPipeSize: Int32 = 1031
+            _ = fcntl(fifo, setPipeSize, 4096)
+            listener = try SocketListener(.unix(path: socket), on: loop)
+            dongle.complete = { [weak self] in self?.completed($0) }
+            updateReadiness()
+            listener.start { [weak self] stream in self?.accept(stream) }
+        }
+
+        deinit { close(fifo) }
+
+        private func accept(_ stream: ByteStream) {
+            let connection = UsbfsConnection(stream, node: self)
+            connections[ObjectIdentifier(connection)] = connection
+            counters.openHandles += 1
+            do { try stream.open(connection) } catch { left(connection) }
+        }
+
+        func left(_ connection: UsbfsConnection) {
+            guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+            counters.openHandles -= 1
+            claims = claims.filter { $0.value != ObjectIdentifier(connection) }
+            for id in owners.filter({ $0.value === connection }).keys.sorted() {
+                dongle.cancel(id)
+                owners[id] = nil
+            }
+            counters.pending = owners.count
+            updateReadiness()
+        }
+
+        func unplug() {
+            isGone = true
+            listener.stop()
+            dongle.unplug()
+            updateReadiness()
+        }
+
+        // MARK: For connections
+
+        /// Zero, or the error number.
+        func claim(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
+            guard interface < UInt32(DongleDescriptors.interfaceCount) else { return EINVAL }
+            if let holder = claims[interface] { return holder == ObjectIdentifier(connection) ? 0 : EBUSY }
+            claims[interface] = ObjectIdentifier(connection)
+            return 0
+        }
+
+        func release(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
+            guard claims[interface] == ObjectIdentifier(connection) else { return EINVAL }
+            claims[interface] = nil
+            return 0
+        }
+
+        func makeID(for connection: UsbfsConnection) -> UInt32 {
+            defer { nextID &+= 1 }
+            owners[nextID] = connection
+            counters.submitted += 1
+            counters.pending = owners.count
+            return nextID
+        }
+
+        func cancel(_ id: UInt32) -> Bool {
+            guard dongle.cancel(id) else { return false }
+            owners[id] = nil
+            counters.pending = owners.count
+            return true
+        }
+
+        private func completed(_ completion: USBCompletion) {
+            let owner = owners.removeValue(forKey: completion.id)
+            counters.pending = owners.count
+            owner?.completed(completion)
+        }
+
+        /// A program's poll for output succeeds while the pipe is empty: that is how usbfs says that there is something to reap.
+        func updateReadiness() {
+            let mustBeWritable = isGone || connections.values.contains { $0.hasCompletions }
+            guard mustBeWritable != isWritable else { return }
+            isWritable = mustBeWritable
+            var octet: UInt8 = 0
+            if mustBeWritable { _ = read(fifo, &octet, 1) } else { _ = write(fifo, &octet, 1) }
+        }
+    }
+#endif

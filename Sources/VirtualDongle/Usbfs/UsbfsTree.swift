@@ -1,0 +1,105 @@
+#if os(Linux)
+    import Glibc
+
+    /// The folder that stands for /sys and /dev in a program under umockdev's preload library: what libusb and libudev read about a dongle.
+    struct UsbfsTree {
+        let root: String
+        static let busNumber = 1
+
+        /// Names of one dongle in the tree.
+        struct Place {
+            var index: Int
+            /// Device 1 is the root hub, as everywhere.
+            var deviceNumber: Int { index + 2 }
+            var port: Int { index + 1 }
+            var name: String { "\(UsbfsTree.busNumber)-\(port)" }
+            var node: String { "bus/usb/001/" + padded(deviceNumber) }
+            var system: String { "sys/devices/\(name)" }
+            var minor: Int { deviceNumber - 1 }
+
+            private func padded(_ number: Int) -> String { String(repeating: "0", count: 3 - String(number).count) + String(number) }
+        }
+
+        /// The problem, when the folder cannot be written.
+        struct Failure: Error, CustomStringConvertible {
+            var description: String
+        }
+
+        func nodePath(_ place: Place) -> String { "\(root)/dev/\(place.node)" }
+        /// The preload library joins its folder, `ioctl` and the device's path.
+        func socketPath(_ place: Place) -> String { "\(root)/ioctl//dev/\(place.node)" }
+
+        /// Plugs a dongle in: its attributes, and a FIFO as its device node.
+        func plug(_ place: Place, _ descriptors: DongleDescriptors) throws(Failure) {
+            let name = place.name
+            try makeFolder(place.system)
+            let identity = [descriptors.vendorID, descriptors.productID].map { Self.hexadecimal($0) }
+            let attributes: [(String, [UInt8])] = [
+                ("busnum", text("\(Self.busNumber)")), ("devnum", text("\(place.deviceNumber)")), ("devpath", text("\(place.port)")),
+                ("speed", text("12")), ("bConfigurationValue", text("1")), ("idVendor", text(identity[0])),
+                ("idProduct", text(identity[1])),
+                ("manufacturer", text(descriptors.manufacturer)), ("product", text(descriptors.product)),
+                ("serial", text(descriptors.serialNumber)), ("dev", text("189:\(place.minor)")),
+                ("descriptors", descriptors.device + descriptors.configuration),
+                (
+                    "uevent",
+                    text(
+                        "MAJOR=189\nMINOR=\(place.minor)\nDEVNAME=\(place.node)\nDEVTYPE=usb_device\nBUSNUM=001\nDEVNUM=\(place.deviceNumber)"
+                    )
+                ),
+            ]
+            for (attribute, octets) in attributes { try write(octets, to: "\(place.system)/\(attribute)") }
+            try makeFolder("sys/bus/usb/devices")
+            try link("sys/bus/usb/devices/\(name)", to: "../../../devices/\(name)")
+            try link("\(place.system)/subsystem", to: "../../bus/usb")
+            try makeFolder("sys/dev/char")
+            try link("sys/dev/char/189:\(place.minor)", to: "../../devices/\(name)")
+            try makeFolder("dev/.node")
+            try link("dev/.node/" + place.node.split(separator: "/").joined(separator: "_"), to: "189:\(place.minor)")
+            try makeFolder("run/udev/data")
+            try write(text("I:1"), to: "run/udev/data/c189:\(place.minor)")
+            try makeFolder("dev/bus/usb/001")
+            try makeFolder("ioctl/dev/bus/usb/001")
+            guard mkfifo(nodePath(place), 0o600) == 0 else { throw failure("make", place.node) }
+        }
+
+        /// Pulls a dongle out of the tree; programs that have it open keep their hold.
+        func unplug(_ place: Place) {
+            unlink("\(root)/sys/bus/usb/devices/\(place.name)")
+            unlink("\(root)/sys/dev/char/189:\(place.minor)")
+            unlink(nodePath(place))
+        }
+
+        private func text(_ line: String) -> [UInt8] { Array(line.utf8) + [10] }
+
+        static func hexadecimal(_ number: UInt16) -> String {
+            let text = String(number, radix: 16)
+            return String(repeating: "0", count: 4 - text.count) + text
+        }
+
+        private func failure(_ what: String, _ path: String) -> Failure {
+            Failure(description: "cannot \(what) \(root)/\(path): \(String(cString: strerror(errno)))")
+        }
+
+        private func makeFolder(_ path: String) throws(Failure) {
+            var partial = root
+            mkdir(partial, 0o755)
+            for part in path.split(separator: "/") {
+                partial += "/" + part
+                guard mkdir(partial, 0o755) == 0 || errno == EEXIST else { throw failure("make", path) }
+            }
+        }
+
+        private func write(_ octets: [UInt8], to path: String) throws(Failure) {
+            let descriptor = open("\(root)/\(path)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { throw failure("write", path) }
+            defer { close(descriptor) }
+            guard Glibc.write(descriptor, octets, octets.count) == octets.count else { throw failure("write", path) }
+        }
+
+        private func link(_ path: String, to target: String) throws(Failure) {
+            unlink("\(root)/\(path)")
+            guard symlink(target, "\(root)/\(path)") == 0 else { throw failure("link", path) }
+        }
+    }
+#endif
