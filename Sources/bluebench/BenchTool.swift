@@ -3,6 +3,7 @@ import Host
 import Packets
 import Timing
 import Transport
+import TransportUSB
 
 /// What the interactive tools share: a host on one device in wall time, and errors as one line with an exit code.
 enum BenchTool {
@@ -34,7 +35,7 @@ enum BenchTool {
         case .virtual:
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
-        case .usb: throw CommandFailure(.usage, "\(selector): this tool takes tcp:, unix: and serial: devices")
+        case .usb(let selector): return try USBTransport(selector, on: loop)
         }
     }
 

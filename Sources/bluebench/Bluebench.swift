@@ -16,7 +16,7 @@ struct Bluebench: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             RunCommand.self, CheckCommand.self, ExplainCommand.self, MutantsCommand.self, ScanCommand.self, GATTCommand.self,
-            DongleCommand.self,
+            DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self,
         ])
 

@@ -20,6 +20,10 @@ struct DongleCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Serve H4 on Unix sockets PATH, PATH.1 and so on.", valueName: "path")) var unix: String?
     @Option(help: ArgumentHelp("Export USB dongles over USB/IP on a TCP port; 0 lets the system choose.", valueName: "port"))
     var usbip: UInt16?
+    @Option(
+        help: ArgumentHelp(
+            "Play Linux's usbfs in an empty folder, for libusb programs under umockdev's preload library.", valueName: "folder"))
+    var usbfs: String?
     @Option(help: "How many dongles.") var count = 1
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
@@ -27,8 +31,10 @@ struct DongleCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
 
     func validate() throws {
-        let ways = [tcp != nil, unix != nil, usbip != nil].count { $0 }
-        guard ways == 1 else { throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH or --usbip PORT") }
+        let ways = [tcp != nil, unix != nil, usbip != nil, usbfs != nil].count { $0 }
+        guard ways == 1 else {
+            throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
+        }
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
         if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
     }
@@ -70,6 +76,7 @@ struct DongleCommand: ParsableCommand {
         do {
             let backend = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
             if let usbip { return [try offerUSB(backend, port: usbip, loop)] }
+            if let usbfs { return [try offerFolder(backend, usbfs, loop)] }
             let server = H4DongleServer(backend: backend, on: loop)
             server.onEvent = { Self.report($0) }
             for (index, configuration) in configurations.enumerated() {
@@ -93,6 +100,23 @@ struct DongleCommand: ParsableCommand {
             Console.line("usbip:\(server.address) \(device.busID) \(configuration.address)")
         }
         return { server.stop() }
+    }
+
+    private func offerFolder(_ backend: SimulatedBackend, _ folder: String, _ loop: RunLoop) throws -> () -> Void {
+        #if os(Linux)
+            let serials = backend.configurations.map { $0.address.description.split(separator: ":").joined() }
+            do {
+                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop) { try backend.pipe(to: $0, on: loop) }
+                for (index, configuration) in backend.configurations.enumerated() {
+                    Console.line("usbfs:\(folder) usb:1-\(index + 1) \(configuration.address)")
+                }
+                return { server.stop() }
+            } catch {
+                throw CommandFailure(.bench, "\(error)")
+            }
+        #else
+            throw CommandFailure(.usage, "--usbfs works on Linux only")
+        #endif
     }
 
     private func socketAddress(of index: Int) -> SocketAddress {

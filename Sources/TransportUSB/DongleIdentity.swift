@@ -1,0 +1,190 @@
+import Packets
+import Timing
+import Transport
+
+/// What a dongle says about itself over HCI.
+public struct DongleIdentity: Sendable, Equatable {
+    /// As in the assigned numbers; 0x0D is Core 5.4.
+    public var hciVersion: UInt8 = 0
+    public var hciSubversion: UInt16 = 0
+    public var lmpSubversion: UInt16 = 0
+    public var company: UInt16 = 0
+    public var address: DeviceAddress?
+    public var lmpFeatures: UInt64 = 0
+    public var leFeatures: UInt64 = 0
+    public var aclLength: UInt16 = 0
+    public var aclCount: UInt16 = 0
+    /// Zero when LE shares the buffers of BR/EDR.
+    public var leLength: UInt16 = 0
+    public var leCount: UInt8 = 0
+    public var supportedCommands: [UInt8] = []
+
+    /// Core Vol 2, Part C, 3.3: bit 37 says that BR/EDR is missing, bit 38 that LE is there.
+    public var hasBREDR: Bool { lmpFeatures & 1 << 37 == 0 }
+    public var hasLE: Bool { lmpFeatures & 1 << 38 != 0 }
+
+    /// The Core Specification's version, as people call it.
+    public var coreVersion: String {
+        let names = ["1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3", "5.4", "6.0", "6.1"]
+        return names.indices.contains(Int(hciVersion)) ? names[Int(hciVersion)] : "\(hciVersion)"
+    }
+
+    /// The makers of the chips that dongles carry; others by number.
+    public var chip: String {
+        let makers: [UInt16: String] = [
+            0x0002: "Intel", 0x000A: "Qualcomm (CSR)", 0x000D: "Texas Instruments", 0x000F: "Broadcom", 0x001D: "Qualcomm", 0x0030: "ST",
+            0x0046: "MediaTek", 0x0048: "Marvell", 0x0059: "Nordic Semiconductor", 0x005D: "Realtek", 0x0131: "Infineon (Cypress)",
+            0x05F1: "Zephyr",
+        ]
+        return (makers[company] ?? "company \(company)") + " \(hexadecimal(lmpSubversion))"
+    }
+}
+
+func hexadecimal(_ number: UInt16) -> String {
+    let text = String(number, radix: 16, uppercase: true)
+    return String(repeating: "0", count: 4 - text.count) + text
+}
+
+/// A command that reads and changes nothing, and where the dongle claims to support it. Core Vol 4, Part E, 6.27.
+public struct ProbedCommand: Sendable, Equatable {
+    public enum Finding: Sendable, Equatable {
+        case asClaimed
+        /// Claimed, yet answered "unknown command" or not at all.
+        case claimedFalsely
+        /// Not claimed, yet it works.
+        case workedUnclaimed
+    }
+
+    public var name: String
+    public var finding: Finding
+}
+
+/// Asks a dongle, one command after the other.
+///
+/// `@unchecked Sendable`: lives on its loop's thread only.
+public final class DongleProbe: HCITransportSink, @unchecked Sendable {
+    private let transport: any HCITransport
+    private let loop: RunLoop
+    private var awaited: (opcode: UInt16, answer: Promise<[UInt8]>)?
+    private var end: TransportError?
+    private static let patience = Microseconds.milliseconds(1_000)
+
+    /// Opens the pipe.
+    public init(_ transport: any HCITransport, on loop: RunLoop) throws(TransportError) {
+        self.transport = transport
+        self.loop = loop
+        try transport.open(self)
+    }
+
+    public func close() { transport.close() }
+
+    /// Waits for the dongle to start, then asks who it is. What it does not know stays zero.
+    ///
+    /// - Throws: the pipe's end, or `TimeOut` when it answers nothing.
+    public func identity() async throws -> DongleIdentity {
+        var identity = DongleIdentity()
+        if let answer = try await ask(HCICommands.ReadLocalVersionInformation(), within: .seconds(5)) {
+            identity.hciVersion = answer.hciVersion
+            identity.hciSubversion = answer.hciSubversion
+            identity.lmpSubversion = answer.lmpSubversion
+            identity.company = answer.companyIdentifier
+        }
+        if let answer = try await ask(HCICommands.ReadBDADDR()) { identity.address = DeviceAddress(answer.bdADDR, kind: .public) }
+        if let answer = try await ask(HCICommands.ReadLocalSupportedFeatures()) { identity.lmpFeatures = answer.lmpFeatures }
+        if let answer = try await ask(HCICommands.ReadLocalSupportedCommands()) { identity.supportedCommands = answer.supportedCommands }
+        if let answer = try await ask(HCICommands.ReadBufferSize()) {
+            identity.aclLength = answer.aclDataPacketLength
+            identity.aclCount = answer.totalNumACLDataPackets
+        }
+        guard identity.hasLE else { return identity }
+        if let answer = try await ask(HCICommands.LEReadBufferSize()) {
+            identity.leLength = answer.leACLDataPacketLength
+            identity.leCount = answer.totalNumLEACLDataPackets
+        }
+        let features = HCICommands.LEReadLocalSupportedFeatures.opcode
+        if let octets = try await raw(features, []), octets.count >= 9, octets[0] == 0 {
+            identity.leFeatures = octets[1..<9].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        return identity
+    }
+
+    /// Compares what the dongle claims in its supported commands with what it answers.
+    public func compareClaims(_ identity: DongleIdentity) async throws -> [ProbedCommand] {
+        var findings: [ProbedCommand] = []
+        for command in Self.harmless {
+            let claims =
+                identity.supportedCommands.count > command.octet && identity.supportedCommands[command.octet] >> command.bit & 1 == 1
+            let answer = try await raw(command.opcode, command.parameters)
+            let works = answer?.first == 0
+            let isUnknown = answer == nil || answer?.first == 1
+            let finding: ProbedCommand.Finding = claims && isUnknown ? .claimedFalsely : !claims && works ? .workedUnclaimed : .asClaimed
+            findings.append(ProbedCommand(name: command.name, finding: finding))
+        }
+        return findings
+    }
+
+    // MARK: Pipe
+
+    public func received(_ packet: HCIPacket, at time: Microseconds) {
+        guard packet.kind == .event, let awaited, packet.bytes.count >= 6 else { return }
+        let bytes = packet.bytes
+        switch bytes[0] {
+        case 0x0E where UInt16(bytes[3]) | UInt16(bytes[4]) << 8 == awaited.opcode: awaited.answer.fulfil(Array(bytes[5...]))
+        case 0x0F where UInt16(bytes[4]) | UInt16(bytes[5]) << 8 == awaited.opcode: awaited.answer.fulfil([bytes[2]])
+        default: break
+        }
+    }
+
+    public func closed(_ reason: TransportError) {
+        end = reason
+        awaited?.answer.fail(reason)
+    }
+
+    /// The return parameters; nil when there is no answer in time.
+    private func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = patience) async throws -> [UInt8]? {
+        if let end { throw end }
+        let answer = Promise<[UInt8]>(on: loop)
+        awaited = (opcode, answer)
+        defer { awaited = nil }
+        let header = [UInt8(truncatingIfNeeded: opcode), UInt8(truncatingIfNeeded: opcode >> 8), UInt8(parameters.count)]
+        transport.send(HCIPacket(.command, header + parameters))
+        do { return try await answer.value(until: loop.now + time) } catch is TimeOut { return nil }
+    }
+
+    private func ask<Command: HCICommand>(_ command: Command, within time: Microseconds = patience) async throws -> Command.Return? {
+        guard let octets = try await raw(Command.opcode, command.parameters, within: time), octets.first == 0 else { return nil }
+        return try? Command.Return(prefixOf: octets)
+    }
+}
+
+extension DongleProbe {
+    struct Harmless {
+        var name: String
+        var opcode: UInt16
+        var parameters: [UInt8] = []
+        var octet: Int
+        var bit: Int
+    }
+
+    static let harmless: [Harmless] = [
+        Harmless(name: "Read_Local_Version_Information", opcode: 0x1001, octet: 14, bit: 3),
+        Harmless(name: "Read_Local_Supported_Features", opcode: 0x1003, octet: 14, bit: 5),
+        Harmless(name: "Read_Local_Extended_Features", opcode: 0x1004, parameters: [0], octet: 14, bit: 6),
+        Harmless(name: "Read_Buffer_Size", opcode: 0x1005, octet: 14, bit: 7),
+        Harmless(name: "Read_BD_ADDR", opcode: 0x1009, octet: 15, bit: 1),
+        Harmless(name: "Read_Local_Supported_Codecs", opcode: 0x100B, octet: 29, bit: 5),
+        Harmless(name: "LE_Read_Buffer_Size", opcode: 0x2002, octet: 25, bit: 1),
+        Harmless(name: "LE_Read_Local_Supported_Features", opcode: 0x2003, octet: 25, bit: 2),
+        Harmless(name: "LE_Read_Advertising_Physical_Channel_Tx_Power", opcode: 0x2007, octet: 25, bit: 6),
+        Harmless(name: "LE_Read_Filter_Accept_List_Size", opcode: 0x200F, octet: 26, bit: 6),
+        Harmless(name: "LE_Encrypt", opcode: 0x2017, parameters: [UInt8](repeating: 0, count: 32), octet: 27, bit: 6),
+        Harmless(name: "LE_Rand", opcode: 0x2018, octet: 27, bit: 7),
+        Harmless(name: "LE_Read_Supported_States", opcode: 0x201C, octet: 28, bit: 3),
+        Harmless(name: "LE_Read_Suggested_Default_Data_Length", opcode: 0x2023, octet: 33, bit: 7),
+        Harmless(name: "LE_Read_Resolving_List_Size", opcode: 0x202A, octet: 34, bit: 6),
+        Harmless(name: "LE_Read_Maximum_Data_Length", opcode: 0x202F, octet: 35, bit: 3),
+        Harmless(name: "LE_Read_Maximum_Advertising_Data_Length", opcode: 0x203A, octet: 36, bit: 6),
+        Harmless(name: "LE_Read_Number_of_Supported_Advertising_Sets", opcode: 0x203B, octet: 36, bit: 7),
+        Harmless(name: "LE_Read_Transmit_Power", opcode: 0x204B, octet: 38, bit: 7),
+    ]
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// `bluebench devices`: the dongles of this machine.
+struct DevicesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "List USB dongles with chip, version and features, and what prevents their use.",
+        discussion: "Each usable dongle is reset to be asked.")
+
+    @Flag(help: "Print JSON.") var json = false
+    @Flag(help: "Compare what each dongle claims in its supported commands with what it answers.") var probe = false
+
+    /// One dongle's row; the names are those of the JSON.
+    struct Row: Encodable {
+        var selector: String
+        var id: String
+        var manufacturer: String?
+        var product: String?
+        var serial: String?
+        var driver: String?
+        var obstacle: String?
+        var startup: String?
+        var chip: String?
+        var version: String?
+        var address: String?
+        var le: Bool?
+        var bredr: Bool?
+        var le_features: String?
+        var acl_buffers: String?
+        var le_buffers: String?
+        var claimed_falsely: [String]?
+        var worked_unclaimed: [String]?
+    }
+
+    func run() throws {
+        let dongles: [USBDongleDescription]
+        do { dongles = try USBEnumeration.dongles() } catch { throw CommandFailure(.bench, "\(error)") }
+        let rows = dongles.map { row(of: $0) }
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            Console.line(String(decoding: try encoder.encode(["devices": rows]), as: UTF8.self))
+        } else if rows.isEmpty {
+            Console.line("no USB Bluetooth dongle is plugged in")
+        } else {
+            for row in rows { print(row) }
+        }
+    }
+
+    private func row(of dongle: USBDongleDescription) -> Row {
+        let id = USBSelector.identity(vendor: dongle.vendor, product: dongle.product, serial: nil).description.dropFirst(4)
+        var row = Row(
+            selector: dongle.location.description, id: String(id), manufacturer: dongle.manufacturerName, product: dongle.productName,
+            serial: dongle.serial, driver: dongle.driver, obstacle: dongle.obstacle?.description)
+        guard dongle.obstacle == nil else { return row }
+        do { try ask(dongle, &row) } catch { row.obstacle = "\(error)" }
+        return row
+    }
+
+    private func ask(_ dongle: USBDongleDescription, _ row: inout Row) throws {
+        let loop = Timing.RunLoop(mode: .wall)
+        let transport = try USBTransport(dongle.location, on: loop)
+        let probe = try DongleProbe(transport, on: loop)
+        defer { probe.close() }
+        let compares = self.probe
+        let (identity, findings) = try loop.run {
+            let identity = try await probe.identity()
+            return (identity, compares ? try await probe.compareClaims(identity) : nil)
+        }
+        row.startup = transport.startup.map { "\($0)" }
+        row.chip = identity.chip
+        row.version = identity.coreVersion
+        row.address = identity.address?.description
+        row.le = identity.hasLE
+        row.bredr = identity.hasBREDR
+        row.le_features = Hex.number(Int(truncatingIfNeeded: identity.leFeatures), bits: 64)
+        row.acl_buffers = "\(identity.aclCount) x \(identity.aclLength)"
+        row.le_buffers = "\(identity.leCount) x \(identity.leLength)"
+        row.claimed_falsely = findings.map { $0.filter { $0.finding == .claimedFalsely }.map(\.name) }
+        row.worked_unclaimed = findings.map { $0.filter { $0.finding == .workedUnclaimed }.map(\.name) }
+    }
+
+    private func print(_ row: Row) {
+        let names = [row.manufacturer, row.product, row.serial].compactMap { $0 }.joined(separator: ", ")
+        Console.line("\(row.selector)  \(row.id)  \(names)")
+        if let obstacle = row.obstacle { Console.line("    cannot be used: \(obstacle)") }
+        guard let chip = row.chip, let version = row.version else { return }
+        let kinds = [row.le == true ? "LE" : nil, row.bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
+        Console.line("    \(chip), Core \(version), \(kinds), address \(row.address ?? "unknown"), \(row.startup ?? "")")
+        Console.line("    buffers: ACL \(row.acl_buffers ?? ""), LE \(row.le_buffers ?? ""); LE features \(row.le_features ?? "")")
+        for name in row.claimed_falsely ?? [] { Console.line("    claims \(name), which does not work") }
+        for name in row.worked_unclaimed ?? [] { Console.line("    \(name) works, though not claimed") }
+    }
+}
