@@ -68,7 +68,7 @@ let package = Package(
         tests("Packets"),
         tests("Timing", ["Packets"]),
         tests("Transport", ["Timing", "Packets"]),
-        tests("TransportUSB", ["VirtualDongle", "Transport", "Timing", "Packets"]),
+        tests("TransportUSB", ["VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["Timing", "Packets"]),
