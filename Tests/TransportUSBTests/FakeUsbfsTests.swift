@@ -46,12 +46,12 @@
                 process.arguments = arguments
                 process.environment = ProcessInfo.processInfo.environment.merging(["UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
                 let output = folder + ".out"
-                FileManager.default.createFile(atPath: output, contents: nil)
+                _ = FileManager.default.createFile(atPath: output, contents: nil)
                 defer { try? FileManager.default.removeItem(atPath: output) }
                 process.standardOutput = FileHandle(forWritingAtPath: output)
                 process.standardError = process.standardOutput
                 try process.run()
-                nonisolated(unsafe) let running = process
+                let running = process
                 let hasEnded = try loop.run { [loop] in
                     if let meanwhile { loop.schedule(after: after, meanwhile) }
                     let deadline = loop.now + .seconds(seconds)
@@ -92,7 +92,7 @@
             let cases = ["hci/random-numbers", "hci/unsupported-command", "hci/reset-while-advertising", "hci/reset-while-connected"]
             let result = try #require(try bus.run(["run"] + cases + ["--tester", "usb:1-1", "--subject", "usb:1209:0001/BB2"], within: 60))
             #expect(result.code == 0, "\(result.output)")
-            #expect(result.output.components(separatedBy: "PASS ").count == 1 + cases.count + 1, "\(result.output)")
+            #expect(result.output.components(separatedBy: "PASS ").count == 1 + cases.count, "\(result.output)")
             for index in 0..<2 {
                 #expect(bus.server.counters(index).openHandles == 0)
                 #expect(bus.server.counters(index).pending == 0)

@@ -22,6 +22,8 @@
         private let tree: UsbfsTree
         private let loop: RunLoop
         private var nodes: [Int: UsbfsNode] = [:]
+        /// Dongles that were pulled out live on for the programs that still hold them.
+        private var gone: [Int: [UsbfsNode]] = [:]
         private let descriptors: [DongleDescriptors]
         private let makePipe: (Int) throws -> any HCITransport
 
@@ -44,6 +46,7 @@
         /// Plugs a dongle in, with a fresh controller.
         public func plug(_ index: Int) throws {
             let place = UsbfsTree.Place(index: index)
+            gone[index]?.removeAll { $0.retire() }
             try tree.plug(place, descriptors[index])
             let dongle = try USBDongle(descriptors: descriptors[index], pipe: try makePipe(index), loop: loop)
             nodes[index] = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
@@ -54,12 +57,15 @@
             guard let node = nodes.removeValue(forKey: index) else { return }
             tree.unplug(UsbfsTree.Place(index: index))
             node.unplug()
+            gone[index, default: []].append(node)
         }
 
         public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
 
         public func stop() {
             for index in nodes.keys.sorted() { unplug(index) }
+            for node in gone.values.joined() { node.retire() }
+            gone = [:]
         }
     }
 
@@ -113,9 +119,15 @@
 
         func unplug() {
             isGone = true
-            listener.stop()
             dongle.unplug()
             updateReadiness()
+        }
+
+        /// Makes room for a new node in this one's place; true when no program holds this one any more.
+        @discardableResult
+        func retire() -> Bool {
+            listener.stop()
+            return connections.isEmpty
         }
 
         // MARK: For connections
