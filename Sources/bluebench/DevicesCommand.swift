@@ -14,7 +14,7 @@ struct DevicesCommand: ParsableCommand {
     @Flag(help: "Print JSON.") var json = false
     @Flag(help: "Compare what each dongle claims in its supported commands with what it answers.") var probe = false
 
-    /// One dongle's row; the names are those of the JSON.
+    /// One dongle's row; the JSON has the names in snake case.
     struct Row: Encodable {
         var selector: String
         var id: String
@@ -29,11 +29,11 @@ struct DevicesCommand: ParsableCommand {
         var address: String?
         var le: Bool?
         var bredr: Bool?
-        var le_features: String?
-        var acl_buffers: String?
-        var le_buffers: String?
-        var claimed_falsely: [String]?
-        var worked_unclaimed: [String]?
+        var leFeatures: String?
+        var aclBuffers: String?
+        var leBuffers: String?
+        var claimedFalsely: [String]?
+        var workedUnclaimed: [String]?
     }
 
     func run() throws {
@@ -42,6 +42,7 @@ struct DevicesCommand: ParsableCommand {
         let rows = dongles.map { row(of: $0) }
         if json {
             let encoder = JSONEncoder()
+            encoder.keyEncodingStrategy = .convertToSnakeCase
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             Console.line(String(decoding: try encoder.encode(["devices": rows]), as: UTF8.self))
         } else if rows.isEmpty {
@@ -77,11 +78,11 @@ struct DevicesCommand: ParsableCommand {
         row.address = identity.address?.description
         row.le = identity.hasLE
         row.bredr = identity.hasBREDR
-        row.le_features = Hex.number(Int(truncatingIfNeeded: identity.leFeatures), bits: 64)
-        row.acl_buffers = "\(identity.aclCount) x \(identity.aclLength)"
-        row.le_buffers = "\(identity.leCount) x \(identity.leLength)"
-        row.claimed_falsely = findings.map { $0.filter { $0.finding == .claimedFalsely }.map(\.name) }
-        row.worked_unclaimed = findings.map { $0.filter { $0.finding == .workedUnclaimed }.map(\.name) }
+        row.leFeatures = Hex.number(Int(truncatingIfNeeded: identity.leFeatures), bits: 64)
+        row.aclBuffers = "\(identity.aclCount) x \(identity.aclLength)"
+        row.leBuffers = "\(identity.leCount) x \(identity.leLength)"
+        row.claimedFalsely = findings.map { $0.filter { $0.finding == .claimedFalsely }.map(\.name) }
+        row.workedUnclaimed = findings.map { $0.filter { $0.finding == .workedUnclaimed }.map(\.name) }
     }
 
     private func print(_ row: Row) {
@@ -91,8 +92,8 @@ struct DevicesCommand: ParsableCommand {
         guard let chip = row.chip, let version = row.version else { return }
         let kinds = [row.le == true ? "LE" : nil, row.bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
         Console.line("    \(chip), Core \(version), \(kinds), address \(row.address ?? "unknown"), \(row.startup ?? "")")
-        Console.line("    buffers: ACL \(row.acl_buffers ?? ""), LE \(row.le_buffers ?? ""); LE features \(row.le_features ?? "")")
-        for name in row.claimed_falsely ?? [] { Console.line("    claims \(name), which does not work") }
-        for name in row.worked_unclaimed ?? [] { Console.line("    \(name) works, though not claimed") }
+        Console.line("    buffers: ACL \(row.aclBuffers ?? ""), LE \(row.leBuffers ?? ""); LE features \(row.leFeatures ?? "")")
+        for name in row.claimedFalsely ?? [] { Console.line("    claims \(name), which does not work") }
+        for name in row.workedUnclaimed ?? [] { Console.line("    \(name) works, though not claimed") }
     }
 }
