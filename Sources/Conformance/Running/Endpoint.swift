@@ -54,7 +54,14 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
     var name: String { transport.name }
     private var lastCommandNumber = 0
 
-    func start() throws(TransportError) { try transport.open(self) }
+    func start() throws(TransportError) {
+        do {
+            try transport.open(self)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
 
     // MARK: Steps
 
@@ -133,6 +140,7 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         queue.removeAll()
         outstanding?.answer?.fail(reason)
         outstanding = nil
+        ledger.breakOff(reason)
     }
 
     private func receivedEvent(_ packet: HCIPacket, _ number: Int, at time: Microseconds) {

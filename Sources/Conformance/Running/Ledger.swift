@@ -1,5 +1,6 @@
 import Packets
 import Timing
+import Transport
 
 /// Everything observed in one case, in order, and who waits for what.
 ///
@@ -9,6 +10,7 @@ final class Ledger: @unchecked Sendable {
     private let loop: RunLoop
     private var waiters: [Waiter] = []
     private var nextWaiter = 0
+    private var broken: TransportError?
 
     private struct Waiter {
         var id: Int
@@ -34,12 +36,22 @@ final class Ledger: @unchecked Sendable {
         }
     }
 
+    /// A device is gone: what is still waited for will never come, and waiting for it says nothing about the subject.
+    func breakOff(_ reason: TransportError) {
+        broken = reason
+        for waiter in waiters { waiter.found.fail(reason) }
+        waiters = []
+    }
+
     /// Takes the first observation from `start` on that is wanted, waiting for it until `deadline`; nil when none comes.
+    ///
+    /// - Throws: the loss of a device.
     func take(from start: Int, until deadline: Microseconds, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
         for index in observations.indices.dropFirst(start) where !observations[index].isTaken && wants(observations[index]) {
             observations[index].isTaken = true
             return observations[index]
         }
+        if let broken { throw broken }
         let id = nextWaiter
         nextWaiter += 1
         let found = Promise<Int>(on: loop)
