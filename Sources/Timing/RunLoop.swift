@@ -147,9 +147,9 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
             action()
         }
         catchUp(with: wall)
-        if takeMail() { fired += 1 }
+        _ = takeMail()
         guard let descriptors else { return true }
-        if fired > 0 || !ready.isEmpty {
+        if !ready.isEmpty || timers.earliest.map({ $0 <= wall }) ?? false {
             serve(descriptors.poll(until: .zero))
         } else if mailbox.beginSleep() {
             let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
