@@ -197,7 +197,7 @@ def test_a_controller_that_vanishes(tmp_path, octets):
     first = verdicts.index("INCONC")
     assert set(verdicts[:first]) <= {"PASS", "N/A"}
     assert set(verdicts[first:]) <= {"INCONC", "N/A"}
-    assert octets < 6000 or "PASS" in verdicts[:first], "some cases ran before the line was cut"
+    assert octets < 2000 or "PASS" in verdicts[:first], "some cases ran before the line was cut"
     assert "Reset" in run_bench("show", capture).stdout
 
 

@@ -22,7 +22,7 @@ actor CaseRun {
 
     /// Where a step runs: its variables, what has acted last, and which part of the case it belongs to.
     struct Scope: Sendable {
-        /// What steps have saved; shared by the branches of `parallel`.
+        /// What steps have saved; shared by the branches of `parallel`. `@unchecked Sendable`: lives on the loop's thread only.
         final class Frame: @unchecked Sendable {
             var variables = Variables()
         }
