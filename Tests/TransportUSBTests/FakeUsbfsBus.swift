@@ -1,0 +1,64 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Simulation
+    import Timing
+    import VirtualDongle
+
+    /// The program under test, as the same build made it.
+    let programUnderTest = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+        .appendingPathComponent(".build/debug/bluebench").path
+    private let preload = "libumockdev-preload.so.0"
+    let isPreloadInstalled = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"].contains {
+        FileManager.default.fileExists(atPath: "\($0)/\(preload)")
+    }
+
+    /// Two dongles on one air, and what programs did with them. `@unchecked Sendable`: lives on one loop.
+    final class FakeUsbfsBus: @unchecked Sendable {
+        let loop = Timing.RunLoop(mode: .wall)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
+        let server: UsbfsServer
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let configurations = (1...2).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64($0))) }
+            let backend = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
+            server = try UsbfsServer(folder: folder, serialNumbers: ["BB1", "BB2"], on: loop) { [loop] in
+                try backend.pipe(to: $0, on: loop)
+            }
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        /// Runs the program to its end; its exit code and what it printed, or nil when it had to be killed.
+        func run(_ arguments: [String], within seconds: Int, meanwhile: (@Sendable () -> Void)? = nil, after: Microseconds = .zero)
+            throws
+            -> (code: Int32, output: String)?
+        {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: programUnderTest)
+            process.arguments = arguments
+            process.environment = ProcessInfo.processInfo.environment.merging(["UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
+            let output = folder + ".out"
+            _ = FileManager.default.createFile(atPath: output, contents: nil)
+            defer { try? FileManager.default.removeItem(atPath: output) }
+            process.standardOutput = FileHandle(forWritingAtPath: output)
+            process.standardError = process.standardOutput
+            try process.run()
+            let running = process
+            let hasEnded = try loop.run { [loop] in
+                if let meanwhile { loop.schedule(after: after, meanwhile) }
+                let deadline = loop.now + .seconds(seconds)
+                while running.isRunning, loop.now < deadline { try await loop.sleep(for: 2_000) }
+                try await loop.sleep(for: 20_000)
+                return !running.isRunning
+            }
+            guard hasEnded else {
+                process.terminate()
+                return nil
+            }
+            return (process.terminationStatus, (try? String(contentsOfFile: output, encoding: .utf8)) ?? "")
+        }
+    }
+#endif
