@@ -1,6 +1,6 @@
-"""The reference accessory of docs/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT`.
+"""The reference accessory of docs/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT`, or a transport by Bumble's name.
 
-Connects to the controller that listens there, advertises, and serves one central after another until it is ended.
+Takes the controller that listens there, advertises, and serves one central after another until it is ended.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from bumble.core import AdvertisingData, UUID
 from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
-from bumble.transport.tcp_client import open_tcp_client_transport
+from bumble.transport import open_transport
 
 NAME = "Bluebench Reference"
 COMPANY = 0xFFFF
@@ -146,7 +146,7 @@ def scan_response():
 
 
 async def serve(target):
-    transport = await open_tcp_client_transport(target)
+    transport = await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
     accessory = Accessory()
     configuration = DeviceConfiguration(name=NAME, address=Address("C0:B1:BE:00:00:01"))
     device = accessory.device = Device.from_config_with_hci(configuration, transport.source, transport.sink)

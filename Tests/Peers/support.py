@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -116,6 +117,29 @@ def dongles(count=2, *options):
     with Process(bluebench(), "dongle", "--tcp", "0", "--count", str(count), *options) as server:
         yield [int(match.group(1)) for match in server.wait_for(r"\btcp\D*127\.0\.0\.1:(\d+)", count)]
         assert server.running(), f"the server ended:\n{server.text}"
+
+
+class FakeUSB:
+    """A simulated USB bus with virtual dongles; programs started with its environment see nothing else."""
+
+    Dongle = collections.namedtuple("Dongle", "path address serial")
+
+    def __init__(self, folder, server, count):
+        found = server.wait_for(r"^usbfs:\S+ usb:(\S+) (\S+)", count)
+        self.dongles = [self.Dongle(path, address, address.replace(":", "")) for path, address in (match.groups() for match in found)]
+        self.environment = os.environ | {"UMOCKDEV_DIR": str(folder), "LD_PRELOAD": "libumockdev-preload.so.0"}
+
+    def start(self, *command):
+        return Process(*command, env=self.environment)
+
+
+@contextlib.contextmanager
+def fake_usb(count=2):
+    """Virtual dongles of one air on a USB bus that unmodified libusb takes for the system's. The folder's name is short: a socket's path is."""
+    with tempfile.TemporaryDirectory(prefix="bb") as folder:
+        with Process(bluebench(), "dongle", "--usbfs", folder, "--count", str(count)) as server:
+            yield FakeUSB(folder, server, count)
+            assert server.running(), f"the server ended:\n{server.text}"
 
 
 @contextlib.contextmanager
