@@ -16,6 +16,7 @@ public final class USBDongle: @unchecked Sendable {
 
     private let loop: RunLoop
     private let pipe: any HCITransport
+    private var faults: USBDongleFaults
     private var events = InboundEndpoint()
     private var data = InboundEndpoint()
     private var outbound = OutboundReassembly()
@@ -27,17 +28,25 @@ public final class USBDongle: @unchecked Sendable {
     /// After a port reset, until the controller has answered HCI_Reset: what it says meanwhile belongs to the past.
     private var isResetting = false
 
-    /// - Parameter pipe: the host's end of a controller's pipe.
-    public init(descriptors: DongleDescriptors, pipe: any HCITransport, loop: RunLoop) throws(TransportError) {
+    /// - Parameters:
+    ///   - pipe: the host's end of a controller's pipe.
+    ///   - faults: what is wrong with the dongle's USB side.
+    public init(
+        descriptors: DongleDescriptors, pipe: any HCITransport, loop: RunLoop, faults: USBDongleFaults = USBDongleFaults()
+    ) throws(TransportError) {
         self.descriptors = descriptors
         self.pipe = pipe
         self.loop = loop
+        self.faults = faults
+        for packet in faults.staleEvents { _ = events.put(packet) }
+        for packet in faults.staleData { _ = data.put(packet) }
         try pipe.open(self)
     }
 
     public func submit(_ request: USBRequest) {
         guard !isGone else { return finish(USBCompletion(id: request.id, status: .shutdown)) }
         let address = request.endpoint | (request.isIn ? 0x80 : 0)
+        if !halted.contains(address), faults.halts(address) { halted.insert(address) }
         guard request.endpoint == 0 || !halted.contains(address) else { return finish(USBCompletion(id: request.id, status: .stall)) }
         switch (request.endpoint, request.isIn) {
         case (0, _): finish(control(request))
@@ -75,6 +84,7 @@ public final class USBDongle: @unchecked Sendable {
         configurationValue = 0
         voiceAlternate = 0
         halted = []
+        faults.portWasReset()
         isResetting = true
         pipe.send(HCIPacket(.command, [0x03, 0x0C, 0x00]))
     }
@@ -95,6 +105,8 @@ public final class USBDongle: @unchecked Sendable {
     }
 
     private func deliver(from endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
+        let address = 0x80 | (endpoint == \.events ? DongleDescriptors.Endpoint.events : DongleDescriptors.Endpoint.data)
+        guard !halted.contains(address) else { return }
         while let completion = self[keyPath: endpoint].next() { finish(completion) }
     }
 
@@ -122,7 +134,7 @@ public final class USBDongle: @unchecked Sendable {
         guard request.setup.count == 8 else { return USBCompletion(id: request.id, status: .stall) }
         let setup = USBSetup(request.setup)
         if setup.isClassRequest, setup.request == 0, !setup.isIn {
-            pipe.send(HCIPacket(.command, request.data))
+            if !faults.isDeaf(to: request.data) { pipe.send(HCIPacket(.command, request.data)) }
             return USBCompletion(id: request.id, status: .success, actualLength: request.data.count)
         }
         guard let answer = standardRequest(setup) else { return USBCompletion(id: request.id, status: .stall) }
@@ -170,7 +182,12 @@ public final class USBDongle: @unchecked Sendable {
     private func setHalt(_ halt: Bool, _ setup: USBSetup) -> [UInt8]? {
         guard setup.value == 0 else { return nil }
         let address = UInt8(truncatingIfNeeded: setup.index)
-        if halt { halted.insert(address) } else { halted.remove(address) }
+        if halt {
+            halted.insert(address)
+        } else if halted.remove(address) != nil {
+            deliver(from: \.events)
+            deliver(from: \.data)
+        }
         return []
     }
 }

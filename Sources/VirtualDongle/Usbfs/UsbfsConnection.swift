@@ -90,6 +90,7 @@
         // MARK: Requests
 
         private func perform(_ request: UsbfsRequest, _ argument: UInt64) {
+            if let activity = request.activity { node.onActivity?(activity) }
             switch request {
             case .reapURB, .reapURBNoDelay: return reap(into: argument)
             case _ where node.isGone: return done(error: ENODEV)
@@ -147,6 +148,7 @@
             let id = node.makeID(for: self)
             pending[id] = Pending(urb: urb, isIn: isIn || isAnswered)
             done(0)
+            node.onActivity?(.submit(endpoint: urb.endpoint))
             node.dongle.submit(
                 USBRequest(
                     id: id, endpoint: urb.endpoint & 0x0F, isIn: isIn || isAnswered, setup: isControl ? Array(octets.prefix(8)) : [],

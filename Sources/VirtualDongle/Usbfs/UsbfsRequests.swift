@@ -16,6 +16,18 @@
         case getCapabilities = 0x8004_551A
         case disconnectClaim = 0x8108_551B
         case getSpeed = 0x0000_551F
+
+        /// What it means to an onlooker; nil for what is told later, when its endpoint is known.
+        var activity: UsbfsServer.Activity? {
+            switch self {
+            case .submitURB: nil
+            case .claimInterface, .disconnectClaim: .claim
+            case .releaseInterface: .release
+            case .discardURB: .discard
+            case .reapURB, .reapURBNoDelay: .reap
+            case .setInterface, .setConfiguration, .getDriver, .driver, .reset, .clearHalt, .getCapabilities, .getSpeed: .other
+            }
+        }
     }
 
     /// Zero packets, any packet size, scatter and gather, reaping after a disconnect.

@@ -17,48 +17,103 @@
             public var pending = 0
         }
 
+        /// What programs had not given back when they closed a dongle that was still plugged in, or died with it open.
+        public struct LeftBehind: Sendable, Equatable {
+            public var pending = 0
+            public var claims = 0
+        }
+
+        /// Something that a program does with a dongle.
+        public enum Activity: Sendable, Equatable {
+            case open
+            case claim
+            case release
+            case submit(endpoint: UInt8)
+            case discard
+            case reap
+            case other
+        }
+
         public let root: String
         public let count: Int
+        /// Told of all that programs do, before it is done; it may pull the dongle out.
+        public var onActivity: ((_ index: Int, Activity) -> Void)?
+        public private(set) var leftBehind = LeftBehind()
         private let tree: UsbfsTree
+        private let uevents: UsbfsUevents
         private let loop: RunLoop
         private var nodes: [Int: UsbfsNode] = [:]
+        private var places: [Int: UsbfsTree.Place] = [:]
+        private var lastDeviceNumber = 1
         /// Dongles that were pulled out live on for the programs that still hold them.
         private var gone: [Int: [UsbfsNode]] = [:]
-        private let descriptors: [DongleDescriptors]
+        private var descriptors: [DongleDescriptors]
         private let makePipe: (Int) throws -> any HCITransport
+        /// What is wrong with the dongle that is plugged in next, by index.
+        public var faults: [Int: USBDongleFaults]
 
         /// - Parameters:
         ///   - folder: an empty folder; its path is short, as it carries the names of sockets.
         ///   - serialNumbers: one dongle each, on ports 1, 2 and so on of bus 1.
+        ///   - faults: what is wrong with the dongles, by index.
         ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
         public init(
-            folder: String, serialNumbers: [String], on loop: RunLoop, makePipe: @escaping (_ index: Int) throws -> any HCITransport
+            folder: String, serialNumbers: [String], on loop: RunLoop, faults: [Int: USBDongleFaults] = [:],
+            makePipe: @escaping (_ index: Int) throws -> any HCITransport
         ) throws {
             root = folder
             tree = UsbfsTree(root: folder)
+            uevents = UsbfsUevents(root: folder)
             count = serialNumbers.count
             self.loop = loop
+            self.faults = faults
             self.makePipe = makePipe
             descriptors = serialNumbers.map { DongleDescriptors(serialNumber: $0) }
             for index in serialNumbers.indices { try plug(index) }
         }
 
-        /// Plugs a dongle in, with a fresh controller.
-        public func plug(_ index: Int) throws {
-            let place = UsbfsTree.Place(index: index)
+        /// Plugs a dongle in, with a fresh controller and a new device number.
+        ///
+        /// - Parameter serialNumber: of another dongle in the same port; the one before when nil.
+        public func plug(_ index: Int, serialNumber: String? = nil) throws {
+            guard nodes[index] == nil else { return }
+            if let serialNumber { descriptors[index] = DongleDescriptors(serialNumber: serialNumber) }
             gone[index]?.removeAll { $0.retire() }
+            let place = UsbfsTree.Place(index: index, deviceNumber: try freeDeviceNumber())
             try tree.plug(place, descriptors[index])
-            let dongle = try USBDongle(descriptors: descriptors[index], pipe: try makePipe(index), loop: loop)
-            nodes[index] = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
+            let dongle = try USBDongle(
+                descriptors: descriptors[index], pipe: try makePipe(index), loop: loop, faults: faults[index] ?? USBDongleFaults())
+            let node = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
+            node.onActivity = { [weak self] in self?.onActivity?(index, $0) }
+            node.onLeftBehind = { [weak self] in
+                self?.leftBehind.pending += $0.pending
+                self?.leftBehind.claims += $0.claims
+            }
+            nodes[index] = node
+            places[index] = place
+            uevents.send(.add, place)
+        }
+
+        /// Device numbers go up and start again at 2, past those in use.
+        private func freeDeviceNumber() throws -> Int {
+            let taken = Set(places.values.map(\.deviceNumber))
+            for _ in 0..<126 {
+                lastDeviceNumber = lastDeviceNumber >= 127 ? 2 : lastDeviceNumber + 1
+                if !taken.contains(lastDeviceNumber) { return lastDeviceNumber }
+            }
+            throw UsbfsTree.Failure(description: "the bus is full")
         }
 
         /// Pulls a dongle out: what is pending ends with "no device", and so does everything asked later.
         public func unplug(_ index: Int) {
-            guard let node = nodes.removeValue(forKey: index) else { return }
-            tree.unplug(UsbfsTree.Place(index: index))
+            guard let node = nodes.removeValue(forKey: index), let place = places.removeValue(forKey: index) else { return }
+            tree.unplug(place)
             node.unplug()
+            uevents.send(.remove, place)
             gone[index, default: []].append(node)
         }
+
+        public func isPlugged(_ index: Int) -> Bool { nodes[index] != nil }
 
         public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
 
@@ -76,6 +131,8 @@
         let dongle: USBDongle
         private(set) var isGone = false
         var counters = UsbfsServer.Counters()
+        var onActivity: ((UsbfsServer.Activity) -> Void)?
+        var onLeftBehind: ((UsbfsServer.LeftBehind) -> Void)?
         private let listener: SocketListener
         private let fifo: Int32
         private var isWritable = true
@@ -102,12 +159,17 @@
             let connection = UsbfsConnection(stream, node: self)
             connections[ObjectIdentifier(connection)] = connection
             counters.openHandles += 1
+            onActivity?(.open)
             do { try stream.open(connection) } catch { left(connection) }
         }
 
         func left(_ connection: UsbfsConnection) {
             guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
             counters.openHandles -= 1
+            var leaving = UsbfsServer.LeftBehind()
+            leaving.pending = owners.count { $0.value === connection }
+            leaving.claims = claims.count { $0.value == ObjectIdentifier(connection) }
+            if !isGone, leaving != UsbfsServer.LeftBehind() { onLeftBehind?(leaving) }
             claims = claims.filter { $0.value != ObjectIdentifier(connection) }
             for id in owners.filter({ $0.value === connection }).keys.sorted() {
                 dongle.cancel(id)

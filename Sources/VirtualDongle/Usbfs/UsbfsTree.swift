@@ -9,8 +9,8 @@
         /// Names of one dongle in the tree.
         struct Place {
             var index: Int
-            /// Device 1 is the root hub, as everywhere.
-            var deviceNumber: Int { index + 2 }
+            /// The bus gives a new one at every plugging in. Device 1 is the root hub, as everywhere.
+            var deviceNumber: Int
             var port: Int { index + 1 }
             var name: String { "\(UsbfsTree.busNumber)-\(port)" }
             var node: String { "bus/usb/001/" + padded(deviceNumber) }
@@ -67,6 +67,8 @@
         func unplug(_ place: Place) {
             unlink("\(root)/sys/bus/usb/devices/\(place.name)")
             unlink("\(root)/sys/dev/char/189:\(place.minor)")
+            unlink("\(root)/dev/.node/" + place.node.split(separator: "/").joined(separator: "_"))
+            unlink("\(root)/run/udev/data/c189:\(place.minor)")
             unlink(nodePath(place))
         }
 
