@@ -25,6 +25,9 @@ public struct ControllerConfiguration: Sendable {
     /// ACL buffers towards the host's data. Core Vol 4, Part E, 7.8.2.
     public var aclLength: UInt16 = 251
     public var aclCount: UInt8 = 8
+    /// Buffers for the host's voice, none in a controller without BR/EDR. Core Vol 4, Part E, 7.4.5.
+    public var synchronousLength: UInt8 = 0
+    public var synchronousCount: UInt16 = 0
     public var maxAdvertisingSets = 3
     public var maxAdvertisingDataLength = 1650
     public var acceptListSize = 8

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import Packets
     import Testing
     import Timing
 

@@ -50,6 +50,7 @@ struct CommandTable: Sendable {
         table.addControllerAndBaseband()
         table.addInformational()
         table.addStatus()
+        table.addTesting()
         table.addLEGeneral()
         table.addLELists()
         table.addLELegacyAdvertising()

@@ -24,7 +24,12 @@ extension Controller {
     /// Buffers are free again: told at once when a good part of them is, else a little later with others.
     func complete(_ count: Int, _ link: LinkEnd) {
         link.completed += count
-        if link.completed * 4 >= Int(configuration.aclCount) {
+        reportCompletedPackets(of: link.completed)
+    }
+
+    /// Reports at once when `completed` packets of one link are worth an event.
+    func reportCompletedPackets(of completed: Int) {
+        if completed * 4 >= Int(configuration.aclCount) {
             reportCompletedPackets()
         } else {
             scheduleCompletionReport(at: loop.now + reportingDelay)
@@ -38,6 +43,10 @@ extension Controller {
             aclInUse -= link.completed
             link.inUse -= link.completed
             link.completed = 0
+        }
+        if let row = loopback?.takeCompleted() {
+            rows.append(row)
+            aclInUse -= Int(row.numCompletedPackets)
         }
         guard !rows.isEmpty else { return }
         emit(HCIEvents.NumberOfCompletedPackets(handles: rows))

@@ -15,6 +15,8 @@ final class Controller {
     var scanner: Scanner?
     var initiator: Initiator?
     var test: DirectTest?
+    /// In local loopback mode, what the host's packets come back on.
+    var loopback: LocalLoopback?
     var links: [LinkEnd] = []
     /// ACL packets of the host that have not been acknowledged.
     var aclInUse = 0
@@ -54,6 +56,7 @@ final class Controller {
         initiator = nil
         test?.stop()
         test = nil
+        loopback = nil
         for link in links { link.connection.abandon() }
         links.removeAll()
         aclInUse = 0
@@ -81,8 +84,9 @@ final class Controller {
     func receive(_ packet: HCIPacket) {
         switch packet.kind {
         case .command: receiveCommand(packet.bytes)
-        case .acl: receiveACL(packet.bytes)
-        case .sco, .iso, .event: break
+        case .acl: loopback == nil ? receiveACL(packet.bytes) : loopBack(data: packet)
+        case .sco: loopBack(voice: packet)
+        case .iso, .event: break
         }
     }
 
@@ -108,6 +112,9 @@ final class Controller {
     private func run(_ bytes: [UInt8]) {
         guard bytes.count >= 3 else { return }
         let opcode = UInt16(bytes[0]) | UInt16(bytes[1]) << 8
+        guard loopback == nil || LocalLoopback.executed.contains(opcode) else {
+            return emit(HCIEvents.LoopbackCommand(hciCommandPacket: Array(bytes.prefix(255))))
+        }
         guard let row = table.rows[opcode] else {
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }

@@ -23,7 +23,9 @@ extension CommandTable {
         complete(HCICommands.ReadBufferSize.self, 14, 7, failing: .init()) { (controller, _) throws(CommandFailure) in
             .init(
                 status: .success, aclDataPacketLength: controller.configuration.aclLength,
-                totalNumACLDataPackets: UInt16(controller.configuration.aclCount))
+                synchronousDataPacketLength: controller.configuration.synchronousLength,
+                totalNumACLDataPackets: UInt16(controller.configuration.aclCount),
+                totalNumSynchronousDataPackets: controller.configuration.synchronousCount)
         }
         complete(HCICommands.ReadBDADDR.self, 15, 1, failing: .init()) { (controller, _) throws(CommandFailure) in
             .init(status: .success, bdADDR: controller.configuration.address.bdADDR)

@@ -1,0 +1,77 @@
+import Packets
+
+/// Local loopback mode, for tests of the transport: what the host sends comes back. Core Vol 4, Part E, 7.6.1.
+struct LocalLoopback {
+    /// The commands that are carried out as ever: Reset, the three of flow control towards the host, Read_Buffer_Size and those of the mode itself.
+    static let executed: Set<UInt16> = [
+        HCICommands.Reset.opcode, HCICommands.SetControllerToHostFlowControl.opcode, HCICommands.HostBufferSize.opcode,
+        HCICommands.HostNumberOfCompletedPackets.opcode, HCICommands.ReadBufferSize.opcode, HCICommands.ReadLoopbackMode.opcode,
+        HCICommands.WriteLoopbackMode.opcode,
+    ]
+    static let mostVoiceHandles = 3
+
+    let data: ConnectionHandle
+    let voice: [ConnectionHandle]
+    /// Packets of data that have come back, but are not reported as completed yet.
+    var completed = 0
+
+    mutating func takeCompleted() -> HCIEvents.NumberOfCompletedPackets.Handle? {
+        guard completed > 0 else { return nil }
+        defer { completed = 0 }
+        return .init(connectionHandle: data, numCompletedPackets: UInt16(truncatingIfNeeded: completed))
+    }
+}
+
+extension Controller {
+    /// One handle for data and, in a controller with buffers for voice, as many for voice as the mode may have. Nothing else may be under way.
+    func beginLoopback() throws(CommandFailure) {
+        guard loopback == nil else { return }
+        try Check.that(isIdle, else: .disallowed)
+        let voice = (0..<min(LocalLoopback.mostVoiceHandles, Int(configuration.synchronousCount))).map { _ in makeHandle() }
+        let new = LocalLoopback(data: makeHandle(), voice: voice)
+        loopback = new
+        tellConnected(new.data, .acl)
+        for handle in new.voice { tellConnected(handle, .sco) }
+    }
+
+    func endLoopback() {
+        guard let ended = loopback else { return }
+        reportCompletedPackets()
+        loopback = nil
+        for handle in ended.voice + [ended.data] {
+            emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: handle, reason: .connectionTerminatedByLocalHost))
+        }
+    }
+
+    private func tellConnected(_ handle: ConnectionHandle, _ type: LinkType) {
+        emit(
+            HCIEvents.ConnectionComplete(
+                status: .success, connectionHandle: handle, bdADDR: configuration.address.bdADDR, linkType: type, encryptionEnabled: 0))
+    }
+
+    /// Data comes back as it is, within the buffers that the controller has.
+    func loopBack(data packet: HCIPacket) {
+        let bytes = packet.bytes
+        guard let loopback, bytes.count >= 4, handle(of: bytes) == loopback.data else { return }
+        let length = Int(bytes[2]) | Int(bytes[3]) << 8
+        guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
+            return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
+        }
+        aclInUse += 1
+        if length == bytes.count - 4 { emitData(packet) }
+        self.loopback?.completed += 1
+        reportCompletedPackets(of: loopback.completed + 1)
+    }
+
+    /// Voice comes back as it is. Its host sends it at the pace of a link, without credits.
+    func loopBack(voice packet: HCIPacket) {
+        let bytes = packet.bytes
+        guard let loopback, bytes.count >= 3, loopback.voice.contains(handle(of: bytes)) else { return }
+        guard bytes[2] <= configuration.synchronousLength else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x00)) }
+        if Int(bytes[2]) == bytes.count - 3 { emitData(packet) }
+    }
+
+    private func handle(of bytes: [UInt8]) -> ConnectionHandle {
+        ConnectionHandle((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
+    }
+}
