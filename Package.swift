@@ -67,7 +67,7 @@ let package = Package(
         tests("VirtualDongle", ["Transport", "Timing", "Packets"]),
         tests("Packets"),
         tests("Timing", ["Packets"]),
-        tests("Transport", ["Timing", "Packets"]),
+        tests("Transport", ["Capture", "Timing", "Packets"]),
         tests("TransportUSB", ["VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
