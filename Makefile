@@ -7,7 +7,7 @@ REPORT := build/report
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded vm clean
+.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -54,6 +54,12 @@ soak: release ## a hundred orders of the cases, each with another seed; ends at 
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles over USB/IP: btmgmt, BlueZ's hci-tester
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
+
+docs: setup ## the reference page of all PDUs, in build/docs
+	swift build --product PDUTool
+	@mkdir -p build/docs
+	.build/debug/PDUTool page >build/docs/pdus.html
+	@echo "docs: build/docs/pdus.html"
 
 clean: ## forget every build, report and environment
 	rm -rf .build build .venv

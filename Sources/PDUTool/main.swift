@@ -1,13 +1,17 @@
 import Foundation
 import Packets
 
-// Answers one line of JSON for each line read, so that other programs can compare their codecs with ours.
+// `PDUTool page` prints the reference page. Without arguments, answers one line of JSON for each line read, so that other programs can compare their codecs with ours.
 //   list                          every PDU: layer, name, code
 //   random LAYER SEED NAME        a PDU with random legal values
 //   returns SEED NAME             random return parameters of a command
 //   decode LAYER HEX              a whole PDU: an HCI packet without indicator, or opcode and parameters
 //   decode-returns HEX NAME       return parameters of a command
-while let line = readLine() {
-    print(Answer.to(line.split(separator: " ").map(String.init)))
-    fflush(nil)
+if CommandLine.arguments.dropFirst() == ["page"] {
+    print(ReferencePage.html(), terminator: "")
+} else {
+    while let line = readLine() {
+        print(Answer.to(line.split(separator: " ").map(String.init)))
+        fflush(nil)
+    }
 }

@@ -29,6 +29,8 @@ public enum PDUCatalog {
 
     /// All declarations, in the order of the files.
     public static var all: [PDUDeclaration] { index.declarations }
+    /// All named values, in the order of the files.
+    public static var types: [NamedType] { index.typeNames.compactMap { index.types[$0] } }
     /// The layers that have declarations.
     public static var layers: [String] {
         var seen: [String] = []

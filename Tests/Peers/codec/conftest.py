@@ -10,14 +10,20 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
+@pytest.fixture(scope="session")
+def codec_program():
+    """PDUTool: PDUTOOL, or the newest build of this checkout."""
+    named = os.environ.get("PDUTOOL")
+    places = [ROOT / named] if named else [ROOT / ".build" / kind / "PDUTool" for kind in ("release", "debug")]
+    program = max((place for place in places if place.is_file()), key=lambda place: place.stat().st_mtime, default=None)
+    assert program, "no codec to test: swift build --product PDUTool"
+    return program
+
+
 class Codec:
     """PDUTool: one line of JSON for each line asked."""
 
-    def __init__(self):
-        named = os.environ.get("PDUTOOL")
-        places = [ROOT / named] if named else [ROOT / ".build" / kind / "PDUTool" for kind in ("release", "debug")]
-        program = max((place for place in places if place.is_file()), key=lambda place: place.stat().st_mtime, default=None)
-        assert program, "no codec to test: swift build --product PDUTool"
+    def __init__(self, program):
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, *words):
@@ -33,7 +39,7 @@ class Codec:
 
 
 @pytest.fixture(scope="session")
-def codec():
-    codec = Codec()
+def codec(codec_program):
+    codec = Codec(codec_program)
     yield codec
     codec.end()

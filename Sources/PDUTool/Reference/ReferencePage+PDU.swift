@@ -1,0 +1,64 @@
+import Packets
+
+extension ReferencePage {
+    static func identifier(_ declaration: PDUDeclaration) -> String { declaration.layer + "." + declaration.name }
+
+    static func article(_ declaration: PDUDeclaration, _ page: inout HTML) {
+        let identifier = identifier(declaration)
+        page.element("article", ["id": identifier, "class": "pdu"]) { page in
+            page.element("h3") { page in
+                page.link(to: identifier, declaration.name)
+                if let code = code(of: declaration) {
+                    page.raw(" ")
+                    page.code(code)
+                }
+            }
+            page.element("p", ["class": "about"]) { $0.text(about(declaration)) }
+            FieldTable.table(declaration.fields, &page)
+            answer(declaration, &page)
+        }
+    }
+
+    /// How the PDU is told from others on the wire; nil for what has no code.
+    private static func code(of declaration: PDUDeclaration) -> String? {
+        let code = declaration.code
+        switch declaration.kind {
+        case .hciCommand: return Hex.number(code, bits: 16)
+        case .hciEvent:
+            return Hex.number(code, bits: 8) + (declaration.subevent.map { ", subevent " + Hex.number($0, bits: 8) } ?? "")
+        case .hciData, .llControl, .att, .smp, .l2capSignaling: return Hex.number(code, bits: 8)
+        case .advertising: return "0b" + binary(code, digits: 4)
+        case .header, .structure: return nil
+        }
+    }
+
+    private static func binary(_ number: Int, digits: Int) -> String {
+        let text = String(number, radix: 2)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    private static func about(_ declaration: PDUDeclaration) -> String {
+        var parts = [declaration.section]
+        if declaration.kind == .hciCommand {
+            parts.append("OGF \(Hex.number(declaration.code >> 10, bits: 8)), OCF \(Hex.number(declaration.code & 0x3FF, bits: 16))")
+        }
+        if declaration.fields.isEmpty { parts.append("no parameters") }
+        return parts.filter { !$0.isEmpty }.joined(separator: " · ")
+    }
+
+    /// What a command is answered with.
+    private static func answer(_ declaration: PDUDeclaration, _ page: inout HTML) {
+        guard declaration.kind == .hciCommand else { return }
+        guard declaration.completion == .complete else {
+            return page.element("p", ["class": "answer"]) { page in
+                page.text("Answered by ")
+                page.link(to: "HCIEvents.Command_Status", "Command_Status")
+            }
+        }
+        page.element("p", ["class": "answer"]) { page in
+            page.text("Returns by ")
+            page.link(to: "HCIEvents.Command_Complete", "Command_Complete")
+        }
+        FieldTable.table(declaration.returns ?? [], &page)
+    }
+}
