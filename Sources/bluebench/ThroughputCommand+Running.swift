@@ -27,9 +27,11 @@ extension ThroughputCommand {
     func runDevices(_ plan: SweepPlan, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
         let loop = RunLoop(mode: .wall)
         do {
+            let log = try capture.map { try CaptureLog(path: $0, epoch: .epoch(of: loop)) }
+            defer { if let log { Self.finish(log) } }
             if let subjectPort {
                 guard tester == "virtual" else { throw CommandFailure(.usage, "--subject-port needs --tester virtual") }
-                let port = try ListeningSubject(settings, listeningOn: try Self.listeningAddress(subjectPort), loop: loop)
+                let port = try ListeningSubject(settings, listeningOn: try Self.listeningAddress(subjectPort), loop: loop, capture: log)
                 Console.complain("waiting for the subject's host on \(port.address)")
                 try loop.run { try await port.arrived(within: .seconds(60)) }
                 return try sweep(plan, port.bench, loop, &output)
@@ -37,17 +39,26 @@ extension ThroughputCommand {
             guard tester != "virtual", subject != "virtual" else {
                 throw CommandFailure(.usage, "a virtual device and a real one never meet on the air")
             }
-            let ends = try [tester, subject].map { name -> ThroughputBench.End? in
-                guard name != "air" else { return nil }
-                let transport = try BenchTool.open(DeviceSelector(name), on: loop)
-                return ThroughputBench.End(
-                    host: Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed))
-            }
-            guard let first = ends[0] else { throw CommandFailure(.usage, "--tester air: the tester needs a controller") }
-            try sweep(plan, ThroughputBench(loop: loop, tester: first, subject: ends[1]), loop, &output)
+            guard tester != "air" else { throw CommandFailure(.usage, "--tester air: the tester needs a controller") }
+            let first = try end("tester", on: tester, loop, log)
+            let second = subject == "air" ? nil : try end("subject", on: subject, loop, log)
+            defer { try? loop.run { [first, second] in for end in [first, second] { await end?.host.close() } } }
+            try sweep(plan, ThroughputBench(loop: loop, tester: first, subject: second), loop, &output)
         } catch {
             throw BenchTool.failure(for: error)
         }
+    }
+
+    /// A host on a device, whose packets go into the capture.
+    private func end(_ role: String, on device: String, _ loop: RunLoop, _ log: CaptureLog?) throws -> ThroughputBench.End {
+        var transport = try BenchTool.open(DeviceSelector(device), on: loop)
+        if let log { transport = CaptureTransport(transport, into: log, interface: try log.addController(role), on: loop) }
+        return ThroughputBench.End(
+            host: Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed))
+    }
+
+    private static func finish(_ log: CaptureLog) {
+        do { try log.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
     }
 
     static func listeningAddress(_ text: String) throws -> SocketAddress {
@@ -65,7 +76,8 @@ extension ThroughputCommand {
         output.begin(rows: requests.count)
         for request in requests {
             output.announce(request)
-            let row = try loop.run { await bench.measure(request, seconds: seconds) }
+            let row = try output.stop.run(on: loop) { await bench.measure(request, seconds: seconds) }
+            if output.stop.isRaised { break }
             try output.add(row, at: loop.now)
         }
         try output.finish(at: loop.now)
@@ -75,7 +87,7 @@ extension ThroughputCommand {
     func runLadder(_ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
         output.beginLadder()
         var virtual = Microseconds.zero
-        for var rung in LadderRung.all {
+        for var rung in LadderRung.all where !output.stop.isRaised {
             if let request = rung.request {
                 var own = settings
                 own.tester.maxExchangesPerEvent = rung.exchangesPerEvent

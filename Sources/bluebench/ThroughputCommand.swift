@@ -16,7 +16,7 @@ struct ThroughputCommand: ParsableCommand {
             docs/throughput-service.md and is found over the air (--subject air), or connects its host to a port of this program (--subject-port).
             """)
 
-    @Option(help: "virtual, tcp:HOST:PORT, unix:PATH or serial:PATH.") var tester = "virtual"
+    @Option(help: "virtual, usb:BUS-PORT, usb:VID:PID[/SERIAL], tcp:HOST:PORT, unix:PATH or serial:PATH.") var tester = "virtual"
     @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
     @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
     var subjectPort: String?
@@ -43,13 +43,16 @@ struct ThroughputCommand: ParsableCommand {
     func run() throws {
         let plan = try makePlan()
         let settings = try makeSettings()
-        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed)
+        let isVirtual = tester == "virtual" && subject == "virtual" && subjectPort == nil
+        guard isVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
+        let stop = StopFlag()
+        StopWatch().onStop { stop.raise() }
+        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
         if ladder {
             try runLadder(settings, &output)
-        } else if tester == "virtual", subject == "virtual", subjectPort == nil {
+        } else if isVirtual {
             try runVirtual(plan, settings, &output)
         } else {
-            guard air == nil, capture == nil else { throw CommandFailure(.usage, "--air and --capture need two virtual devices") }
             try runDevices(plan, settings, &output)
         }
         let code = output.exitCode

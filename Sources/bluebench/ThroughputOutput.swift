@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Packets
 import Throughput
+import Timing
 
 /// What `bluebench throughput` prints and writes, row by row.
 struct ThroughputOutput {
@@ -11,9 +12,12 @@ struct ThroughputOutput {
     private var report = ThroughputReport()
     private var total = 0
     private var pair: VirtualPair?
+    /// Raised when the user wants the sweep to end; what is measured by then is kept.
+    let stop: StopFlag
 
     /// - Throws: when the file cannot be written, before anything is measured.
-    init(json path: String?, isExplaining: Bool, seed: UInt64) throws {
+    init(json path: String?, isExplaining: Bool, seed: UInt64, stop: StopFlag) throws {
+        self.stop = stop
         self.path = path
         self.isExplaining = isExplaining
         report.seed = seed
@@ -52,13 +56,14 @@ struct ThroughputOutput {
         let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
         let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
         Console.line(time + (pair == nil ? "" : ", \(Self.fixed(speed, 0)) times real time"))
+        if stop.isRaised { Console.complain("stopped: \(report.rows.count) of \(total) rows were measured") }
     }
 
     /// Fail when a flow was not whole or a subject refused, bench error when only the environment failed.
     var exitCode: ExitCode {
         let failed = report.rows.filter { $0.failure != nil }
         if failed.contains(where: { !$0.isEnvironment }) { return .fail }
-        return failed.isEmpty ? .pass : .bench
+        return failed.isEmpty && !stop.isRaised ? .pass : .bench
     }
 
     private mutating func stamp(_ now: Microseconds) {

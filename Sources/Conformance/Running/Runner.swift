@@ -152,13 +152,7 @@ public final class Runner: @unchecked Sendable {
             let observer = observer
             let run = CaseRun(testCase, catalogue: plan.catalogue, bench: bench) { step in observer?.reached(step.summary, in: testCase) }
             let parameters = parameters(of: testCase)
-            let stopping = stopping
-            result = try loop.run {
-                let task = Task(executorPreference: loop) { await run.run(parameters: parameters) }
-                stopping.watch(task, on: loop)
-                return await task.value
-            }
-            stopping.forget()
+            result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
             for end in bench.ends.values where end.failure != nil && loop.mode == .wall {
                 lost = "the \(end.side.rawValue) was lost: \(end.failure.map { "\($0)" } ?? "")"
             }

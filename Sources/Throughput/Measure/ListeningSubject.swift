@@ -1,3 +1,4 @@
+import Capture
 import Host
 import Packets
 import Simulation
@@ -17,9 +18,12 @@ public final class ListeningSubject: @unchecked Sendable {
     private let listener: SocketListener
     private let arrival: Promise<Void>
     private let loop: RunLoop
+    private let capture: CaptureLog?
 
+    /// - Parameter capture: takes the packets of both hosts.
     /// - Throws: `TransportError.busy` when the port is taken.
-    public init(_ settings: VirtualPair.Settings, listeningOn address: SocketAddress, loop: RunLoop) throws {
+    public init(_ settings: VirtualPair.Settings, listeningOn address: SocketAddress, loop: RunLoop, capture: CaptureLog? = nil) throws {
+        self.capture = capture
         self.loop = loop
         subject = settings.subject
         let simulation = Simulation(loop: loop, seed: settings.seed)
@@ -28,7 +32,9 @@ public final class ListeningSubject: @unchecked Sendable {
         listener = try SocketListener(address, on: loop)
         let pipe = InProcessTransport.pair(on: loop)
         let identifier = try simulation.assumeIsolated { try $0.addController(settings.tester, on: pipe.controller) }
-        let host = Host(loop: loop, transport: pipe.host, database: GATTDatabase(deviceName: "tester"), seed: settings.seed)
+        var transport: any HCITransport = pipe.host
+        if let capture { transport = CaptureTransport(transport, into: capture, interface: try capture.addController("tester"), on: loop) }
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "tester"), seed: settings.seed)
         let end = ThroughputBench.End(host: host) { handle in
             simulation.assumeIsolated { $0.statistics(of: handle, on: identifier) }.map(LinkCounters.init)
         }
@@ -46,8 +52,12 @@ public final class ListeningSubject: @unchecked Sendable {
     }
 
     private func accept(_ stream: ByteStream) {
-        let transport = H4Transport(stream)
+        var transport: any HCITransport = H4Transport(stream)
         do {
+            if let capture {
+                let interface = try capture.addController("subject")
+                transport = CaptureTransport(transport, into: capture, interface: interface, heldBy: .controller, on: loop)
+            }
             _ = try simulation.assumeIsolated { try $0.addController(subject, on: transport) }
             arrival.fulfil(())
         } catch {

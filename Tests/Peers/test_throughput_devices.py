@@ -1,0 +1,31 @@
+"""Throughput between two dongles through libusb, in real time: what is measured by a Ctrl-C is kept, and the capture has the packets that were counted."""
+
+import json
+import os
+import signal
+
+from support import bluebench, fake_usb, run_bench
+
+BENCH = 3
+VALUE_OCTETS = 244
+"""Of an ATT_HANDLE_VALUE_NTF at an ATT_MTU of 247: 247 - 3 (Core Vol 3, Part F, 3.4.7.1)."""
+
+
+def test_a_sweep_that_is_interrupted_keeps_its_rows_and_its_capture(tmp_path):
+    results, capture = tmp_path / "rows.json", tmp_path / "capture.btsnoop"
+    with fake_usb(2) as bus:
+        near, far = (dongle.path for dongle in bus.dongles)
+        with bus.start(
+                bluebench(), "throughput", "--tester", f"usb:{near}", "--subject", f"usb:{far}", "--over", "notify,write", "--phy", "1m,2m",
+                "--seconds", 1, "--json", results, "--capture", capture) as sweep:
+            sweep.wait_for(r"^\[ *1/4\]")
+            os.kill(sweep.pid, signal.SIGINT)
+            assert sweep.wait() == BENCH, sweep.text
+            assert "stopped: 1 of 4 rows" in sweep.text
+        again = bus.start(bluebench(), "devices")
+        assert again.wait() == 0, "the dongles are free again:\n" + again.text
+    [row] = json.loads(results.read_text())["rows"]
+    assert (row["over"], row["phy"], row["mtu"]) == ("notify", "1m", 247)
+    assert 0 < row["percent"] <= 100.1
+    notifications = run_bench("show", capture).stdout.count("ATT_HANDLE_VALUE_NTF")
+    assert notifications * VALUE_OCTETS * 8 / 1000 >= row["goodput_kbps"], "a second's notifications are in the capture"
