@@ -51,6 +51,10 @@ public struct HTMLPage {
             ("tester", result.tester), ("subject", result.subject), ("seed", "\(result.seed)"),
             ("time", "\(JUnit.decimal(virtual, places: 1)) s in the run, \(JUnit.decimal(machine, places: 1)) s on the machine"),
         ]
+        for device in result.devices {
+            facts.append((device.side + "'s device", device.line + (device.race.map { "; " + $0 } ?? "")))
+        }
+        if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
         if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
         if !date.isEmpty { facts.append(("date", date)) }
         return facts.map { ["name": $0.0, "value": $0.1] }

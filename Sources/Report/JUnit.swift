@@ -13,6 +13,13 @@ public enum JUnit {
             lines.append(#"      <property name="seed" value="\#(result.seed)"/>"#)
             lines.append(#"      <property name="tester" value="\#(escape(result.tester))"/>"#)
             lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
+            for device in result.devices {
+                lines.append(#"      <property name="\#(device.side).device" value="\#(escape(device.line))"/>"#)
+                if let race = device.race { lines.append(#"      <property name="\#(device.side).race" value="\#(escape(race))"/>"#) }
+            }
+            if let slack = result.slackMilliseconds {
+                lines.append(#"      <property name="slack_ms" value="\#(decimal(slack, places: 0))"/>"#)
+            }
             lines.append("    </properties>")
             for testCase in suite.cases { lines += element(testCase) }
             lines.append("  </testsuite>")

@@ -18,6 +18,13 @@ public enum ResultsJSON {
             var tester: String
             var subject: String
             var interrupted: Bool
+            var slackMilliseconds: Double?
+            var devices: [DeviceReport]?
+
+            private enum CodingKeys: String, CodingKey {
+                case seed, shuffle, tester, subject, interrupted, devices
+                case slackMilliseconds = "slack_ms"
+            }
         }
 
         var format = 1
@@ -30,7 +37,8 @@ public enum ResultsJSON {
         let document = Document(
             run: Document.Run(
                 seed: result.seed, shuffle: result.shuffle, tester: result.tester, subject: result.subject,
-                interrupted: result.isInterrupted),
+                interrupted: result.isInterrupted, slackMilliseconds: result.slackMilliseconds,
+                devices: result.devices.isEmpty ? nil : result.devices),
             summary: Document.Summary(
                 pass: result.count(.pass), fail: result.count(.fail), inconc: result.count(.inconclusive), na: result.count(.notApplicable),
                 error: result.count(.error)),

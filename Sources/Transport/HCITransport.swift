@@ -15,6 +15,21 @@ public protocol HCITransport: AnyObject, Sendable {
 
     /// Ends the pipe from this side; the sink hears nothing more.
     func close()
+
+    /// The device in the words of its maker; nil where nothing tells.
+    var product: String? { get }
+
+    /// How the device came to answer; nil for a pipe that needs no start, and before its end.
+    var startOfPipe: PipeStart? { get }
+
+    /// What disorder there was since the last call.
+    func takeDisorder() -> PipeDisorder
+}
+
+extension HCITransport {
+    public var product: String? { nil }
+    public var startOfPipe: PipeStart? { nil }
+    public func takeDisorder() -> PipeDisorder { PipeDisorder() }
 }
 
 /// What a pipe's end delivers to.

@@ -16,7 +16,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Packets of the past thrown away at the start.
     public var discardedAtStart: Int { ladder.discarded }
     /// What the race between the two pipes cost.
-    public var race: HandleGateStatistics { gate.statistics }
+    public var race: PipeDisorder { gate.statistics }
+    public var product: String? { description.title }
+    public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
+    public func takeDisorder() -> PipeDisorder { gate.takeRecent() }
     /// Transfers that never reported at the end; they keep the handle open.
     public private(set) var leakedTransfers = 0
 

@@ -26,7 +26,13 @@ struct RunCommand: ParsableCommand {
     @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
     @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] =
         []
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Only cases with this tag: usb. May be repeated.", valueName: "name"))
+    var tags: [String] = []
     @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
+    @Option(
+        help: ArgumentHelp(
+            "What real devices may be late: added to the ends of windows in which something must come. 100 by default.", valueName: "ms"))
+    var slack: Int?
     @Option(help: ArgumentHelp("Run the cases in an order drawn from this seed.", valueName: "seed")) var shuffle: UInt64?
     @Option(name: .customLong("set"), help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE.", valueName: "n=v"))
     var values: [String] = []
@@ -40,7 +46,7 @@ struct RunCommand: ParsableCommand {
         let setup = try setup()
         var plan: RunPlan
         do {
-            plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, shuffle: shuffle)
+            plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, tags: tags, shuffle: shuffle)
         } catch {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
@@ -54,6 +60,18 @@ struct RunCommand: ParsableCommand {
     }
 
     private func setup() throws -> BenchSetup {
+        var setup = try ends()
+        if let slack {
+            guard setup.tester != .virtual || subjectPort != nil else {
+                throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
+            }
+            guard (0...10_000).contains(slack) else { throw CommandFailure(.usage, "--slack is 0 to 10000 ms") }
+            setup.slack = .milliseconds(slack)
+        }
+        return setup
+    }
+
+    private func ends() throws -> BenchSetup {
         if throughput, tester != "virtual" || subject != "virtual" || subjectPort != nil {
             throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
         }
@@ -92,7 +110,9 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, "\(error)")
         }
         if let port { port.logAir(to: recorder) }
-        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
+        let reports = devices?.describe() ?? []
+        for line in RunHeader.lines(reports, plan.setup, isWall: devices != nil || port != nil) { Console.line(line) }
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices, reports: reports)
         watch.onStop { runner.stop() }
         let result = try runner.run { result in
             do { try store?.add(result) } catch { throw CommandFailure(.bench, "\(error)") }
@@ -103,6 +123,7 @@ struct RunCommand: ParsableCommand {
         if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
         Console.line(ProgressLine.summary(result))
+        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
         if let lost = runner.lost { Console.complain(lost) }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }

@@ -34,6 +34,25 @@ struct SuiteTests {
         }
     }
 
+    /// Numbers of 64 bits are compared whole: every fourth pair has both above 2^63.
+    @Test func randomNumbersDifferWhateverTheSeed() throws {
+        let catalogue = try Self.catalogue()
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let result = try Self.run(catalogue, seed: seed, filters: ["hci/random-numbers"])
+            #expect(result.exitCode == 0, "seed \(seed): \(result.cases.map(\.message))")
+        }
+    }
+
+    @Test func theCasesForUSBAreManyAndShort() throws {
+        let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
+        let plan = try RunPlan(catalogue: try Self.catalogue(), setup: setup, filters: [], tags: [CaseTag.usb])
+        let result = try Runner(plan, recorder: try Recorder(path: nil)).run()
+        #expect(result.count(.pass) == result.cases.count)
+        #expect(result.cases.count >= 60)
+        let sum = result.cases.reduce(0) { $0 + $1.virtualMilliseconds }
+        #expect(sum < 120_000, "the cases with the tag usb last \(sum) ms; driving them over USB must not take longer than 120 s")
+    }
+
     @Test func everyMutantIsKilled() throws {
         let catalogue = try Self.catalogue()
         let mutants = try Mutant.load(Self.folder + "/mutants", catalogue: catalogue)
@@ -60,6 +79,17 @@ struct SuiteTests {
     @Test(arguments: [("phy", 10), ("phy/central-asks-2m", 1), ("gap-*", 30), ("accessory", 20), ("unchanged", 1)])
     func filters(_ filter: String, _ atLeast: Int) throws {
         #expect(try RunPlan.select(try Self.catalogue().cases, [filter]).count >= atLeast)
+    }
+
+    @Test func aTagLeavesOtherCasesOut() throws {
+        let all = try Self.catalogue().cases
+        let tagged = try RunPlan.select(all, ["hci"], [CaseTag.usb])
+        #expect(!tagged.isEmpty && tagged.allSatisfy { $0.suite == "hci" && $0.tags == [CaseTag.usb] })
+        #expect(throws: Problems.self) { try RunPlan.select(all, [], ["usbb"]) }
+        do {
+            _ = try RunPlan.select(all, ["usb"])
+            #expect(Bool(false))
+        } catch { #expect(error.description.contains("--tag usb"), "\(error)") }
     }
 
     @Test func anUnknownCaseIsRefusedWithASuggestion() throws {

@@ -1,5 +1,6 @@
 import Packets
 import Testing
+import Transport
 
 @testable import TransportUSB
 
@@ -27,7 +28,7 @@ private final class Held<Value> {
         #expect(gate.value.deadline == 100_000)
         #expect(gate({ $0.note(event: event(Self.connected), at: 7_000) }) == [data(1), data(2)])
         #expect(gate({ $0.admit(data(3), at: 7_001) }))
-        #expect(gate.value.statistics == HandleGateStatistics(held: 2, worstWait: 7_000, dropped: 0))
+        #expect(gate.value.statistics == PipeDisorder(held: 2, worstWait: 7_000, dropped: 0))
         #expect(gate.value.deadline == nil)
     }
 
@@ -37,7 +38,7 @@ private final class Held<Value> {
         #expect(gate({ $0.expire(at: 99_999) }).isEmpty)
         #expect(gate.value.statistics.dropped == 0)
         #expect(gate({ $0.expire(at: 100_000) }).isEmpty)
-        #expect(gate.value.statistics == HandleGateStatistics(held: 1, worstWait: 0, dropped: 1))
+        #expect(gate.value.statistics == PipeDisorder(held: 1, worstWait: 0, dropped: 1))
         for octet in 0..<200 { _ = gate({ $0.admit(data(UInt8(octet)), at: 200_000) }) }
         #expect(gate.value.statistics.held == 1 + HandleGate.mostHeld)
     }

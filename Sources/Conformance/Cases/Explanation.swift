@@ -10,6 +10,7 @@ public enum Explanation {
         lines.append("subject   \(testCase.subject.rawValue)")
         if let needs = testCase.needs { lines.append("needs     \(needs)") }
         for cover in testCase.covers { lines.append("covers    \(cover.id)\(cover.isFull ? "" : " in part")") }
+        for tag in testCase.tags { lines.append("tag       \(tag): \(CaseTag.all[tag] ?? "")") }
         for parameter in testCase.parameters {
             let range = parameter.range.map { ", \($0.lowerBound) to \($0.upperBound)" } ?? ""
             lines.append("parameter \(parameter.name) = \(parameter.initial)\(range). \(parameter.about)")

@@ -127,7 +127,7 @@ extension CaseValue {
     var asNumber: Int? {
         switch self {
         case .number(let number): number
-        case .octets(let octets) where octets.count <= 7: octets.reversed().reduce(0) { $0 << 8 | Int($1) }
+        case .octets(let octets) where octets.count <= 8: octets.reversed().reduce(0) { $0 << 8 | Int($1) }
         case .octets, .text, .list, .record: nil
         }
     }

@@ -14,6 +14,16 @@ public indirect enum Requirement: Sendable, Hashable {
         }
     }
 
+    /// Whether some device without these features could satisfy the requirement.
+    public func canHold(without missing: Set<String>) -> Bool {
+        switch self {
+        case .feature(let name): !missing.contains(name)
+        case .not: true
+        case .and(let a, let b): a.canHold(without: missing) && b.canHold(without: missing)
+        case .or(let a, let b): a.canHold(without: missing) || b.canHold(without: missing)
+        }
+    }
+
     /// The parts that keep the requirement from holding, in words.
     public func unmet(in features: Set<String>) -> [String] {
         guard !holds(in: features) else { return [] }

@@ -11,6 +11,8 @@ public struct TestCase: Sendable {
     public var subject: SubjectKind
     /// Public test-case ids that the case corresponds to.
     public var covers: [Cover]
+    /// Names of selections that the case is part of, of `CaseTag.all`.
+    public var tags: [String]
     /// What tester and subject must be able to do; otherwise the verdict is N/A.
     public var needs: Requirement?
     public var parameters: [Parameter]

@@ -3,7 +3,7 @@ import Yams
 
 extension SourceReader {
     private static let caseKeys = [
-        "title", "purpose", "subject", "covers", "needs", "parameters", "limits", "world", "setup", "steps", "teardown",
+        "title", "purpose", "subject", "covers", "tags", "needs", "parameters", "limits", "world", "setup", "steps", "teardown",
     ]
 
     /// A whole case file.
@@ -16,9 +16,11 @@ extension SourceReader {
         let purpose = required(keys.take("purpose"), "purpose", at: position)
         let parameters = parameters(keys.take("parameters"))
         saved += parameters.map(\.name)
+        let tags = tags(keys.take("tags"))
         let testCase = TestCase(
             id: id, position: position, title: title, purpose: purpose, subject: subject, covers: covers(keys.take("covers")),
-            needs: requirement(keys.take("needs"), "needs"), parameters: parameters, limits: limits(keys.take("limits")),
+            tags: tags.map(\.name), needs: requirement(keys.take("needs"), "needs"), parameters: parameters,
+            limits: limits(keys.take("limits")),
             world: world(keys.take("world")), setup: steps(keys.take("setup"), "setup"), steps: steps(keys.take("steps"), "steps"),
             teardown: steps(keys.take("teardown"), "teardown"))
         finish(keys, of: "a case", allowed: Self.caseKeys)
@@ -27,6 +29,9 @@ extension SourceReader {
             report(position, "no step has `states:`, so the case checks no requirement")
         }
         checkNames(extra: [])
+        for tag in tags {
+            if let obstacle = testCase.obstacle(to: tag.name) { report(tag.position, "it cannot have the tag '\(tag.name)': \(obstacle)") }
+        }
         if usesAir, testCase.needs?.names.contains("air") != true {
             report(position, "the case has air steps, so it must say `needs: air`")
         }
@@ -88,6 +93,17 @@ extension SourceReader {
                 return nil
             }
             return Cover(id: entry.name, isFull: extent == "full", position: entry.position)
+        }
+    }
+
+    private mutating func tags(_ node: Node?) -> [(name: String, position: Position)] {
+        sequence(node, "tags").compactMap { node in
+            guard let name = text(node, "a tag") else { return nil }
+            guard CaseTag.all[name] != nil else {
+                report(node, "there is no tag '\(name)'" + Suggestion.text(for: name, among: CaseTag.all.keys))
+                return nil
+            }
+            return (name, position(node))
         }
     }
 

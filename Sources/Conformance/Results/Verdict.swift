@@ -13,7 +13,7 @@ public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {
 
 /// A packet that supports a verdict.
 public struct Evidence: Sendable, Hashable, Codable {
-    /// The packet's number in the capture, counted from 1.
+    /// The packet's number in the capture, counted from 1; 0 for what is in none.
     public var packet: Int
     /// Whose HCI it crossed.
     public var side: String
@@ -90,6 +90,10 @@ public struct RunResult: Sendable {
     public var subject: String
     /// Whether the run was stopped before its end.
     public var isInterrupted: Bool
+    /// What was added to the ends of windows; nil in virtual time.
+    public var slackMilliseconds: Double?
+    /// The devices at the ends, if they are real.
+    public var devices: [DeviceReport] = []
 
     public init(seed: UInt64, shuffle: UInt64? = nil, tester: String, subject: String) {
         cases = []

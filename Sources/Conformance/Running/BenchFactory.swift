@@ -10,11 +10,15 @@ public struct BenchSetup: Sendable {
     /// Nil when the subject is an accessory on a port that the run serves, or somewhere on the air.
     public var subject: DeviceSelector?
     public var seed: UInt64
+    /// What a wall clock adds to the ends of windows, for the time that packets spend in USB and in a busy machine.
+    public var slack: Microseconds
+    public static let usualSlack = Microseconds.milliseconds(100)
 
-    public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64) {
+    public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64, slack: Microseconds = usualSlack) {
         self.tester = tester
         self.subject = subject
         self.seed = seed
+        self.slack = slack
     }
 
     /// The seed of one case, whatever order the cases run in.
@@ -52,7 +56,7 @@ struct BenchFactory: Sendable {
         case (.virtual, .virtual?): return try virtualBench(testCase, loop, ledger, hostSides)
         case (.virtual, _), (_, .virtual?):
             throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
-        default: return try deviceBench(ledger, hostSides)
+        default: return try deviceBench(testCase, ledger, hostSides)
         }
     }
 
@@ -60,7 +64,7 @@ struct BenchFactory: Sendable {
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, ledger: ledger, recorder: recorder, loop: port.loop)
         let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []
-        return CaseBench(loop: port.loop, ledger: ledger, ends: [end], world: port.world, hostSides: sides)
+        return CaseBench(loop: port.loop, ledger: ledger, ends: [end], world: port.world, hostSides: sides, slack: setup.slack)
     }
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -77,12 +81,13 @@ struct BenchFactory: Sendable {
             loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
     }
 
-    private func deviceBench(_ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func deviceBench(_ testCase: TestCase, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
             devices.devices[side].map { Endpoint(side, on: $0, ledger: ledger, recorder: recorder, loop: devices.loop) }
         }
-        return CaseBench(loop: devices.loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides)
+        return CaseBench(
+            loop: devices.loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack)
     }
 }
 

@@ -13,6 +13,10 @@ final class CaseBench: @unchecked Sendable {
     private(set) var addresses: [Side: CaseValue] = [:]
     /// Present when the air is simulated here.
     let world: SimulatedWorld?
+    /// The ends are devices outside of this program.
+    let isForeign: Bool
+    /// What is added to the ends of windows; none in virtual time.
+    let slack: Microseconds
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
@@ -22,13 +26,16 @@ final class CaseBench: @unchecked Sendable {
     /// - Parameters:
     ///   - hostSides: ends that get a host of ours.
     ///   - kind: what the subject's host is.
+    ///   - slack: what a wall clock adds to the ends of windows.
     init(
         loop: RunLoop, ledger: Ledger, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
-        fault: Fault = Fault()
+        fault: Fault = Fault(), slack: Microseconds = .zero
     ) {
         self.loop = loop
         self.ledger = ledger
         self.world = world
+        isForeign = world == nil
+        self.slack = loop.mode == .virtual ? .zero : slack
         self.hostSides = hostSides
         accessory = kind
         self.fault = fault
@@ -53,6 +60,7 @@ final class CaseBench: @unchecked Sendable {
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             try end.start()
+            _ = end.takeDisorder()
             try await probe(end)
         }
         for side in Side.allCases where hostSides.contains(side) {

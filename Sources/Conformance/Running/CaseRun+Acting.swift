@@ -20,9 +20,11 @@ extension CaseRun {
         }
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
         guard let opcode = PDUBook.opcode(of: command.name) else {
-            return try sendUpper(command, bytes + trailing, on: end, scope)
+            try sendUpper(command, bytes + trailing, on: end, scope)
+            scope.moment = Moment(loop.now)
+            return
         }
-        try await sendCommand(command, opcode, bytes + trailing, on: end, step, scope)
+        try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope)
     }
 
     private func sendUpper(_ command: Command, _ bytes: [UInt8], on end: Endpoint, _ scope: Scope) throws {
@@ -35,18 +37,20 @@ extension CaseRun {
         end.sendFrame(bytes, channel: layer.channel, handle: handle)
     }
 
-    private func sendCommand(_ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: Scope)
-        async throws
-    {
+    private func sendCommand(
+        _ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: inout Scope
+    ) async throws {
         let blame: StepFailure.Blame = step.side == .subject && testCase.subject == .controller ? .subject : .precondition
         if case .ignored = command.answer {
             _ = try await end.command(opcode: opcode, parameters: parameters, until: min(deadline(of: step), loop.now + .milliseconds(50)))
+            scope.moment = Moment(loop.now)
             return
         }
         guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline(of: step)) else {
             throw StepFailure(
                 blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
         }
+        scope.moment = Moment(reply, of: step.side)
         let answer = PDUBook.returns(of: command.name, reply)
         let proof = [
             Evidence(packet: reply.commandNumber, side: step.side.rawValue, text: command.name),

@@ -13,6 +13,7 @@ extension CaseRun {
         case "lose packets": result = try losePackets(arguments)
         default: result = try await hostAction(action.name, arguments, step)
         }
+        scope.moment = Moment(loop.now)
         save(.record(result), of: step, in: scope)
         if let mismatch = try Predicate.parts(action.result).mismatch(.record(result), scope.frame.variables) {
             throw StepFailure(.subject, step.stating("\(action.name): \(mismatch.text)"))

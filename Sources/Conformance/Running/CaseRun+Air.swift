@@ -12,14 +12,11 @@ extension CaseRun {
     }
 
     private func observe(_ air: AirStep, _ step: Step, _ scope: Scope) async throws {
-        let after = try air.window?.notBefore.map { try duration($0, at: step.side) } ?? .zero
-        let search = Search(
-            air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables,
-            notBefore: after == .zero ? .zero : loop.now + after)
+        let limits = try limits(of: air.window, step, scope, isForbidden: air.operation == .expectNone)
+        let search = Search(air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables, limits)
         let start = try horizon(air.since, scope)
-        let deadline = try deadline(of: air.window, step)
         let began = loop.now
-        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+        let found = try await ledger.take(from: start, until: limits.patience) { search.matches($0) }
         if let failure = search.failure { throw failure }
         if case .expectNone = air.operation {
             guard let found else { return }

@@ -28,24 +28,24 @@ extension CaseRun {
     /// The branch whose expectation is met first continues.
     func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
         var searches: [(search: Search, start: Int)] = []
-        var deadline = deadline(of: step)
+        var patience = Microseconds.zero
         for branch in branches {
-            guard let first = branch.first, case .expect(let expectation) = first.kind else { continue }
-            let search = Search(
-                expectation.name, expectation.fields, at: first.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
-                notBefore: .zero)
+            guard var first = branch.first, case .expect(let expectation) = first.kind else { continue }
+            first.limit = first.limit ?? step.limit
+            let search = try search(expectation, first, scope)
             searches.append((search, try horizon(expectation.since, scope)))
-            if expectation.window != nil { deadline = max(deadline, try self.deadline(of: expectation.window, first)) }
+            patience = max(patience, search.limits.patience)
         }
         let began = loop.now
         let candidates = searches
-        let found = try await ledger.take(from: candidates.map(\.start).min() ?? 0, until: deadline) { observation in
+        let found = try await ledger.take(from: candidates.map(\.start).min() ?? 0, until: patience) { observation in
             candidates.contains { observation.index >= $0.start && $0.search.matches(observation) }
         }
         guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
             let names = candidates.map(\.search.name).joined(separator: " nor ")
             throw StepFailure(.subject, step.stating("neither \(names) came within \((loop.now - began).text)"))
         }
+        scope.moment.pass(to: found.time)
         if let first = branches[index].first {
             save(.record(PDUBook.record(of: found)), of: first, in: scope)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
@@ -56,13 +56,15 @@ extension CaseRun {
     /// Repeats the steps until the expected packet has come.
     func runUntil(_ awaited: Expectation, _ atMost: Int, _ steps: [Step], _ step: Step, _ scope: inout Scope) async throws {
         let start = try horizon(awaited.since, scope)
-        let search = Search(
-            awaited.name, awaited.fields, at: step.side, isAir: PDUBook.layerIsAir(awaited.name), scope.frame.variables, notBefore: .zero)
+        var search = try self.search(awaited, step, scope)
         let began = loop.now
         for _ in 0..<max(1, atMost) {
             try await run(steps, &scope)
-            let deadline = try awaited.window.map { try self.deadline(of: $0, step) } ?? loop.now
-            if let found = try await ledger.take(from: start, until: deadline, where: { search.matches($0) }) {
+            search = try self.search(awaited, step, scope)
+            let turn = search
+            let patience = awaited.window == nil ? loop.now : turn.limits.patience
+            if let found = try await ledger.take(from: start, until: patience, where: { turn.matches($0) }) {
+                scope.moment.pass(to: found.time)
                 save(.record(PDUBook.record(of: found)), of: step, in: scope)
                 if step.states != nil { evidence.append(Self.evidence(found)) }
                 return
@@ -82,6 +84,7 @@ extension CaseRun {
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
         try await run(procedure.steps, &inner)
         scope.horizon = inner.horizon
+        scope.moment = inner.moment
         save(.record(try record(procedure.gives, inner)), of: step, in: scope)
     }
 }

@@ -10,18 +10,18 @@ final class Search: @unchecked Sendable {
     let isAir: Bool
     let predicates: [FieldPredicate]
     let variables: Variables
-    let notBefore: Microseconds
+    let limits: WindowLimits
     /// Packets of the right name that did not satisfy the fields.
     private(set) var misses: [(observation: Observation, mismatch: Mismatch)] = []
     private(set) var failure: BadReference?
 
-    init(_ name: String, _ predicates: [FieldPredicate], at side: Side, isAir: Bool, _ variables: Variables, notBefore: Microseconds) {
+    init(_ name: String, _ predicates: [FieldPredicate], at side: Side, isAir: Bool, _ variables: Variables, _ limits: WindowLimits) {
         self.name = name
         self.side = side
         self.isAir = isAir
         self.predicates = predicates
         self.variables = variables
-        self.notBefore = notBefore
+        self.limits = limits
     }
 
     func matches(_ observation: Observation) -> Bool {
@@ -36,9 +36,8 @@ final class Search: @unchecked Sendable {
             failure = error
             return false
         }
-        guard observation.time >= notBefore else {
-            let early = Mismatch(path: "", expected: "it no earlier than \(notBefore.text)", actual: "it at \(observation.time.text)")
-            misses.append((observation, early))
+        if let mismatch = limits.breach(at: observation.time) {
+            misses.append((observation, mismatch))
             return false
         }
         return true
@@ -48,43 +47,37 @@ final class Search: @unchecked Sendable {
 extension CaseRun {
     // MARK: Expect
 
-    func expect(_ expectation: Expectation, _ step: Step, _ scope: Scope) async throws {
-        let search = search(expectation, step, scope)
-        let deadline = try deadline(of: expectation.window, step)
+    func expect(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
+        let search = try search(expectation, step, scope)
         let start = try horizon(expectation.since, scope)
         let began = loop.now
-        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+        let found = try await ledger.take(from: start, until: search.limits.patience) { search.matches($0) }
         if let failure = search.failure { throw failure }
         guard let found, !(expectation.isStrict && !search.misses.isEmpty) else {
             throw missed(search, step, waited: loop.now - began)
         }
+        scope.moment.pass(to: found.time)
         let record = PDUBook.record(of: found)
         save(.record(record), of: step, in: scope)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
-    func expectNone(_ expectation: Expectation, _ step: Step, _ scope: Scope) async throws {
-        let search = search(expectation, step, scope)
-        let start = try horizon(expectation.since, scope)
-        let deadline = try deadline(of: expectation.window, step)
-        let found = try await ledger.take(from: start, until: deadline) { search.matches($0) }
+    func expectNone(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
+        let start = try await start(expectation.since, step.side, &scope)
+        let search = try search(expectation, step, scope, isForbidden: true)
+        let found = try await ledger.take(from: start, until: search.limits.patience) { search.matches($0) }
         if let failure = search.failure { throw failure }
         if let found {
             let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
             throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
         }
+        scope.moment.pass(to: min(search.limits.notAfter, loop.now))
     }
 
-    private func search(_ expectation: Expectation, _ step: Step, _ scope: Scope) -> Search {
-        let after = expectation.window?.notBefore.flatMap { try? duration($0, at: step.side) } ?? .zero
-        return Search(
+    func search(_ expectation: Expectation, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> Search {
+        Search(
             expectation.name, expectation.fields, at: step.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
-            notBefore: after == .zero ? .zero : loop.now + after)
-    }
-
-    func deadline(of window: Window?, _ step: Step) throws -> Microseconds {
-        guard let within = window?.within else { return deadline(of: step) }
-        return min(loop.now + (try duration(within, at: step.side)), caseDeadline)
+            try limits(of: expectation.window, step, scope, isForbidden: isForbidden))
     }
 
     /// Where in the ledger a step begins to look.
@@ -116,15 +109,17 @@ extension CaseRun {
 
     // MARK: Measure
 
-    func measure(_ measurement: Measurement, _ step: Step, _ scope: Scope) async throws {
-        let start = ledger.end
-        let began = loop.now
+    func measure(_ measurement: Measurement, _ step: Step, _ scope: inout Scope) async throws {
+        let start = bench.isForeign ? try await start(nil, step.side, &scope) : ledger.end
+        let began = scope.moment.latest
         let length = try duration(measurement.during, at: step.side)
-        try await loop.sleep(until: min(began + length, caseDeadline))
+        let end = min(began + length, caseDeadline)
+        let limits = WindowLimits(origin: scope.moment, notBefore: began, notAfter: end, patience: min(end + bench.slack, caseDeadline))
+        try await loop.sleep(until: limits.patience)
         let search = Search(
-            measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables,
-            notBefore: .zero)
-        let counted = ledger.observations[start...].filter { search.matches($0) }
+            measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables, limits)
+        let counted = ledger.observations[start...].filter { !(bench.isForeign && $0.isTaken) && search.matches($0) }
+        scope.moment.pass(to: end)
         if let failure = search.failure { throw failure }
         let proof = [counted.first, counted.last].compactMap { $0 }.map { Self.evidence($0) }
         guard let value = Self.value(of: measurement.metric, counted.map(\.time), since: began) else {

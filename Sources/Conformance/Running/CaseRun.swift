@@ -30,6 +30,8 @@ actor CaseRun {
         var frame = Frame()
         /// Observations before this one are too old to be expected.
         var horizon = 0
+        /// What the windows of the next step are measured from.
+        var moment = Moment(.zero)
         var isSetup = false
         /// The step in a case file that led into a procedure.
         var caller: Step?
@@ -72,12 +74,16 @@ actor CaseRun {
         result.evidence = Array((result.evidence + evidence).prefix(24))
         result.notes = notes
         await bench.finish()
+        for side in Side.allCases {
+            guard let text = bench.end(side)?.takeDisorder().text else { continue }
+            result.evidence.append(Evidence(packet: 0, side: side.rawValue, text: text))
+        }
         return result
     }
 
     private func runAll(_ parameters: [String: CaseValue]) async throws {
         caseDeadline = loop.now + testCase.limits.run
-        var scope = Scope(horizon: ledger.end)
+        var scope = Scope(horizon: ledger.end, moment: Moment(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
         var failure: (any Error)?
@@ -93,6 +99,7 @@ actor CaseRun {
         caseDeadline = loop.now + testCase.limits.run
         do {
             var last = scope
+            last.moment = Moment(loop.now)
             try await run(testCase.teardown, &last)
         } catch {
             notes.append("teardown: \((error as? StepFailure)?.message ?? "\(error)")")
@@ -152,14 +159,20 @@ actor CaseRun {
         switch step.kind {
         case .send(let command): try await send(command, step, &scope)
         case .action(let action): try await act(action, step, &scope)
-        case .expect(let expectation): try await expect(expectation, step, scope)
-        case .expectNone(let expectation): try await expectNone(expectation, step, scope)
-        case .measure(let measurement): try await measure(measurement, step, scope)
-        case .air(let air): try await run(air, step, &scope)
+        case .expect(let expectation): try await expect(expectation, step, &scope)
+        case .expectNone(let expectation): try await expectNone(expectation, step, &scope)
+        case .measure(let measurement): try await measure(measurement, step, &scope)
+        case .air(let air):
+            try await run(air, step, &scope)
+            scope.moment.pass(to: loop.now)
         case .check(let operand, let predicate): try check(operand, predicate, step, scope)
-        case .wait(let length): try await loop.sleep(for: duration(length, at: step.side))
+        case .wait(let length):
+            try await loop.sleep(for: duration(length, at: step.side))
+            scope.moment.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
-        case .parallel(let branches): try await runParallel(branches, scope)
+        case .parallel(let branches):
+            try await runParallel(branches, scope)
+            scope.moment.pass(to: loop.now)
         case .either(let branches): try await runEither(branches, step, &scope)
         case .until(let awaited, let atMost, let steps): try await runUntil(awaited, atMost, steps, step, &scope)
         case .procedure(let use): try await runProcedure(use, step, &scope)

@@ -40,6 +40,10 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         /// Numbers of command and answer in the capture.
         var commandNumber: Int
         var number: Int
+        var sentAt: Microseconds
+        var answeredAt: Microseconds
+        /// The place in the ledger after the answer.
+        var index: Int
     }
 
     init(_ side: Side, on transport: any HCITransport, ledger: Ledger, recorder: Recorder, loop: RunLoop) {
@@ -52,7 +56,8 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
     }
 
     var name: String { transport.name }
-    private var lastCommandNumber = 0
+    func takeDisorder() -> PipeDisorder { transport.takeDisorder() }
+    private var lastCommand: (number: Int, time: Microseconds) = (0, .zero)
 
     func start() throws(TransportError) {
         do {
@@ -147,7 +152,7 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         links.note(packet)
         if packet.eventCode == 0x13 { for packet in data.completed(packet) { transmit(packet) } }
         if packet.eventCode == 0x05 { data.forget(packet) }
-        if let (opcode, newCredits, reply) = Self.reply(in: packet, commandNumber: lastCommandNumber, number: number) {
+        if let (opcode, newCredits, reply) = reply(in: packet, number, at: time) {
             credits = newCredits
             if let pending = outstanding, pending.opcode == opcode {
                 outstanding = nil
@@ -164,15 +169,18 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         pump()
     }
 
-    private static func reply(in packet: HCIPacket, commandNumber: Int, number: Int) -> (UInt16, Int, Reply)? {
+    private func reply(in packet: HCIPacket, _ number: Int, at time: Microseconds) -> (UInt16, Int, Reply)? {
         let bytes = packet.bytes
+        func made(_ isStatus: Bool, _ parameters: [UInt8]) -> Reply {
+            Reply(
+                isStatus: isStatus, parameters: parameters, commandNumber: lastCommand.number, number: number, sentAt: lastCommand.time,
+                answeredAt: time, index: ledger.end + 1)
+        }
         if packet.eventCode == 0x0E, bytes.count >= 5 {
-            let reply = Reply(isStatus: false, parameters: Array(bytes[5...]), commandNumber: commandNumber, number: number)
-            return (UInt16(bytes[3]) | UInt16(bytes[4]) << 8, Int(bytes[2]), reply)
+            return (UInt16(bytes[3]) | UInt16(bytes[4]) << 8, Int(bytes[2]), made(false, Array(bytes[5...])))
         }
         if packet.eventCode == 0x0F, bytes.count >= 6 {
-            let reply = Reply(isStatus: true, parameters: [bytes[2]], commandNumber: commandNumber, number: number)
-            return (UInt16(bytes[4]) | UInt16(bytes[5]) << 8, Int(bytes[3]), reply)
+            return (UInt16(bytes[4]) | UInt16(bytes[5]) << 8, Int(bytes[3]), made(true, [bytes[2]]))
         }
         return nil
     }
@@ -184,7 +192,7 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         credits -= 1
         if next.opcode == 0x0C03 { data.reset() }
         links.note(next.packet)
-        lastCommandNumber = transmit(next.packet)
+        lastCommand = (transmit(next.packet), loop.now)
     }
 
     @discardableResult

@@ -1,6 +1,7 @@
 import Packets
 import Timing
 import Transport
+import TransportUSB
 
 /// Devices that stay open for a whole run: cases come and go above them.
 ///
@@ -19,6 +20,37 @@ public final class HeldDevices: @unchecked Sendable {
         }
     }
 
+    /// Asks each device what it is, and waits for its start thereby.
+    public func describe() -> [DeviceReport] { Side.allCases.compactMap { side in devices[side].map { describe($0, side) } } }
+
+    private func describe(_ device: HeldTransport, _ side: Side) -> DeviceReport {
+        var report = DeviceReport(side: side.rawValue, device: device.name)
+        report.product = device.product
+        do {
+            let probe = try DongleProbe(device, on: loop)
+            defer { probe.close() }
+            let identity = try loop.run { try await probe.identity() }
+            let address = identity.address.map { ", \($0)" } ?? ""
+            report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
+        } catch {
+            report.controller = "\(error)"
+        }
+        report.startup = device.startOfPipe?.step
+        report.discarded = device.startOfPipe?.discarded ?? 0
+        return report
+    }
+
+    /// Completes reports by what has happened since.
+    func account(_ reports: inout [DeviceReport]) {
+        for index in reports.indices {
+            guard let device = Side(rawValue: reports[index].side).flatMap({ devices[$0] }) else { continue }
+            _ = device.takeDisorder()
+            reports[index].held = device.disorder.held
+            reports[index].worstWaitMilliseconds = device.disorder.worstWait.milliseconds
+            reports[index].dropped = device.disorder.dropped
+        }
+    }
+
     public func close() { for device in devices.values { device.release() } }
 }
 
@@ -32,6 +64,17 @@ final class HeldTransport: HCITransport, HCITransportSink, @unchecked Sendable {
     private var failure: TransportError?
 
     init(_ inner: any HCITransport) { self.inner = inner }
+
+    /// Of the whole run.
+    private(set) var disorder = PipeDisorder()
+    var product: String? { inner.product }
+    var startOfPipe: PipeStart? { inner.startOfPipe }
+
+    func takeDisorder() -> PipeDisorder {
+        let recent = inner.takeDisorder()
+        disorder.add(recent)
+        return recent
+    }
 
     func start() throws(TransportError) { try inner.open(self) }
     func release() { inner.close() }

@@ -95,7 +95,7 @@ enum PDUBook {
 
     private static func value(_ value: FieldValue, _ shape: FieldDeclaration.Shape?) -> CaseValue {
         switch value {
-        case .integer(let integer): return .number(Int(clamping: integer))
+        case .integer(let integer): return Int(exactly: integer).map { .number($0) } ?? .octets(littleEndian(integer))
         case .octets(let octets):
             if case .uuid? = shape, let uuid = BluetoothUUID(octets: octets) { return .text(text(uuid)) }
             return .octets(octets)
@@ -111,6 +111,9 @@ enum PDUBook {
             return .record(record(fields, []))
         }
     }
+
+    /// What is too large for a number: above 2^63 - 1.
+    private static func littleEndian(_ integer: Int128) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: integer >> (8 * $0)) } }
 
     private static func text(_ uuid: BluetoothUUID) -> String {
         guard let short = uuid.short else { return "\(uuid)" }
@@ -169,6 +172,7 @@ enum PDUBook {
         case .integer?, .bit?:
             if case .number(let number) = value { return .integer(Int128(number)) }
             if let address = value.asAddress { return .integer(Int128(address)) }
+            if case .octets(let octets) = value, octets.count == 8 { return .integer(octets.reversed().reduce(0) { $0 << 8 | Int128($1) }) }
             if let number = value.asNumber { return .integer(Int128(number)) }
             throw Failure(text: "\(name) is a number, not \(value)")
         case .uuid?:

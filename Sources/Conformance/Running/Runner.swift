@@ -14,31 +14,39 @@ public struct RunPlan: Sendable {
     /// Results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
 
-    /// - Parameter filters: ids, suites, or parts of ids with `*`; all cases when empty.
-    /// - Throws: `Problems` when a filter matches nothing.
-    public init(catalogue: Catalogue, setup: BenchSetup, filters: [String], shuffle: UInt64? = nil) throws(Problems) {
+    /// - Parameters:
+    ///   - filters: ids, suites, or parts of ids with `*`; all cases when empty.
+    ///   - tags: if there are any, cases with none of them are left out.
+    /// - Throws: `Problems` when a filter or a tag matches nothing.
+    public init(
+        catalogue: Catalogue, setup: BenchSetup, filters: [String], tags: [String] = [], shuffle: UInt64? = nil
+    ) throws(Problems) {
         self.catalogue = catalogue
         self.setup = setup
         self.shuffle = shuffle
-        cases = try Self.select(catalogue.cases, filters)
+        cases = try Self.select(catalogue.cases, filters, tags)
         if let shuffle {
             var random = RandomSource(seed: shuffle, label: "order of cases")
             cases.shuffle(using: &random)
         }
     }
 
-    static func select(_ all: [TestCase], _ filters: [String]) throws(Problems) -> [TestCase] {
-        guard !filters.isEmpty else { return all }
+    static func select(_ all: [TestCase], _ filters: [String], _ tags: [String] = []) throws(Problems) -> [TestCase] {
         var problems: [Problem] = []
+        for tag in tags where CaseTag.all[tag] == nil {
+            let text = "there is no tag '\(tag)'" + Suggestion.text(for: tag, among: CaseTag.all.keys)
+            problems.append(Problem(Position(file: tag, line: 1, column: 1), text))
+        }
         for filter in filters where !all.contains(where: { matches($0, filter) }) {
             let names = all.map(\.id) + all.map(\.suite) + SubjectKind.allCases.map(\.rawValue)
-            problems.append(
-                Problem(
-                    Position(file: filter, line: 1, column: 1),
-                    "no case or suite has this name" + Suggestion.text(for: filter, among: names)))
+            let hint = CaseTag.all[filter] == nil ? Suggestion.text(for: filter, among: names) : "; as a tag it is --tag \(filter)"
+            problems.append(Problem(Position(file: filter, line: 1, column: 1), "no case or suite has this name" + hint))
         }
         guard problems.isEmpty else { throw Problems(problems) }
-        return all.filter { testCase in filters.contains { matches(testCase, $0) } }
+        return all.filter { testCase in
+            (filters.isEmpty || filters.contains { matches(testCase, $0) })
+                && (tags.isEmpty || tags.contains { testCase.tags.contains($0) })
+        }
     }
 
     /// A kind of subject, too, stands for its cases.
@@ -75,6 +83,7 @@ public final class Runner: @unchecked Sendable {
     private let plan: RunPlan
     private let recorder: Recorder
     private let factory: BenchFactory
+    private let reports: [DeviceReport]
     private weak var observer: (any RunObserver)?
     private let stopping = StopFlag()
     /// Why no further case could run: a device that could not be opened, or that went away.
@@ -83,11 +92,13 @@ public final class Runner: @unchecked Sendable {
     /// - Parameters:
     ///   - port: where a foreign accessory has its controller.
     ///   - devices: what is at the ends, unless they are virtual.
+    ///   - reports: what is known about them.
     ///   - fault: what is wrong with the subject: a mutant's faults.
     public init(
         _ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, devices: HeldDevices? = nil,
-        fault: Fault = Fault()
+        reports: [DeviceReport] = [], fault: Fault = Fault()
     ) {
+        self.reports = reports
         self.plan = plan
         self.recorder = recorder
         self.observer = observer
@@ -116,6 +127,9 @@ public final class Runner: @unchecked Sendable {
             observer?.ended(outcome, index: index, of: plan.cases.count)
         }
         result.isInterrupted = stopping.isRaised
+        if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
+        result.devices = reports
+        factory.devices?.account(&result.devices)
         return result
     }
 

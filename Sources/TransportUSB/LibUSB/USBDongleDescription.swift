@@ -26,6 +26,13 @@ public struct USBDongleDescription: Sendable, Equatable {
     /// Where it is plugged in; the same after every replug.
     public var location: USBSelector { .location(bus: bus, ports: ports) }
 
+    /// Maker, product, identifiers and serial number in a line.
+    public var title: String {
+        let identity = USBSelector.identity(vendor: vendor, product: product, serial: nil).description.dropFirst(4)
+        let names = [manufacturerName, productName].compactMap { $0 }
+        return (names + [String(identity), serial].compactMap { $0 }).joined(separator: " ")
+    }
+
     public func matches(_ selector: USBSelector) -> Bool {
         switch selector {
         case .only: true

@@ -1,15 +1,6 @@
 import DequeModule
 import Packets
-
-/// What the race between the event pipe and the data pipe cost.
-public struct HandleGateStatistics: Sendable, Equatable {
-    /// Packets that waited for their event.
-    public var held = 0
-    /// The longest wait of a packet that was delivered in the end.
-    public var worstWait = Microseconds.zero
-    /// Packets whose connection never came.
-    public var dropped = 0
-}
+import Transport
 
 /// Keeps data in order with events: the bulk pipe may bring a connection's first packets before the interrupt pipe brings its Connection Complete,
 /// and encrypted data before Encryption Change.
@@ -21,12 +12,25 @@ struct HandleGate {
     static let patience = Microseconds.milliseconds(100)
     static let mostHeld = 64
 
-    private(set) var statistics = HandleGateStatistics()
+    /// What the race between the two pipes cost.
+    private(set) var statistics = PipeDisorder()
+    private var recent = PipeDisorder()
     private var known: Set<UInt16> = []
     private var isochronous: Set<UInt16> = []
     /// Handles whose encryption was asked for, and since when.
     private var encrypting: [UInt16: Microseconds] = [:]
     private var held = Deque<(packet: HCIPacket, handle: UInt16, since: Microseconds)>()
+
+    /// The statistics since the last call.
+    mutating func takeRecent() -> PipeDisorder {
+        defer { recent = PipeDisorder() }
+        return recent
+    }
+
+    private mutating func count(_ disorder: PipeDisorder) {
+        statistics.add(disorder)
+        recent.add(disorder)
+    }
 
     /// When `expire(at:)` should be called next.
     var deadline: Microseconds? { held.first.map { $0.since + Self.patience } }
@@ -38,10 +42,10 @@ struct HandleGate {
         let mustWait = !known.contains(handle) || encrypting[handle].map { time - $0 < Self.patience } ?? false
         guard mustWait || held.contains(where: { $0.handle == handle }) else { return true }
         guard held.count < Self.mostHeld else {
-            statistics.dropped += 1
+            count(PipeDisorder(dropped: 1))
             return false
         }
-        statistics.held += 1
+        count(PipeDisorder(held: 1))
         held.append((packet, handle, time))
         return false
     }
@@ -94,10 +98,10 @@ struct HandleGate {
         while let first = held.first, time - first.since >= Self.patience {
             held.removeFirst()
             if known.contains(first.handle) {
-                statistics.worstWait = max(statistics.worstWait, time - first.since)
+                count(PipeDisorder(worstWait: time - first.since))
                 passing.append(first.packet)
             } else {
-                statistics.dropped += 1
+                count(PipeDisorder(dropped: 1))
             }
         }
         return passing
@@ -120,19 +124,19 @@ struct HandleGate {
         known.remove(handle)
         isochronous.remove(handle)
         encrypting[handle] = nil
-        statistics.dropped += held.count { $0.handle == handle }
+        count(PipeDisorder(dropped: held.count { $0.handle == handle }))
         held.removeAll { $0.handle == handle }
     }
 
     private mutating func release(_ handle: UInt16, at time: Microseconds) -> [HCIPacket] {
         let released = held.filter { $0.handle == handle }
         held.removeAll { $0.handle == handle }
-        for entry in released { statistics.worstWait = max(statistics.worstWait, time - entry.since) }
+        for entry in released { count(PipeDisorder(worstWait: time - entry.since)) }
         return released.map(\.packet)
     }
 
     private mutating func reset() {
-        statistics.dropped += held.count
+        count(PipeDisorder(dropped: held.count))
         held = []
         known = []
         isochronous = []

@@ -27,6 +27,10 @@ public final class USBDongle: @unchecked Sendable {
     private var isGone = false
     /// After a port reset, until the controller has answered HCI_Reset: what it says meanwhile belongs to the past.
     private var isResetting = false
+    private var random: RandomSource
+    private var lastEventDue = Microseconds.zero
+    /// Counts resets of the port: late events of an earlier life are not delivered.
+    private var life = 0
 
     /// - Parameters:
     ///   - pipe: the host's end of a controller's pipe.
@@ -38,6 +42,7 @@ public final class USBDongle: @unchecked Sendable {
         self.pipe = pipe
         self.loop = loop
         self.faults = faults
+        random = RandomSource(seed: faults.seed, label: "late events")
         for packet in faults.staleEvents { _ = events.put(packet) }
         for packet in faults.staleData { _ = data.put(packet) }
         try pipe.open(self)
@@ -84,6 +89,7 @@ public final class USBDongle: @unchecked Sendable {
         configurationValue = 0
         voiceAlternate = 0
         halted = []
+        life += 1
         faults.portWasReset()
         isResetting = true
         pipe.send(HCIPacket(.command, [0x03, 0x0C, 0x00]))
@@ -102,6 +108,11 @@ public final class USBDongle: @unchecked Sendable {
     private func enqueue(_ request: USBRequest, on endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
         guard self[keyPath: endpoint].add(request) else { return finish(USBCompletion(id: request.id, status: .noMemory)) }
         deliver(from: endpoint)
+    }
+
+    private func put(event: [UInt8]) {
+        if !events.put(event) { dropped += 1 }
+        deliver(from: \.events)
     }
 
     private func deliver(from endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
@@ -201,8 +212,14 @@ extension USBDongle: HCITransportSink {
         }
         switch packet.kind {
         case .event:
-            if !events.put(packet.bytes) { dropped += 1 }
-            deliver(from: \.events)
+            guard let range = faults.eventsLateBy else { return put(event: packet.bytes) }
+            let delay = Int.random(in: Int(range.lowerBound.rawValue)...Int(range.upperBound.rawValue), using: &random)
+            lastEventDue = max(lastEventDue, loop.now + Microseconds(delay))
+            let life = life
+            loop.schedule(at: lastEventDue) { [weak self] in
+                guard let self, !isGone, life == self.life else { return }
+                put(event: packet.bytes)
+            }
         case .acl, .iso:
             if !data.put(packet.bytes) { dropped += 1 }
             deliver(from: \.data)

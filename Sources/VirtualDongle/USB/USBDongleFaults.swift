@@ -1,3 +1,5 @@
+import Packets
+
 /// What is wrong with a dongle's USB side: the state in which another program left it, and endpoints that halt.
 public struct USBDongleFaults: Sendable, Equatable {
     /// An endpoint that halts. USB 2.0, 9.4.5.
@@ -24,6 +26,10 @@ public struct USBDongleFaults: Sendable, Equatable {
     public var halt: Halt?
     /// A reset of the port does not help either.
     public var survivesPortReset = false
+    /// How late events come on the interrupt pipe, drawn anew for each: data of the bulk pipe overtakes them.
+    public var eventsLateBy: ClosedRange<Microseconds>?
+    /// Fixes what is drawn.
+    public var seed: UInt64 = 1
 
     public init() {}
 

@@ -1,0 +1,59 @@
+import Packets
+import Transport
+
+/// What a run on real devices says about one of them.
+public struct DeviceReport: Sendable, Hashable, Codable {
+    /// `tester` or `subject`.
+    public var side: String
+    /// The selector of the device that was used.
+    public var device: String
+    /// Maker, product, identifiers, serial number, as far as the device tells.
+    public var product: String?
+    /// Version, chip and address of its controller.
+    public var controller: String?
+    /// What brought it to answer.
+    public var startup: String?
+    /// Packets of the past that were thrown away at the start.
+    public var discarded = 0
+    /// Data that came before the event it depends on, and waited.
+    public var held = 0
+    /// The longest wait of a packet that was delivered.
+    public var worstWaitMilliseconds = 0.0
+    /// Data that waited in vain.
+    public var dropped = 0
+
+    private enum CodingKeys: String, CodingKey {
+        case side, device, product, controller, startup, discarded, held, dropped
+        case worstWaitMilliseconds = "worst_wait_ms"
+    }
+
+    public init(side: String, device: String) {
+        self.side = side
+        self.device = device
+    }
+
+    /// The device in a line: what it is, and how it started.
+    public var line: String {
+        var parts = [controller, startup].compactMap { $0 }
+        if discarded > 0 { parts.append("\(discarded) packets of the past thrown away") }
+        return ([device, product].compactMap { $0 }).joined(separator: "  ") + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+
+    /// What the race between a device's pipes cost; nil when there was none.
+    public var race: String? {
+        PipeDisorder(held: held, worstWait: Microseconds(Int64(worstWaitMilliseconds * 1_000)), dropped: dropped).text
+    }
+}
+
+extension PipeDisorder {
+    /// In words; nil when all came in order.
+    var text: String? {
+        var parts: [String] = []
+        if held > 0 {
+            let wait = worstWait > .zero ? ", worst wait \(Double(worstWait.rawValue / 100) / 10) ms" : ""
+            parts.append("held \(held) packet\(held == 1 ? "" : "s") that came before the connection's event\(wait)")
+        }
+        if dropped > 0 { parts.append("dropped \(dropped) packet\(dropped == 1 ? "" : "s") whose connection's event did not come in time") }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,19 @@
+import Conformance
+import Timing
+
+/// What a run in wall time says before its first case: which devices it uses, how they started, and what is added to windows.
+enum RunHeader {
+    static func lines(_ devices: [DeviceReport], _ setup: BenchSetup, isWall: Bool) -> [String] {
+        guard isWall else { return [] }
+        var lines = devices.map { device in
+            device.side + String(repeating: " ", count: max(1, 9 - device.side.count)) + device.line
+        }
+        let slack = Int(setup.slack.milliseconds)
+        lines.append(
+            slack == 0
+                ? "windows  as in the cases, on a wall clock (--slack 0)"
+                : "windows  on a wall clock: where something must come, \(slack) ms are added to the end (--slack); beginnings are as in the cases"
+        )
+        return lines
+    }
+}
