@@ -11,6 +11,8 @@ import Transport
 public final class USBTransport: HCITransport, @unchecked Sendable {
     public let name: String
     public let description: USBDongleDescription
+    /// How fast it is connected; nil when the system does not tell.
+    public let speed: USBSpeed?
     /// Which step brought the dongle to answer; nil before.
     public private(set) var startup: StartupStep?
     /// Packets of the past thrown away at the start.
@@ -44,6 +46,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         defer { libusb_unref_device(found) }
         self.description = description
         name = description.location.description
+        speed = USBSpeed(of: found)
         let (handle, layout) = try Self.claim(found, description, selector)
         device = nil
         let device = USBDevice(handle: handle, layout: layout, name: name, library: library) { [weak self] in

@@ -17,7 +17,7 @@ struct Bluebench: ParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, ExplainCommand.self, MutantsCommand.self, ScanCommand.self, GATTCommand.self,
             DongleCommand.self, DevicesCommand.self,
-            ShowCommand.self, ThroughputCommand.self,
+            ShowCommand.self, ThroughputCommand.self, LoopbackCommand.self,
         ])
 
     static func main() {

@@ -46,6 +46,17 @@ public final class ByteStream: @unchecked Sendable {
 
     deinit { release() }
 
+    #if os(Linux)
+        /// The process at the other end of a Unix socket.
+        public var peerProcess: Int32? {
+            // The system's `struct ucred`: process, user and group.
+            var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
+            var length = socklen_t(12)
+            guard isOpen, getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+            return credentials.process > 0 ? credentials.process : nil
+        }
+    #endif
+
     /// Starts delivery. The stream does not keep the sink alive.
     ///
     /// - Throws: `lost` after the end; `unreachable` on a loop in virtual time.

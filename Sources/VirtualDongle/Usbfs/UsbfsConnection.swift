@@ -24,6 +24,8 @@
 
         private let stream: ByteStream
         private unowned let node: UsbfsNode
+        /// Nil when only messages reach the client's memory.
+        private var client: ClientProcess?
         private var inbox: [UInt8] = []
         /// What to do with the client's memory that is on its way.
         private var awaited: (count: Int, use: ([UInt8]) -> Void)?
@@ -35,6 +37,7 @@
         init(_ stream: ByteStream, node: UsbfsNode) {
             self.stream = stream
             self.node = node
+            client = stream.peerProcess.flatMap { ClientProcess($0) }
         }
 
         func ended(_ reason: TransportError) {
@@ -45,20 +48,22 @@
 
         func received(_ octets: UnsafeRawBufferPointer) {
             inbox.append(contentsOf: octets)
+            var start = 0
             while true {
                 if let (count, use) = awaited {
-                    guard inbox.count >= count else { return }
-                    let memory = Array(inbox.prefix(count))
-                    inbox.removeFirst(count)
+                    guard inbox.count - start >= count else { break }
+                    let memory = Array(inbox[start..<start + count])
+                    start += count
                     awaited = nil
                     use(memory)
                 } else {
-                    guard inbox.count >= Message.length else { return }
-                    let message = Array(inbox.prefix(Message.length))
-                    inbox.removeFirst(Message.length)
-                    take(message.little(0, 8), message.little(8, 8), message.little(16, 8))
+                    guard inbox.count - start >= Message.length else { break }
+                    let words = (inbox.little(start, 8), inbox.little(start + 8, 8), inbox.little(start + 16, 8))
+                    start += Message.length
+                    take(words.0, words.1, words.2)
                 }
             }
+            inbox.removeFirst(start)
         }
 
         private func take(_ command: UInt64, _ request: UInt64, _ argument: UInt64) {
@@ -69,7 +74,12 @@
 
         // MARK: Answers
 
-        private func message(_ words: UInt64...) -> [UInt8] { words.flatMap { [UInt8].little($0, 8) } }
+        private func message(_ words: UInt64...) -> [UInt8] {
+            var octets: [UInt8] = []
+            octets.reserveCapacity(Message.length)
+            for word in words { octets += [UInt8].little(word, 8) }
+            return octets
+        }
 
         private func done(_ result: Int64, _ error: Int32 = 0) {
             stream.send(message(Message.done, UInt64(bitPattern: result), UInt64(error)))
@@ -79,12 +89,24 @@
 
         private func read(_ address: UInt64, _ count: Int, _ use: @escaping ([UInt8]) -> Void) {
             guard count > 0 else { return use([]) }
+            if let client {
+                if let memory = client.read(address, count) { return use(memory) }
+                self.client = nil
+            }
             awaited = (count, use)
             stream.send(message(Message.readMemory, address, UInt64(count)))
         }
 
-        private func writing(_ octets: [UInt8], to address: UInt64) -> [UInt8] {
-            octets.isEmpty ? [] : message(Message.writeMemory, address, UInt64(octets.count)) + octets
+        /// Writes to the client's memory, then ends its system call.
+        private func done(_ result: Int64 = 0, writing writes: [ClientProcess.Write]) {
+            var answer: [UInt8] = []
+            if let client, !client.write(writes) { self.client = nil }
+            if client == nil {
+                for write in writes where !write.octets.isEmpty {
+                    answer += message(Message.writeMemory, write.address, UInt64(write.octets.count)) + write.octets
+                }
+            }
+            stream.send(answer + message(Message.done, UInt64(bitPattern: result), 0))
         }
 
         // MARK: Requests
@@ -105,8 +127,7 @@
             case .clearHalt: read(argument, 4) { [self] in control([0x02, 1, 0, 0, $0[0], 0, 0, 0]) }
             case .getDriver, .driver: done(error: ENODATA)
             case .getCapabilities:
-                stream.send(writing(.little(UInt64(usbfsCapabilities), 4), to: argument))
-                done(0)
+                done(writing: [.init(address: argument, octets: .little(UInt64(usbfsCapabilities), 4))])
             case .getSpeed:
                 let fullSpeed: Int64 = 2
                 done(fullSpeed)
@@ -180,19 +201,24 @@
         private func reap(into argument: UInt64) {
             guard let (ended, completion, status) = completions.popFirst() else { return done(error: node.isGone ? ENODEV : EAGAIN) }
             node.counters.reaped += 1
+            done(
+                writing: Self.writes(ended, completion, status: status) + [.init(address: argument, octets: .little(ended.urb.pointer, 8))])
+            node.updateReadiness()
+        }
+
+        /// What the kernel changes in an URB that has ended, and in its buffer.
+        private static func writes(_ ended: Pending, _ completion: USBCompletion, status: Int32) -> [ClientProcess.Write] {
             let urb = ended.urb
-            var answer: [UInt8] = []
+            var writes: [ClientProcess.Write] = []
             let header: UInt64 = urb.kind == .control ? 8 : 0
-            if ended.isIn { answer += writing(completion.data, to: urb.buffer + header) }
-            answer += writing(.little(UInt64(UInt32(bitPattern: status)), 4), to: urb.pointer + 4)
-            answer += writing(.little(UInt64(completion.actualLength), 4), to: urb.pointer + 28)
+            if ended.isIn { writes.append(.init(address: urb.buffer + header, octets: completion.data)) }
+            writes.append(.init(address: urb.pointer + 4, octets: .little(UInt64(UInt32(bitPattern: status)), 4)))
+            writes.append(.init(address: urb.pointer + 28, octets: .little(UInt64(completion.actualLength), 4)))
             for (index, moved) in completion.packetLengths.enumerated() {
                 let place = urb.pointer + UInt64(UsbfsURB.length + index * UsbfsURB.packetLength + 4)
-                answer += writing(.little(UInt64(moved), 8), to: place)
+                writes.append(.init(address: place, octets: .little(UInt64(moved), 8)))
             }
-            answer += writing(.little(urb.pointer, 8), to: argument)
-            stream.send(answer + message(Message.done, 0, 0))
-            node.updateReadiness()
+            return writes
         }
     }
 #endif

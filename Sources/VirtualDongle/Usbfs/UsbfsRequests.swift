@@ -66,12 +66,15 @@
     }
 
     extension [UInt8] {
+        /// Little-endian number of up to eight octets.
         func little(_ offset: Int, _ count: Int) -> UInt64 {
-            (0..<count).reduce(0) { $0 | UInt64(self[offset + $1]) << UInt64(8 * $1) }
+            var value: UInt64 = 0
+            for index in (0..<count).reversed() { value = value << 8 | UInt64(self[offset + index]) }
+            return value
         }
 
         static func little(_ value: UInt64, _ count: Int) -> [UInt8] {
-            (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) }
+            Swift.withUnsafeBytes(of: value.littleEndian) { Array($0.prefix(count)) }
         }
     }
 #endif

@@ -1,0 +1,89 @@
+import Packets
+import Timing
+import Transport
+
+/// A loopback test on a transport: separates what the pipe and the controller's buffers allow from what the air does.
+///
+/// It needs no host stack: it speaks to the controller itself.
+public actor LoopbackBench {
+    public nonisolated let loop: RunLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let transport: any HCITransport
+    private var run: LoopbackRun
+    private let done: Promise<LoopbackResult>
+    private var timer: Timer?
+
+    /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest; asked once the mode is on.
+    public init(
+        _ plan: LoopbackPlan, on transport: any HCITransport, loop: RunLoop,
+        voicePace: @escaping @Sendable (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
+            VoicePace(octets: longest, interval: .milliseconds(3))
+        }
+    ) {
+        self.loop = loop
+        self.transport = transport
+        run = LoopbackRun(plan, voicePace: voicePace)
+        done = Promise(on: loop)
+    }
+
+    /// Runs the test to its end; the transport stays open.
+    ///
+    /// - Throws: `LoopbackError`.
+    public func measure() async throws -> LoopbackResult {
+        do throws(TransportError) { try transport.open(self) } catch { throw LoopbackError.transport(error) }
+        run.start(at: loop.now) { transport.send($0) }
+        watch()
+        return try await done.value()
+    }
+
+    /// Ends the test early with what it has.
+    public func stop() {
+        run.stop(at: loop.now) { transport.send($0) }
+        settle()
+    }
+
+    private func take(_ packet: HCIPacket, at time: Microseconds) {
+        run.received(packet, at: time, now: loop.now) { transport.send($0) }
+        if run.deadline < watched || run.outcome != nil { settle() }
+    }
+
+    private func settle() {
+        switch run.outcome {
+        case .result(let result): done.fulfil(result)
+        case .failure(let error): done.fail(error)
+        case nil: return watch()
+        }
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    /// What the timer is set for: never later than the run's deadline, which moves with every packet.
+    private var watched = Microseconds.never
+
+    private func watch() {
+        if let timer { loop.cancel(timer) }
+        watched = run.deadline
+        timer = loop.schedule(at: run.deadline) { [weak self] in
+            self?.assumeIsolated { bench in
+                bench.timer = nil
+                bench.watched = .never
+                if bench.run.deadline <= bench.loop.now {
+                    bench.run.timeOut(at: bench.loop.now) { bench.transport.send($0) }
+                }
+                bench.settle()
+            }
+        }
+    }
+
+    private func lost(_ reason: TransportError) {
+        done.fail(LoopbackError.transport(reason))
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+}
+
+extension LoopbackBench: HCITransportSink {
+    public nonisolated func received(_ packet: HCIPacket, at time: Microseconds) { assumeIsolated { $0.take(packet, at: time) } }
+    public nonisolated func closed(_ reason: TransportError) { assumeIsolated { $0.lost(reason) } }
+}

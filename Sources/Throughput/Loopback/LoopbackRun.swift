@@ -1,0 +1,260 @@
+import Packets
+
+/// A loopback test from HCI_Reset to its result: packets and time in, packets out. Core Vol 4, Part E, 7.6.2.
+struct LoopbackRun {
+    enum Outcome: Equatable {
+        case result(LoopbackResult)
+        case failure(LoopbackError)
+    }
+
+    private enum State: Equatable {
+        case awaitingReset
+        case awaitingBuffers
+        /// The mode is on its way; the controller names its handles.
+        case awaitingHandles
+        case running
+        case awaitingEnd
+        case ended
+    }
+
+    /// How long more handles may take to be named after the command was answered.
+    private static let settling = Microseconds.milliseconds(100)
+
+    private let plan: LoopbackPlan
+    private let voicePace: (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace
+    private var state = State.awaitingReset
+    private var flows: [LoopbackFlow] = []
+    private var turn = 0
+    private var result = LoopbackResult()
+    private var pace: VoicePace?
+    private var credits = 0
+    private var began = Microseconds.zero
+    private var last = Microseconds.zero
+    private var starvedSince: Microseconds?
+    private(set) var outcome: Outcome?
+    /// When `timeOut(at:)` should be called.
+    private(set) var deadline = Microseconds.zero
+
+    /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest, once the mode is on.
+    init(
+        _ plan: LoopbackPlan,
+        voicePace: @escaping (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
+            VoicePace(octets: longest, interval: .milliseconds(3))
+        }
+    ) {
+        self.plan = plan
+        self.voicePace = voicePace
+        result.channel = plan.channel
+        result.pipe = plan.pipe
+    }
+
+    mutating func start(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        deadline = now + plan.patience
+        send(HCIPacket(command: HCICommands.Reset()))
+    }
+
+    /// - Parameters:
+    ///   - time: when the packet arrived.
+    ///   - now: when it is looked at, and answered.
+    mutating func received(_ packet: HCIPacket, at time: Microseconds, now: Microseconds, _ send: (HCIPacket) -> Void) {
+        switch packet.kind {
+        case .event: event(packet, now: now, send)
+        case .acl, .sco: data(packet, at: time, now: now, send)
+        case .command, .iso: break
+        }
+    }
+
+    /// Ends the test early; what has not come back by now is lost.
+    mutating func stop(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        if state == .running { leave(at: now, send) } else { fail(.unanswered("the test was stopped")) }
+    }
+
+    mutating func timeOut(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        switch state {
+        case .awaitingReset: fail(.unanswered(HCICommands.Reset.name))
+        case .awaitingBuffers: fail(.unanswered(HCICommands.ReadBufferSize.name))
+        case .awaitingHandles: isEntered ? begin(at: now, send) : fail(.unanswered(HCICommands.WriteLoopbackMode.name))
+        case .running where isVoiceDue(now): sendVoice(at: now, send)
+        case .running: leave(at: now, send)
+        case .awaitingEnd: finish()
+        case .ended: break
+        }
+    }
+
+    // MARK: Into the mode and out of it
+
+    private var isEntered = false
+
+    private mutating func event(_ packet: HCIPacket, now: Microseconds, _ send: (HCIPacket) -> Void) {
+        switch packet.bytes.first {
+        case HCIEvents.NumberOfCompletedPackets.code: completed(packet.bytes, now: now, send)
+        case HCIEvents.CommandComplete.code:
+            if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
+                answered(event.commandOpcode, event.returnParameters, now: now, send)
+            }
+        case HCIEvents.CommandStatus.code:
+            if let event = try? packet.event(as: HCIEvents.CommandStatus.self), event.status != .success {
+                answered(event.commandOpcode, [event.status.rawValue], now: now, send)
+            }
+        case HCIEvents.ConnectionComplete.code:
+            guard state == .awaitingHandles, let event = try? packet.event(as: HCIEvents.ConnectionComplete.self) else { return }
+            if event.status == .success { connected(event.connectionHandle, isVoice: event.linkType == .sco) }
+            beginIfComplete(at: now, send)
+        case HCIEvents.DataBufferOverflow.code: result.overflows += 1
+        default: break
+        }
+    }
+
+    private mutating func answered(_ opcode: UInt16, _ returns: [UInt8], now: Microseconds, _ send: (HCIPacket) -> Void) {
+        let status = ErrorCode(rawValue: returns.first ?? ErrorCode.unspecifiedError.rawValue)
+        switch (state, opcode) {
+        case (.awaitingReset, HCICommands.Reset.opcode):
+            guard status == .success else { return fail(.refused(command: HCICommands.Reset.name, status)) }
+            proceed(.awaitingBuffers, HCIPacket(command: HCICommands.ReadBufferSize()), now, send)
+        case (.awaitingBuffers, HCICommands.ReadBufferSize.opcode):
+            guard status == .success, let sizes = try? HCICommands.ReadBufferSize.Return(parameters: returns) else {
+                return fail(.refused(command: HCICommands.ReadBufferSize.name, status))
+            }
+            note(sizes, now, send)
+        case (.awaitingHandles, HCICommands.WriteLoopbackMode.opcode):
+            guard status == .success else { return fail(.refused(command: HCICommands.WriteLoopbackMode.name, status)) }
+            isEntered = true
+            deadline = now + Self.settling
+            beginIfComplete(at: now, send)
+        case (.awaitingEnd, HCICommands.WriteLoopbackMode.opcode): finish()
+        default: break
+        }
+    }
+
+    private mutating func proceed(_ next: State, _ command: HCIPacket, _ now: Microseconds, _ send: (HCIPacket) -> Void) {
+        state = next
+        deadline = now + plan.patience
+        send(command)
+    }
+
+    private mutating func note(_ sizes: HCICommands.ReadBufferSize.Return, _ now: Microseconds, _ send: (HCIPacket) -> Void) {
+        let isVoice = plan.channel == .voice
+        result.bufferOctets = isVoice ? Int(sizes.synchronousDataPacketLength) : Int(sizes.aclDataPacketLength)
+        result.buffers = Int(isVoice ? sizes.totalNumSynchronousDataPackets : sizes.totalNumACLDataPackets)
+        guard result.bufferOctets >= FlowPacket.shortest, result.buffers > 0 else { return fail(.noBuffers(plan.channel)) }
+        let range = FlowPacket.shortest...result.bufferOctets
+        if let octets = plan.octets, !range.contains(octets) { return fail(.wrongLength(octets, range)) }
+        proceed(.awaitingHandles, HCIPacket(command: HCICommands.WriteLoopbackMode(loopbackMode: 1)), now, send)
+    }
+
+    private mutating func connected(_ handle: ConnectionHandle, isVoice: Bool) {
+        guard isVoice == (plan.channel == .voice), flows.count < 3, isVoice || flows.isEmpty else { return }
+        flows.append(LoopbackFlow(handle, isVoice ? .sco : .acl))
+    }
+
+    /// One handle is all there is for data; for voice the rest is waited for.
+    private mutating func beginIfComplete(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        if isEntered, plan.channel == .data, !flows.isEmpty { begin(at: now, send) }
+    }
+
+    private mutating func begin(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        guard !flows.isEmpty else { return fail(.noHandle(plan.channel)) }
+        result.handles = flows.count
+        result.octets = plan.octets ?? result.bufferOctets
+        if plan.channel == .voice {
+            do throws(LoopbackError) {
+                let pace = try voicePace(flows.count, result.octets)
+                self.pace = pace
+                result.octets = max(FlowPacket.shortest, min(pace.octets, result.octets))
+            } catch {
+                return fail(error)
+            }
+        }
+        state = .running
+        credits = result.buffers
+        (began, last) = (now, now)
+        deadline = now + (pace == nil ? plan.patience : .zero)
+        sendData(at: now, send)
+    }
+
+    /// Packets that are late are still taken until the mode has ended.
+    private mutating func leave(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
+        starvedSince = nil
+        proceed(.awaitingEnd, HCIPacket(command: HCICommands.WriteLoopbackMode(loopbackMode: 0)), now, send)
+    }
+
+    // MARK: There and back
+
+    private mutating func sendData(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        guard state == .running, pace == nil else { return }
+        while credits > 0, result.sent < plan.packets {
+            credits -= 1
+            result.sent += 1
+            send(flows[0].next(octets: result.octets, at: now))
+        }
+        if credits == 0, result.sent < plan.packets { starvedSince = now }
+    }
+
+    /// Num_Completed_Packets of the data's handle are as many free buffers. Core Vol 4, Part E, 7.7.19.
+    private mutating func completed(_ bytes: [UInt8], now: Microseconds, _ send: (HCIPacket) -> Void) {
+        guard state == .running, pace == nil, bytes.count >= 3 else { return }
+        for index in 0..<Int(bytes[2]) where bytes.count >= 7 + 4 * index {
+            let start = 3 + 4 * index
+            guard word(bytes, start) & 0x0FFF == flows[0].handle.rawValue else { continue }
+            credits = min(result.buffers, credits + Int(word(bytes, start + 2)))
+        }
+        guard credits > 0 else { return }
+        if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
+        starvedSince = nil
+        sendData(at: now, send)
+    }
+
+    private func isVoiceDue(_ now: Microseconds) -> Bool { pace != nil && result.sent < plan.packets }
+
+    /// The handles take turns. What is due and was missed is sent at once, so that the pace holds on the average.
+    private mutating func sendVoice(at now: Microseconds, _ send: (HCIPacket) -> Void) {
+        guard let pace else { return }
+        while result.sent < plan.packets, deadline <= now {
+            result.sent += 1
+            send(flows[turn].next(octets: result.octets, at: now))
+            turn = (turn + 1) % flows.count
+            deadline = deadline + pace.interval
+        }
+        if result.sent == plan.packets { deadline = now + plan.patience }
+    }
+
+    private mutating func data(_ packet: HCIPacket, at time: Microseconds, now: Microseconds, _ send: (HCIPacket) -> Void) {
+        let header = packet.kind == .sco ? 3 : 4
+        guard state == .running || state == .awaitingEnd, packet.bytes.count >= header else { return }
+        let handle = word(packet.bytes, 0) & 0x0FFF
+        guard let index = flows.firstIndex(where: { $0.handle.rawValue == handle }) else { return }
+        flows[index].take(packet.bytes.span.bytes.extracting(header...), at: time)
+        last = time
+        result.returned += 1
+        guard state == .running else { return }
+        if result.returned >= plan.packets { return leave(at: now, send) }
+        if pace == nil || result.sent == plan.packets { deadline = now + plan.patience }
+    }
+
+    private func word(_ bytes: [UInt8], _ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
+
+    // MARK: End
+
+    private mutating func finish() {
+        for index in flows.indices { flows[index].close() }
+        let tallies = flows.map(\.tally)
+        result.lost = tallies.reduce(0) { $0 + $1.lost }
+        result.duplicated = tallies.reduce(0) { $0 + $1.duplicated }
+        result.disordered = tallies.reduce(0) { $0 + $1.disordered }
+        result.corrupted = tallies.reduce(0) { $0 + $1.corrupted }
+        result.worstRoundTrip = flows.map(\.worstRoundTrip).max() ?? .zero
+        result.meanRoundTrip = Microseconds(flows.reduce(0) { $0 + $1.meanRoundTrip.rawValue } / Int64(max(1, flows.count)))
+        result.time = last - began
+        end(.result(result))
+    }
+
+    private mutating func fail(_ error: LoopbackError) { end(.failure(error)) }
+
+    private mutating func end(_ outcome: Outcome) {
+        guard self.outcome == nil else { return }
+        state = .ended
+        deadline = .never
+        self.outcome = outcome
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import Packets
+import Throughput
+import Timing
+import Transport
+import TransportUSB
+
+/// `bluebench loopback`: what the pipe to a controller carries, without any air.
+struct LoopbackCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "loopback",
+        abstract: "Measure what the way to a controller carries: packets go there and come back, nothing is on the air.",
+        discussion: """
+            Puts the controller into local loopback mode (HCI_Write_Loopback_Mode), sends numbered packets with a checksum as fast as its buffers \
+            allow, and names the limit. Compare with `bluebench throughput`: what the air carries cannot be more than this. The exit code is 1 when \
+            a packet is lost, doubled, out of order or damaged.
+            """)
+
+    @Argument(help: "usb:BUS-PORT, usb:VID:PID, tcp:HOST:PORT, unix:PATH or serial:PATH.") var device: String
+    @Option(help: "How many packets.") var packets = 10_000
+    @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.") var octets: Int?
+    @Flag(help: "Voice over the synchronous channels instead of data, at the pace of voice.") var voice = false
+    @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file")) var json: String?
+
+    func validate() throws {
+        guard packets > 0 else { throw ValidationError("--packets is 1 or more") }
+    }
+
+    func run() throws {
+        var plan = LoopbackPlan()
+        (plan.packets, plan.octets, plan.channel) = (packets, octets, voice ? .voice : .data)
+        let loop = Timing.RunLoop(mode: .wall)
+        let (result, leaked): (LoopbackResult, Int)
+        do {
+            let selector = try DeviceSelector(device)
+            let transport = try BenchTool.open(selector, on: loop)
+            plan.pipe = Self.pipe(selector, transport)
+            (result, leaked) = try measure(plan, transport, loop)
+        } catch let error as LoopbackError {
+            throw CommandFailure(Self.code(of: error), "\(device): \(error)")
+        } catch {
+            throw BenchTool.failure(for: error)
+        }
+        try write(result)
+        for line in Self.lines(result) { Console.line(line) }
+        guard leaked == 0 else { throw CommandFailure(.bench, "\(device): \(leaked) USB transfers never reported") }
+        if !result.isClean { throw ExitCode.fail }
+    }
+
+    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop) throws -> (LoopbackResult, Int) {
+        let bench = LoopbackBench(plan, on: transport, loop: loop)
+        Interruption.watch(on: loop) { bench.assumeIsolated { $0.stop() } }
+        defer { transport.close() }
+        let result = try loop.run { try await bench.measure() }
+        transport.close()
+        return (result, (transport as? USBTransport)?.leakedTransfers ?? 0)
+    }
+
+    /// What is known of the way to the device.
+    private static func pipe(_ selector: DeviceSelector, _ transport: any HCITransport) -> LoopbackPipe? {
+        if case .serial(_, let speed) = selector { return .serial(bitsPerSecond: Int(speed)) }
+        switch (transport as? USBTransport)?.speed {
+        case .full: return .fullSpeedBulk
+        case .high: return .highSpeedBulk
+        case .low, .superSpeed, nil: return nil
+        }
+    }
+
+    private static func code(of error: LoopbackError) -> ExitCode {
+        if case .wrongLength = error { .usage } else { .bench }
+    }
+
+    private func write(_ result: LoopbackResult) throws {
+        guard let json else { return }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        do {
+            try encoder.encode(result).write(to: URL(fileURLWithPath: json), options: .atomic)
+        } catch {
+            throw CommandFailure(.usage, "cannot write \(json)")
+        }
+    }
+
+    private static func lines(_ result: LoopbackResult) -> [String] {
+        let figures = [
+            String(format: "%.1f packets/s", result.packetsPerSecond), String(format: "%.1f kbit/s each way", result.kilobitsPerSecond),
+            String(format: "round trip %.2f ms, worst %.2f ms", result.meanRoundTrip.milliseconds, result.worstRoundTrip.milliseconds),
+        ]
+        return [
+            "\(result.returned) of \(result.sent) packets of \(result.octets) octets came back in "
+                + String(format: "%.2f s", result.time.seconds),
+            figures.joined(separator: "   "),
+            "lost \(result.lost)   duplicated \(result.duplicated)   out of order \(result.disordered)   damaged \(result.corrupted)   "
+                + "overflows \(result.overflows)",
+            "limit: " + (result.limit.map { "\($0.rawValue): " } ?? "") + result.explanation,
+        ]
+    }
+}
