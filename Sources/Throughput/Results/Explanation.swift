@@ -27,8 +27,9 @@ struct Explanation {
             "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
         let explained = missing.dropFirst(missing.first?.cause == .interval ? 1 : 0).reduce(0) { $0 + $1.kbps }
         let rest = ceiling.perInterval - goodput - explained
-        let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply)
-        if rest > ceiling.perInterval * 0.001 { add(cause, rest, cause.text) }
+        let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply, exchanges: limited.exchangesPerEvent)
+        let text = counters == nil ? Self.dongleText(cause, supply, exchanges: limited.exchangesPerEvent) : cause.text
+        if rest > ceiling.perInterval * 0.001 { add(cause, rest, text) }
         limit = verdict(goodput: goodput, full: full, ceiling: ceiling)
     }
 
@@ -67,8 +68,8 @@ struct Explanation {
         return Double(counters.retransmissions) / Double(counters.exchanges + counters.retransmissions)
     }
 
-    /// Who left the air idle.
-    private static func idleCause(_ counters: LinkCounters?, _ supply: SupplyCounters?) -> Limit {
+    /// Who left the air idle. Of a dongle only the host's side is known: how many packets it held at most, and whether more were waiting.
+    private static func idleCause(_ counters: LinkCounters?, _ supply: SupplyCounters?, exchanges: Double) -> Limit {
         if let counters {
             if counters.endedSilent > counters.endedEmpty + counters.endedAtLimit { return .retransmissions }
             if counters.endedAtLimit > counters.endedEmpty { return .eventLength }
@@ -77,7 +78,19 @@ struct Explanation {
         guard let supply else { return .peer }
         if supply.ranDry > 0, supply.ranDry >= supply.waitingForCredits { return .host }
         if counters != nil { return .credits }
-        return supply.waitingForCredits > 0 ? .peer : .host
+        guard supply.waitingForCredits > 0 else { return .host }
+        return Double(supply.mostInController) < exchanges ? .credits : .peer
+    }
+
+    private static func dongleText(_ cause: Limit, _ supply: SupplyCounters?, exchanges: Double) -> String {
+        switch cause {
+        case .credits:
+            let held = supply.map { "\($0.mostInController)" } ?? "few"
+            return
+                "the controller holds \(held) packets, an event takes \(figure(exchanges)), and what comes free during it is refilled too late"
+        case .peer: return "the peer did not take what was offered, or packets were sent again: a dongle does not tell"
+        default: return cause.text
+        }
     }
 
     static func figure(_ value: Double) -> String {
