@@ -1,9 +1,7 @@
 import Packets
 
 /// A capture in the making on one loop: knows the date of the loop's time zero, and keeps a failing disk from ending a run.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class CaptureLog: @unchecked Sendable {
+public final class CaptureLog {
     /// The first failure. What was written before it is kept, what comes after is dropped and counted.
     public private(set) var failure: CaptureError?
     public private(set) var dropped = 0

@@ -3,9 +3,7 @@ import Timing
 import Transport
 
 /// A pipe whose packets go into a capture, both ways. Which way is which depends on the end: a host's or a controller's.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class CaptureTransport: HCITransport, HCITransportSink, @unchecked Sendable {
+public final class CaptureTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
 
     private let inner: any HCITransport

@@ -12,7 +12,7 @@ public struct AirObservation: Sendable {
 /// What a case may do to the simulated world, and see of it.
 extension Simulation {
     /// Shows every transmission from now on, at its start; nil ends it.
-    public func observeAir(_ observer: (@Sendable (AirObservation) -> Void)?) { air.observer = observer }
+    public func observeAir(_ observer: ((AirObservation) -> Void)?) { air.observer = observer }
 
     /// Adds a rule for what a controller sends, after those it has.
     public func add(_ rewrite: PacketRewrite, to identifier: ControllerID) { controller(identifier)?.rewriter.add(rewrite) }

@@ -3,13 +3,11 @@ import Packets
 import Timing
 
 /// A simulated piece of the world: one air, and the virtual controllers in it. Runs on one loop, as a synchronous chain of events.
-public actor Simulation {
-    nonisolated let loop: RunLoop
+public final class Simulation {
+    let loop: RunLoop
     let air: Air
     let seed: UInt64
     var ports: [ControllerID: ControllerPort] = [:]
-
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameter seed: fixes every random choice.
     public init(loop: RunLoop, seed: UInt64) {
@@ -21,7 +19,7 @@ public actor Simulation {
     /// Logs every transmission from now on; nil ends it.
     ///
     /// - Parameter sink: called on the loop, at the start of each packet, with the time of its first bit.
-    public func logAir(to sink: (@Sendable (AirFrame, Microseconds) -> Void)?) { air.log = sink }
+    public func logAir(to sink: ((AirFrame, Microseconds) -> Void)?) { air.log = sink }
 
     /// Packets sent on the air so far.
     public var transmissions: Int { air.transmissions }

@@ -13,7 +13,7 @@ struct DeadlineHeap {
         var order: UInt64
         var position: Int32
         var generation: UInt32
-        var action: (@Sendable () -> Void)?
+        var action: (() -> Void)?
     }
 
     private var slots: [Slot] = []
@@ -24,7 +24,7 @@ struct DeadlineHeap {
     var count: Int { heap.count }
     var earliest: Microseconds? { heap.first.map { slots[Int($0)].deadline } }
 
-    mutating func insert(at deadline: Microseconds, _ action: @escaping @Sendable () -> Void) -> Timer {
+    mutating func insert(at deadline: Microseconds, _ action: @escaping () -> Void) -> Timer {
         let slot = free.popLast() ?? Int32(slots.count)
         let position = Int32(heap.count)
         if Int(slot) == slots.count {
@@ -50,14 +50,14 @@ struct DeadlineHeap {
         return true
     }
 
-    mutating func popEarliest() -> (deadline: Microseconds, action: @Sendable () -> Void)? {
+    mutating func popEarliest() -> (deadline: Microseconds, action: () -> Void)? {
         guard let slot = heap.first else { return nil }
         let deadline = slots[Int(slot)].deadline
         guard let action = take(at: 0) else { return nil }
         return (deadline, action)
     }
 
-    private mutating func take(at position: Int) -> (@Sendable () -> Void)? {
+    private mutating func take(at position: Int) -> (() -> Void)? {
         let slot = heap[position]
         let last = heap.removeLast()
         if position < heap.count {

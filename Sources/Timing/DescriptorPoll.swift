@@ -17,20 +17,10 @@ public struct DescriptorInterest: OptionSet, Sendable, Hashable {
     public static let hangUp = DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL))
 }
 
-/// The descriptors that a loop in wall time sleeps on, and the pipe that wakes it.
-///
-/// `@unchecked Sendable`: belongs to the loop's thread, but for `wake()`, which only writes to a pipe.
-final class DescriptorPoll: @unchecked Sendable {
-    private struct Watch {
-        var action: @Sendable (DescriptorInterest) -> Void
-        var serial: UInt64
-    }
-
-    private let pipeEnds: (read: Int32, write: Int32)
-    /// Entry 0 is the pipe.
-    private var entries: [pollfd]
-    private var watches: [Watch?] = [nil]
-    private var nextSerial: UInt64 = 0
+/// A pipe by which any thread wakes a loop that sleeps on descriptors.
+final class WakePipe: Sendable {
+    let input: Int32
+    private let output: Int32
 
     init() {
         var ends: [Int32] = [-1, -1]
@@ -40,21 +30,44 @@ final class DescriptorPoll: @unchecked Sendable {
                 _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             }
         }
-        pipeEnds = (ends[0], ends[1])
-        entries = [pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)]
+        (input, output) = (ends[0], ends[1])
     }
 
     deinit {
-        close(pipeEnds.read)
-        close(pipeEnds.write)
+        close(input)
+        close(output)
     }
 
     func wake() {
         var octet: UInt8 = 1
-        _ = write(pipeEnds.write, &octet, 1)
+        _ = write(output, &octet, 1)
     }
 
-    func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
+    func drain() {
+        var scratch: (UInt64, UInt64) = (0, 0)
+        while withUnsafeMutableBytes(of: &scratch, { read(input, $0.baseAddress, $0.count) }) == 16 {}
+    }
+}
+
+/// The descriptors that a loop in wall time sleeps on.
+final class DescriptorPoll {
+    private struct Watch {
+        var action: (DescriptorInterest) -> Void
+        var serial: UInt64
+    }
+
+    private let wakePipe: WakePipe
+    /// Entry 0 is the pipe.
+    private var entries: [pollfd]
+    private var watches: [Watch?] = [nil]
+    private var nextSerial: UInt64 = 0
+
+    init(_ wakePipe: WakePipe) {
+        self.wakePipe = wakePipe
+        entries = [pollfd(fd: wakePipe.input, events: Int16(POLLIN), revents: 0)]
+    }
+
+    func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping (DescriptorInterest) -> Void) {
         unwatch(descriptor)
         entries.append(pollfd(fd: descriptor, events: interest.rawValue, revents: 0))
         watches.append(Watch(action: action, serial: nextSerial))
@@ -73,8 +86,7 @@ final class DescriptorPoll: @unchecked Sendable {
         let found = systemPoll(&entries, until: deadline)
         guard found > 0 else { return false }
         guard entries[0].revents != 0 else { return true }
-        var scratch: (UInt64, UInt64) = (0, 0)
-        while withUnsafeMutableBytes(of: &scratch, { read(pipeEnds.read, $0.baseAddress, $0.count) }) == 16 {}
+        wakePipe.drain()
         return found > 1
     }
 

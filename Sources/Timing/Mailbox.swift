@@ -1,4 +1,5 @@
 import Packets
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -15,59 +16,46 @@ public enum MonotonicClock {
     }
 }
 
-/// Actions handed to the loop by other threads. `@unchecked Sendable`: all state is guarded by the mutex.
-final class Mailbox: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var actions: [@Sendable () -> Void] = []
-    private var isSleeping = false
+/// Actions handed to the loop by other threads.
+final class Mailbox: Sendable {
+    private struct State {
+        var actions: [@Sendable () -> Void] = []
+        var isSleeping = false
+    }
+
+    private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
     /// - Parameter wake: called by the thread that puts something in while the loop sleeps.
     init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
-        pthread_mutex_init(mutex, nil)
     }
 
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
-
-    var isFilled: Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return !actions.isEmpty
-    }
+    var isFilled: Bool { state.withLock { !$0.actions.isEmpty } }
 
     func put(_ action: @escaping @Sendable () -> Void) {
-        pthread_mutex_lock(mutex)
-        actions.append(action)
-        let mustWake = isSleeping
-        isSleeping = false
-        pthread_mutex_unlock(mutex)
+        let mustWake = state.withLock { state in
+            state.actions.append(action)
+            defer { state.isSleeping = false }
+            return state.isSleeping
+        }
         if mustWake { wake() }
     }
 
     func takeAll() -> [@Sendable () -> Void] {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        guard !actions.isEmpty else { return [] }
-        let taken = actions
-        actions = []
-        return taken
+        state.withLock { state in
+            defer { state.actions = [] }
+            return state.actions
+        }
     }
 
     /// Announces that the loop is about to sleep; false when there is mail, and it must not.
     func beginSleep() -> Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        isSleeping = actions.isEmpty
-        return isSleeping
+        state.withLock { state in
+            state.isSleeping = state.actions.isEmpty
+            return state.isSleeping
+        }
     }
 
-    func endSleep() {
-        pthread_mutex_lock(mutex)
-        isSleeping = false
-        pthread_mutex_unlock(mutex)
-    }
+    func endSleep() { state.withLock { $0.isSleeping = false } }
 }

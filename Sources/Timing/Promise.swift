@@ -1,12 +1,10 @@
 import Packets
 
 /// A value that one part of the loop owes to another. Fulfilled or failed once; later attempts change nothing.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class Promise<Value: Sendable>: @unchecked Sendable {
+public final class Promise<Value> {
     private let loop: RunLoop
-    private var result: Result<Value, any Error>?
-    private var waiters: [(id: Int, continuation: UnsafeContinuation<Value, any Error>)] = []
+    public private(set) var result: Result<Value, any Error>?
+    private var waiters: [(id: Int, continuation: UnsafeContinuation<Void, any Error>)] = []
     private var nextWaiter = 0
 
     public init(on loop: RunLoop) {
@@ -28,19 +26,23 @@ public final class Promise<Value: Sendable>: @unchecked Sendable {
         nextWaiter += 1
         let timer = deadline.map { loop.schedule(at: $0) { self.abandon(id, with: TimeOut()) } }
         defer { if let timer { loop.cancel(timer) } }
-        return try await withTaskCancellationHandler {
+        let bound = LoopBound(self, to: loop)
+        try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                if let result {
-                    continuation.resume(with: result)
+                if result != nil {
+                    continuation.resume()
                 } else if Task.isCancelled {
                     continuation.resume(throwing: CancellationError())
                 } else {
                     waiters.append((id, continuation))
                 }
             }
-        } onCancel: {
-            if loop.isOnLoop { abandon(id, with: CancellationError()) } else { loop.post { self.abandon(id, with: CancellationError()) } }
+        } onCancel: { [loop] in
+            let abandon: @Sendable () -> Void = { bound.value.abandon(id, with: CancellationError()) }
+            if loop.isOnLoop { abandon() } else { loop.post(abandon) }
         }
+        guard let result else { throw CancellationError() }
+        return try result.get()
     }
 
     private func settle(_ outcome: Result<Value, any Error>) {
@@ -48,7 +50,7 @@ public final class Promise<Value: Sendable>: @unchecked Sendable {
         result = outcome
         let resumed = waiters
         waiters = []
-        for waiter in resumed { waiter.continuation.resume(with: outcome) }
+        for waiter in resumed { waiter.continuation.resume() }
     }
 
     private func abandon(_ id: Int, with error: any Error) {

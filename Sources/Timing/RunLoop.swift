@@ -12,8 +12,10 @@ import Packets
 /// As an executor it drains every ready job before time moves. In virtual mode time then jumps to the next deadline; in wall mode the loop waits for it,
 /// and while it is late, `now` stays at the deadline being served, so that what runs on the loop keeps its own arithmetic.
 ///
-/// Everything but `post(_:)` belongs to the thread that runs the loop (before the run: the thread that made it).
-/// `@unchecked Sendable`: all state but the mailbox is touched on that thread only, which `enqueue` and `checkIsolated` verify.
+/// Everything but `post(_:)` belongs to the thread that made the loop, which is the one that runs it. What lives on the loop need not be `Sendable`: the
+/// compiler keeps it from other threads, and its closures may be handed to the loop, since they are handed over and run by the same thread.
+///
+/// `@unchecked Sendable`: whatever takes or calls a closure checks the thread; only `mailbox`, which is `Sendable`, is used from others.
 public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public enum Mode: Sendable {
         case virtual
@@ -30,7 +32,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private var timers = DeadlineHeap()
     private let mailbox: Mailbox
     private let descriptors: DescriptorPoll?
-    private var thread = pthread_self()
+    private let thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
     /// The monotonic clock when the loop was made: its time zero in wall mode.
@@ -38,25 +40,27 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     public init(mode: Mode = .virtual) {
         self.mode = mode
-        let descriptors = mode == .wall ? DescriptorPoll() : nil
-        self.descriptors = descriptors
-        mailbox = Mailbox { descriptors?.wake() }
+        let wakePipe = mode == .wall ? WakePipe() : nil
+        descriptors = wakePipe.map(DescriptorPoll.init)
+        mailbox = Mailbox { wakePipe?.wake() }
     }
 
     // MARK: Scheduling
 
     /// Runs `action` on the loop when `deadline` has come; a deadline in the past means as soon as the ready jobs are done.
     @discardableResult
-    public func schedule(at deadline: Microseconds, _ action: @escaping @Sendable () -> Void) -> Timer {
-        timers.insert(at: max(deadline, now), action)
+    public func schedule(at deadline: Microseconds, _ action: @escaping () -> Void) -> Timer {
+        checkIsolated()
+        return timers.insert(at: max(deadline, now), action)
     }
 
     @discardableResult
-    public func schedule(after delay: Microseconds, _ action: @escaping @Sendable () -> Void) -> Timer {
+    public func schedule(after delay: Microseconds, _ action: @escaping () -> Void) -> Timer {
         schedule(at: now + delay, action)
     }
 
     public func cancel(_ timer: Timer) {
+        checkIsolated()
         timers.remove(timer)
     }
 
@@ -68,11 +72,13 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// Calls `action` on the loop whenever `descriptor` is ready, until `unwatch(_:)`. Only in wall mode.
     ///
     /// The action must read or write what made the descriptor ready, or it is called again.
-    public func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping @Sendable (DescriptorInterest) -> Void) {
+    public func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping (DescriptorInterest) -> Void) {
+        checkIsolated()
         descriptors?.watch(descriptor, for: interest, action)
     }
 
     public func unwatch(_ descriptor: Int32) {
+        checkIsolated()
         descriptors?.unwatch(descriptor)
     }
 
@@ -94,28 +100,28 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     // MARK: Running
 
+    /// Starts `body` on the loop, beside the caller. It does not begin before the caller waits for something.
+    public func start<Value>(_ body: @escaping () async throws -> Value) -> Activity<Value> { Activity(on: self, body) }
+
     /// Runs `body` and whatever it starts until it returns.
     ///
     /// - Throws: what `body` throws, or `RunLoopError` when the run can never end or was entered from outside.
-    public func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+    public func run<Value>(_ body: @escaping () async throws -> Value) throws -> Value {
+        guard isOnLoop else { throw RunLoopError.runByOtherThread }
         guard !isRunning else { throw RunLoopError.alreadyRunning }
         isRunning = true
-        thread = pthread_self()
         defer { isRunning = false }
-        let outcome = Outcome<Value>()
-        let task = Task(executorPreference: self) {
-            do { outcome.result = .success(try await body()) } catch { outcome.result = .failure(error) }
-        }
-        while outcome.result == nil {
+        let activity = start(body)
+        while !activity.isOver {
             if !turn() {
-                task.cancel()
+                activity.cancel()
                 while runReadyJobs() {}
                 throw RunLoopError.stalled(at: now)
             }
             if mode == .virtual, foreignEnqueues > 0 { throw RunLoopError.enteredFromOutside(jobs: foreignEnqueues) }
         }
         while runReadyJobs() {}
-        guard let result = outcome.result else { throw RunLoopError.stalled(at: now) }
+        guard let result = activity.result else { throw RunLoopError.stalled(at: now) }
         return try result.get()
     }
 
@@ -224,17 +230,15 @@ public enum RunLoopError: Error, Equatable, CustomStringConvertible {
     /// Jobs reached a virtual run from other threads: its order would no longer be its own.
     case enteredFromOutside(jobs: Int)
     case alreadyRunning
+    /// A loop is run by the thread that made it.
+    case runByOtherThread
 
     public var description: String {
         switch self {
         case .stalled(let time): "the run stalled at \(time.seconds) s: nothing is ready and no timer is set"
         case .enteredFromOutside(let jobs): "\(jobs) jobs reached the virtual run from another thread"
         case .alreadyRunning: "the run loop is already running"
+        case .runByOtherThread: "the run loop belongs to the thread that made it"
         }
     }
-}
-
-/// Where a run's body leaves its result; `@unchecked Sendable`: written and read on the loop's thread only.
-private final class Outcome<Value>: @unchecked Sendable {
-    var result: Result<Value, any Error>?
 }

@@ -20,14 +20,15 @@ public final class StopFlag: Sendable {
         watched.loop.post(watched.cancel)
     }
 
-    /// The value of `body`, whose task is cancelled when the flag is raised. What runs in virtual time ends by itself soon enough.
-    public func run<Value: Sendable>(on loop: RunLoop, _ body: @escaping @Sendable () async -> Value) throws -> Value {
+    /// The value of `body`, which is cancelled when the flag is raised. What runs in virtual time ends by itself soon enough.
+    public func run<Value>(on loop: RunLoop, _ body: @escaping () async throws -> Value) throws -> Value {
         defer { watched.withLock { $0 = nil } }
         return try loop.run { [self] in
-            let task = Task(executorPreference: loop) { await body() }
-            watched.withLock { $0 = Watched(loop: loop) { task.cancel() } }
-            if isRaised, loop.mode == .wall { task.cancel() }
-            return await task.value
+            let activity = loop.start(body)
+            let bound = LoopBound(activity, to: loop)
+            watched.withLock { $0 = Watched(loop: loop) { bound.value.cancel() } }
+            if isRaised, loop.mode == .wall { activity.cancel() }
+            return try await activity.value()
         }
     }
 }

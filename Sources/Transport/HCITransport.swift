@@ -3,7 +3,7 @@ import Packets
 /// A pipe of HCI packets, seen from one of its ends. Both ends look the same: a host holds one, a controller the other.
 ///
 /// Everything happens on the loop the pipe was made for. What arrives is delivered in order, never from within `send(_:)`.
-public protocol HCITransport: AnyObject, Sendable {
+public protocol HCITransport: AnyObject {
     /// What the pipe is, in the words of a device selector: `virtual`, `tcp:127.0.0.1:7001`, `usb:1-2.3`.
     var name: String { get }
 
@@ -33,7 +33,7 @@ extension HCITransport {
 }
 
 /// What a pipe's end delivers to.
-public protocol HCITransportSink: AnyObject, Sendable {
+public protocol HCITransportSink: AnyObject {
     /// - Parameter time: when the packet arrived: the loop's time, or the stamp of the transport's thread in wall time.
     func received(_ packet: HCIPacket, at time: Microseconds)
 

@@ -3,9 +3,7 @@ import Packets
 import Timing
 
 /// One end of a pipe within the process. Packets cross in order after the pipe's latency, never within `send(_:)`.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class InProcessTransport: HCITransport, @unchecked Sendable {
+public final class InProcessTransport: HCITransport {
     public let name: String
     private let loop: RunLoop
     private let latency: Microseconds

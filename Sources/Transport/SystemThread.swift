@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -5,10 +7,9 @@
 #endif
 
 /// A thread of the system, for transports that must wait in calls of their own.
-public final class SystemThread: @unchecked Sendable {
-    // `@unchecked Sendable`: the handle is set before anyone else sees the object, and taken once.
-    private let handle: UnsafeMutablePointer<pthread_t>
-    private var isRunning = false
+public final class SystemThread: Sendable {
+    /// Nil once somebody has waited for it, and when there never was one.
+    private let handle: Mutex<pthread_t?>
 
     private final class Body {
         let run: @Sendable () -> Void
@@ -17,29 +18,24 @@ public final class SystemThread: @unchecked Sendable {
 
     /// Starts a thread that runs `body`.
     public init(_ body: @escaping @Sendable () -> Void) {
-        handle = .allocate(capacity: 1)
         let box = Unmanaged.passRetained(Body(body))
         #if canImport(Glibc)
-            let status = pthread_create(handle, nil, Self.entry, box.toOpaque())
+            var started = pthread_t()
         #else
             var started: pthread_t?
-            let status = pthread_create(&started, nil, Self.entry, box.toOpaque())
-            if let started { handle.initialize(to: started) }
         #endif
-        isRunning = status == 0
+        let status = pthread_create(&started, nil, Self.entry, box.toOpaque())
         if status != 0 { box.release() }
+        handle = Mutex(status == 0 ? started : nil)
     }
 
     deinit {
-        if isRunning { pthread_detach(handle.pointee) }
-        handle.deallocate()
+        if let handle = handle.withLock({ $0 }) { pthread_detach(handle) }
     }
 
-    /// Waits until the thread's body has returned. Call once, by one thread.
+    /// Waits until the thread's body has returned.
     public func join() {
-        guard isRunning else { return }
-        isRunning = false
-        pthread_join(handle.pointee, nil)
+        if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
     }
 
     #if canImport(Glibc)

@@ -32,7 +32,6 @@ public final class SimulatedBackend: DongleBackend, @unchecked Sendable {
     public func attach(_ index: Int, to end: any HCITransport) throws {
         var end = end
         if let capture { end = CaptureTransport(end, into: capture, interface: interfaces[index], heldBy: .controller, on: loop) }
-        let (configuration, final) = (configurations[index], end)
-        _ = try simulation.assumeIsolated { try $0.addController(configuration, on: final) }
+        try simulation.addController(configurations[index], on: end)
     }
 }

@@ -8,7 +8,7 @@ import TransportUSB
 /// What the interactive tools share: a host on one device in wall time, and errors as one line with an exit code.
 enum BenchTool {
     /// Opens the device, starts a host on it, runs `body` and closes.
-    static func withHost(on device: String, _ body: @escaping @Sendable (Host) async throws -> Void) throws {
+    static func withHost(on device: String, _ body: @escaping (Host) async throws -> Void) throws {
         let loop = RunLoop(mode: .wall)
         do {
             let transport = try open(DeviceSelector(device), on: loop)
@@ -17,9 +17,9 @@ enum BenchTool {
                 do {
                     try await host.start()
                     try await body(host)
-                    await host.close()
+                    host.close()
                 } catch {
-                    await host.close()
+                    host.close()
                     throw error
                 }
             }

@@ -67,7 +67,7 @@ struct DongleCommand: ParsableCommand {
 
     private func logAir(of simulation: Simulation, to log: CaptureLog) throws {
         let interface = try log.addAir()
-        simulation.assumeIsolated { $0.logAir { frame, time in log.record(frame, interface: interface, at: time) } }
+        simulation.logAir { frame, time in log.record(frame, interface: interface, at: time) }
     }
 
     /// Starts the servers and prints where; returns what stops them.

@@ -26,7 +26,7 @@ struct GATTCommand: ParsableCommand {
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         try BenchTool.withHost(on: device) { host in
-            let own = await host.drawStaticAddress()
+            let own = host.drawStaticAddress()
             try await host.setRandomAddress(own)
             var settings = ConnectSettings()
             settings.ownAddressType = .randomDevice

@@ -10,7 +10,8 @@ import Transport
 /// Ctrl-C and SIGTERM as events of a run: the first asks it to end well, the second ends the process.
 enum Interruption {
     /// Calls `action` on the loop when the user wants the run to end. Call before anything starts a thread: threads inherit the signal mask.
-    static func watch(on loop: RunLoop, _ action: @escaping @Sendable () -> Void) {
+    static func watch(on loop: RunLoop, _ action: @escaping () -> Void) {
+        let action = LoopBound(action, to: loop)
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
@@ -23,7 +24,7 @@ enum Interruption {
             sigaddset(&awaited, SIGTERM)
             var caught: Int32 = 0
             guard sigwait(&awaited, &caught) == 0 else { return }
-            loop.post(action)
+            loop.post { action.value() }
             guard sigwait(&awaited, &caught) == 0 else { return }
             _exit(128 + caught)
         }

@@ -50,7 +50,7 @@ struct LoopbackCommand: ParsableCommand {
 
     private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop) throws -> (LoopbackResult, Int) {
         let bench = LoopbackBench(plan, on: transport, loop: loop)
-        Interruption.watch(on: loop) { bench.assumeIsolated { $0.stop() } }
+        Interruption.watch(on: loop) { bench.stop() }
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()

@@ -38,10 +38,11 @@ struct ScanCommand: ParsableCommand {
 
     private static func show(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
         let scan = try await host.scan(settings)
-        async let end: Void = {
-            try? await host.loop.sleep(for: limit)
+        let end = host.loop.start {
+            try await host.loop.sleep(for: limit)
             try await scan.stop()
-        }()
+        }
+        defer { end.cancel() }
         var shown = 0
         for try await report in scan.reports {
             Console.line(Self.line(report))
@@ -49,7 +50,7 @@ struct ScanCommand: ParsableCommand {
             if shown == most { break }
         }
         try await scan.stop()
-        if shown < most { try await end }
+        if shown < most { try await end.value() }
     }
 
     private static func count(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
@@ -60,8 +61,8 @@ struct ScanCommand: ParsableCommand {
         try await scan.stop()
     }
 
-    /// Counts on the loop, from within the delivery of each report. `@unchecked Sendable`: lives on its loop's thread only.
-    private final class Tally: @unchecked Sendable {
+    /// Counts on the loop, from within the delivery of each report.
+    private final class Tally {
         var reports = 0
         var addresses: Set<DeviceAddress> = []
         let most: Int

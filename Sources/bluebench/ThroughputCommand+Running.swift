@@ -42,7 +42,7 @@ extension ThroughputCommand {
             guard tester != "air" else { throw CommandFailure(.usage, "--tester air: the tester needs a controller") }
             let first = try end("tester", on: tester, loop, log)
             let second = subject == "air" ? nil : try end("subject", on: subject, loop, log)
-            defer { try? loop.run { [first, second] in for end in [first, second] { await end?.host.close() } } }
+            defer { try? loop.run { [first, second] in for end in [first, second] { end?.host.close() } } }
             try sweep(plan, ThroughputBench(loop: loop, tester: first, subject: second), loop, &output)
         } catch {
             throw BenchTool.failure(for: error)

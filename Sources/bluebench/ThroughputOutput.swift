@@ -71,7 +71,7 @@ struct ThroughputOutput {
         report.virtualSeconds = now.seconds
         guard let pair else { return }
         report.steps = pair.loop.steps
-        report.transmissions = pair.simulation.assumeIsolated { $0.transmissions }
+        report.transmissions = pair.simulation.transmissions
     }
 
     private func save() throws {

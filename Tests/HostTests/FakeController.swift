@@ -5,14 +5,12 @@ import Transport
 @testable import Host
 
 /// A controller of a few lines: it accepts every command, knows the answers that `Host.start` needs, and carries ACL data to its twin.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class FakeController: HCITransportSink, @unchecked Sendable {
+final class FakeController: HCITransportSink {
     let loop: RunLoop
     let end: InProcessTransport
     let host: Host
     /// Answers of one's own: the packets to send instead of the usual ones.
-    var script: [UInt16: @Sendable ([UInt8]) -> [HCIPacket]] = [:]
+    var script: [UInt16: ([UInt8]) -> [HCIPacket]] = [:]
     var twin: FakeController?
     var commands: [HCIPacket] = []
     var data: [HCIPacket] = []
@@ -22,7 +20,7 @@ final class FakeController: HCITransportSink, @unchecked Sendable {
     /// How long a data packet stays in a buffer; nil for ever.
     var completionDelay: Microseconds? = 100
     /// Data that is not carried to the twin.
-    var swallows: (@Sendable (HCIPacket) -> Bool)?
+    var swallows: ((HCIPacket) -> Bool)?
 
     init(loop: RunLoop, database: GATTDatabase = GATTDatabase(deviceName: "test"), seed: UInt64 = 1) {
         self.loop = loop

@@ -25,7 +25,7 @@ import Timing
                 try await fake.host.start()
                 let before = fake.commands.count
                 var settings = AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)]))
-                settings.randomAddress = await fake.host.drawStaticAddress()
+                settings.randomAddress = fake.host.drawStaticAddress()
                 let set = try await fake.host.advertise(settings)
                 #expect(set.selectedTxPower == (isExtended ? 7 : 127))
                 try await set.stop()
@@ -42,7 +42,7 @@ import Timing
                 ]
                 #expect(Array(fake.opcodes[before...]) == (isExtended ? extended : legacy))
                 settings.data = [UInt8](repeating: 0, count: 32)
-                await #expect(throws: HostError.misuse(.tooLong(octets: 32, limit: 31))) { try await fake.host.advertise(settings) }
+                await #expect(throws: HostError.misuse(.tooLong(octets: 32, limit: 31))) { _ = try await fake.host.advertise(settings) }
             }
         }
     }
@@ -56,7 +56,7 @@ import Timing
             var settings = ScanSettings()
             settings.bufferLimit = 2
             let scan = try await fake.host.scan(settings)
-            await #expect(throws: HostError.misuse(.busy("scanning"))) { try await fake.host.scan() }
+            await #expect(throws: HostError.misuse(.busy("scanning"))) { _ = try await fake.host.scan() }
             for status: UInt16 in [1, 0, 0, 0] {
                 let report = HCIEvents.LEExtendedAdvertisingReport.Report(
                     eventType: status << 5, address: 1, primaryPHY: 1, secondaryPHY: 2, advertisingSID: 3, rssi: -50, data: [1, 2, 3])
@@ -70,7 +70,7 @@ import Timing
             for try await report in scan.reports { read.append(report.octets) }
             #expect(read == [[1, 2, 3, 1, 2, 3], [1, 2, 3]])
             #expect(scan.count == 5 && scan.dropped == 3)
-            #expect(await fake.host.counters.droppedReports == 3)
+            #expect(fake.host.counters.droppedReports == 3)
         }
     }
 
@@ -85,7 +85,9 @@ import Timing
                 }
                 return [HCIPacket(completeOpcode: HCICommands.LECreateConnectionCancel.opcode, returns: [0])]
             }
-            await #expect(throws: HostError.peer(.timedOut("connection"))) { try await fake.host.connect(to: DeviceAddress(value: 1)) }
+            await #expect(throws: HostError.peer(.timedOut("connection"))) {
+                _ = try await fake.host.connect(to: DeviceAddress(value: 1))
+            }
             #expect(loop.now >= .seconds(10) && loop.now < .seconds(11))
             loop.schedule(after: 100) { fake.connect(role: .central) }
             let link = try await fake.host.connect(to: DeviceAddress(value: 1))
@@ -138,7 +140,7 @@ import Timing
             let pair = try await Pair.make(loop)
             try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
             #expect(pair.a.opcodes.last == HCICommands.LEConnectionUpdate.opcode)
-            await pair.a.host.setParameterPolicy { _, _ in false }
+            pair.a.host.parameterPolicy = { _, _ in false }
             await #expect(throws: HostError.peer(.parametersRejected)) {
                 try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
             }
@@ -183,7 +185,7 @@ import Timing
             #expect(fake.data.map { hex($0.bytes) } == ["410007000300040003" + "0502"])
             fake.emit(HCIPacket(.acl, octets("42 20 0700 0300 0400 02f700")))
             try await loop.sleep(for: .milliseconds(200))
-            let counters = await fake.host.counters
+            let counters = fake.host.counters
             #expect(counters.heldData == 1 && counters.strayData == 1)
         }
     }
@@ -200,7 +202,7 @@ import Timing
             pair.central.trySend(cid: 3, octets("020000000000030000"))
             try await loop.sleep(for: .milliseconds(100))
             #expect(answers.pdus == [[5, 5], [5, 5], [5, 5]])
-            #expect(await pair.b.host.counters.unknownChannels == 1)
+            #expect(pair.b.host.counters.unknownChannels == 1)
         }
     }
 
@@ -214,7 +216,7 @@ import Timing
             #expect(second.isConnected)
             let reason = try await second.disconnect()
             #expect(reason == .connectionTerminatedByLocalHost)
-            #expect(await pair.a.host.links.isEmpty)
+            #expect(pair.a.host.links.isEmpty)
             let other = try await pair.peripheral.ended(within: .seconds(1))
             #expect(other == .remoteUserTerminatedConnection)
             #expect(await failure { try await pair.central.send(cid: 4, [1]) } == .peer(.disconnected(.connectionTimeout)))
@@ -222,7 +224,6 @@ import Timing
     }
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-final class Answers: @unchecked Sendable {
+final class Answers {
     var pdus: [[UInt8]] = []
 }

@@ -87,7 +87,7 @@ import Timing
             #expect(seen.pdus == [[0, 28, 1], [0, 28, 2, 2], [0, 28, 3], [0, 28, 4, 4], [1, 28, 5]])
             var quirks = HostQuirks()
             quirks.neverConfirms = true
-            await pair.a.host.setQuirks(quirks)
+            pair.a.host.quirks = quirks
             let before = loop.now
             let error = await failure { try await pair.peripheral.indicate(value, [6]) }
             guard case .peer(.timedOut(_)) = error else {
@@ -111,7 +111,7 @@ import Timing
             try await gatt.write(18, [1, 0])
             try await loop.sleep(for: 1000)
             let sent = Counter()
-            let flow: @Sendable () -> Void = {
+            let flow: () -> Void = {
                 while sent.value < 1000 {
                     let value = withUnsafeBytes(of: UInt32(sent.value).littleEndian) { [UInt8]($0) }
                     guard pair.peripheral.tryNotify(17, value) == .sent else { return }
@@ -202,7 +202,7 @@ import Timing
                 PDURewrite(cid: 4, opcode: 0x0B, skip: 1, count: 1) { [$0 + [0xFF]] }, .drop(cid: 4, opcode: 0x13),
             ]
             quirks.usedMTU = 30
-            await pair.b.host.setQuirks(quirks)
+            pair.b.host.quirks = quirks
             let gatt = pair.central.gatt
             #expect(try await gatt.exchangeMTU(100) == 100)
             #expect(pair.peripheral.mtu == 30)

@@ -51,8 +51,7 @@ import Timing
 }
 
 @Suite struct ACLSchedulerTests {
-    /// `@unchecked Sendable`: used by one test at a time.
-    private final class Outlet: @unchecked Sendable {
+    private final class Outlet {
         var packets: [HCIPacket] = []
         var handles: [UInt16] { packets.map { UInt16($0.bytes[0]) | UInt16($0.bytes[1] & 0xF) << 8 } }
     }

@@ -27,7 +27,7 @@ import Transport
                 let (end, controllerEnd) = InProcessTransport.pair(name: "\(address)", on: loop)
                 var configuration = ControllerConfiguration(address: address)
                 configure(&configuration)
-                try await simulation.addController(configuration, on: controllerEnd)
+                try simulation.addController(configuration, on: controllerEnd)
                 let host = Host(loop: loop, transport: end, database: database, seed: seed)
                 try await host.start()
                 hosts.append(host)
@@ -115,7 +115,7 @@ import Transport
             await #expect(throws: HostError.peer(.timedOut("connection"))) {
                 var settings = ConnectSettings()
                 settings.limit = .seconds(1)
-                return try await world.central.connect(to: World.peripheralAddress, settings)
+                _ = try await world.central.connect(to: World.peripheralAddress, settings)
             }
         }
     }
@@ -209,7 +209,7 @@ import Transport
                     ]))
             let (end, controllerEnd) = InProcessTransport.pair(on: loop)
             let address = DeviceAddress(value: 0xC0_0000_0003)
-            try await world.simulation.addController(ControllerConfiguration(address: address), on: controllerEnd)
+            try world.simulation.addController(ControllerConfiguration(address: address), on: controllerEnd)
             let third = Host(loop: loop, transport: end, database: database)
             try await third.start()
             world.peripheral.database.add(ServiceDefinition(0xAAAA))
@@ -219,7 +219,7 @@ import Transport
             let handle = service.characteristics[0].value
             let sent = [Counter(), Counter()]
             for (link, counter) in zip([first, second], sent) {
-                let flow: @Sendable () -> Void = { while link.gatt.tryWriteCommand(handle, [1, 2, 3]) == .sent { counter.value += 1 } }
+                let flow: () -> Void = { while link.gatt.tryWriteCommand(handle, [1, 2, 3]) == .sent { counter.value += 1 } }
                 link.onWritable = flow
                 flow()
             }
@@ -241,7 +241,7 @@ import Transport
             let (central, _) = try await world.link()
             try await loop.sleep(for: .milliseconds(200))
             let before = loop.now
-            await world.peripheral.close()
+            world.peripheral.close()
             #expect(await failure { _ = try await central.gatt.read(3) } == .peer(.disconnected(.connectionTimeout)))
             #expect(loop.now - before < .seconds(3))
             #expect(await failure { try await world.peripheral.send(HCICommands.Reset()) } == .environment(.closed))
@@ -269,7 +269,6 @@ import Transport
     }
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-final class Lines: @unchecked Sendable {
+final class Lines {
     var lines: [String] = []
 }

@@ -1,6 +1,8 @@
 import Packets
+import Synchronization
 import Testing
 import Timing
+import Transport
 
 #if canImport(Glibc)
     import Glibc
@@ -9,15 +11,14 @@ import Timing
 #endif
 
 @Suite struct RunLoopTests {
-    /// Gathers what happened, in order. `@unchecked Sendable`: lives on one loop.
-    private final class Log: @unchecked Sendable {
+    /// Gathers what happened, in order.
+    private final class Log {
         var lines: [String] = []
     }
 
-    private actor Worker {
+    private final class Worker {
         private let loop: RunLoop
         private let log: Log
-        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
         init(loop: RunLoop, log: Log) {
             self.loop = loop
@@ -30,9 +31,9 @@ import Timing
                 log.lines.append("\(name)\(round)@\(loop.now.rawValue)")
             }
         }
-
-        func note(_ line: String) { log.lines.append(line) }
     }
+
+    private struct Refusal: Error {}
 
     @Test func timersFireInOrderOfDeadlineThenOfSetting() throws {
         let loop = RunLoop()
@@ -50,18 +51,17 @@ import Timing
         #expect(loop.now == 100)
     }
 
-    @Test func actorsOnTheLoopInterleaveTheSameWayEveryTime() throws {
+    @Test func activitiesOnTheLoopInterleaveTheSameWayEveryTime() throws {
         func once() throws -> [String] {
             let loop = RunLoop()
             let log = Log()
             let x = Worker(loop: loop, log: log)
             let y = Worker(loop: loop, log: log)
             try loop.run {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await x.work("x", every: 3_000_000) }
-                    group.addTask { try await y.work("y", every: 2_000_000) }
-                    try await group.waitForAll()
-                }
+                let activities = [
+                    loop.start { try await x.work("x", every: 3_000_000) }, loop.start { try await y.work("y", every: 2_000_000) },
+                ]
+                for activity in activities { try await activity.value() }
             }
             return log.lines
         }
@@ -70,15 +70,33 @@ import Timing
         for _ in 0..<20 { #expect(try once() == first) }
     }
 
-    @Test func aTimerMayEnterAnActorOfTheLoopSynchronously() throws {
+    @Test func anActivityHasAResultAFailureOrIsCancelled() throws {
         let loop = RunLoop()
         let log = Log()
-        let worker = Worker(loop: loop, log: log)
         try loop.run {
-            loop.schedule(after: 5) { worker.assumeIsolated { $0.note("entered") } }
-            try await loop.sleep(for: 10)
+            let result = loop.start {
+                try await loop.sleep(for: 5)
+                return log
+            }
+            #expect(!result.isOver)
+            #expect(try await result.value() === log)
+            let failure = loop.start { throw Refusal() }
+            await #expect(throws: Refusal.self) { try await failure.value() }
+            let endless = loop.start { try await loop.sleep(for: .seconds(60)) }
+            try await loop.sleep(for: 1)
+            endless.cancel()
+            await #expect(throws: CancellationError.self) { try await endless.value() }
         }
-        #expect(log.lines == ["entered"])
+        #expect(loop.now == 6)
+    }
+
+    @Test func aLoopIsRunByTheThreadThatMadeIt() throws {
+        let loop = RunLoop()
+        let refusal = Mutex<(any Error)?>(nil)
+        SystemThread {
+            do { try loop.run {} } catch { refusal.withLock { $0 = error } }
+        }.join()
+        #expect(refusal.withLock { $0 as? RunLoopError } == .runByOtherThread)
     }
 
     @Test func aCancelledSleepEndsAtOnceAndLeavesNoTimer() throws {
@@ -127,7 +145,10 @@ import Timing
         try loop.run {
             let done = Promise<Void>(on: loop)
             loop.schedule(after: 2_000) { log.lines.append("timer@\(loop.now.rawValue >= 2_000)") }
-            loop.schedule(after: 3_000) { loop.post { done.fulfil(()) } }
+            let bound = LoopBound(done, to: loop)
+            loop.schedule(after: 3_000) {
+                SystemThread { loop.post { bound.value.fulfil(()) } }.join()
+            }
             try await done.value()
         }
         #expect(log.lines == ["timer@true"])

@@ -4,8 +4,7 @@ import Timing
 import Transport
 
 @Suite struct InProcessTransportTests {
-    /// `@unchecked Sendable`: lives on one loop.
-    private final class Sink: HCITransportSink, @unchecked Sendable {
+    private final class Sink: HCITransportSink {
         var packets: [HCIPacket] = []
         var times: [Microseconds] = []
         var reason: TransportError?

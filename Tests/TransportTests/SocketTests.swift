@@ -5,8 +5,8 @@ import Timing
 import Transport
 
 @Suite struct SocketTests {
-    /// What a listener has accepted. `@unchecked Sendable`: lives on one loop.
-    private final class Accepted: @unchecked Sendable {
+    /// What a listener has accepted.
+    private final class Accepted {
         var pipes: [H4Transport] = []
         var sinks: [Gathering] = []
         func take(_ stream: ByteStream, echoes: Bool = true) {

@@ -2,8 +2,8 @@ import Packets
 import Timing
 import Transport
 
-/// Gathers what a pipe delivers. `@unchecked Sendable`: lives on one loop.
-final class Gathering: HCITransportSink, @unchecked Sendable {
+/// Gathers what a pipe delivers.
+final class Gathering: HCITransportSink {
     var packets: [HCIPacket] = []
     var times: [Microseconds] = []
     var reasons: [TransportError] = []
@@ -24,7 +24,7 @@ final class Gathering: HCITransportSink, @unchecked Sendable {
 
 extension RunLoop {
     /// Waits, in wall time, until `condition` holds; false after two seconds.
-    func wait(for condition: @escaping @Sendable () -> Bool) async throws -> Bool {
+    func wait(for condition: @escaping () -> Bool) async throws -> Bool {
         for _ in 0..<20_000 {
             if condition() { return true }
             try await sleep(for: 100)

@@ -29,7 +29,7 @@ final class HostDriver: @unchecked Sendable {
         } catch let error as HostError {
             throw StepFailure(.environment, "the host of the \(end.side.rawValue) does not start: \(error)")
         }
-        await host.setQuirks(try HostFaults.quirks(faults, rewrites))
+        host.quirks = try HostFaults.quirks(faults, rewrites)
         if isAccessory {
             let accessory = ReferenceAccessory(host, loop: loop)
             driver.accessory = accessory

@@ -9,7 +9,7 @@ final class ReferenceAccessory: @unchecked Sendable {
     private let host: Host
     private let loop: RunLoop
     private var handles = Handles()
-    private var tasks: [Task<Void, Never>] = []
+    private var tasks: [Activity<Void>] = []
 
     private struct Handles {
         var long: UInt16 = 0
@@ -33,15 +33,15 @@ final class ReferenceAccessory: @unchecked Sendable {
 
     func start() async {
         publish()
-        await host.setOnLink { [self] link in began(link) }
-        tasks.append(Task(executorPreference: loop) { [self] in await serve() })
+        host.onLink = { [self] link in began(link) }
+        tasks.append(loop.start { [self] in await serve() })
     }
 
     func stop() async {
         for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
+        for task in tasks { try? await task.value() }
         tasks.removeAll()
-        await host.setOnLink(nil)
+        host.onLink = nil
     }
 
     // MARK: Service
@@ -128,7 +128,7 @@ final class ReferenceAccessory: @unchecked Sendable {
         guard let opcode = value.first else { return ATTErrorCode(0x0D) }
         guard let length = lengths[opcode] else { return ATTErrorCode(0x80) }
         guard value.count == length, let link else { return ATTErrorCode(0x0D) }
-        tasks.append(Task(executorPreference: loop) { [self] in await perform(opcode, Array(value.dropFirst()), on: link) })
+        tasks.append(loop.start { [self] in await perform(opcode, Array(value.dropFirst()), on: link) })
         return nil
     }
 

@@ -32,8 +32,7 @@ final class SimulatedWorld: @unchecked Sendable {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
         for rule in rewrites { if let rewrite = try ControllerFaults.rewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
-        let made = configuration
-        identifiers[side] = try simulation.assumeIsolated { simulation throws in try simulation.addController(made, on: end) }
+        identifiers[side] = try simulation.addController(configuration, on: end)
     }
 
     static func address(of side: Side) -> DeviceAddress {
@@ -44,35 +43,33 @@ final class SimulatedWorld: @unchecked Sendable {
     func onAir(_ sink: @escaping @Sendable (AirFrame, Microseconds) -> Void) {
         airSinks.append(sink)
         let sinks = airSinks
-        simulation.assumeIsolated { $0.logAir { frame, time in for sink in sinks { sink(frame, time) } } }
+        simulation.logAir { frame, time in for sink in sinks { sink(frame, time) } }
     }
 
     func setPacketErrorRate(_ rate: Double) {
-        simulation.assumeIsolated { $0.setLoss(corrupted: rate) }
+        simulation.setLoss(corrupted: rate)
     }
 
     /// Puts what is on the air into a case's ledger from now on.
     func observe(into ledger: Ledger) {
         let sides = Dictionary(identifiers.map { ($0.value, $0.key) }) { first, _ in first }
-        simulation.assumeIsolated { simulation in
-            simulation.observeAir { observation in
-                guard let side = sides[observation.sender] else { return }
-                AirReader.note(observation, side, in: ledger)
-            }
+        simulation.observeAir { observation in
+            guard let side = sides[observation.sender] else { return }
+            AirReader.note(observation, side, in: ledger)
         }
     }
 
     /// Adds a rule for what an end's controller sends; false when there is no such controller here.
     func add(_ rule: Fault.Rewrite, at side: Side) throws -> Bool {
         guard let identifier = identifiers[side], let rewrite = try ControllerFaults.rewrite(rule) else { return false }
-        simulation.assumeIsolated { $0.add(rewrite, to: identifier) }
+        simulation.add(rewrite, to: identifier)
         return true
     }
 
     /// Sends a link layer control PDU that no procedure asked for; false when there is no link.
     func inject(_ pdu: [UInt8], at side: Side) -> Bool {
         guard let identifier = identifiers[side] else { return false }
-        return simulation.assumeIsolated { $0.inject(pdu, from: identifier) }
+        return simulation.inject(pdu, from: identifier)
     }
 }
 

@@ -9,12 +9,10 @@ public enum AttributeValueKind: Sendable, Hashable {
 }
 
 /// Takes a notified or indicated value, on the loop, from within the delivery of its packet. The span is valid during the call.
-public typealias AttributeValueHandler = @Sendable (AttributeValueKind, UInt16, RawSpan) -> Void
+public typealias AttributeValueHandler = (AttributeValueKind, UInt16, RawSpan) -> Void
 
 /// The attribute protocol on one link: both roles' cores, their timers, and the hot path of values.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class ATTBearer: @unchecked Sendable {
+final class ATTBearer {
     static let defaultMTU = 23
     static let maximumMTU = 517
     static let transactionTimeOut = Microseconds.seconds(30)

@@ -52,9 +52,7 @@ public struct AdvertisingSettings: Sendable, Hashable {
 }
 
 /// An advertising set that is enabled, or was.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class AdvertisingSet: @unchecked Sendable {
+public final class AdvertisingSet {
     public let handle: UInt8
     public internal(set) var isRunning = true
     /// The transmit power that the controller chose, dBm; 127 unless extended.

@@ -26,13 +26,11 @@ public struct ScanSettings: Sendable, Hashable {
 }
 
 /// A scan that is running or has ended.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class Scan: @unchecked Sendable {
+public final class Scan {
     /// Reports in order; those that find the buffer full are dropped and counted.
     public let reports: AsyncThrowingStream<AdvertisingReport, any Error>
     /// Takes each report on the loop, from within the delivery of its event, instead of `reports`.
-    public var onReport: (@Sendable (AdvertisingReport) -> Void)?
+    public var onReport: ((AdvertisingReport) -> Void)?
     /// Reports so far, dropped ones included.
     public private(set) var count = 0
     public private(set) var dropped = 0
@@ -73,7 +71,7 @@ extension Host {
     /// Starts scanning; a controller scans for one at a time.
     ///
     /// - Parameter onReport: takes the reports synchronously; otherwise they are read from `Scan.reports`.
-    public func scan(_ settings: ScanSettings = ScanSettings(), onReport: (@Sendable (AdvertisingReport) -> Void)? = nil) async throws
+    public func scan(_ settings: ScanSettings = ScanSettings(), onReport: ((AdvertisingReport) -> Void)? = nil) async throws
         -> Scan
     {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }

@@ -62,11 +62,11 @@ extension Link {
     ///   - txTime: 328...17040 microseconds.
     public func updateDataLength(txOctets: UInt16, txTime: UInt16 = 17040, settling: Microseconds? = nil) async throws -> DataLength {
         let handle = self.handle
-        let (promise, waiter) = await host.expectDataLength(handle)
+        let (promise, waiter) = host.expectDataLength(handle)
         do {
             try await host.send(HCICommands.LESetDataLength(connectionHandle: handle, txOctets: txOctets, txTime: txTime))
         } catch {
-            await host.forget(waiter)
+            host.forget(waiter)
             throw error
         }
         let patience = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))

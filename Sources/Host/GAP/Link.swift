@@ -2,9 +2,7 @@ import Packets
 import Timing
 
 /// One LE connection: its state, its channels, and what can be asked of it.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class Link: @unchecked Sendable {
+public final class Link {
     public let handle: ConnectionHandle
     public let role: ConnectionRole
     public let peer: DeviceAddress
@@ -15,18 +13,18 @@ public final class Link: @unchecked Sendable {
     /// Why the link ended; nil while it is up.
     public private(set) var disconnectReason: ErrorCode?
     /// Called for what happens on the link without being asked for.
-    public var onEvent: (@Sendable (LinkEvent) -> Void)?
+    public var onEvent: ((LinkEvent) -> Void)?
     /// Called when `trySend` and its kin have room again after they returned false.
-    public var onWritable: (@Sendable () -> Void)?
+    public var onWritable: (() -> Void)?
     /// PDUs seen on any channel, for evidence: direction, channel, payload.
-    public var onPDU: (@Sendable (PacketDirection, UInt16, RawSpan) -> Void)?
+    public var onPDU: ((PacketDirection, UInt16, RawSpan) -> Void)?
 
     public let host: Host
     let path: DataPath
     let slot: Int
     var loop: RunLoop { path.loop }
     private var reassembler = L2CAPReassembler()
-    private var channels: [UInt16: @Sendable (RawSpan) -> Void] = [:]
+    private var channels: [UInt16: (RawSpan) -> Void] = [:]
     private var endPromise: Promise<ErrorCode>
     var signaling = LESignaling()
     var parameterResponse: Promise<Bool>?
@@ -61,7 +59,7 @@ public final class Link: @unchecked Sendable {
     // MARK: Channels
 
     /// Listens on a channel that the host does not handle itself, or instead of it; nil gives it back.
-    public func setChannel(_ cid: UInt16, _ handler: (@Sendable (RawSpan) -> Void)?) { channels[cid] = handler }
+    public func setChannel(_ cid: UInt16, _ handler: ((RawSpan) -> Void)?) { channels[cid] = handler }
 
     /// Sends a PDU on a channel, whatever it holds; false if the queue is full or the link is gone.
     @discardableResult

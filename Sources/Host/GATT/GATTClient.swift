@@ -36,7 +36,7 @@ public struct RemoteDescriptor: Sendable, Hashable {
 /// The client's procedures on one link. Core Vol 3, Part G, 4.
 ///
 /// Requests wait for one another; each fails with `HostError.peer(.timedOut)` after 30 s, after which the bearer takes no more.
-public struct GATTClient: Sendable {
+public struct GATTClient {
     public let link: Link
     var bearer: ATTBearer { link.bearer }
 

@@ -2,9 +2,7 @@ import BluetoothCrypto
 import Packets
 
 /// The attributes of a server. Core Vol 3, Part G, 2.5 and 3.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only, or on the thread that builds it before the loop runs.
-public final class GATTDatabase: @unchecked Sendable {
+public final class GATTDatabase {
     struct Attribute {
         enum Role {
             case value

@@ -29,7 +29,7 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
 }
 
 /// Who accesses an attribute.
-public struct AttributeAccess: Sendable {
+public struct AttributeAccess {
     /// Nil when the database is used without a link.
     public var link: Link?
     public var security: LinkSecurity
@@ -50,14 +50,14 @@ public enum AttributeReadResult: Sendable {
 }
 
 /// Answers a read with the whole value; the server cuts it to what the request asks for.
-public typealias AttributeReadHandler = @Sendable (AttributeAccess) -> AttributeReadResult
+public typealias AttributeReadHandler = (AttributeAccess) -> AttributeReadResult
 /// Takes a written value; nil means success. For commands the result goes nowhere. The span is valid during the call.
-public typealias AttributeWriteHandler = @Sendable (AttributeAccess, RawSpan) -> ATTErrorCode?
+public typealias AttributeWriteHandler = (AttributeAccess, RawSpan) -> ATTErrorCode?
 /// Hears of a client's new Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
-public typealias SubscriptionHandler = @Sendable (AttributeAccess, UInt16) -> Void
+public typealias SubscriptionHandler = (AttributeAccess, UInt16) -> Void
 
 /// A descriptor to publish.
-public struct DescriptorDefinition: Sendable {
+public struct DescriptorDefinition {
     public var uuid: BluetoothUUID
     public var permissions: AttributePermissions
     public var value: [UInt8]
@@ -79,7 +79,7 @@ public struct DescriptorDefinition: Sendable {
 }
 
 /// A characteristic to publish. One that notifies or indicates gets its Client Characteristic Configuration by itself.
-public struct CharacteristicDefinition: Sendable {
+public struct CharacteristicDefinition {
     public var uuid: BluetoothUUID
     public var properties: CharacteristicProperties
     public var permissions: AttributePermissions
@@ -113,7 +113,7 @@ public struct CharacteristicDefinition: Sendable {
 }
 
 /// A service to publish.
-public struct ServiceDefinition: Sendable {
+public struct ServiceDefinition {
     public var uuid: BluetoothUUID
     public var isPrimary: Bool
     /// Services published before, which this one includes.

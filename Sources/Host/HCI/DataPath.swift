@@ -9,7 +9,7 @@ public enum PacketDirection: Sendable, Hashable {
 }
 
 /// Sees every packet between host and controller, as it crosses, on the loop.
-public typealias PacketObserver = @Sendable (PacketDirection, HCIPacket, Microseconds) -> Void
+public typealias PacketObserver = (PacketDirection, HCIPacket, Microseconds) -> Void
 
 /// Identifies an observer so that it can be removed.
 public struct ObserverID: Sendable, Hashable {
@@ -40,10 +40,8 @@ public struct HostCounters: Sendable, Equatable {
     public init() {}
 }
 
-/// The host's end of the pipe: what runs per packet, without suspension and without entering the actor for data.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class DataPath: HCITransportSink, @unchecked Sendable {
+/// The host's end of the pipe: what runs per packet, without suspension.
+final class DataPath: HCITransportSink {
     let loop: RunLoop
     let transport: any HCITransport
     let scheduler: ACLScheduler
@@ -103,14 +101,14 @@ final class DataPath: HCITransportSink, @unchecked Sendable {
             if packet.bytes.count > 2, packet.bytes[0] == HCIEvents.NumberOfCompletedPackets.code {
                 receivedCredits(packet.bytes)
             } else {
-                host?.assumeIsolated { $0.received(event: packet) }
+                host?.received(event: packet)
             }
         case .command, .sco, .iso: counters.unknownEvents += 1
         }
     }
 
     func closed(_ reason: TransportError) {
-        host?.assumeIsolated { $0.transportClosed(reason) }
+        host?.transportClosed(reason)
     }
 
     // MARK: Links

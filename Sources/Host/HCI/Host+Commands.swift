@@ -82,7 +82,7 @@ extension Host {
     }
 
     private func commandTimer(_ id: Int) -> Timer {
-        loop.schedule(after: Self.commandTimeOut) { self.assumeIsolated { $0.commandTimedOut(id) } }
+        loop.schedule(after: Self.commandTimeOut) { self.commandTimedOut(id) }
     }
 
     private func commandTimedOut(_ id: Int) {

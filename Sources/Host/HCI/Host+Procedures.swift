@@ -1,8 +1,8 @@
 import Packets
 import Timing
 
-/// Somebody who waits for an event. `@unchecked Sendable`: lives on its loop's thread only.
-final class EventWaiter: @unchecked Sendable {
+/// Somebody who waits for an event.
+final class EventWaiter {
     /// The link whose end also ends the wait.
     let handle: UInt16?
     /// False until the command that the event answers has been accepted: earlier events belong to other procedures.
@@ -27,7 +27,7 @@ extension Host {
     ///
     /// - Throws: `HostError.environment(.timedOut)` after `limit`.
     public func nextEvent<Event: HCIEvent>(
-        _ type: Event.Type = Event.self, within limit: Microseconds, where accepts: @escaping @Sendable (Event) -> Bool = { _ in true }
+        _ type: Event.Type = Event.self, within limit: Microseconds, where accepts: @escaping (Event) -> Bool = { _ in true }
     ) async throws -> Event {
         let (promise, waiter) = expect(type, handle: nil, isArmed: true, where: accepts)
         return try await wait(promise, waiter, limit, .environment(.timedOut(Event.name)))
@@ -36,7 +36,7 @@ extension Host {
     /// Sends a command and waits for the event that ends its procedure, whatever the event's status.
     func procedure<Command: HCICommand, Event: HCIEvent>(
         _ command: Command, ends type: Event.Type, on handle: ConnectionHandle?, within limit: Microseconds = Host.procedureTimeOut,
-        where accepts: @escaping @Sendable (Event) -> Bool
+        where accepts: @escaping (Event) -> Bool
     ) async throws -> Event {
         let (promise, waiter) = expect(type, handle: handle?.rawValue, isArmed: false, where: accepts)
         submit(opcode: Command.opcode, HCIPacket(command: command)) { result in
@@ -50,7 +50,7 @@ extension Host {
     }
 
     func expect<Event: HCIEvent>(
-        _ type: Event.Type, handle: UInt16?, isArmed: Bool, where accepts: @escaping @Sendable (Event) -> Bool
+        _ type: Event.Type, handle: UInt16?, isArmed: Bool, where accepts: @escaping (Event) -> Bool
     ) -> (Promise<Event>, EventWaiter) {
         let promise = Promise<Event>(on: loop)
         let waiter = EventWaiter(handle: handle, isArmed: isArmed) { packet in
@@ -66,7 +66,7 @@ extension Host {
         return (promise, waiter)
     }
 
-    func wait<Value: Sendable>(
+    func wait<Value>(
         _ promise: Promise<Value>, _ waiter: EventWaiter, _ limit: Microseconds, _ late: HostError
     ) async throws -> Value {
         defer { waiters.removeAll { $0 === waiter } }

@@ -7,12 +7,11 @@ import Transport
 ///
 /// It lives on its loop. What has a result to wait for is `async`; what happens per packet is synchronous: handlers are called on the loop, from within
 /// the delivery of the packet, and may call back into links at once.
-public actor Host {
-    public nonisolated let loop: RunLoop
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    /// What others can read here, and what this host answers to requests of any peer. Its content belongs to the loop.
-    public nonisolated let database: GATTDatabase
-    nonisolated let path: DataPath
+public final class Host {
+    public let loop: RunLoop
+    /// What others can read here, and what this host answers to requests of any peer.
+    public let database: GATTDatabase
+    let path: DataPath
 
     /// How the host departs from good conduct, for tests of testers.
     public var quirks: HostQuirks {
@@ -27,9 +26,9 @@ public actor Host {
     /// The random address that was set last.
     public internal(set) var randomAddress: DeviceAddress?
     /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.
-    public var parameterPolicy: @Sendable (Link, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
+    public var parameterPolicy: (Link, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
     /// Called for each new link before anything is received on it.
-    public var onLink: (@Sendable (Link) -> Void)?
+    public var onLink: ((Link) -> Void)?
 
     var commands = CommandQueue()
     var answers: [Int: PendingCommand] = [:]
@@ -56,10 +55,6 @@ public actor Host {
         path.database = database
     }
 
-    public func setQuirks(_ quirks: HostQuirks) { self.quirks = quirks }
-    public func setOnLink(_ handler: (@Sendable (Link) -> Void)?) { onLink = handler }
-    public func setParameterPolicy(_ policy: @escaping @Sendable (Link, ConnectionParameterRequest) -> Bool) { parameterPolicy = policy }
-
     public var counters: HostCounters {
         var counters = path.counters
         counters.strayAnswers = commands.strayAnswers
@@ -70,8 +65,8 @@ public actor Host {
     public var links: [Link] { path.allLinks }
 
     /// Adds an observer of all packets; it is called synchronously and must not block.
-    public nonisolated func addObserver(_ observer: @escaping PacketObserver) -> ObserverID { path.addObserver(observer) }
-    public nonisolated func removeObserver(_ id: ObserverID) { path.removeObserver(id) }
+    public func addObserver(_ observer: @escaping PacketObserver) -> ObserverID { path.addObserver(observer) }
+    public func removeObserver(_ id: ObserverID) { path.removeObserver(id) }
 
     /// Ends everything; the pipe is closed and every wait fails.
     public func close() {

@@ -111,12 +111,12 @@ extension Link {
     }
 
     private func decide(_ identifier: UInt8, _ request: ConnectionParameterRequest) {
-        let accepted = host.assumeIsolated { $0.parameterPolicy(self, request) }
+        let accepted = host.parameterPolicy(self, request)
         perform(signaling.decide(identifier: identifier, accepted: accepted))
         guard accepted else { return }
         let command = HCICommands.LEConnectionUpdate(
             connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
             maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout)
-        host.assumeIsolated { $0.post(command) }
+        host.post(command)
     }
 }

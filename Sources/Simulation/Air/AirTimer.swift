@@ -5,8 +5,7 @@ import Timing
 ///
 /// The handler must not own the timer's owner; it captures it unowned.
 final class AirTimer {
-    /// `@unchecked Sendable`: lives on its loop's thread only, as everything in the simulation does.
-    private final class Slot: @unchecked Sendable {
+    private final class Slot {
         var handler: () -> Void
         var pending: Timer?
         init(_ handler: @escaping () -> Void) { self.handler = handler }
@@ -14,7 +13,7 @@ final class AirTimer {
 
     private let loop: RunLoop
     private let slot: Slot
-    private let fire: @Sendable () -> Void
+    private let fire: () -> Void
 
     init(on loop: RunLoop, _ handler: @escaping () -> Void) {
         let slot = Slot(handler)
@@ -27,12 +26,6 @@ final class AirTimer {
     }
 
     deinit { cancel() }
-
-    /// Calls a handler once, later. For what is rare.
-    static func once(on loop: RunLoop, after delay: Microseconds, _ handler: @escaping () -> Void) {
-        let slot = Slot(handler)
-        loop.schedule(after: delay) { slot.handler() }
-    }
 
     var isSet: Bool { slot.pending != nil }
 

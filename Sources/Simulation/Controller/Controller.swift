@@ -154,7 +154,7 @@ final class Controller {
         rewriter.pass(.events, packet.bytes) {
             output(HCIPacket(.event, $0))
         } later: { [loop] bytes, delay in
-            AirTimer.once(on: loop, after: delay) { [weak self] in self?.output(HCIPacket(.event, bytes)) }
+            loop.schedule(after: delay) { [weak self] in self?.output(HCIPacket(.event, bytes)) }
         }
     }
 

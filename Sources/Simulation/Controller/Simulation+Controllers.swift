@@ -12,10 +12,7 @@ extension Simulation {
         let identifier = ControllerID(rawValue: radio.identifier)
         let controller = Controller(identifier, configuration: configuration, radio: radio, seed: seed) { end.send($0) }
         controller.reset()
-        let port = ControllerPort(controller) { [weak self] in
-            guard let self else { return }
-            self.assumeIsolated { $0.forget(identifier) }
-        }
+        let port = ControllerPort(controller) { [weak self] in self?.forget(identifier) }
         ports[identifier] = port
         do throws(TransportError) {
             try end.open(port)
@@ -41,9 +38,7 @@ extension Simulation {
 }
 
 /// The controller's side of a pipe.
-///
-/// `@unchecked Sendable`: lives on the simulation's loop only, where transports deliver.
-final class ControllerPort: HCITransportSink, @unchecked Sendable {
+final class ControllerPort: HCITransportSink {
     let controller: Controller
     private let onClose: () -> Void
 

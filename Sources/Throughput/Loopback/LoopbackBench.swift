@@ -5,9 +5,8 @@ import Transport
 /// A loopback test on a transport: separates what the pipe and the controller's buffers allow from what the air does.
 ///
 /// It needs no host stack: it speaks to the controller itself.
-public actor LoopbackBench {
-    public nonisolated let loop: RunLoop
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+public final class LoopbackBench {
+    public let loop: RunLoop
 
     private let transport: any HCITransport
     private var run: LoopbackRun
@@ -17,7 +16,7 @@ public actor LoopbackBench {
     /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest; asked once the mode is on.
     public init(
         _ plan: LoopbackPlan, on transport: any HCITransport, loop: RunLoop,
-        voicePace: @escaping @Sendable (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
+        voicePace: @escaping (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
             VoicePace(octets: longest, interval: .milliseconds(3))
         }
     ) {
@@ -43,11 +42,6 @@ public actor LoopbackBench {
         settle()
     }
 
-    private func take(_ packet: HCIPacket, at time: Microseconds) {
-        run.received(packet, at: time, now: loop.now) { transport.send($0) }
-        if run.deadline < watched || run.outcome != nil { settle() }
-    }
-
     private func settle() {
         switch run.outcome {
         case .result(let result): done.fulfil(result)
@@ -65,25 +59,24 @@ public actor LoopbackBench {
         if let timer { loop.cancel(timer) }
         watched = run.deadline
         timer = loop.schedule(at: run.deadline) { [weak self] in
-            self?.assumeIsolated { bench in
-                bench.timer = nil
-                bench.watched = .never
-                if bench.run.deadline <= bench.loop.now {
-                    bench.run.timeOut(at: bench.loop.now) { bench.transport.send($0) }
-                }
-                bench.settle()
-            }
+            guard let self else { return }
+            timer = nil
+            watched = .never
+            if run.deadline <= loop.now { run.timeOut(at: loop.now) { transport.send($0) } }
+            settle()
         }
-    }
-
-    private func lost(_ reason: TransportError) {
-        done.fail(LoopbackError.transport(reason))
-        if let timer { loop.cancel(timer) }
-        timer = nil
     }
 }
 
 extension LoopbackBench: HCITransportSink {
-    public nonisolated func received(_ packet: HCIPacket, at time: Microseconds) { assumeIsolated { $0.take(packet, at: time) } }
-    public nonisolated func closed(_ reason: TransportError) { assumeIsolated { $0.lost(reason) } }
+    public func received(_ packet: HCIPacket, at time: Microseconds) {
+        run.received(packet, at: time, now: loop.now) { transport.send($0) }
+        if run.deadline < watched || run.outcome != nil { settle() }
+    }
+
+    public func closed(_ reason: TransportError) {
+        done.fail(LoopbackError.transport(reason))
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
 }

@@ -1,9 +1,7 @@
 import Packets
 
 /// Where a flow ends: checks every packet, and counts those that arrive within a span.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class FlowReceiver: @unchecked Sendable {
+final class FlowReceiver {
     private(set) var tally = FlowTally()
     /// What arrives after `begin` and not after `end` counts.
     private(set) var begin = Microseconds.never

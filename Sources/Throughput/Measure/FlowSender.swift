@@ -2,10 +2,8 @@ import Host
 import Packets
 
 /// Where a flow begins: keeps a link's queue full until told to stop.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class FlowSender: @unchecked Sendable {
-    typealias Output = @Sendable (RawSpan) -> SendResult
+final class FlowSender {
+    typealias Output = (RawSpan) -> SendResult
 
     private let link: Link
     private let length: Int

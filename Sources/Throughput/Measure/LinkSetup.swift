@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 /// A link with the parameters that a row asks for, as far as both sides grant them.
-struct LinkSetup: Sendable {
+struct LinkSetup {
     let request: ThroughputRow.Request
     /// The tester's end; the tester is the central.
     let tester: Link
@@ -76,7 +76,7 @@ struct LinkSetup: Sendable {
         (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
         let set = try await subject.advertise(advertising)
         do {
-            let link = try await tester.connect(to: await subject.controller.address, settings)
+            let link = try await tester.connect(to: subject.controller.address, settings)
             let patience = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
             do {
                 let incoming = try await subject.nextIncomingLink(within: patience)
@@ -135,7 +135,7 @@ struct LinkSetup: Sendable {
             mtu: tester.mtu)
         link.returnOctets = Int(sender?.dataLength.rxOctets ?? length.txOctets)
         link.isFromCentral = !isFromSubject
-        if let sender { link.aclLength = await sender.host.controller.leDataLength }
+        if let sender { link.aclLength = sender.host.controller.leDataLength }
         return link
     }
 }

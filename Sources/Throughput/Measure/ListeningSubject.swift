@@ -6,9 +6,7 @@ import Timing
 import Transport
 
 /// A foreign subject that brings its own host: it connects to a simulated controller on a socket and is found over the simulated air, in real time.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class ListeningSubject: @unchecked Sendable {
+public final class ListeningSubject {
     public let bench: ThroughputBench
     /// Where the subject may connect; the port is the one the system chose when 0 was asked for.
     public var address: SocketAddress { listener.address }
@@ -31,12 +29,12 @@ public final class ListeningSubject: @unchecked Sendable {
         arrival = Promise(on: loop)
         listener = try SocketListener(address, on: loop)
         let pipe = InProcessTransport.pair(on: loop)
-        let identifier = try simulation.assumeIsolated { try $0.addController(settings.tester, on: pipe.controller) }
+        let identifier = try simulation.addController(settings.tester, on: pipe.controller)
         var transport: any HCITransport = pipe.host
         if let capture { transport = CaptureTransport(transport, into: capture, interface: try capture.addController("tester"), on: loop) }
         let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "tester"), seed: settings.seed)
         let end = ThroughputBench.End(host: host) { handle in
-            simulation.assumeIsolated { $0.statistics(of: handle, on: identifier) }.map(LinkCounters.init)
+            simulation.statistics(of: handle, on: identifier).map(LinkCounters.init)
         }
         bench = ThroughputBench(loop: loop, tester: end, subject: nil)
         listener.start { [self] stream in accept(stream) }
@@ -58,7 +56,7 @@ public final class ListeningSubject: @unchecked Sendable {
                 let interface = try capture.addController("subject")
                 transport = CaptureTransport(transport, into: capture, interface: interface, heldBy: .controller, on: loop)
             }
-            _ = try simulation.assumeIsolated { try $0.addController(subject, on: transport) }
+            _ = try simulation.addController(subject, on: transport)
             arrival.fulfil(())
         } catch {
             stream.close()

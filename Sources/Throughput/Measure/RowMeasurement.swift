@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 /// The flow of one row: settle, count over whole connection events, stop, and account for every packet.
-struct RowMeasurement: Sendable {
+struct RowMeasurement {
     private let bench: ThroughputBench
     private let setup: LinkSetup
     private let valueOctets: Int

@@ -3,14 +3,12 @@ import Packets
 import Timing
 
 /// A tester and a subject between which flows are measured, row by row, each on a link of its own.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class ThroughputBench: @unchecked Sendable {
+public final class ThroughputBench {
     /// Looks into a simulated controller: what its link has done since it came up.
-    public typealias Probe = @Sendable (ConnectionHandle) -> LinkCounters?
+    public typealias Probe = (ConnectionHandle) -> LinkCounters?
 
     /// One of the two hosts, with what is known of its controller.
-    public struct End: Sendable {
+    public struct End {
         public var host: Host
         /// Nil where the controller is not simulated here.
         public var probe: Probe?

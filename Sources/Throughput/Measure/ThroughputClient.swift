@@ -2,7 +2,7 @@ import Host
 import Packets
 
 /// The client of the throughput service on one link.
-struct ThroughputClient: Sendable {
+struct ThroughputClient {
     let link: Link
     private let source: RemoteCharacteristic
     let sink: UInt16
@@ -30,7 +30,7 @@ struct ThroughputClient: Sendable {
         counters = try characteristic(ThroughputService.counters, "Counters").value
     }
 
-    func subscribe(_ handler: @escaping @Sendable (RawSpan) -> Void) async throws {
+    func subscribe(_ handler: @escaping (RawSpan) -> Void) async throws {
         try await link.gatt.subscribe(source) { _, _, value in handler(value) }
     }
 

@@ -3,9 +3,7 @@ import Packets
 import Timing
 
 /// The server of the throughput service on one host. See docs/throughput-service.md.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class ThroughputServer: @unchecked Sendable {
+final class ThroughputServer {
     private let loop: RunLoop
     let sink = FlowReceiver()
     private(set) var sender: FlowSender?

@@ -6,9 +6,7 @@ import Timing
 import Transport
 
 /// Two hosts on two simulated controllers of one air: a bench without hardware.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class VirtualPair: @unchecked Sendable {
+public final class VirtualPair {
     public struct Settings: Sendable {
         public var seed: UInt64 = 1
         public var tester = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0001))
@@ -30,16 +28,16 @@ public final class VirtualPair: @unchecked Sendable {
         var ends: [ThroughputBench.End] = []
         for (name, configuration) in [("tester", settings.tester), ("subject", settings.subject)] {
             let pipe = InProcessTransport.pair(on: loop)
-            let identifier = try simulation.assumeIsolated { try $0.addController(configuration, on: pipe.controller) }
+            let identifier = try simulation.addController(configuration, on: pipe.controller)
             var transport: any HCITransport = pipe.host
             if let capture { transport = CaptureTransport(transport, into: capture, interface: try capture.addController(name), on: loop) }
             let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: settings.seed)
             ends.append(
                 ThroughputBench.End(host: host) { handle in
-                    simulation.assumeIsolated { $0.statistics(of: handle, on: identifier) }.map(LinkCounters.init)
+                    simulation.statistics(of: handle, on: identifier).map(LinkCounters.init)
                 })
         }
-        if settings.packetErrorRate > 0 { simulation.assumeIsolated { $0.setPacketErrorRate(settings.packetErrorRate) } }
+        if settings.packetErrorRate > 0 { simulation.setPacketErrorRate(settings.packetErrorRate) }
         bench = ThroughputBench(loop: loop, tester: ends[0], subject: ends[1])
         bench.limits = Self.limits(settings)
     }
@@ -47,7 +45,7 @@ public final class VirtualPair: @unchecked Sendable {
     /// Logs every transmission.
     public func logAir(into log: CaptureLog) throws {
         let interface = try log.addAir()
-        simulation.assumeIsolated { $0.logAir { frame, start in log.record(frame, interface: interface, at: start) } }
+        simulation.logAir { frame, start in log.record(frame, interface: interface, at: start) }
     }
 
     /// What the two controllers' own rules leave of a connection event.

@@ -54,9 +54,7 @@ public struct TransportFault: Sendable, Hashable {
 }
 
 /// A pipe that fails as planned: by script, and by chance from a seeded stream.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class FaultTransport: HCITransport, HCITransportSink, @unchecked Sendable {
+public final class FaultTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
     /// How many packets each fault has hit.
     public private(set) var hits: [Int]

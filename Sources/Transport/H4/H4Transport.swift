@@ -2,9 +2,7 @@ import Packets
 import Timing
 
 /// HCI packets over a byte stream, each behind its indicator; a packet is one write. Core Vol 4, Part A.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class H4Transport: HCITransport, ByteStream.Sink, @unchecked Sendable {
+public final class H4Transport: HCITransport, ByteStream.Sink {
     public var name: String { stream.name }
     /// Packets received and sent so far.
     public private(set) var receivedCount = 0

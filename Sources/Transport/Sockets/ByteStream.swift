@@ -11,10 +11,9 @@ import Timing
 ///
 /// What the other end sends faster than the loop works waits in the kernel's buffer and holds the sender back. What it reads too slowly waits
 /// in a bounded queue; when that is full, the stream ends with `overrun`.
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class ByteStream: @unchecked Sendable {
+public final class ByteStream {
     /// What the stream delivers to.
-    public protocol Sink: AnyObject, Sendable {
+    public protocol Sink: AnyObject {
         /// The octets are valid during the call only.
         func received(_ octets: UnsafeRawBufferPointer)
         /// The stream ended and will deliver nothing more.

@@ -7,9 +7,7 @@ import Timing
 #endif
 
 /// Waits for connections on a TCP port or a Unix socket and hands each over as a stream.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class SocketListener: @unchecked Sendable {
+public final class SocketListener {
     /// Where it listens; a port that was given as 0 is the chosen one here.
     public let address: SocketAddress
     private let loop: RunLoop
@@ -51,7 +49,7 @@ public final class SocketListener: @unchecked Sendable {
     deinit { if descriptor >= 0 { systemClose(descriptor) } }
 
     /// Calls `action` on the loop with each connection.
-    public func start(_ action: @escaping @Sendable (ByteStream) -> Void) {
+    public func start(_ action: @escaping (ByteStream) -> Void) {
         let (descriptor, loop, address) = (descriptor, loop, address)
         loop.watch(descriptor, for: .read) { _ in
             let accepted = accept(descriptor, nil, nil)

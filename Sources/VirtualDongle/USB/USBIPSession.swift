@@ -5,7 +5,7 @@ import Transport
 /// `@unchecked Sendable`: lives on its loop's thread only.
 public final class USBIPSession: @unchecked Sendable {
     /// Where the session's bytes go.
-    public var write: (@Sendable ([UInt8]) -> Void)?
+    public var write: (([UInt8]) -> Void)?
     /// The device this session holds.
     public private(set) var attachedBusID: String?
 

@@ -31,8 +31,7 @@ import Timing
         func radioIsFree() { log.append("free \(radio.acquire(self))") }
     }
 
-    /// `@unchecked Sendable`: lives on its loop.
-    private final class World: @unchecked Sendable {
+    private final class World {
         let loop = RunLoop()
         let air: Air
         init() { air = Air(loop: loop, seed: 1) }

@@ -6,7 +6,7 @@ import Timing
 /// Procedures of a connection, as both hosts see them.
 @Suite struct ConnectionTests {
     /// A connection between host 0, the peripheral, and host 1, the central.
-    struct Pair: Sendable {
+    struct Pair {
         var peripheral: RawHost
         var central: RawHost
         var atPeripheral: ConnectionHandle

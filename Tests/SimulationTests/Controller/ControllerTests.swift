@@ -256,7 +256,7 @@ import Transport
             #expect(!scanner.all(HCIEvents.LEAdvertisingReport.self).isEmpty)
             try await world.loop.sleep(for: .seconds(1))
             #expect(scanner.all(HCIEvents.LEAdvertisingReport.self).isEmpty)
-            #expect(await world.simulation.controllers.count == 1)
+            #expect(world.simulation.controllers.count == 1)
         }
     }
 }

@@ -4,8 +4,8 @@ import Testing
 import Timing
 import Transport
 
-/// A host that knows HCI packets and nothing else. `@unchecked Sendable`: lives on one loop.
-final class RawHost: HCITransportSink, @unchecked Sendable {
+/// A host that knows HCI packets and nothing else.
+final class RawHost: HCITransportSink {
     let loop: RunLoop
     let transport: InProcessTransport
     /// Everything that has come, in order, with its time.
@@ -131,7 +131,7 @@ final class RawHost: HCITransportSink, @unchecked Sendable {
 }
 
 /// A simulation with raw hosts, run in virtual time.
-struct World: Sendable {
+struct World {
     let loop: RunLoop
     let simulation: Simulation
     let hosts: [RawHost]
@@ -140,9 +140,9 @@ struct World: Sendable {
     static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
 
     @discardableResult
-    static func run<Value: Sendable>(
+    static func run<Value>(
         hosts count: Int, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
-        _ body: @escaping @Sendable (World) async throws -> Value
+        _ body: @escaping (World) async throws -> Value
     ) throws -> Value {
         let loop = RunLoop()
         let simulation = Simulation(loop: loop, seed: seed)
@@ -154,7 +154,7 @@ struct World: Sendable {
             let host = RawHost(loop, pipe.host)
             try pipe.host.open(host)
             let fixed = configuration
-            try simulation.assumeIsolated { _ = try $0.addController(fixed, on: pipe.controller) }
+            _ = try simulation.addController(fixed, on: pipe.controller)
             hosts.append(host)
         }
         let world = World(loop: loop, simulation: simulation, hosts: hosts)

@@ -37,14 +37,13 @@ import Timing
         }
     }
 
-    /// `@unchecked Sendable`: lives on one loop.
-    final class Log: @unchecked Sendable {
+    final class Log {
         var packets: [Packet] = []
     }
 
     static func listen(_ world: World) async -> Log {
         let log = Log()
-        await world.simulation.logAir { log.packets.append(Packet($0, $1)) }
+        world.simulation.logAir { log.packets.append(Packet($0, $1)) }
         return log
     }
 

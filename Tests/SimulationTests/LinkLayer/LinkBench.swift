@@ -83,8 +83,8 @@ final class LinkEnd: ConnectionDelegate {
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
 }
 
-/// A link between two bare link layers over an air of their own. `@unchecked Sendable`: lives on its loop.
-final class LinkBench: @unchecked Sendable {
+/// A link between two bare link layers over an air of their own.
+final class LinkBench {
     struct Options {
         var interval: Microseconds = 15_000
         var latency = 0

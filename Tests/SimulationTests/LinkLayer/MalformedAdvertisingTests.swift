@@ -35,15 +35,13 @@ import Timing
         func preempted() {}
     }
 
-    /// Keeps what a test made alive; `@unchecked Sendable`: lives on one loop.
-    final class Keeper: @unchecked Sendable {
+    /// Keeps what a test made alive.
+    final class Keeper {
         var things: [AnyObject] = []
 
         /// Makes something with the air of a world.
         func add(_ world: World, _ make: (Air) -> AnyObject) {
-            nonisolated(unsafe) var air: Air?
-            world.simulation.assumeIsolated { air = $0.air }
-            if let air { things.append(make(air)) }
+            things.append(make(world.simulation.air))
         }
     }
 

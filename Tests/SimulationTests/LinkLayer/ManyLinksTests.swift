@@ -6,8 +6,7 @@ import Timing
 
 /// Several links on one radio.
 @Suite struct ManyLinksTests {
-    /// `@unchecked Sendable`: lives on its loop.
-    private final class Hub: @unchecked Sendable {
+    private final class Hub {
         let loop = RunLoop()
         let air: Air
         let radio: Radio

@@ -267,7 +267,7 @@ final class LinkControl {
         link.rewriter.pass(.linkLayerControl, pdu) {
             link.send(control: $0)
         } later: { [loop = link.air.loop] bytes, delay in
-            AirTimer.once(on: loop, after: delay) { [weak link] in link?.send(control: bytes) }
+            loop.schedule(after: delay) { [weak link] in link?.send(control: bytes) }
         }
     }
 
