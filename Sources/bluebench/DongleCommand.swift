@@ -24,6 +24,10 @@ struct DongleCommand: ParsableCommand {
         help: ArgumentHelp(
             "Play Linux's usbfs in an empty folder, for libusb programs under umockdev's preload library.", valueName: "folder"))
     var usbfs: String?
+    @Option(
+        help: ArgumentHelp(
+            "With --usbfs: deliver events late, so that data overtakes them, by a time drawn anew for each: 4-11.", valueName: "ms-ms"))
+    var lateEvents: String?
     @Option(help: "How many dongles.") var count = 1
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
@@ -36,7 +40,15 @@ struct DongleCommand: ParsableCommand {
             throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
         }
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
+        guard lateEvents == nil || usbfs != nil else { throw ValidationError("--late-events is for --usbfs") }
+        guard lateEvents == nil || lateness != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
         if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
+    }
+
+    private var lateness: ClosedRange<Microseconds>? {
+        let limits = lateEvents?.split(separator: "-").compactMap { Int($0) } ?? []
+        guard limits.count == 2, 0...limits[1] ~= limits[0], limits[1] <= 1_000 else { return nil }
+        return .milliseconds(limits[0])...(.milliseconds(limits[1]))
     }
 
     func run() throws {
@@ -106,7 +118,14 @@ struct DongleCommand: ParsableCommand {
         #if os(Linux)
             let serials = backend.configurations.map { $0.address.description.split(separator: ":").joined() }
             do {
-                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop) { try backend.pipe(to: $0, on: loop) }
+                var faults: [Int: USBDongleFaults] = [:]
+                for index in serials.indices {
+                    faults[index, default: USBDongleFaults()].eventsLateBy = lateness
+                    faults[index]?.seed = seed &+ UInt64(index)
+                }
+                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults) {
+                    try backend.pipe(to: $0, on: loop)
+                }
                 for (index, configuration) in backend.configurations.enumerated() {
                     Console.line("usbfs:\(folder) usb:1-\(index + 1) \(configuration.address)")
                 }

@@ -20,11 +20,12 @@
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
         let server: UsbfsServer
 
-        init() throws {
+        /// - Parameter faults: what is wrong with the dongles, by index.
+        init(faults: [Int: USBDongleFaults] = [:]) throws {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let configurations = (1...2).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64($0))) }
             let backend = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
-            server = try UsbfsServer(folder: folder, serialNumbers: ["BB1", "BB2"], on: loop) { [loop] in
+            server = try UsbfsServer(folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults) { [loop] in
                 try backend.pipe(to: $0, on: loop)
             }
         }

@@ -74,10 +74,7 @@ actor CaseRun {
         result.evidence = Array((result.evidence + evidence).prefix(24))
         result.notes = notes
         await bench.finish()
-        for side in Side.allCases {
-            guard let text = bench.end(side)?.takeDisorder().text else { continue }
-            result.evidence.append(Evidence(packet: 0, side: side.rawValue, text: text))
-        }
+        result.evidence += Side.allCases.flatMap(account)
         return result
     }
 
@@ -108,6 +105,14 @@ actor CaseRun {
             }
         }
         if let failure { throw failure }
+    }
+
+    /// What an end's transport and the bench did with data that came out of order.
+    private func account(_ side: Side) -> [Evidence] {
+        guard let end = bench.end(side) else { return [] }
+        let count = end.strayData
+        let stray = count == 0 ? nil : "threw away \(count) packet\(count == 1 ? "" : "s") of connections that no event had told of"
+        return [end.takeDisorder().text, stray].compactMap { $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) } }
     }
 
     private func note(_ failure: StepFailure, in result: inout CaseResult) {

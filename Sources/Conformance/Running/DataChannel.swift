@@ -82,7 +82,7 @@ final class DataChannel {
         return released
     }
 
-    private static func handle(of packet: HCIPacket) -> UInt16 {
+    static func handle(of packet: HCIPacket) -> UInt16 {
         packet.bytes.count < 2 ? 0 : (UInt16(packet.bytes[0]) | UInt16(packet.bytes[1]) << 8) & 0xFFF
     }
 

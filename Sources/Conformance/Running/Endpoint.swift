@@ -23,6 +23,8 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
     private(set) var failure: TransportError?
     let data: DataChannel
     private(set) var links = LinkTable()
+    /// Data packets of connections that no event had told of: a host throws them away.
+    private(set) var strayData = 0
 
     private struct Pending {
         var packet: HCIPacket
@@ -127,6 +129,10 @@ final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
         switch packet.kind {
         case .event: receivedEvent(packet, number, at: time)
         case .acl:
+            guard links.handles.contains(DataChannel.handle(of: packet)) else {
+                strayData += 1
+                break
+            }
             if let frame = data.received(packet), let layer = PDULayer(channel: frame.channel) {
                 ledger.add(
                     side, PDUBook.name(of: frame.payload, in: layer), .upper(layer, frame.payload, handle: frame.handle), number: number,

@@ -1,0 +1,138 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Testing
+    import VirtualDongle
+
+    /// Runs of `bluebench` with results to compare.
+    enum TaggedRun {
+        /// What of results.json is looked at.
+        struct Document: Decodable, Sendable {
+            struct Run: Decodable, Sendable {
+                struct Device: Decodable, Sendable {
+                    var side: String
+                    var held: Int
+                    var worst_wait_ms: Double
+                    var dropped: Int
+                }
+
+                var slack_ms: Double?
+                var devices: [Device]?
+            }
+
+            struct Case: Decodable, Sendable {
+                struct Evidence: Decodable, Sendable {
+                    var packet: Int
+                    var side: String
+                    var text: String
+                }
+
+                var id: String
+                var verdict: String
+                var message: String
+                var virtual_ms: Double
+                var evidence: [Evidence]
+            }
+
+            var run: Run
+            var cases: [Case]
+        }
+
+        struct Outcome: Sendable {
+            var code: Int32
+            var output: String
+            var document: Document
+        }
+
+        /// No document: the program did not end in time, or left no results.
+        struct Failure: Error, CustomStringConvertible {
+            var description: String
+        }
+
+        static let soaks = ProcessInfo.processInfo.environment["SOAK"] == "1"
+        private static let devices = ["--tester", "usb:1-1", "--subject", "usb:1-2"]
+        /// Runs that go on at the same time, each on a bus of its own.
+        private static let groupCount = 4
+
+        static func inProcess() throws -> Document? { try outcome(FakeUsbfsBus(), ["--tag", "usb"], within: 120).document }
+
+        /// All the cases that were run in process, each group on a bus and a thread of its own.
+        static func overUSB(_ expected: Document) async throws -> Document {
+            try await withThrowingTaskGroup(of: Outcome.self) { tasks in
+                for group in groups(expected.cases) {
+                    tasks.addTask { try await onThread { try outcome(FakeUsbfsBus(), group + devices, within: 400) } }
+                }
+                var whole = Document(run: expected.run, cases: [])
+                for try await outcome in tasks { whole.cases += outcome.document.cases }
+                return whole
+            }
+        }
+
+        static func one(_ arguments: [String], lateBy range: ClosedRange<Microseconds>) async throws -> Outcome {
+            var faults = USBDongleFaults()
+            faults.eventsLateBy = range
+            let late = faults
+            return try await onThread { try outcome(FakeUsbfsBus(faults: [1: late]), arguments + devices, within: 60) }
+        }
+
+        static func compare(_ found: Document, with expected: Document) {
+            #expect(found.cases.map(\.id).sorted() == expected.cases.map(\.id).sorted())
+            let known = Dictionary(expected.cases.map { ($0.id, $0.verdict) }) { first, _ in first }
+            for testCase in found.cases where testCase.verdict != known[testCase.id] {
+                Issue.record("\(testCase.id) is \(testCase.verdict) over USB: \(testCase.message)")
+            }
+            #expect(found.cases.count { $0.verdict == "PASS" } >= 60)
+        }
+
+        static func summary(_ document: Document) -> String {
+            let counts = Dictionary(grouping: document.cases, by: \.verdict).mapValues(\.count)
+            return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        }
+
+        /// Groups of about the same length, the longest cases first.
+        private static func groups(_ cases: [Document.Case]) -> [[String]] {
+            var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: groupCount)
+            for testCase in cases.sorted(by: { $0.virtual_ms > $1.virtual_ms }) {
+                guard let shortest = groups.indices.min(by: { groups[$0].length < groups[$1].length }) else { continue }
+                groups[shortest].ids.append(testCase.id)
+                groups[shortest].length += testCase.virtual_ms + 100
+            }
+            return groups.map(\.ids)
+        }
+
+        private static func outcome(_ bus: FakeUsbfsBus, _ arguments: [String], within seconds: Int) throws -> Outcome {
+            let path = bus.folder + ".json"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            guard let result = try bus.run(["run"] + arguments + ["--json", path], within: seconds) else {
+                throw Failure(description: "bluebench run did not end within \(seconds) s")
+            }
+            guard let data = FileManager.default.contents(atPath: path) else { throw Failure(description: result.output) }
+            return Outcome(code: result.code, output: result.output, document: try JSONDecoder().decode(Document.self, from: data))
+        }
+
+        /// A bus blocks the thread that serves it, so it gets one of its own.
+        private static func onThread(_ body: @escaping @Sendable () throws -> Outcome) async throws -> Outcome {
+            try await withCheckedThrowingContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
+            }
+        }
+    }
+
+    /// A busy process for each core.
+    final class BusyMachine {
+        private let processes: [Process]
+        var count: Int { processes.count }
+
+        init() throws {
+            processes = try (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/bin/sh")
+                process.arguments = ["-c", "while :; do :; done"]
+                try process.run()
+                return process
+            }
+        }
+
+        func end() { for process in processes { process.terminate() } }
+    }
+#endif
