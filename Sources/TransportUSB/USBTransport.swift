@@ -32,6 +32,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var ladderTimer: Timer?
     private var gate = HandleGate()
     private var gateTimer: Timer?
+    private var voiceControl: VoiceControl
     private var waiting: [HCIPacket] = []
     private var isEnded = false
     private static let mostWaiting = 256
@@ -49,6 +50,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         speed = USBSpeed(of: found)
         let (handle, layout) = try Self.claim(found, description, selector)
         device = nil
+        voiceControl = VoiceControl(offered: layout.voiceSettings)
         let device = USBDevice(handle: handle, layout: layout, name: name, library: library) { [weak self] in
             let transport = self
             loop.post { transport?.takeNews() }
@@ -120,11 +122,34 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         switch packet.kind {
         case .command:
             gate.note(command: packet, at: loop.now)
+            voiceControl.note(command: packet)
             role = .command
         case .acl, .iso: role = .dataOut
-        case .sco, .event: return
+        case .sco: return passVoice(packet)
+        case .event: return
         }
         if device?.send(packet.bytes, as: role) == false { endSoon(with: .overrun(dropped: USBDevice.mostQueued)) }
+    }
+
+    // MARK: Voice
+
+    /// Whether the dongle carries voice at the moment, and why not. The alternate setting of its voice interface follows the links that are up.
+    public var voice: VoiceState { voiceControl.state }
+    /// The alternate settings that the dongle offers for voice.
+    public var voiceSettings: [VoiceSetting] { voiceControl.offered }
+    /// Voice packets that could not be sent: no setting, or too many waiting.
+    public var droppedVoice: Int { voiceControl.dropped }
+
+    /// The setting that carries the voice of the links that are up.
+    ///
+    /// - Throws: why there is none: no link, or what this dongle or this system lacks.
+    public func voiceSetting() throws(VoiceProblem) -> VoiceSetting { try voiceControl.setting() }
+
+    private func passVoice(_ packet: HCIPacket) {
+        guard voiceControl.isUsable, device?.sendVoice(packet.bytes) == true else {
+            voiceControl.dropped += 1
+            return
+        }
     }
 
     // MARK: From the thread
@@ -136,6 +161,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             case .packet(let packet, let stamp): take(packet, at: stamp - loop.origin)
             case .lost(let reason): finish(with: reason)
             case .portWasReset: break
+            case .voice(let result): voiceControl.settled(result)
             }
         }
     }
@@ -145,11 +171,13 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             if let action = ladder.received(packet) { perform(action) }
             return
         }
-        if packet.kind == .event {
+        switch packet.kind {
+        case .event:
+            if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
             sink?.received(packet, at: time)
             for held in gate.note(event: packet, at: time) { sink?.received(typed(held), at: time) }
-        } else if gate.admit(packet, at: time) {
-            sink?.received(typed(packet), at: time)
+        case .sco: sink?.received(packet, at: time)
+        case .acl, .iso, .command: if gate.admit(packet, at: time) { sink?.received(typed(packet), at: time) }
         }
         watchGate()
     }

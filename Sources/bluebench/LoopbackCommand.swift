@@ -49,12 +49,28 @@ struct LoopbackCommand: ParsableCommand {
     }
 
     private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop) throws -> (LoopbackResult, Int) {
-        let bench = LoopbackBench(plan, on: transport, loop: loop)
+        let usb = transport as? USBTransport
+        let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
+            try Self.pace(usb, longest: longest)
+        }
         Interruption.watch(on: loop) { bench.stop() }
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()
         return (result, (transport as? USBTransport)?.leakedTransfers ?? 0)
+    }
+
+    /// Over USB a packet takes its frames of a millisecond; elsewhere a packet goes every 3 ms.
+    private static func pace(_ usb: USBTransport?, longest: Int) throws(LoopbackError) -> VoicePace {
+        guard let usb else { return VoicePace(octets: longest, interval: .milliseconds(3)) }
+        do throws(VoiceProblem) {
+            let setting = try usb.voiceSetting()
+            let octets = min(longest, setting.packetOctets)
+            Console.line("voice: alternate setting \(setting.number), \(setting.frameSize) octets a frame")
+            return VoicePace(octets: octets, interval: .milliseconds(setting.frames(for: octets)))
+        } catch {
+            throw .noVoice("\(error)")
+        }
     }
 
     /// What is known of the way to the device.

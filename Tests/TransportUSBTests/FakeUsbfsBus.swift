@@ -20,10 +20,16 @@
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
         let server: UsbfsServer
 
-        /// - Parameter faults: what is wrong with the dongles, by index.
-        init(faults: [Int: USBDongleFaults] = [:]) throws {
+        /// - Parameters:
+        ///   - faults: what is wrong with the dongles, by index.
+        ///   - configure: changes the controllers behind them.
+        init(faults: [Int: USBDongleFaults] = [:], configure: (inout ControllerConfiguration) -> Void = { _ in }) throws {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            let configurations = (1...2).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64($0))) }
+            let configurations = (1...2).map {
+                var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64($0)))
+                configure(&configuration)
+                return configuration
+            }
             let backend = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
             server = try UsbfsServer(folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults) { [loop] in
                 try backend.pipe(to: $0, on: loop)

@@ -19,6 +19,8 @@ final class USBDevice: @unchecked Sendable {
         case packet(HCIPacket, Microseconds)
         case lost(TransportError)
         case portWasReset
+        /// The voice interface has an alternate setting, or none that works.
+        case voice(Result<VoiceSetting?, VoiceProblem>)
     }
 
     static let inputsPerPipe = 8
@@ -36,15 +38,16 @@ final class USBDevice: @unchecked Sendable {
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     private var transfers: [USBTransfer] = []
-    private var inFlight = 0
+    var inFlight = 0
     private var queues: [USBTransfer.Role: Deque<[UInt8]>] = [.command: [], .dataOut: []]
-    private var news: [News] = []
+    var news: [News] = []
     private var isAnnounced = false
-    private var isEnding = false
+    var isEnding = false
     private var isLost = false
     private var isFinished = false
-    private var wantsReset = false
+    var wantsReset = false
     private(set) var droppedNews = 0
+    var voice = VoicePipe()
 
     private var events = PipeReassembly(.event, longest: 257)
     private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
@@ -67,7 +70,7 @@ final class USBDevice: @unchecked Sendable {
         lock.deallocate()
     }
 
-    private func locked<Value>(_ body: () -> Value) -> Value {
+    func locked<Value>(_ body: () -> Value) -> Value {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return body()
@@ -134,7 +137,7 @@ final class USBDevice: @unchecked Sendable {
         return locked { inFlight }
     }
 
-    private func wake() { libusb_interrupt_event_handler(library.context) }
+    func wake() { libusb_interrupt_event_handler(library.context) }
 
     // MARK: Transfers, under the lock
 
@@ -152,7 +155,7 @@ final class USBDevice: @unchecked Sendable {
         submit(transfer)
     }
 
-    private func submit(_ transfer: USBTransfer) {
+    func submit(_ transfer: USBTransfer) {
         guard !isEnding else { return }
         let status = libusb_submit_transfer(transfer.transfer)
         guard status == 0 else { return lose(status) }
@@ -160,18 +163,18 @@ final class USBDevice: @unchecked Sendable {
         inFlight += 1
     }
 
-    private func lose(_ status: Int32) {
+    func lose(_ status: Int32) {
         lose(libusb_error(status) == LIBUSB_ERROR_NO_DEVICE ? .lost(name) : .lost("\(name) (\(usbText(status)))"))
     }
 
-    private func lose(_ reason: TransportError) {
+    func lose(_ reason: TransportError) {
         guard !isLost, !isEnding else { return }
         isLost = true
         isEnding = true
         news.append(.lost(reason))
     }
 
-    private func add(_ item: News) {
+    func add(_ item: News) {
         guard news.count < Self.mostNews else {
             droppedNews += 1
             return lose(.overrun(dropped: droppedNews))
@@ -189,6 +192,7 @@ final class USBDevice: @unchecked Sendable {
             }
         }
         var isCancelled = false
+        var isVoiceCancelled = false
         while true {
             var patience = timeval(tv_sec: 1, tv_usec: 0)
             let (isEnding, mustReset, left) = locked { (self.isEnding, wantsReset, inFlight) }
@@ -203,6 +207,11 @@ final class USBDevice: @unchecked Sendable {
                 if !isCancelled { cancelAll() }
                 isCancelled = true
                 patience = timeval(tv_sec: 0, tv_usec: 50_000)
+            } else if locked({ voice.mustChange }) {
+                if !isVoiceCancelled { cancelVoice() }
+                isVoiceCancelled = !changeVoiceIfIdle()
+                if !isVoiceCancelled { continue }
+                patience = timeval(tv_sec: 0, tv_usec: 50_000)
             }
             libusb_handle_events_timeout_completed(library.context, &patience, nil)
             clearStalls()
@@ -214,11 +223,15 @@ final class USBDevice: @unchecked Sendable {
     /// Gives the dongle back, once.
     private func release() {
         guard !locked({ isFinished }) else { return }
-        if let voice = layout.voiceInterface { libusb_release_interface(handle, Int32(voice)) }
+        if let interface = layout.voiceInterface {
+            if locked({ voice.current != nil }) { libusb_set_interface_alt_setting(handle, Int32(interface), 0) }
+            libusb_release_interface(handle, Int32(interface))
+        }
         libusb_release_interface(handle, Int32(layout.controlInterface))
         libusb_close(handle)
         locked {
             transfers = []
+            voice.changed(to: nil, of: self)
             isFinished = true
         }
     }
@@ -233,7 +246,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     private func cancelAll() {
-        for transfer in locked({ transfers.filter(\.isInFlight) }) { libusb_cancel_transfer(transfer.transfer) }
+        for transfer in locked({ (transfers + voice.transfers).filter(\.isInFlight) }) { libusb_cancel_transfer(transfer.transfer) }
     }
 
     private func performReset() {
@@ -245,6 +258,8 @@ final class USBDevice: @unchecked Sendable {
             wantsReset = false
             guard status == 0 else { return lose(status) }
             news.append(.portWasReset)
+            voice.wanted = nil
+            voice.changed(to: nil, of: self)
             for transfer in transfers where transfer.isInput { submit(transfer) }
             for role in [USBTransfer.Role.command, .dataOut] { feed(role) }
         }
@@ -264,6 +279,7 @@ final class USBDevice: @unchecked Sendable {
         defer { pthread_mutex_unlock(lock) }
         transfer.isInFlight = false
         inFlight -= 1
+        if transfer.isVoice { return voiceEnded(transfer, status, at: time) }
         switch status {
         case LIBUSB_TRANSFER_COMPLETED, LIBUSB_TRANSFER_TIMED_OUT:
             trouble[transfer.role] = 0

@@ -73,6 +73,8 @@ struct USBLayout: Equatable {
     var dataOut: UInt8
     var dataSize: Int
     var voiceInterface: UInt8?
+    /// The alternate settings of the voice interface that have endpoints.
+    var voiceSettings: [VoiceSetting]
 
     /// Finds the layout in a configuration; nil when it has no interface with the endpoints that HCI needs.
     init?(_ configuration: libusb_config_descriptor, deviceClass: UInt8, forced: Bool) {
@@ -86,6 +88,7 @@ struct USBLayout: Equatable {
             isComposite = deviceClass != 0xE0 && deviceClass != 0xFF
             (events, eventSize, dataIn, dataOut, dataSize) = ends
             voiceInterface = Self.voice(configuration, after: index)
+            voiceSettings = voiceInterface == nil ? [] : Self.voiceSettings(configuration.interface[index + 1])
             return
         }
         return nil
@@ -115,5 +118,19 @@ struct USBLayout: Equatable {
         guard next.num_altsetting > 1 else { return nil }
         let setting = next.altsetting[0]
         return setting.bInterfaceClass == 0xE0 ? setting.bInterfaceNumber : nil
+    }
+
+    private static func voiceSettings(_ interface: libusb_interface) -> [VoiceSetting] {
+        (0..<Int(interface.num_altsetting)).compactMap { index in
+            let setting = interface.altsetting[index]
+            let ends = (0..<Int(setting.bNumEndpoints)).map { setting.endpoint[$0] }.filter { $0.bmAttributes & 3 == 1 }
+            guard let input = ends.first(where: { $0.bEndpointAddress & 0x80 != 0 }),
+                let output = ends.first(where: { $0.bEndpointAddress & 0x80 == 0 })
+            else { return nil }
+            let size = Int(min(input.wMaxPacketSize & 0x7FF, output.wMaxPacketSize & 0x7FF))
+            guard size > 0 else { return nil }
+            return VoiceSetting(
+                number: setting.bAlternateSetting, frameSize: size, input: input.bEndpointAddress, output: output.bEndpointAddress)
+        }
     }
 }

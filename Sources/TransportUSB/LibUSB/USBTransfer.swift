@@ -9,6 +9,8 @@ final class USBTransfer: @unchecked Sendable {
         case dataIn
         case command
         case dataOut
+        case voiceIn
+        case voiceOut
     }
 
     let role: Role
@@ -19,8 +21,10 @@ final class USBTransfer: @unchecked Sendable {
     var isInFlight = false
 
     /// Nil when memory is exhausted.
-    init?(_ role: Role, capacity: Int, device: USBDevice) {
-        guard let transfer = libusb_alloc_transfer(0) else { return nil }
+    ///
+    /// - Parameter frames: the most isochronous packets it will have.
+    init?(_ role: Role, capacity: Int, device: USBDevice, frames: Int = 0) {
+        guard let transfer = libusb_alloc_transfer(Int32(frames)) else { return nil }
         self.role = role
         self.transfer = transfer
         self.capacity = capacity
@@ -43,6 +47,7 @@ final class USBTransfer: @unchecked Sendable {
     }
 
     var isInput: Bool { role == .events || role == .dataIn }
+    var isVoice: Bool { role == .voiceIn || role == .voiceOut }
 
     func prepareInput(_ layout: USBLayout) {
         let isEvents = role == .events
@@ -69,5 +74,16 @@ final class USBTransfer: @unchecked Sendable {
         }
         (buffer + offset).update(from: octets, count: octets.count)
         transfer.pointee.length = Int32(offset + octets.count)
+    }
+
+    /// Describes the isochronous packets, one a frame. They lie in the buffer one after another.
+    func prepareVoice(_ setting: VoiceSetting, frames: [Int]) {
+        transfer.pointee.endpoint = role == .voiceIn ? setting.input : setting.output
+        transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_ISOCHRONOUS.rawValue)
+        transfer.pointee.num_iso_packets = Int32(frames.count)
+        transfer.pointee.length = Int32(frames.reduce(0, +))
+        for (index, length) in frames.enumerated() {
+            bluebench_iso_packet(transfer, Int32(index))?.pointee.length = UInt32(length)
+        }
     }
 }

@@ -21,8 +21,13 @@ public final class USBDongle: @unchecked Sendable {
     private var data = InboundEndpoint()
     private var outbound = OutboundReassembly()
     private var voice = VoiceSchedule()
+    private var inboundVoice = InboundVoice()
+    private var outboundVoice = OutboundVoice()
     private var configurationValue: UInt8 = 0
-    private var voiceAlternate: UInt8 = 0
+    /// The alternate setting of the voice interface.
+    public private(set) var voiceAlternate: UInt8 = 0
+    /// The packets of data and voice it has carried.
+    public private(set) var traffic = USBTraffic()
     private var halted: Set<UInt8> = []
     private var isGone = false
     /// After a port reset, until the controller has answered HCI_Reset: what it says meanwhile belongs to the past.
@@ -87,7 +92,7 @@ public final class USBDongle: @unchecked Sendable {
         data = InboundEndpoint()
         outbound = OutboundReassembly()
         configurationValue = 0
-        voiceAlternate = 0
+        setVoiceAlternate(0)
         halted = []
         life += 1
         faults.portWasReset()
@@ -122,21 +127,47 @@ public final class USBDongle: @unchecked Sendable {
     }
 
     private func writeData(_ request: USBRequest) {
-        for packet in outbound.append(request.data) { pipe.send(packet) }
+        for packet in outbound.append(request.data) {
+            traffic.dataOut += 1
+            pipe.send(packet)
+        }
         finish(USBCompletion(id: request.id, status: .success, actualLength: request.data.count))
     }
 
+    /// One isochronous packet a frame of a millisecond, after what is already scheduled in this direction.
     private func scheduleVoice(_ request: USBRequest) {
-        guard voiceAlternate != 0 else { return finish(USBCompletion(id: request.id, status: .noEndpoint)) }
-        // One packet a frame of a millisecond, after what is already scheduled in this direction. No link carries voice yet, so IN packets are empty.
+        guard voiceAlternate != 0, !request.packetLengths.isEmpty else {
+            return finish(USBCompletion(id: request.id, status: .noEndpoint))
+        }
         guard let due = voice.slot(for: request, now: loop.now) else { return finish(USBCompletion(id: request.id, status: .noMemory)) }
-        let moved = request.isIn ? request.packetLengths.map { _ in 0 } : request.packetLengths
-        let completion = USBCompletion(id: request.id, status: .success, actualLength: moved.reduce(0, +), packetLengths: moved)
         let timer = loop.schedule(at: due) { [weak self] in
-            guard let self, voice.cancel(completion.id) != nil else { return }
-            finish(completion)
+            guard let self, voice.cancel(request.id) != nil else { return }
+            finish(moveVoice(request))
         }
         voice.note(request.id, timer: timer)
+    }
+
+    private func moveVoice(_ request: USBRequest) -> USBCompletion {
+        guard !request.isIn else {
+            let (data, moved) = inboundVoice.take(request.packetLengths)
+            return USBCompletion(id: request.id, status: .success, data: data, packetLengths: moved)
+        }
+        for packet in outboundVoice.append(request.data) {
+            traffic.voiceOut += 1
+            pipe.send(packet)
+        }
+        let moved = request.packetLengths
+        return USBCompletion(id: request.id, status: .success, actualLength: moved.reduce(0, +), packetLengths: moved)
+    }
+
+    /// What was under way under the setting before ends.
+    private func setVoiceAlternate(_ number: UInt8) {
+        voiceAlternate = number
+        inboundVoice = InboundVoice()
+        outboundVoice = OutboundVoice()
+        let scheduled = voice.takeAll()
+        for timer in scheduled.values { loop.cancel(timer) }
+        for id in scheduled.keys.sorted() { finish(USBCompletion(id: id, status: .shutdown)) }
     }
 
     // MARK: Control
@@ -166,7 +197,7 @@ public final class USBDongle: @unchecked Sendable {
         case (0x00, 9):
             guard setup.value <= 1 else { return nil }
             configurationValue = UInt8(setup.value)
-            voiceAlternate = 0
+            setVoiceAlternate(0)
             return []
         case (0x81, 10): return setup.index < 2 ? [setup.index == 1 ? voiceAlternate : 0] : nil
         case (0x01, 11): return setInterface(setup)
@@ -186,7 +217,7 @@ public final class USBDongle: @unchecked Sendable {
     private func setInterface(_ setup: USBSetup) -> [UInt8]? {
         let alternates = [1, DongleDescriptors.voicePacketSizes.count]
         guard Int(setup.index) < alternates.count, Int(setup.value) < alternates[Int(setup.index)] else { return nil }
-        if setup.index == 1 { voiceAlternate = UInt8(setup.value) }
+        if setup.index == 1 { setVoiceAlternate(UInt8(setup.value)) }
         return []
     }
 
@@ -221,10 +252,14 @@ extension USBDongle: HCITransportSink {
                 put(event: packet.bytes)
             }
         case .acl, .iso:
+            traffic.dataIn += 1
             if !data.put(packet.bytes) { dropped += 1 }
             deliver(from: \.data)
-        case .command, .sco:
-            dropped += 1
+        case .sco:
+            traffic.voiceIn += 1
+            let frameSize = DongleDescriptors.voicePacketSizes[Int(voiceAlternate)]
+            if !inboundVoice.put(packet.bytes, frameSize: frameSize) { dropped += 1 }
+        case .command: dropped += 1
         }
     }
 

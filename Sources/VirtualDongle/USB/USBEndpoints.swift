@@ -1,6 +1,5 @@
 import DequeModule
 import Packets
-import Timing
 
 /// An IN endpoint: HCI packets that wait for requests, and requests that wait for packets; one of the two queues is always empty.
 struct InboundEndpoint {
@@ -66,31 +65,5 @@ struct OutboundReassembly {
         }
         bytes.removeFirst(start)
         return packets
-    }
-}
-
-/// When isochronous requests are due: a packet a frame, each direction one after another.
-struct VoiceSchedule {
-    private var freeFrom: [Bool: Microseconds] = [:]
-    private var pending: [UInt32: Timer] = [:]
-
-    mutating func slot(for request: USBRequest, now: Microseconds) -> Microseconds? {
-        guard pending.count < InboundEndpoint.mostRequests else { return nil }
-        let start = max(now, freeFrom[request.isIn] ?? .zero)
-        let due = start + .milliseconds(request.packetLengths.count)
-        freeFrom[request.isIn] = due
-        return due
-    }
-
-    mutating func note(_ id: UInt32, timer: Timer) { pending[id] = timer }
-
-    mutating func cancel(_ id: UInt32) -> Timer? { pending.removeValue(forKey: id) }
-
-    mutating func takeAll() -> [UInt32: Timer] {
-        defer {
-            pending = [:]
-            freeFrom = [:]
-        }
-        return pending
     }
 }

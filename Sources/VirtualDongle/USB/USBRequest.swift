@@ -60,3 +60,13 @@ public struct USBCompletion: Sendable, Equatable {
         self.packetLengths = packetLengths
     }
 }
+
+/// How many packets of data and voice a dongle has carried, to the controller (out) and from it (in).
+public struct USBTraffic: Sendable, Equatable {
+    public var dataOut = 0
+    public var dataIn = 0
+    public var voiceOut = 0
+    public var voiceIn = 0
+
+    public init() {}
+}

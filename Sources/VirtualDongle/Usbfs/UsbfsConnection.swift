@@ -20,6 +20,8 @@
         private struct Pending {
             var urb: UsbfsURB
             var isIn: Bool
+            /// The lengths of an isochronous request's packets, as asked.
+            var packetLengths: [Int]
         }
 
         private let stream: ByteStream
@@ -167,7 +169,7 @@
             guard !isControl || octets.count >= 8 else { return done(error: EINVAL) }
             let isAnswered = isControl && octets[0] & 0x80 != 0
             let id = node.makeID(for: self)
-            pending[id] = Pending(urb: urb, isIn: isIn || isAnswered)
+            pending[id] = Pending(urb: urb, isIn: isIn || isAnswered, packetLengths: packetLengths)
             done(0)
             node.onActivity?(.submit(endpoint: urb.endpoint))
             node.dongle.submit(
@@ -211,7 +213,11 @@
             let urb = ended.urb
             var writes: [ClientProcess.Write] = []
             let header: UInt64 = urb.kind == .control ? 8 : 0
-            if ended.isIn { writes.append(.init(address: urb.buffer + header, octets: completion.data)) }
+            if ended.isIn, urb.kind == .isochronous {
+                writes += scattered(ended, completion)
+            } else if ended.isIn {
+                writes.append(.init(address: urb.buffer + header, octets: completion.data))
+            }
             writes.append(.init(address: urb.pointer + 4, octets: .little(UInt64(UInt32(bitPattern: status)), 4)))
             writes.append(.init(address: urb.pointer + 28, octets: .little(UInt64(completion.actualLength), 4)))
             for (index, moved) in completion.packetLengths.enumerated() {
@@ -219,6 +225,18 @@
                 writes.append(.init(address: place, octets: .little(UInt64(moved), 8)))
             }
             return writes
+        }
+
+        /// Each isochronous packet has its place in the buffer, however much it brought.
+        private static func scattered(_ ended: Pending, _ completion: USBCompletion) -> [ClientProcess.Write] {
+            var (place, taken) = (ended.urb.buffer, 0)
+            return zip(ended.packetLengths, completion.packetLengths).map { asked, moved in
+                defer {
+                    place += UInt64(asked)
+                    taken += moved
+                }
+                return .init(address: place, octets: Array(completion.data[taken..<taken + moved]))
+            }
         }
     }
 #endif

@@ -115,6 +115,12 @@
 
         public func isPlugged(_ index: Int) -> Bool { nodes[index] != nil }
 
+        /// What a dongle that is plugged in has carried.
+        public func traffic(_ index: Int) -> USBTraffic { nodes[index]?.dongle.traffic ?? USBTraffic() }
+
+        /// The alternate setting of its voice interface.
+        public func voiceAlternate(_ index: Int) -> UInt8 { nodes[index]?.dongle.voiceAlternate ?? 0 }
+
         public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
 
         public func stop() {

@@ -1,0 +1,83 @@
+import CLibUSB
+import Packets
+import Timing
+
+/// The isochronous pipes: another alternate setting only while none of their transfers is under way.
+extension USBDevice {
+    /// Sets what the voice interface should have; nil for no voice. `News.voice` tells what came of it.
+    func setVoice(_ setting: VoiceSetting?, handles: Set<UInt16>) {
+        locked {
+            voice.reassembly.handles = handles
+            voice.wanted = setting
+        }
+        wake()
+    }
+
+    /// Hands a voice packet over; false when too many wait already.
+    func sendVoice(_ packet: [UInt8]) -> Bool {
+        locked {
+            guard !isEnding else { return true }
+            guard voice.enqueue(packet) else { return false }
+            feedVoice()
+            return true
+        }
+    }
+
+    func feedVoice() {
+        guard !isEnding, !wantsReset else { return }
+        while let next = voice.nextOutput(of: self) { submitVoice(next) }
+    }
+
+    private func submitVoice(_ transfer: USBTransfer) {
+        guard !isEnding, !wantsReset, !voice.mustChange else { return }
+        let status = libusb_submit_transfer(transfer.transfer)
+        guard status == 0 else {
+            return libusb_error(status) == LIBUSB_ERROR_NO_DEVICE ? lose(status) : failVoice(usbText(status))
+        }
+        transfer.isInFlight = true
+        inFlight += 1
+    }
+
+    private func failVoice(_ text: String) {
+        guard let setting = voice.wanted else { return }
+        voice.wanted = nil
+        add(.voice(.failure(.failed(setting: setting.number, text))))
+    }
+
+    // MARK: The thread
+
+    func cancelVoice() {
+        for transfer in locked({ voice.inFlight }) { libusb_cancel_transfer(transfer.transfer) }
+    }
+
+    /// True when the setting was changed, or the change has failed.
+    func changeVoiceIfIdle() -> Bool {
+        let (isIdle, wanted) = locked { (voice.inFlight.isEmpty, voice.wanted) }
+        guard isIdle, let interface = layout.voiceInterface else { return isIdle }
+        let status = libusb_set_interface_alt_setting(handle, Int32(interface), Int32(wanted?.number ?? 0))
+        locked {
+            guard status == 0 else {
+                voice.changed(to: nil, of: self)
+                if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return lose(status) }
+                return failVoice(usbText(status))
+            }
+            voice.changed(to: wanted, of: self)
+            add(.voice(.success(wanted)))
+            for transfer in voice.transfers { submitVoice(transfer) }
+            feedVoice()
+        }
+        return true
+    }
+
+    /// Under the lock, from the completion of a voice transfer.
+    func voiceEnded(_ transfer: USBTransfer, _ status: libusb_transfer_status, at time: Microseconds) {
+        switch status {
+        case LIBUSB_TRANSFER_CANCELLED: return
+        case LIBUSB_TRANSFER_NO_DEVICE: return lose(.lost(name))
+        default: break
+        }
+        if transfer.role == .voiceIn { voice.receive(transfer) { add(.packet($0, time)) } }
+        if voice.isHopeless(afterSuccess: status == LIBUSB_TRANSFER_COMPLETED) { return failVoice("input/output errors") }
+        if transfer.role == .voiceIn { submitVoice(transfer) } else { feedVoice() }
+    }
+}

@@ -1,0 +1,99 @@
+/// What the voice links of a dongle need of its isochronous pipes.
+public struct VoiceNeed: Sendable, Hashable {
+    public enum Coding: String, Sendable, Hashable, CaseIterable {
+        case bits8 = "8-bit"
+        case bits16 = "16-bit"
+        /// Coded by the host, as mSBC for wide band speech.
+        case transparent
+    }
+
+    public var channels: Int
+    public var coding: Coding
+
+    public init(channels: Int, coding: Coding) { (self.channels, self.coding) = (channels, coding) }
+}
+
+extension VoiceNeed: CustomStringConvertible {
+    public var description: String { "\(channels) \(coding.rawValue) voice channel" + (channels == 1 ? "" : "s") }
+}
+
+/// An alternate setting of the interface for voice, as the dongle describes it.
+public struct VoiceSetting: Sendable, Hashable {
+    /// bAlternateSetting.
+    public var number: UInt8
+    /// Octets in the isochronous packet of each frame of a millisecond, wMaxPacketSize.
+    public var frameSize: Int
+    var input: UInt8
+    var output: UInt8
+
+    init(number: UInt8, frameSize: Int, input: UInt8 = 0x83, output: UInt8 = 0x03) {
+        (self.number, self.frameSize, self.input, self.output) = (number, frameSize, input, output)
+    }
+
+    /// Octets of voice in an HCI packet that fills three frames with its header, as the settings 1 to 5 are made for; in setting 6 it takes one.
+    public var packetOctets: Int { (number == 6 ? 1 : 3) * frameSize - 3 }
+
+    /// How many frames a packet with so many octets of voice takes.
+    public func frames(for octets: Int) -> Int { VoiceChoice.frames(octets: 3 + octets, frameSize: frameSize).count }
+}
+
+/// Why a dongle cannot carry voice as it is asked to.
+public enum VoiceProblem: Error, Sendable, Hashable {
+    /// The dongle describes no interface with isochronous endpoints.
+    case noInterface
+    /// None of the alternate settings that would do is there.
+    case noSetting(VoiceNeed, wanted: [UInt8], offered: [UInt8])
+    /// The Core Specification has no alternate setting for it.
+    case undefined(VoiceNeed)
+    /// The setting was refused, or its pipes do not work.
+    case failed(setting: UInt8, String)
+    /// No synchronous link is up, so no setting is chosen.
+    case noLink
+}
+
+extension VoiceProblem: CustomStringConvertible {
+    public var description: String {
+        func list(_ numbers: [UInt8]) -> String { numbers.map { "\($0)" }.joined(separator: " or ") }
+        switch self {
+        case .noInterface: return "this dongle has no interface for voice: it describes no isochronous endpoints"
+        case .noSetting(let need, let wanted, let offered):
+            let present = offered.isEmpty ? "none" : offered.map { "\($0)" }.joined(separator: ", ")
+            return "\(need) need alternate setting \(list(wanted)) of the voice interface; this dongle offers \(present)"
+        case .undefined(let need): return "HCI over USB has no alternate setting for \(need)"
+        case .failed(let setting, let text): return "alternate setting \(setting) of the voice interface: \(text)"
+        case .noLink: return "no synchronous link is up"
+        }
+    }
+}
+
+/// The choice of the alternate setting. Core Vol 4, Part B, 2.1.1.
+enum VoiceChoice {
+    /// The settings that carry it, the best first; none when there is no such setting.
+    static func numbers(for need: VoiceNeed) -> [UInt8] {
+        switch (need.coding, need.channels) {
+        case (.bits8, 1...3): [UInt8(need.channels)]
+        case (.bits16, 1...3): [[2, 4, 5][need.channels - 1]]
+        // A frame of mSBC, 60 octets in 7.5 ms, fits into one packet of setting 6; dongles from before it carry it in pieces.
+        case (.transparent, 1): [6, 1]
+        default: []
+        }
+    }
+
+    static func setting(for need: VoiceNeed, of offered: [VoiceSetting]) throws(VoiceProblem) -> VoiceSetting {
+        guard !offered.isEmpty else { throw .noInterface }
+        let wanted = numbers(for: need)
+        guard !wanted.isEmpty else { throw .undefined(need) }
+        for number in wanted {
+            if let setting = offered.first(where: { $0.number == number }) { return setting }
+        }
+        throw .noSetting(need, wanted: wanted, offered: offered.map(\.number))
+    }
+
+    /// The lengths of the isochronous packets that carry an HCI packet: it begins with a packet of its own, and only the last one may be short.
+    static func frames(octets: Int, frameSize: Int) -> [Int] {
+        guard octets > 0, frameSize > 0 else { return [] }
+        let full = [Int](repeating: frameSize, count: octets / frameSize)
+        return octets % frameSize == 0 ? full : full + [octets % frameSize]
+    }
+
+}

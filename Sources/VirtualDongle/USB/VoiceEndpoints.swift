@@ -1,0 +1,78 @@
+import DequeModule
+import Packets
+import Timing
+
+/// When isochronous requests are due: a packet a frame, each direction one after another.
+struct VoiceSchedule {
+    private var freeFrom: [Bool: Microseconds] = [:]
+    private var pending: [UInt32: Timer] = [:]
+
+    mutating func slot(for request: USBRequest, now: Microseconds) -> Microseconds? {
+        guard pending.count < InboundEndpoint.mostRequests else { return nil }
+        let start = max(now, freeFrom[request.isIn] ?? .zero)
+        let due = start + .milliseconds(request.packetLengths.count)
+        freeFrom[request.isIn] = due
+        return due
+    }
+
+    mutating func note(_ id: UInt32, timer: Timer) { pending[id] = timer }
+
+    mutating func cancel(_ id: UInt32) -> Timer? { pending.removeValue(forKey: id) }
+
+    mutating func takeAll() -> [UInt32: Timer] {
+        defer {
+            pending = [:]
+            freeFrom = [:]
+        }
+        return pending
+    }
+}
+
+/// The isochronous IN endpoint: voice packets cut to the frames of the present alternate setting, each beginning in a frame of its own.
+struct InboundVoice {
+    /// A quarter of a second; what a host does not fetch in time is no use to it.
+    static let mostFrames = 256
+
+    private var frames = Deque<ArraySlice<UInt8>>()
+
+    /// False when the packet was thrown away.
+    mutating func put(_ packet: [UInt8], frameSize: Int) -> Bool {
+        let count = frameSize > 0 ? (packet.count + frameSize - 1) / frameSize : 0
+        guard count > 0, frames.count + count <= Self.mostFrames else { return false }
+        for start in stride(from: 0, to: packet.count, by: frameSize) {
+            frames.append(packet[start..<min(packet.count, start + frameSize)])
+        }
+        return true
+    }
+
+    /// What the frames of a request bring: their octets one after another, and how many each has.
+    mutating func take(_ lengths: [Int]) -> (data: [UInt8], moved: [Int]) {
+        var data: [UInt8] = []
+        let moved = lengths.map { length in
+            guard let frame = frames.popFirst() else { return 0 }
+            let piece = frame.prefix(length)
+            data += piece
+            return piece.count
+        }
+        return (data, moved)
+    }
+}
+
+/// Finds the voice packets in what the isochronous OUT endpoint carries. Core Vol 4, Part E, 5.4.3.
+struct OutboundVoice {
+    private var bytes: [UInt8] = []
+
+    mutating func append(_ piece: [UInt8]) -> [HCIPacket] {
+        bytes += piece
+        var packets: [HCIPacket] = []
+        var start = 0
+        while bytes.count - start >= 3 {
+            let length = 3 + Int(bytes[start + 2])
+            guard bytes.count - start >= length else { break }
+            packets.append(HCIPacket(.sco, Array(bytes[start..<start + length])))
+            start += length
+        }
+        bytes.removeFirst(start)
+        return packets
+    }
+}
