@@ -10,6 +10,8 @@ public final class Link {
     public internal(set) var phys = LinkPHYs()
     public internal(set) var dataLength = DataLength()
     public internal(set) var security = LinkSecurity.none
+    /// The controller was given a key; without one an encryption change is not believed.
+    var hasKey = false
     /// Why the link ended; nil while it is up.
     public private(set) var disconnectReason: ErrorCode?
     /// Called for what happens on the link without being asked for.

@@ -88,7 +88,17 @@ final class DataPath: HCITransportSink {
 
     func send(_ packet: HCIPacket) {
         for observer in observers { observer.call(.sent, packet, loop.now) }
+        if packet.kind == .command { noteKey(in: packet) }
         transport.send(packet)
+    }
+
+    /// A link can be encrypted only once its controller was given a key for it.
+    private func noteKey(in command: HCIPacket) {
+        let opcode = command.commandOpcode
+        guard opcode == HCICommands.LEEnableEncryption.opcode || opcode == HCICommands.LELongTermKeyRequestReply.opcode,
+            command.bytes.count >= 5
+        else { return }
+        link((UInt16(command.bytes[3]) | UInt16(command.bytes[4]) << 8) & 0xFFF)?.hasKey = true
     }
 
     // MARK: HCITransportSink

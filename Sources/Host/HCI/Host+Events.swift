@@ -86,6 +86,10 @@ extension Host {
 
     private func encryptionChanged(_ event: HCIEvents.EncryptionChange) {
         guard let link = path.link(event.connectionHandle.rawValue & 0xFFF), event.status == .success else { return }
+        guard link.hasKey || event.encryptionEnabled == 0 else {
+            path.counters.malformedEvents += 1
+            return
+        }
         link.security = event.encryptionEnabled == 0 ? .none : .encrypted
         link.notify(.encryptionChanged(event.encryptionEnabled != 0))
     }
