@@ -25,6 +25,11 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Transfers that never reported at the end; they keep the handle open.
     public private(set) var leakedTransfers = 0
 
+    /// A boot loader takes the commands that carry its image from the bulk pipe, and answers there, too.
+    var usesBulkPipeForImages = false {
+        didSet { device?.expectEventsOnBulk(usesBulkPipeForImages) }
+    }
+
     private let loop: RunLoop
     private var device: USBDevice?
     private var sink: (any HCITransportSink)?
@@ -123,7 +128,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         case .command:
             gate.note(command: packet, at: loop.now)
             voiceControl.note(command: packet)
-            role = .command
+            role = usesBulkPipeForImages && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
         case .acl, .iso: role = .dataOut
         case .sco: return passVoice(packet)
         case .event: return

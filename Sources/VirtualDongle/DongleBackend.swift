@@ -2,7 +2,7 @@ import Timing
 import Transport
 
 /// Where a server's controllers come from.
-public protocol DongleBackend: AnyObject, Sendable {
+public protocol DongleBackend: AnyObject {
     /// How many controllers there are.
     var count: Int { get }
     /// Brings controller `index` up, fresh, on its end of a pipe. It opens the end, and is gone when the pipe closes.

@@ -8,10 +8,10 @@ import TransportUSB
 /// What the interactive tools share: a host on one device in wall time, and errors as one line with an exit code.
 enum BenchTool {
     /// Opens the device, starts a host on it, runs `body` and closes.
-    static func withHost(on device: String, _ body: @escaping (Host) async throws -> Void) throws {
+    static func withHost(on device: String, firmware: FirmwareOptions, _ body: @escaping (Host) async throws -> Void) throws {
         let loop = RunLoop(mode: .wall)
         do {
-            let transport = try open(DeviceSelector(device), on: loop)
+            let transport = try open(DeviceSelector(device), firmware: firmware, on: loop)
             let host = Host(loop: loop, transport: transport, seed: UInt64(loop.origin.rawValue))
             try loop.run {
                 do {
@@ -28,15 +28,25 @@ enum BenchTool {
         }
     }
 
-    static func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
+    /// Opens a device. A dongle gets its firmware; another device only when a folder is named, as not every controller likes to be asked.
+    static func open(_ selector: DeviceSelector, firmware: FirmwareOptions, on loop: RunLoop) throws -> any HCITransport {
+        let pipe: any HCITransport
         switch selector {
-        case .socket(let address): return try H4Transport.connect(to: address, on: loop)
-        case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
+        case .socket(let address): pipe = try H4Transport.connect(to: address, on: loop)
+        case .serial(let path, let speed): pipe = try H4Transport.serial(path, speed: speed, on: loop)
         case .virtual:
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
-        case .usb(let selector): return try USBTransport(selector, on: loop)
+        case .usb(let selector):
+            let transport = try FirmwareTransport.open(selector, folders: firmware.folders, on: loop)
+            if case .loaded? = transport.outcome, let outcome = transport.outcome { Console.line("\(transport.name): \(outcome)") }
+            return transport
         }
+        guard firmware.firmware != nil else { return pipe }
+        let transport = FirmwareTransport(pipe, folders: firmware.folders, on: loop)
+        let outcome = try loop.run { try await transport.prepare() }
+        Console.line("\(transport.name): \(outcome)")
+        return transport
     }
 
     static func failure(for error: any Error) -> CommandFailure {

@@ -12,6 +12,7 @@ struct DevicesCommand: ParsableCommand {
         discussion: "Each usable dongle is reset to be asked.")
 
     @Flag(help: "Print JSON.") var json = false
+    @OptionGroup var firmware: FirmwareOptions
     @Flag(help: "Compare what each dongle claims in its supported commands with what it answers.") var probe = false
 
     /// One dongle's row; the JSON has the names in snake case.
@@ -24,6 +25,7 @@ struct DevicesCommand: ParsableCommand {
         var driver: String?
         var obstacle: String?
         var startup: String?
+        var firmware: String?
         var chip: String?
         var version: String?
         var address: String?
@@ -64,7 +66,18 @@ struct DevicesCommand: ParsableCommand {
 
     private func ask(_ dongle: USBDongleDescription, _ row: inout Row) throws {
         let loop = Timing.RunLoop(mode: .wall)
-        let transport = try USBTransport(dongle.location, on: loop)
+        let dongle = try USBTransport(dongle.location, on: loop)
+        let transport = FirmwareTransport(dongle, folders: firmware.folders, onlyAsks: true, on: loop)
+        let outcome = try loop.run { try await transport.prepare() }
+        if case .needed(let need) = outcome {
+            row.chip = need.chip
+            row.startup = dongle.startup.map { "\($0)" }
+            transport.close()
+            let image = try firmware.folders.read(need).image
+            row.firmware = "needs firmware: \(need.file); \(image.path) is loaded when the dongle is used"
+            return
+        }
+        if outcome != .notNeeded { row.firmware = "\(outcome)" }
         let probe = try DongleProbe(transport, on: loop)
         defer { probe.close() }
         let compares = self.probe
@@ -72,7 +85,7 @@ struct DevicesCommand: ParsableCommand {
             let identity = try await probe.identity()
             return (identity, compares ? try await probe.compareClaims(identity) : nil)
         }
-        row.startup = transport.startup.map { "\($0)" }
+        row.startup = dongle.startup.map { "\($0)" }
         row.chip = identity.chip
         row.version = identity.coreVersion
         row.address = identity.address?.description
@@ -89,6 +102,7 @@ struct DevicesCommand: ParsableCommand {
         let names = [row.manufacturer, row.product, row.serial].compactMap { $0 }.joined(separator: ", ")
         Console.line("\(row.selector)  \(row.id)  \(names)")
         if let obstacle = row.obstacle { Console.line("    cannot be used: \(obstacle)") }
+        if let firmware = row.firmware { Console.line("    \(firmware)") }
         guard let chip = row.chip, let version = row.version else { return }
         let kinds = [row.le == true ? "LE" : nil, row.bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
         Console.line("    \(chip), Core \(version), \(kinds), address \(row.address ?? "unknown"), \(row.startup ?? "")")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Foundation
 import Packets
 import Simulation
 import Timing
@@ -31,6 +32,13 @@ struct DongleCommand: ParsableCommand {
     @Option(help: "How many dongles.") var count = 1
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
+    @Option(
+        help: ArgumentHelp(
+            "Dongles whose chip waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
+    var boot: BootModel?
+    @Option(
+        help: ArgumentHelp("With --boot: write the firmware files that such a dongle accepts below a folder.", valueName: "folder"))
+    var writeFirmware: String?
     @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file")) var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
 
@@ -39,6 +47,7 @@ struct DongleCommand: ParsableCommand {
         guard ways == 1 else {
             throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
         }
+        guard writeFirmware == nil || boot != nil else { throw ValidationError("--write-firmware goes with --boot") }
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
         guard lateEvents == nil || usbfs != nil else { throw ValidationError("--late-events is for --usbfs") }
         guard lateEvents == nil || lateness != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
@@ -52,8 +61,9 @@ struct DongleCommand: ParsableCommand {
     }
 
     func run() throws {
-        let loop = RunLoop(mode: .wall)
+        let loop = Timing.RunLoop(mode: .wall)
         let ended = Promise<Void>(on: loop)
+        if let boot, let writeFirmware { try write(boot.madeFirmware, below: writeFirmware) }
         Interruption.watch(on: loop) { ended.fulfil(()) }
         let logs = try openCaptures(loop)
         let simulation = Simulation(loop: loop, seed: seed)
@@ -67,7 +77,7 @@ struct DongleCommand: ParsableCommand {
         }
     }
 
-    private func openCaptures(_ loop: RunLoop) throws -> (packets: CaptureLog?, air: CaptureLog?) {
+    private func openCaptures(_ loop: Timing.RunLoop) throws -> (packets: CaptureLog?, air: CaptureLog?) {
         do {
             let epoch = CaptureTime.epoch(of: loop)
             let packets = try capture.map { try CaptureLog(path: $0, epoch: epoch) }
@@ -83,12 +93,14 @@ struct DongleCommand: ParsableCommand {
     }
 
     /// Starts the servers and prints where; returns what stops them.
-    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: RunLoop) throws -> [() -> Void] {
+    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: Timing.RunLoop) throws -> [() -> Void] {
         let configurations = (0..<count).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64($0))) }
         do {
-            let backend = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
-            if let usbip { return [try offerUSB(backend, port: usbip, loop)] }
-            if let usbfs { return [try offerFolder(backend, usbfs, loop)] }
+            let simulated = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
+            let backend: any DongleBackend = boot.map { BootloaderBackend(simulated, model: $0, on: loop) } ?? simulated
+            let addresses = configurations.map(\.address)
+            if let usbip { return [try offerUSB(backend, addresses, port: usbip, loop)] }
+            if let usbfs { return [try offerFolder(backend, addresses, usbfs, loop)] }
             let server = H4DongleServer(backend: backend, on: loop)
             server.onEvent = { Self.report($0) }
             for (index, configuration) in configurations.enumerated() {
@@ -103,32 +115,40 @@ struct DongleCommand: ParsableCommand {
         }
     }
 
-    private func offerUSB(_ backend: SimulatedBackend, port: UInt16, _ loop: RunLoop) throws -> () -> Void {
-        let serials = backend.configurations.map { $0.address.description.split(separator: ":").joined() }
-        let server = try USBIPServer(.tcp(host: host, port: port), serialNumbers: serials, on: loop) { try backend.pipe(to: $0, on: loop) }
+    private func serialNumbers(_ addresses: [DeviceAddress]) -> [String] { addresses.map { $0.description.split(separator: ":").joined() } }
+
+    private func descriptors(_ serialNumber: String) -> DongleDescriptors {
+        boot?.descriptors(serialNumber: serialNumber) ?? DongleDescriptors(serialNumber: serialNumber)
+    }
+
+    private func offerUSB(_ backend: any DongleBackend, _ addresses: [DeviceAddress], port: UInt16, _ loop: Timing.RunLoop) throws -> () ->
+        Void
+    {
+        let serials = serialNumbers(addresses)
+        let server = try USBIPServer(.tcp(host: host, port: port), serialNumbers: serials, on: loop, describe: descriptors) {
+            try backend.pipe(to: $0, on: loop)
+        }
         server.report = { Console.complain($0) }
         server.start()
-        for (device, configuration) in zip(server.devices, backend.configurations) {
-            Console.line("usbip:\(server.address) \(device.busID) \(configuration.address)")
-        }
+        for (device, address) in zip(server.devices, addresses) { Console.line("usbip:\(server.address) \(device.busID) \(address)") }
         return { server.stop() }
     }
 
-    private func offerFolder(_ backend: SimulatedBackend, _ folder: String, _ loop: RunLoop) throws -> () -> Void {
+    private func offerFolder(_ backend: any DongleBackend, _ addresses: [DeviceAddress], _ folder: String, _ loop: Timing.RunLoop) throws
+        -> () -> Void
+    {
         #if os(Linux)
-            let serials = backend.configurations.map { $0.address.description.split(separator: ":").joined() }
+            let serials = serialNumbers(addresses)
             do {
                 var faults: [Int: USBDongleFaults] = [:]
                 for index in serials.indices {
                     faults[index, default: USBDongleFaults()].eventsLateBy = lateness
                     faults[index]?.seed = seed &+ UInt64(index)
                 }
-                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults) {
+                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults, describe: descriptors) {
                     try backend.pipe(to: $0, on: loop)
                 }
-                for (index, configuration) in backend.configurations.enumerated() {
-                    Console.line("usbfs:\(folder) usb:1-\(index + 1) \(configuration.address)")
-                }
+                for (index, address) in addresses.enumerated() { Console.line("usbfs:\(folder) usb:1-\(index + 1) \(address)") }
                 return { server.stop() }
             } catch {
                 throw CommandFailure(.bench, "\(error)")
@@ -136,6 +156,17 @@ struct DongleCommand: ParsableCommand {
         #else
             throw CommandFailure(.usage, "--usbfs works on Linux only")
         #endif
+    }
+
+    private func write(_ files: [MadeFirmware], below folder: String) throws {
+        for file in files {
+            let url = URL(fileURLWithPath: folder + "/" + file.name)
+            do {
+                try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(file.octets).write(to: url)
+            } catch { throw CommandFailure(.usage, "cannot write \(url.path): \(error.localizedDescription)") }
+            Console.line("firmware \(url.path)")
+        }
     }
 
     private func socketAddress(of index: Int) -> SocketAddress {
@@ -153,7 +184,7 @@ struct DongleCommand: ParsableCommand {
     }
 
     /// Captures reach the disk every half second, so that a viewer can follow them.
-    private func keepFlushing(_ logs: [CaptureLog], on loop: RunLoop) {
+    private func keepFlushing(_ logs: [CaptureLog], on loop: Timing.RunLoop) {
         guard !logs.isEmpty else { return }
         loop.schedule(after: .milliseconds(500)) {
             for log in logs { log.flush() }
@@ -161,3 +192,5 @@ struct DongleCommand: ParsableCommand {
         }
     }
 }
+
+extension BootModel: ExpressibleByArgument {}

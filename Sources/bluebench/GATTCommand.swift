@@ -18,6 +18,7 @@ struct GATTCommand: ParsableCommand {
     @Option(help: "Ask for another interval after the connection, in ms.") var update: Double?
     @Option(help: ArgumentHelp("Write a value with response.", valueName: "uuid=hex")) var write: [String] = []
     @Option(help: ArgumentHelp("Subscribe and show so many values.", valueName: "uuid=n")) var subscribe: [String] = []
+    @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
         let command = self
@@ -25,7 +26,7 @@ struct GATTCommand: ParsableCommand {
         let phys = try phy.map(BenchTool.phys)
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
-        try BenchTool.withHost(on: device) { host in
+        try BenchTool.withHost(on: device, firmware: firmware) { host in
             let own = host.drawStaticAddress()
             try await host.setRandomAddress(own)
             var settings = ConnectSettings()

@@ -22,6 +22,7 @@ struct LoopbackCommand: ParsableCommand {
     @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.") var octets: Int?
     @Flag(help: "Voice over the synchronous channels instead of data, at the pace of voice.") var voice = false
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file")) var json: String?
+    @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
         guard packets > 0 else { throw ValidationError("--packets is 1 or more") }
@@ -34,7 +35,7 @@ struct LoopbackCommand: ParsableCommand {
         let (result, leaked): (LoopbackResult, Int)
         do {
             let selector = try DeviceSelector(device)
-            let transport = try BenchTool.open(selector, on: loop)
+            let transport = try BenchTool.open(selector, firmware: firmware, on: loop)
             plan.pipe = Self.pipe(selector, transport)
             (result, leaked) = try measure(plan, transport, loop)
         } catch let error as LoopbackError {
@@ -57,7 +58,7 @@ struct LoopbackCommand: ParsableCommand {
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()
-        return (result, (transport as? USBTransport)?.leakedTransfers ?? 0)
+        return (result, (transport as? FirmwareTransport)?.dongle?.leakedTransfers ?? 0)
     }
 
     /// Over USB a packet takes its frames of a millisecond; elsewhere a packet goes every 3 ms.
@@ -76,7 +77,7 @@ struct LoopbackCommand: ParsableCommand {
     /// What is known of the way to the device.
     private static func pipe(_ selector: DeviceSelector, _ transport: any HCITransport) -> LoopbackPipe? {
         if case .serial(_, let speed) = selector { return .serial(bitsPerSecond: Int(speed)) }
-        switch (transport as? USBTransport)?.speed {
+        switch (transport as? FirmwareTransport)?.dongle?.speed {
         case .full: return .fullSpeedBulk
         case .high: return .highSpeedBulk
         case .low, .superSpeed, nil: return nil

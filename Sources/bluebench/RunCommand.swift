@@ -39,11 +39,13 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "List the cases that would run.") var list = false
     @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
     @Flag(help: "Measure throughput too, and draw it into the page: two virtual devices only.") var throughput = false
+    @OptionGroup var firmware: FirmwareOptions
     @OptionGroup var outputs: ReportOptions
 
     func run() throws {
         let catalogue = try CaseFolder.load(cases)
-        let setup = try setup()
+        var setup = try setup()
+        setup.firmware = firmware.folders
         var plan: RunPlan
         do {
             plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, tags: tags, shuffle: shuffle)

@@ -16,6 +16,7 @@ struct ScanCommand: ParsableCommand {
     @Flag(help: "Do not ask for scan responses.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
     @Flag(help: "Show only how many reports came, from how many advertisers.") var summary = false
+    @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
         var settings = ScanSettings()
@@ -26,7 +27,7 @@ struct ScanCommand: ParsableCommand {
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
         let command = self
-        try BenchTool.withHost(on: device) { [settings] host in
+        try BenchTool.withHost(on: device, firmware: firmware) { [settings] host in
             try await host.setRandomAddress(host.drawStaticAddress())
             if command.summary {
                 try await Self.count(host, settings, most, limit)

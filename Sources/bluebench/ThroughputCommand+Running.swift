@@ -51,7 +51,7 @@ extension ThroughputCommand {
 
     /// A host on a device, whose packets go into the capture.
     private func end(_ role: String, on device: String, _ loop: RunLoop, _ log: CaptureLog?) throws -> ThroughputBench.End {
-        var transport = try BenchTool.open(DeviceSelector(device), on: loop)
+        var transport = try BenchTool.open(DeviceSelector(device), firmware: firmware, on: loop)
         if let log { transport = CaptureTransport(transport, into: log, interface: try log.addController(role), on: loop) }
         return ThroughputBench.End(
             host: Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed))

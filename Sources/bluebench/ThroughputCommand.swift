@@ -39,6 +39,7 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: ArgumentHelp("ACL buffers of the simulated controllers.", valueName: "n")) var buffers: UInt8?
     @Option(help: ArgumentHelp("A fault of both simulated controllers: t-ifs=US, crc-octets=N, extra-exchanges=N.", visibility: .hidden))
     var quirk: [String] = []
+    @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
         let plan = try makePlan()

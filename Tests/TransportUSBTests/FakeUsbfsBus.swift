@@ -21,19 +21,26 @@
         let server: UsbfsServer
 
         /// - Parameters:
+        ///   - boot: dongles that wait for firmware.
         ///   - faults: what is wrong with the dongles, by index.
         ///   - configure: changes the controllers behind them.
-        init(faults: [Int: USBDongleFaults] = [:], configure: (inout ControllerConfiguration) -> Void = { _ in }) throws {
+        init(
+            boot: BootModel? = nil, faults: [Int: USBDongleFaults] = [:],
+            configure: (inout ControllerConfiguration) -> Void = { _ in }
+        ) throws {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let configurations = (1...2).map {
                 var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64($0)))
                 configure(&configuration)
                 return configuration
             }
-            let backend = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
-            server = try UsbfsServer(folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults) { [loop] in
-                try backend.pipe(to: $0, on: loop)
-            }
+            let simulated = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
+            let backend: any DongleBackend
+            if let boot { backend = BootloaderBackend(simulated, model: boot, on: loop) } else { backend = simulated }
+            server = try UsbfsServer(
+                folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults,
+                describe: { boot?.descriptors(serialNumber: $0) ?? DongleDescriptors(serialNumber: $0) },
+                makePipe: { [loop] in try backend.pipe(to: $0, on: loop) })
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }

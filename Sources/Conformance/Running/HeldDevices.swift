@@ -14,7 +14,7 @@ public final class HeldDevices: @unchecked Sendable {
     public init(_ setup: BenchSetup) throws {
         for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
             guard let selector else { continue }
-            let held = HeldTransport(try BenchFactory.open(selector, on: loop))
+            let held = HeldTransport(try BenchFactory.open(selector, firmware: setup.firmware, on: loop))
             try held.start()
             devices[side] = held
         }

@@ -101,6 +101,11 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
+    /// From now on the bulk pipe brings events, as a boot loader's does, or data again.
+    func expectEventsOnBulk(_ expects: Bool) {
+        locked { data = PipeReassembly(expects ? .event : .acl, longest: expects ? 257 : Self.longestPacket) }
+    }
+
     /// What has happened since the last call.
     func takeNews() -> [News] {
         locked {

@@ -52,17 +52,25 @@ struct StartupLadder {
         return .drain
     }
 
-    /// Takes a packet that arrived during the start.
+    /// Takes a packet that arrived during the start. A boot loader that waits for firmware does not know HCI_Reset, and says so.
     mutating func received(_ packet: HCIPacket) -> Action? {
-        guard case .awaitingReset(let step) = state, packet.kind == .event, packet.bytes.starts(with: [0x0E]), packet.bytes.count >= 6,
-            packet.bytes[3] == 0x03, packet.bytes[4] == 0x0C, packet.bytes[5] == 0
-        else {
+        guard case .awaitingReset(let step) = state, Self.isAnswer(packet) else {
             discarded += 1
             return nil
         }
         state = .ended
         deadline = nil
         return .ready(step)
+    }
+
+    private static func isAnswer(_ packet: HCIPacket) -> Bool {
+        let bytes = packet.bytes
+        guard packet.kind == .event, bytes.count >= 6 else { return false }
+        switch bytes[0] {
+        case 0x0E: return bytes[3...4] == [0x03, 0x0C] && bytes[5] <= 1
+        case 0x0F: return bytes[4...5] == [0x03, 0x0C] && bytes[2] == 1
+        default: return false
+        }
     }
 
     mutating func timeOut(at time: Microseconds) -> [Action] {

@@ -5,6 +5,8 @@ public struct DongleDescriptors: Sendable {
     public var manufacturer: String
     public var product: String
     public var serialNumber: String
+    /// Its boot loader takes the commands that carry an image from the bulk pipe, and answers them there.
+    public var takesCommandsOnBulk = false
 
     /// The identifiers that pid.codes keeps for devices under test; drivers bind by class, not by these.
     public init(

@@ -50,6 +50,7 @@ public final class USBDongle: @unchecked Sendable {
         random = RandomSource(seed: faults.seed, label: "late events")
         for packet in faults.staleEvents { _ = events.put(packet) }
         for packet in faults.staleData { _ = data.put(packet) }
+        outbound.takesCommands = descriptors.takesCommandsOnBulk
         try pipe.open(self)
     }
 
@@ -91,6 +92,7 @@ public final class USBDongle: @unchecked Sendable {
         events = InboundEndpoint()
         data = InboundEndpoint()
         outbound = OutboundReassembly()
+        outbound.takesCommands = descriptors.takesCommandsOnBulk
         configurationValue = 0
         setVoiceAlternate(0)
         halted = []
@@ -242,6 +244,9 @@ extension USBDongle: HCITransportSink {
             return
         }
         switch packet.kind {
+        case .event where isBootLoaders(packet):
+            if !data.put(packet.bytes) { dropped += 1 }
+            deliver(from: \.data)
         case .event:
             guard let range = faults.eventsLateBy else { return put(event: packet.bytes) }
             let delay = Int.random(in: Int(range.lowerBound.rawValue)...Int(range.upperBound.rawValue), using: &random)
@@ -261,6 +266,14 @@ extension USBDongle: HCITransportSink {
             if !inboundVoice.put(packet.bytes, frameSize: frameSize) { dropped += 1 }
         case .command: dropped += 1
         }
+    }
+
+    /// Answers to what came on the bulk pipe, and the verdict about it, go back there.
+    private func isBootLoaders(_ packet: HCIPacket) -> Bool {
+        guard descriptors.takesCommandsOnBulk, let code = packet.eventCode else { return false }
+        let opcode = [UInt8].little(HCICommands.IntelSecureSend.opcode)
+        if code == HCIEvents.CommandComplete.code { return packet.bytes.count >= 5 && packet.bytes[3...4].elementsEqual(opcode) }
+        return code == HCIEvents.VendorSpecific.code && packet.bytes.count >= 3 && packet.bytes[2] == 0x06
     }
 
     public func closed(_ reason: TransportError) { unplug() }

@@ -51,16 +51,21 @@ struct InboundEndpoint {
 
 /// Finds the ACL packets in what the bulk OUT pipe carries, whatever pieces it comes in. Core Vol 4, Part E, 5.4.2.
 struct OutboundReassembly {
+    /// A boot loader's image comes in commands. They cannot be mistaken: no host sends data with their first octets, whose flags are reserved.
+    var takesCommands = false
     private var bytes: [UInt8] = []
+
+    private static let imageCommand: [UInt8] = .little(HCICommands.IntelSecureSend.opcode)
 
     mutating func append(_ piece: [UInt8]) -> [HCIPacket] {
         bytes += piece
         var packets: [HCIPacket] = []
         var start = 0
         while bytes.count - start >= 4 {
-            let length = 4 + Int(bytes[start + 2]) + Int(bytes[start + 3]) << 8
+            let isCommand = takesCommands && [bytes[start], bytes[start + 1]] == Self.imageCommand
+            let length = isCommand ? 3 + Int(bytes[start + 2]) : 4 + Int(bytes[start + 2]) + Int(bytes[start + 3]) << 8
             guard bytes.count - start >= length else { break }
-            packets.append(HCIPacket(.acl, Array(bytes[start..<start + length])))
+            packets.append(HCIPacket(isCommand ? .command : .acl, Array(bytes[start..<start + length])))
             start += length
         }
         bytes.removeFirst(start)

@@ -18,18 +18,20 @@ public final class USBIPServer: USBIPBus, @unchecked Sendable {
 
     private let loop: RunLoop
     private let listener: SocketListener
-    private let makePipe: @Sendable (_ index: Int) throws -> any HCITransport
+    private let makePipe: (_ index: Int) throws -> any HCITransport
     private var held: [String: USBDongle] = [:]
     private var clients: [ObjectIdentifier: Client] = [:]
 
     /// - Parameters:
     ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
+    ///   - describe: the descriptors of a dongle with a serial number.
     ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
     public init(
         _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop,
-        makePipe: @escaping @Sendable (_ index: Int) throws -> any HCITransport
+        describe: (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
+        makePipe: @escaping (_ index: Int) throws -> any HCITransport
     ) throws(TransportError) {
-        devices = serialNumbers.enumerated().map { ("1-\($0.offset + 1)", DongleDescriptors(serialNumber: $0.element)) }
+        devices = serialNumbers.enumerated().map { ("1-\($0.offset + 1)", describe($0.element)) }
         self.loop = loop
         self.makePipe = makePipe
         listener = try SocketListener(address, on: loop)

@@ -48,6 +48,7 @@
         /// Dongles that were pulled out live on for the programs that still hold them.
         private var gone: [Int: [UsbfsNode]] = [:]
         private var descriptors: [DongleDescriptors]
+        private let describe: (String) -> DongleDescriptors
         private let makePipe: (Int) throws -> any HCITransport
         /// What is wrong with the dongle that is plugged in next, by index.
         public var faults: [Int: USBDongleFaults]
@@ -56,9 +57,11 @@
         ///   - folder: an empty folder; its path is short, as it carries the names of sockets.
         ///   - serialNumbers: one dongle each, on ports 1, 2 and so on of bus 1.
         ///   - faults: what is wrong with the dongles, by index.
+        ///   - describe: the descriptors of a dongle with a serial number.
         ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
         public init(
             folder: String, serialNumbers: [String], on loop: RunLoop, faults: [Int: USBDongleFaults] = [:],
+            describe: @escaping (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
             makePipe: @escaping (_ index: Int) throws -> any HCITransport
         ) throws {
             root = folder
@@ -68,7 +71,8 @@
             self.loop = loop
             self.faults = faults
             self.makePipe = makePipe
-            descriptors = serialNumbers.map { DongleDescriptors(serialNumber: $0) }
+            self.describe = describe
+            descriptors = serialNumbers.map(describe)
             for index in serialNumbers.indices { try plug(index) }
         }
 
@@ -77,7 +81,7 @@
         /// - Parameter serialNumber: of another dongle in the same port; the one before when nil.
         public func plug(_ index: Int, serialNumber: String? = nil) throws {
             guard nodes[index] == nil else { return }
-            if let serialNumber { descriptors[index] = DongleDescriptors(serialNumber: serialNumber) }
+            if let serialNumber { descriptors[index] = describe(serialNumber) }
             gone[index]?.removeAll { $0.retire() }
             let place = UsbfsTree.Place(index: index, deviceNumber: try freeDeviceNumber())
             try tree.plug(place, descriptors[index])

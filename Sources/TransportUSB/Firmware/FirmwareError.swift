@@ -1,0 +1,109 @@
+import Packets
+
+/// Why a dongle did not get its firmware: the environment's fault, never a verdict about a peer. The text says what to do next.
+public enum FirmwareError: Error, Sendable, Equatable {
+    /// The file is in none of the folders.
+    case missing(FirmwareNeed, lookedIn: [String])
+    /// The file is there, but compressed.
+    case compressed(path: String, name: String)
+    case unreadable(path: String, reason: String)
+    /// The file is no image that this dongle could take.
+    case unusable(path: String, FirmwareImageError)
+    /// The dongle answered with an error.
+    case refused(FirmwareStep, ErrorCode)
+    /// The dongle did not answer in time.
+    case silent(FirmwareStep)
+    /// The dongle took everything and still does not run it.
+    case notRunning(chip: String)
+    /// A chip or a way of loading that is not supported.
+    case unsupported(String)
+}
+
+/// What a loader asked for when it went wrong.
+public enum FirmwareStep: Sendable, Equatable {
+    case version
+    case romVersion
+    case bootParameters
+    /// One of the pieces that carry the image.
+    case download(fragment: Int, of: Int)
+    /// The check that the dongle makes when it has everything.
+    case verification
+    case boot
+    case configuration
+    case reset
+}
+
+/// What is wrong with an image.
+public enum FirmwareImageError: Error, Sendable, Equatable {
+    case empty
+    case tooShort(needs: Int, has: Int)
+    /// The first octets are not those of such a file.
+    case signature
+    /// The octets at the end that close such a file are missing: it was cut short, or is something else.
+    case ending
+    /// It does not say which chip it is for.
+    case noProject
+    /// It is for another chip; numbers of projects.
+    case otherChip(project: Int, wanted: Int)
+    /// It has no patch for this revision of the chip's ROM.
+    case noPatch(romVersion: Int)
+    /// A part that begins at this octet does not hold together.
+    case corrupt(offset: Int)
+    /// The file of settings that goes with the image is not one.
+    case configuration
+}
+
+extension FirmwareError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missing(let need, let folders):
+            "needs firmware: \(need.file), which is not in \(folders.joined(separator: ", ")); \(need.maker.advice)"
+        case .compressed(let path, let name):
+            "needs firmware: \(path) is compressed; run `\(Self.command(for: path, name))` and give --firmware firmware"
+        case .unreadable(let path, let reason): "cannot read the firmware \(path): \(reason)"
+        case .unusable(let path, let reason): "cannot use the firmware \(path): \(reason)"
+        case .refused(let step, let code): "refused \(step): \(code)"
+        case .silent(let step): "did not answer \(step); unplug it and plug it in again"
+        case .notRunning(let chip): "took the firmware but does not run it: it is still a \(chip) with its ROM's own"
+        case .unsupported(let text): text
+        }
+    }
+
+    private static func command(for path: String, _ name: String) -> String {
+        let folder = "firmware/" + name.split(separator: "/").dropLast().joined(separator: "/")
+        let tool = path.hasSuffix(".zst") ? "zstd -dc" : "xz -dc"
+        return "mkdir -p \(folder) && \(tool) \(path) > firmware/\(name)"
+    }
+}
+
+extension FirmwareStep: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .version: "the question for its version"
+        case .romVersion: "the question for the version of its ROM"
+        case .bootParameters: "the question for its boot parameters"
+        case .download(let fragment, let count): "fragment \(fragment) of \(count) of the firmware"
+        case .verification: "the end of the firmware (the image may be cut short or damaged)"
+        case .boot: "the start of the firmware"
+        case .configuration: "a setting of the firmware's configuration"
+        case .reset: "the reset after its firmware was loaded"
+        }
+    }
+}
+
+extension FirmwareImageError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .empty: "it is empty"
+        case .tooShort(let needs, let has): "it has \(has) octets and needs at least \(needs)"
+        case .signature: "it does not begin like one"
+        case .ending: "it does not end like one; it may have been cut short"
+        case .noProject: "it does not say which chip it is for"
+        case .otherChip(let project, let wanted):
+            "it is for \(RealtekChip.name(ofProject: project)), and this is \(RealtekChip.name(ofProject: wanted))"
+        case .noPatch(let version): "it has no patch for version \(version) of the chip's ROM"
+        case .corrupt(let offset): "it is damaged at octet \(offset), or was cut short"
+        case .configuration: "it is no file of settings for this chip, or was cut short"
+        }
+    }
+}

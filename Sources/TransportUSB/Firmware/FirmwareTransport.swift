@@ -1,0 +1,179 @@
+import Packets
+import Timing
+import Transport
+
+/// A pipe whose chip may want firmware before it is of use: it is asked, and given what it needs, before the host's first packet reaches it.
+public final class FirmwareTransport: HCITransport, HCITransportSink {
+    public var name: String { inner.name }
+    public let inner: any HCITransport
+    /// What it stands before, if that is a dongle.
+    public var dongle: USBTransport? { inner as? USBTransport }
+    public var product: String? { inner.product }
+    /// What it took to make the device answer, and what firmware it was given or runs.
+    public var startOfPipe: PipeStart? {
+        let start = inner.startOfPipe
+        guard let outcome, outcome != .notNeeded else { return start }
+        let steps = [start?.step, "\(outcome)"].compactMap { $0 }
+        return PipeStart(step: steps.joined(separator: "; "), discarded: start?.discarded ?? 0)
+    }
+    /// What became of the firmware; nil before, and after a failure.
+    public private(set) var outcome: FirmwareOutcome?
+    public private(set) var failure: FirmwareError?
+
+    private let folders: FirmwareFolders
+    private let loop: RunLoop
+    private let ready: Promise<FirmwareOutcome>
+    private var loader: FirmwareLoader
+    private var timer: Timer?
+    private var isOpen = false
+    /// Why the pipe ended.
+    private var end: TransportError?
+    private var sink: (any HCITransportSink)?
+    private var waiting: [HCIPacket] = []
+    private static let mostWaiting = 256
+
+    /// - Parameters:
+    ///   - folders: where the files are.
+    ///   - onlyAsks: find out what is needed, load nothing.
+    public init(_ inner: any HCITransport, folders: FirmwareFolders, onlyAsks: Bool = false, on loop: RunLoop) {
+        self.inner = inner
+        self.folders = folders
+        self.loop = loop
+        ready = Promise(on: loop)
+        loader = FirmwareLoader(loads: !onlyAsks)
+    }
+
+    /// Opens the pipe and waits until the chip has what it needs.
+    ///
+    /// - Throws: `TransportError.unprepared` with what is missing or went wrong, or how else the pipe ended.
+    @discardableResult
+    public func prepare() async throws -> FirmwareOutcome {
+        try begin()
+        return try await ready.value()
+    }
+
+    /// Opens a dongle and brings it what it needs; the loop runs until that is done.
+    ///
+    /// - Throws: as `USBTransport` and `prepare()`.
+    public static func open(_ selector: USBSelector, folders: FirmwareFolders, on loop: RunLoop) throws -> FirmwareTransport {
+        let transport = FirmwareTransport(try USBTransport(selector, on: loop), folders: folders, on: loop)
+        _ = try loop.run { try await transport.prepare() }
+        return transport
+    }
+
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
+        if let end { throw end }
+        self.sink = sink
+        try begin()
+    }
+
+    public func send(_ packet: HCIPacket) {
+        guard end == nil else { return }
+        guard outcome == nil else { return inner.send(packet) }
+        if waiting.count < Self.mostWaiting { waiting.append(packet) } else { finish(with: .overrun(dropped: waiting.count)) }
+    }
+
+    public func takeDisorder() -> PipeDisorder { inner.takeDisorder() }
+
+    public func close() {
+        sink = nil
+        stop(.lost(name))
+        inner.close()
+    }
+
+    public func received(_ packet: HCIPacket, at time: Microseconds) {
+        if outcome != nil {
+            sink?.received(packet, at: time)
+        } else if end == nil, packet.kind == .event {
+            perform(loader.received(packet))
+        }
+    }
+
+    public func closed(_ reason: TransportError) {
+        // A chip that is sent back into its boot loader may leave the bus before the failure is told.
+        if let known = loader.abandonedFor { failure = failure ?? known }
+        tell(failure.map { .unprepared("\(name): \($0)") } ?? reason)
+    }
+
+    // MARK: Loading
+
+    private func perform(_ actions: [FirmwareAction]) {
+        for action in actions {
+            switch action {
+            case .send(let command, let patience):
+                inner.send(command)
+                wait(patience)
+            case .wait(let patience): wait(patience)
+            case .useBulkPipe(let uses): dongle?.usesBulkPipeForImages = uses
+            case .read(let need): read(need)
+            case .done(let outcome): conclude(outcome)
+            case .fail(let error):
+                failure = error
+                finish(with: .unprepared("\(name): \(error)"))
+            }
+        }
+    }
+
+    private func read(_ need: FirmwareNeed) {
+        stopWaiting()
+        do throws(FirmwareError) {
+            let (image, companion) = try folders.read(need)
+            perform(loader.found(image, companion))
+        } catch {
+            perform([.fail(error)])
+        }
+    }
+
+    private func wait(_ patience: Microseconds) {
+        stopWaiting()
+        timer = loop.schedule(after: patience) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            if end == nil { perform(loader.timedOut()) }
+        }
+    }
+
+    private func stopWaiting() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private func begin() throws(TransportError) {
+        if let end { throw end }
+        guard !isOpen else { return }
+        try inner.open(self)
+        isOpen = true
+        if folders.loads { perform(loader.start()) } else { conclude(.notNeeded) }
+    }
+
+    private func conclude(_ outcome: FirmwareOutcome) {
+        stopWaiting()
+        self.outcome = outcome
+        let packets = waiting
+        waiting = []
+        for packet in packets { inner.send(packet) }
+        ready.fulfil(outcome)
+    }
+
+    /// Ends the pipe from here. The sink hears of it from the loop, never from within its own call.
+    private func finish(with reason: TransportError) {
+        guard end == nil else { return }
+        stop(reason)
+        inner.close()
+        loop.schedule(after: .zero) { [weak self] in self?.tell(reason) }
+    }
+
+    private func stop(_ reason: TransportError) {
+        stopWaiting()
+        end = end ?? reason
+        waiting = []
+        ready.fail(reason)
+    }
+
+    private func tell(_ reason: TransportError) {
+        stop(reason)
+        let sink = self.sink
+        self.sink = nil
+        sink?.closed(reason)
+    }
+}

@@ -1,0 +1,115 @@
+import Packets
+import Timing
+import Transport
+
+/// Dongles that wait for firmware, in front of the controllers of another backend. A dongle that is attached anew has lost its firmware, as one that
+/// was without power.
+public final class BootloaderBackend: DongleBackend {
+    public var count: Int { inner.count }
+
+    private let inner: any DongleBackend
+    private let model: BootModel
+    private let loop: RunLoop
+
+    public init(_ inner: any DongleBackend, model: BootModel, on loop: RunLoop) {
+        self.inner = inner
+        self.model = model
+        self.loop = loop
+    }
+
+    public func attach(_ index: Int, to end: any HCITransport) throws {
+        let (inner, loop) = (self.inner, self.loop)
+        let session = BootSession(model.makeROM(), end: end, on: loop) { try inner.pipe(to: index, on: loop) }
+        try end.open(session)
+    }
+}
+
+/// One dongle between its host and its controller: the ROM answers until the firmware runs, then the controller does.
+final class BootSession: HCITransportSink {
+    private var rom: any BootROM
+    private let end: any HCITransport
+    private let loop: RunLoop
+    private let makeController: () throws -> any HCITransport
+    private var controller: Relay?
+    private var boot: Timer?
+
+    init(_ rom: any BootROM, end: any HCITransport, on loop: RunLoop, makeController: @escaping () throws -> any HCITransport) {
+        self.rom = rom
+        self.end = end
+        self.loop = loop
+        self.makeController = makeController
+    }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        guard packet.kind == .command else {
+            controller?.pipe.send(packet)
+            return
+        }
+        if let steps = rom.take(packet) {
+            perform(steps)
+        } else if let controller {
+            controller.pipe.send(packet)
+        } else if boot == nil {
+            end.send(RealtekROM.unknown(packet.commandOpcode ?? 0))
+        }
+    }
+
+    func closed(_ reason: TransportError) { stop() }
+
+    private func perform(_ steps: [BootStep]) {
+        for step in steps {
+            switch step {
+            case .send(let packet): end.send(packet)
+            case .run(.zero, let announcement): run(announcement)
+            case .run(let delay, let announcement):
+                boot = loop.schedule(after: delay) { [weak self] in
+                    self?.boot = nil
+                    self?.run(announcement)
+                }
+            case .stop: stop()
+            }
+        }
+    }
+
+    private func run(_ announcement: HCIPacket?) {
+        do {
+            let relay = Relay(try makeController(), session: self)
+            try relay.pipe.open(relay)
+            controller = relay
+            if let announcement { end.send(announcement) }
+        } catch {
+            end.close()
+        }
+    }
+
+    private func stop() {
+        if let boot { loop.cancel(boot) }
+        boot = nil
+        controller?.pipe.close()
+        controller = nil
+    }
+
+    private func lost(_ relay: Relay) {
+        guard controller === relay else { return }
+        controller = nil
+        end.close()
+    }
+
+    /// What the controller says goes to the host.
+    private final class Relay: HCITransportSink {
+        let pipe: any HCITransport
+        private weak var session: BootSession?
+
+        init(_ pipe: any HCITransport, session: BootSession) {
+            self.pipe = pipe
+            self.session = session
+        }
+
+        func received(_ packet: HCIPacket, at time: Microseconds) {
+            guard let session, session.controller === self else { return }
+            session.end.send(session.rom.amend(packet))
+        }
+
+        func closed(_ reason: TransportError) { session?.lost(self) }
+    }
+}
