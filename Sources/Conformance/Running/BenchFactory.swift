@@ -94,13 +94,13 @@ struct BenchFactory: Sendable {
 }
 
 extension BenchFactory {
-    /// Opens a device by its selector.
+    /// Opens a device by its selector. A dongle brings its firmware in when its pipe is opened or prepared.
     static func open(_ selector: DeviceSelector, firmware: FirmwareFolders, on loop: RunLoop) throws -> any HCITransport {
         switch selector {
         case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
         case .socket(let address): return try H4Transport.connect(to: address, on: loop)
         case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
-        case .usb(let dongle): return try FirmwareTransport.open(dongle, folders: firmware, on: loop)
+        case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, on: loop), folders: firmware, on: loop)
         }
     }
 }

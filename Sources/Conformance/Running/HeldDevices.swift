@@ -14,7 +14,9 @@ public final class HeldDevices: @unchecked Sendable {
     public init(_ setup: BenchSetup) throws {
         for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
             guard let selector else { continue }
-            let held = HeldTransport(try BenchFactory.open(selector, firmware: setup.firmware, on: loop))
+            let device = try BenchFactory.open(selector, firmware: setup.firmware, on: loop)
+            if let dongle = device as? FirmwareTransport { _ = try loop.run { try await dongle.prepare() } }
+            let held = HeldTransport(device)
             try held.start()
             devices[side] = held
         }

@@ -19,6 +19,8 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     /// What became of the firmware; nil before, and after a failure.
     public private(set) var outcome: FirmwareOutcome?
     public private(set) var failure: FirmwareError?
+    /// Called once, when the chip has what it needs.
+    public var onReady: (() -> Void)?
 
     private let folders: FirmwareFolders
     private let loop: RunLoop
@@ -153,6 +155,8 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         waiting = []
         for packet in packets { inner.send(packet) }
         ready.fulfil(outcome)
+        onReady?()
+        onReady = nil
     }
 
     /// Ends the pipe from here. The sink hears of it from the loop, never from within its own call.
