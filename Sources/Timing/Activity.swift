@@ -1,24 +1,63 @@
 /// Something that runs on a loop beside the one who started it, who is to wait for it or cancel it.
 public final class Activity<Value> {
     private let outcome: Promise<Value>
+    private let progress: Progress
     private let task: Task<Void, Never>
 
     init(on loop: RunLoop, _ body: @escaping () async throws -> Value) {
-        outcome = Promise(on: loop)
-        let bound = LoopBound((body: body, outcome: outcome), to: loop)
+        let (outcome, progress) = (Promise<Value>(on: loop), Progress())
+        self.outcome = outcome
+        self.progress = progress
+        let bound = LoopBound((body: body, outcome: outcome, progress: progress), to: loop)
         task = Task(executorPreference: loop) {
-            let (body, outcome) = bound.value
+            let (body, outcome, progress) = bound.value
             do { outcome.fulfil(try await body()) } catch { outcome.fail(error) }
+            progress.isOver = true
         }
     }
 
-    public var isOver: Bool { outcome.isSettled }
+    public var isOver: Bool { progress.isOver }
     /// What it came to, as soon as it is over.
     public var result: Result<Value, any Error>? { outcome.result }
 
     /// Waits for the end; whoever is cancelled while waiting leaves the activity running.
     public func value() async throws -> Value { try await outcome.value() }
 
+    /// Waits for the end, whatever it comes to, even if the one who waits is cancelled.
+    public func ended() async { await task.value }
+
     /// Asks it to end; its waits throw `CancellationError`.
     public func cancel() { task.cancel() }
+}
+
+extension RunLoop {
+    /// Runs bodies side by side and waits for all. The first failure, or the caller's cancellation, ends the others.
+    public func runTogether(_ bodies: [() async throws -> Void]) async throws {
+        let allDone = Promise<Void>(on: self)
+        var left = bodies.count
+        if left == 0 { allDone.fulfil(()) }
+        let activities = bodies.map { body in
+            start {
+                do {
+                    try await body()
+                    left -= 1
+                    if left == 0 { allDone.fulfil(()) }
+                } catch {
+                    allDone.fail(error)
+                }
+            }
+        }
+        do {
+            try await allDone.value()
+        } catch {
+            for activity in activities { activity.cancel() }
+            for activity in activities { await activity.ended() }
+            throw error
+        }
+    }
+}
+
+/// Apart from the generic result, since a loop asks before each of its steps.
+private final class Progress {
+    var isOver = false
 }

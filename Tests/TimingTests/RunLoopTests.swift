@@ -90,6 +90,34 @@ import Transport
         #expect(loop.now == 6)
     }
 
+    @Test func theFirstFailureEndsAllThatRunTogether() throws {
+        let loop = RunLoop()
+        let log = Log()
+        func wait(_ seconds: Int, _ name: String) async throws {
+            do { try await loop.sleep(for: .seconds(seconds)) } catch { log.lines.append("\(name) cancelled at \(loop.now.seconds)") }
+            try Task.checkCancellation()
+            log.lines.append(name)
+        }
+        try loop.run {
+            try await loop.runTogether([])
+            try await loop.runTogether([{ try await wait(2, "b") }, { try await wait(1, "a") }])
+            await #expect(throws: Refusal.self) {
+                try await loop.runTogether([
+                    { try await wait(9, "c") },
+                    {
+                        try await wait(1, "d")
+                        throw Refusal()
+                    },
+                ])
+            }
+            let cancelled = loop.start { try await loop.runTogether([{ try await wait(9, "e") }]) }
+            try await loop.sleep(for: .seconds(1))
+            cancelled.cancel()
+            await cancelled.ended()
+        }
+        #expect(log.lines == ["a", "b", "d", "c cancelled at 3.0", "e cancelled at 4.0"])
+    }
+
     @Test func aLoopIsRunByTheThreadThatMadeIt() throws {
         let loop = RunLoop()
         let refusal = Mutex<(any Error)?>(nil)

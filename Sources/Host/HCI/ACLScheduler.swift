@@ -41,12 +41,14 @@ final class ACLScheduler {
     /// Credits that could not belong to any packet, which only a faulty controller reports.
     private(set) var strayCredits = 0
     private(set) var fragmentsSent = 0
+    private var buffers: PacketPool
     private let transmit: (HCIPacket) -> Void
     /// Called with a slot when its queue has room again.
     var onWritable: (Int) -> Void = { _ in }
 
     init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
         self.limit = limit
+        buffers = PacketPool(2 * limit)
         self.transmit = transmit
     }
 
@@ -111,9 +113,9 @@ final class ACLScheduler {
         let handle = queues[slot].handle
         let length = head.count + body.byteCount
         if length + L2CAPReassembler.headerLength <= fragmentLength {
-            queues[slot].fragments.append(Self.wholePDU(handle, cid, length, head, body))
+            queues[slot].fragments.append(wholePDU(handle, cid, length, head, body))
         } else {
-            enqueueInPieces(slot, handle, fragmentLength, Self.wholePDU(handle, cid, length, head, body))
+            enqueueInPieces(slot, handle, fragmentLength, wholePDU(handle, cid, length, head, body))
         }
         pump(queues[slot].pool)
     }
@@ -139,23 +141,14 @@ final class ACLScheduler {
         pump(pool)
     }
 
-    private static func wholePDU(_ handle: UInt16, _ cid: UInt16, _ length: Int, _ head: InlineHead, _ body: RawSpan) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: length + 8) { buffer, count in
-            let dataLength = length + 4
-            buffer[0] = UInt8(truncatingIfNeeded: handle)
-            buffer[1] = UInt8(truncatingIfNeeded: handle >> 8)
-            buffer[2] = UInt8(truncatingIfNeeded: dataLength)
-            buffer[3] = UInt8(truncatingIfNeeded: dataLength >> 8)
-            buffer[4] = UInt8(truncatingIfNeeded: length)
-            buffer[5] = UInt8(truncatingIfNeeded: length >> 8)
-            buffer[6] = UInt8(truncatingIfNeeded: cid)
-            buffer[7] = UInt8(truncatingIfNeeded: cid >> 8)
-            head.copy(to: buffer, at: 8)
-            body.withUnsafeBytes { source in
-                guard let from = source.baseAddress, let base = buffer.baseAddress else { return }
-                (UnsafeMutableRawPointer(base) + 8 + head.count).copyMemory(from: from, byteCount: source.count)
-            }
-            count = length + 8
+    private func wholePDU(_ handle: UInt16, _ cid: UInt16, _ length: Int, _ head: InlineHead, _ body: RawSpan) -> [UInt8] {
+        buffers.make { packet in
+            packet.u16(handle)
+            packet.u16(UInt16(truncatingIfNeeded: length + 4))
+            packet.u16(UInt16(truncatingIfNeeded: length))
+            packet.u16(cid)
+            head.write(to: &packet)
+            packet.bytes(body)
         }
     }
 
@@ -164,15 +157,12 @@ final class ACLScheduler {
         var boundary: UInt16 = 0b00
         while position < pdu.count {
             let end = min(pdu.count, position + max(1, fragmentLength))
-            let count = end - position
-            var packet: [UInt8] = []
-            packet.reserveCapacity(count + 4)
-            packet.append(UInt8(truncatingIfNeeded: handle))
-            packet.append(UInt8(truncatingIfNeeded: (handle | boundary << 12) >> 8))
-            packet.append(UInt8(truncatingIfNeeded: count))
-            packet.append(UInt8(truncatingIfNeeded: count >> 8))
-            packet.append(contentsOf: pdu[position..<end])
-            queues[slot].fragments.append(packet)
+            let fragment = buffers.make { packet in
+                packet.u16(handle | boundary << 12)
+                packet.u16(UInt16(truncatingIfNeeded: end - position))
+                packet.bytes(pdu[position..<end])
+            }
+            queues[slot].fragments.append(fragment)
             boundary = 0b01
             position = end
         }
@@ -224,10 +214,10 @@ struct InlineHead {
         octets = (opcode, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8))
     }
 
-    @inline(__always) func copy(to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
+    @inline(__always) func write(to packet: inout ByteWriter) {
         guard count == 3 else { return }
-        buffer[offset] = octets.0
-        buffer[offset + 1] = octets.1
-        buffer[offset + 2] = octets.2
+        packet.u8(octets.0)
+        packet.u8(octets.1)
+        packet.u8(octets.2)
     }
 }

@@ -34,6 +34,8 @@ public struct ByteWriter: Sendable {
     }
 
     @inlinable public mutating func bytes(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+    @inlinable public mutating func bytes(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
+    @inlinable public mutating func bytes(_ value: RawSpan) { value.withUnsafeBytes { bytes.append(contentsOf: $0) } }
 
     /// Exactly `count` octets: cut, or filled up with zeros.
     @inlinable public mutating func bytes(_ value: [UInt8], paddedTo count: Int) {

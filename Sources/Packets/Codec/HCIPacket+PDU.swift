@@ -16,12 +16,13 @@ extension HCIPacket {
     /// An event with its header, and its subevent code if it has one.
     public init<Event: HCIEvent>(event: Event) {
         var writer = ByteWriter(reserving: 32)
-        writer.u8(Event.code)
-        writer.u8(0)
-        if let subevent = Event.subevent { writer.u8(subevent) }
-        event.encode(into: &writer)
-        writer.bytes[1] = UInt8(truncatingIfNeeded: writer.bytes.count - 2)
+        writer.event(event)
         self.init(.event, writer.bytes)
+    }
+
+    /// The same in a buffer of a pool.
+    public init<Event: HCIEvent>(event: Event, in pool: inout PacketPool) {
+        self.init(.event, pool.make { $0.event(event) })
     }
 
     /// An event packet with any code and parameters.
@@ -91,5 +92,16 @@ extension HCIEvents.CommandComplete {
     /// The return parameters as those of a command; octets after the last known field are ignored.
     public func returns<Command: HCICommand>(of type: Command.Type) throws(PDUError) -> Command.Return {
         try Command.Return(prefixOf: returnParameters)
+    }
+}
+
+extension ByteWriter {
+    /// Header, subevent code and parameters. The writer must be empty.
+    fileprivate mutating func event<Event: HCIEvent>(_ event: Event) {
+        u8(Event.code)
+        u8(0)
+        if let subevent = Event.subevent { u8(subevent) }
+        event.encode(into: &self)
+        bytes[1] = UInt8(truncatingIfNeeded: bytes.count - 2)
     }
 }

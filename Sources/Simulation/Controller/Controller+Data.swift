@@ -37,31 +37,29 @@ extension Controller {
     }
 
     func reportCompletedPackets() {
-        var rows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
+        completedRows.removeAll(keepingCapacity: true)
         for link in links where link.completed > 0 {
-            rows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
+            completedRows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
             aclInUse -= link.completed
             link.inUse -= link.completed
             link.completed = 0
         }
         if let row = loopback?.takeCompleted() {
-            rows.append(row)
+            completedRows.append(row)
             aclInUse -= Int(row.numCompletedPackets)
         }
-        guard !rows.isEmpty else { return }
-        emit(HCIEvents.NumberOfCompletedPackets(handles: rows))
+        guard !completedRows.isEmpty else { return }
+        emit(HCIEvents.NumberOfCompletedPackets(handles: completedRows))
     }
 
     /// An LL data PDU for the host.
     func deliver(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
         let word = handle.rawValue | (isStart ? 0x2000 : 0x1000)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(4 + data.count)
-        bytes.append(UInt8(truncatingIfNeeded: word))
-        bytes.append(UInt8(truncatingIfNeeded: word >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: data.count))
-        bytes.append(UInt8(truncatingIfNeeded: data.count >> 8))
-        bytes.append(contentsOf: data)
+        let bytes = buffers.make { packet in
+            packet.u16(word)
+            packet.u16(UInt16(truncatingIfNeeded: data.count))
+            packet.bytes(data)
+        }
         emitData(HCIPacket(.acl, bytes))
     }
 }

@@ -20,6 +20,10 @@ final class Controller {
     var links: [LinkEnd] = []
     /// ACL packets of the host that have not been acknowledged.
     var aclInUse = 0
+    /// Of the last report about them, kept for its memory.
+    var completedRows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
+    /// Memory of what goes to the host.
+    var buffers = PacketPool(64)
     var keyPair: P256KeyPair?
     private var lastHandle: UInt16 = 0
     /// Rules for what it sends.
@@ -142,7 +146,7 @@ final class Controller {
     /// Sends an event, unless the host has masked it.
     func emit<Event: HCIEvent>(_ event: Event) {
         guard settings.masks.pass(code: Event.code, subevent: Event.subevent) else { return }
-        let packet = HCIPacket(event: event)
+        let packet = HCIPacket(event: event, in: &buffers)
         if isAnswering { held.append(packet) } else { pass(packet) }
     }
 
