@@ -60,9 +60,7 @@ public struct ProbedCommand: Sendable, Equatable {
 }
 
 /// Asks a dongle, one command after the other.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class DongleProbe: HCITransportSink, @unchecked Sendable {
+public final class DongleProbe: HCITransportSink {
     private let transport: any HCITransport
     private let loop: RunLoop
     private var awaited: (opcode: UInt16, answer: Promise<[UInt8]>)?
@@ -101,10 +99,7 @@ public final class DongleProbe: HCITransportSink, @unchecked Sendable {
             identity.leLength = answer.leACLDataPacketLength
             identity.leCount = answer.totalNumLEACLDataPackets
         }
-        let features = HCICommands.LEReadLocalSupportedFeatures.opcode
-        if let octets = try await raw(features, []), octets.count >= 9, octets[0] == 0 {
-            identity.leFeatures = octets[1..<9].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-        }
+        if let answer = try await ask(HCICommands.LEReadLocalSupportedFeatures()) { identity.leFeatures = answer.leFeatures.rawValue }
         return identity
     }
 
@@ -161,30 +156,37 @@ extension DongleProbe {
     struct Harmless {
         var name: String
         var opcode: UInt16
-        var parameters: [UInt8] = []
+        var parameters: [UInt8]
         var octet: Int
         var bit: Int
+
+        init<Command: HCICommand>(_ command: Command, octet: Int, bit: Int) {
+            name = Command.name
+            opcode = Command.opcode
+            parameters = command.parameters
+            (self.octet, self.bit) = (octet, bit)
+        }
     }
 
     static let harmless: [Harmless] = [
-        Harmless(name: "Read_Local_Version_Information", opcode: 0x1001, octet: 14, bit: 3),
-        Harmless(name: "Read_Local_Supported_Features", opcode: 0x1003, octet: 14, bit: 5),
-        Harmless(name: "Read_Local_Extended_Features", opcode: 0x1004, parameters: [0], octet: 14, bit: 6),
-        Harmless(name: "Read_Buffer_Size", opcode: 0x1005, octet: 14, bit: 7),
-        Harmless(name: "Read_BD_ADDR", opcode: 0x1009, octet: 15, bit: 1),
-        Harmless(name: "Read_Local_Supported_Codecs", opcode: 0x100B, octet: 29, bit: 5),
-        Harmless(name: "LE_Read_Buffer_Size", opcode: 0x2002, octet: 25, bit: 1),
-        Harmless(name: "LE_Read_Local_Supported_Features", opcode: 0x2003, octet: 25, bit: 2),
-        Harmless(name: "LE_Read_Advertising_Physical_Channel_Tx_Power", opcode: 0x2007, octet: 25, bit: 6),
-        Harmless(name: "LE_Read_Filter_Accept_List_Size", opcode: 0x200F, octet: 26, bit: 6),
-        Harmless(name: "LE_Encrypt", opcode: 0x2017, parameters: [UInt8](repeating: 0, count: 32), octet: 27, bit: 6),
-        Harmless(name: "LE_Rand", opcode: 0x2018, octet: 27, bit: 7),
-        Harmless(name: "LE_Read_Supported_States", opcode: 0x201C, octet: 28, bit: 3),
-        Harmless(name: "LE_Read_Suggested_Default_Data_Length", opcode: 0x2023, octet: 33, bit: 7),
-        Harmless(name: "LE_Read_Resolving_List_Size", opcode: 0x202A, octet: 34, bit: 6),
-        Harmless(name: "LE_Read_Maximum_Data_Length", opcode: 0x202F, octet: 35, bit: 3),
-        Harmless(name: "LE_Read_Maximum_Advertising_Data_Length", opcode: 0x203A, octet: 36, bit: 6),
-        Harmless(name: "LE_Read_Number_of_Supported_Advertising_Sets", opcode: 0x203B, octet: 36, bit: 7),
-        Harmless(name: "LE_Read_Transmit_Power", opcode: 0x204B, octet: 38, bit: 7),
+        Harmless(HCICommands.ReadLocalVersionInformation(), octet: 14, bit: 3),
+        Harmless(HCICommands.ReadLocalSupportedFeatures(), octet: 14, bit: 5),
+        Harmless(HCICommands.ReadLocalExtendedFeatures(), octet: 14, bit: 6),
+        Harmless(HCICommands.ReadBufferSize(), octet: 14, bit: 7),
+        Harmless(HCICommands.ReadBDADDR(), octet: 15, bit: 1),
+        Harmless(HCICommands.ReadLocalSupportedCodecs(), octet: 29, bit: 5),
+        Harmless(HCICommands.LEReadBufferSize(), octet: 25, bit: 1),
+        Harmless(HCICommands.LEReadLocalSupportedFeatures(), octet: 25, bit: 2),
+        Harmless(HCICommands.LEReadAdvertisingPhysicalChannelTxPower(), octet: 25, bit: 6),
+        Harmless(HCICommands.LEReadFilterAcceptListSize(), octet: 26, bit: 6),
+        Harmless(HCICommands.LEEncrypt(), octet: 27, bit: 6),
+        Harmless(HCICommands.LERand(), octet: 27, bit: 7),
+        Harmless(HCICommands.LEReadSupportedStates(), octet: 28, bit: 3),
+        Harmless(HCICommands.LEReadSuggestedDefaultDataLength(), octet: 33, bit: 7),
+        Harmless(HCICommands.LEReadResolvingListSize(), octet: 34, bit: 6),
+        Harmless(HCICommands.LEReadMaximumDataLength(), octet: 35, bit: 3),
+        Harmless(HCICommands.LEReadMaximumAdvertisingDataLength(), octet: 36, bit: 6),
+        Harmless(HCICommands.LEReadNumberOfSupportedAdvertisingSets(), octet: 36, bit: 7),
+        Harmless(HCICommands.LEReadTransmitPower(), octet: 38, bit: 7),
     ]
 }

@@ -21,8 +21,6 @@ public struct ResultStore {
     /// - Parameter isResumed: keep what the file holds if it belongs to the same kind of run, instead of starting it anew.
     /// - Throws: `StoreError` when the file cannot be written or belongs to another run.
     public init(path: String, header: Header, isResumed: Bool) throws(StoreError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var lines: [Data] = []
         if isResumed, let data = FileManager.default.contents(atPath: path) {
             let old = data.split(separator: UInt8(ascii: "\n")).map { Data($0) }
@@ -35,8 +33,8 @@ public struct ResultStore {
                 lines.append(line)
             }
         }
-        guard let head = try? encoder.encode(header) else { throw StoreError(text: "the results cannot be encoded") }
-        let text = ([head] + lines).reduce(into: Data()) { $0 += $1 + [UInt8(ascii: "\n")] }
+        guard let head = try? Self.line(header) else { throw StoreError(text: "the results cannot be encoded") }
+        let text = lines.reduce(into: head) { $0 += $1 + [UInt8(ascii: "\n")] }
         guard FileManager.default.createFile(atPath: path, contents: text), let handle = FileHandle(forWritingAtPath: path) else {
             throw StoreError(text: "cannot write \(path)")
         }
@@ -44,14 +42,16 @@ public struct ResultStore {
         self.handle = handle
     }
 
-    public mutating func add(_ result: CaseResult) throws(StoreError) {
+    private static func line(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value) + [UInt8(ascii: "\n")]
+    }
+
+    public mutating func add(_ result: CaseResult) throws(StoreError) {
         known[result.id] = result
         do {
-            var line = try encoder.encode(result)
-            line.append(UInt8(ascii: "\n"))
-            try handle?.write(contentsOf: line)
+            try handle?.write(contentsOf: Self.line(result))
         } catch {
             throw StoreError(text: "the results cannot be written: \(error)")
         }

@@ -101,16 +101,7 @@ struct ConnectionEvent {
     var peer: DeviceAddress
     var parameters: ConnectionParameters
 
-    init(_ event: HCIEvents.LEConnectionComplete) {
-        status = event.status
-        handle = event.connectionHandle
-        role = event.role
-        peer = DeviceAddress(event.peerAddress, kind: event.peerAddressType.rawValue & 1 == 0 ? .public : .random)
-        parameters = ConnectionParameters(
-            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
-    }
-
-    init(_ event: HCIEvents.LEEnhancedConnectionComplete) {
+    init(_ event: some ConnectionCompleteEvent) {
         status = event.status
         handle = event.connectionHandle
         role = event.role
@@ -119,3 +110,17 @@ struct ConnectionEvent {
             interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
     }
 }
+
+protocol ConnectionCompleteEvent {
+    var status: ErrorCode { get }
+    var connectionHandle: ConnectionHandle { get }
+    var role: ConnectionRole { get }
+    var peerAddressType: AddressType { get }
+    var peerAddress: BDADDR { get }
+    var connectionInterval: UInt16 { get }
+    var peripheralLatency: UInt16 { get }
+    var supervisionTimeout: UInt16 { get }
+}
+
+extension HCIEvents.LEConnectionComplete: ConnectionCompleteEvent {}
+extension HCIEvents.LEEnhancedConnectionComplete: ConnectionCompleteEvent {}
