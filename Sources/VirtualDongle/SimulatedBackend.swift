@@ -5,9 +5,7 @@ import Timing
 import Transport
 
 /// Controllers of one simulation, with one air between them.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class SimulatedBackend: DongleBackend, @unchecked Sendable {
+public final class SimulatedBackend: DongleBackend {
     public let configurations: [ControllerConfiguration]
     public var count: Int { configurations.count }
 

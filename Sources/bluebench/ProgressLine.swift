@@ -8,9 +8,7 @@ import Timing
 #endif
 
 /// What a run shows while it goes on: a line that changes on a terminal, a line for each case elsewhere.
-///
-/// `@unchecked Sendable`: called on the run's thread only.
-final class ProgressLine: RunObserver, @unchecked Sendable {
+final class ProgressLine: RunObserver {
     private let total: Int
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private let began = MonotonicClock.now()

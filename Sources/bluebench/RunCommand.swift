@@ -115,7 +115,7 @@ struct RunCommand: ParsableCommand {
         let reports = devices?.describe() ?? []
         for line in RunHeader.lines(reports, plan.setup, isWall: devices != nil || port != nil) { Console.line(line) }
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices, reports: reports)
-        watch.onStop { runner.stop() }
+        watch.onStop { [stopping = runner.stopping] in stopping.raise() }
         let result = try runner.run { result in
             do { try store?.add(result) } catch { throw CommandFailure(.bench, "\(error)") }
         }

@@ -14,8 +14,8 @@
         FileManager.default.fileExists(atPath: "\($0)/\(preload)")
     }
 
-    /// Two dongles on one air, and what programs did with them. `@unchecked Sendable`: lives on one loop.
-    final class FakeUsbfsBus: @unchecked Sendable {
+    /// Two dongles on one air, and what programs did with them.
+    final class FakeUsbfsBus {
         let loop = Timing.RunLoop(mode: .wall)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
         let server: UsbfsServer
@@ -46,7 +46,7 @@
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
         /// Runs the program to its end; its exit code and what it printed, or nil when it had to be killed.
-        func run(_ arguments: [String], within seconds: Int, meanwhile: (@Sendable () -> Void)? = nil, after: Microseconds = .zero)
+        func run(_ arguments: [String], within seconds: Int, meanwhile: (() -> Void)? = nil, after: Microseconds = .zero)
             throws
             -> (code: Int32, output: String)?
         {

@@ -4,9 +4,9 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// Controllers that answer every command with Command Complete. `@unchecked Sendable`: lives on one loop.
-private final class AnsweringBackend: DongleBackend, @unchecked Sendable {
-    final class Controller: HCITransportSink, @unchecked Sendable {
+/// Controllers that answer every command with Command Complete.
+private final class AnsweringBackend: DongleBackend {
+    final class Controller: HCITransportSink {
         let pipe: any HCITransport
         var received = 0
         var isClosed = false
@@ -27,21 +27,18 @@ private final class AnsweringBackend: DongleBackend, @unchecked Sendable {
     func attach(_ index: Int, to end: any HCITransport) throws { controllers.append(try Controller(end)) }
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Client: HCITransportSink, @unchecked Sendable {
+private final class Client: HCITransportSink {
     var packets: [HCIPacket] = []
     var isClosed = false
     func received(_ packet: HCIPacket, at time: Microseconds) { packets.append(packet) }
     func closed(_ reason: TransportError) { isClosed = true }
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Events: @unchecked Sendable {
+private final class Events {
     var list: [DongleEvent] = []
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Octets: ByteStream.Sink, @unchecked Sendable {
+private final class Octets: ByteStream.Sink {
     var octets: [UInt8] = []
     var isEnded = false
     func received(_ octets: UnsafeRawBufferPointer) { self.octets += octets }
@@ -49,7 +46,7 @@ private final class Octets: ByteStream.Sink, @unchecked Sendable {
 }
 
 extension RunLoop {
-    fileprivate func wait(for condition: @escaping @Sendable () -> Bool) async throws -> Bool {
+    fileprivate func wait(for condition: @escaping () -> Bool) async throws -> Bool {
         for _ in 0..<20_000 {
             if condition() { return true }
             try await sleep(for: 100)

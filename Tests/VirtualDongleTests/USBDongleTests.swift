@@ -4,8 +4,8 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// A controller that plays back: records what it gets, sends what it is told. `@unchecked Sendable`: lives on one loop.
-private final class ScriptedController: HCITransportSink, @unchecked Sendable {
+/// A controller that plays back: records what it gets, sends what it is told.
+private final class ScriptedController: HCITransportSink {
     let pipe: any HCITransport
     var received: [HCIPacket] = []
 
@@ -18,8 +18,7 @@ private final class ScriptedController: HCITransportSink, @unchecked Sendable {
     func closed(_ reason: TransportError) {}
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Bench: @unchecked Sendable {
+private final class Bench {
     let loop = RunLoop()
     let controller: ScriptedController
     let dongle: USBDongle

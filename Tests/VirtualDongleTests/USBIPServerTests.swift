@@ -4,8 +4,8 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// Answers every command with an empty Command Complete. `@unchecked Sendable`: lives on one loop.
-private final class Yes: HCITransportSink, @unchecked Sendable {
+/// Answers every command with an empty Command Complete.
+private final class Yes: HCITransportSink {
     let pipe: InProcessTransport
     init(_ pipe: InProcessTransport) throws {
         self.pipe = pipe
@@ -17,13 +17,12 @@ private final class Yes: HCITransportSink, @unchecked Sendable {
     func closed(_ reason: TransportError) {}
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Controllers: @unchecked Sendable {
+private final class Controllers {
     var made: [Yes] = []
 }
 
-/// A client that sends and waits for so many octets. `@unchecked Sendable`: lives on one loop.
-private final class Client: ByteStream.Sink, @unchecked Sendable {
+/// A client that sends and waits for so many octets.
+private final class Client: ByteStream.Sink {
     private let stream: ByteStream
     private let loop: RunLoop
     private var inbox: [UInt8] = []

@@ -4,8 +4,8 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// One dongle whose controller nobody plays. `@unchecked Sendable`: lives on one loop.
-private final class OneDongleBus: USBIPBus, @unchecked Sendable {
+/// One dongle whose controller nobody plays.
+private final class OneDongleBus: USBIPBus {
     let loop = RunLoop()
     var controllerEnd: InProcessTransport?
     var isHeld = false
@@ -22,8 +22,7 @@ private final class OneDongleBus: USBIPBus, @unchecked Sendable {
     func detach(_ busID: String) { isHeld = false }
 }
 
-/// `@unchecked Sendable`: lives on one loop.
-private final class Output: @unchecked Sendable {
+private final class Output {
     var bytes: [UInt8] = []
     func take() -> [UInt8] {
         defer { bytes = [] }

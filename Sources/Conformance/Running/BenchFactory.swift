@@ -31,7 +31,7 @@ public struct BenchSetup: Sendable {
 }
 
 /// Makes a fresh bench for each case.
-struct BenchFactory: Sendable {
+struct BenchFactory {
     let setup: BenchSetup
     let recorder: Recorder
     let catalogue: Catalogue

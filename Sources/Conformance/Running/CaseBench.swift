@@ -3,9 +3,7 @@ import Timing
 import Transport
 
 /// What one case has before it: the ends, the air between them if it is simulated, and what is known about both.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class CaseBench: @unchecked Sendable {
+final class CaseBench {
     let loop: RunLoop
     let ledger: Ledger
     private(set) var ends: [Side: Endpoint] = [:]

@@ -32,13 +32,15 @@ extension CaseRun {
             expectsError = false
         }
         let limit = deadline(of: step)
-        let loop = loop
-        let task = Task(executorPreference: loop) { try await driver.perform(name, arguments) }
-        let timer = loop.schedule(at: limit) { task.cancel() }
+        let activity = loop.start { try await driver.perform(name, arguments) }
+        let timer = loop.schedule(at: limit) { activity.cancel() }
         defer { loop.cancel(timer) }
         do {
-            return try await task.value
+            return try await activity.value()
         } catch is CancellationError {
+            activity.cancel()
+            await activity.ended()
+            try Task.checkCancellation()
             throw StepFailure(.subject, step.stating("\(name) did not end within its limit"))
         } catch HostError.peer(let fault) {
             let text = HostError.peer(fault).description

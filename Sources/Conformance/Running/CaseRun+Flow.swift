@@ -14,15 +14,13 @@ extension CaseRun {
 
     /// Branches run side by side; the first failure ends them all.
     func runParallel(_ branches: [[Step]], _ scope: Scope) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for branch in branches {
-                group.addTask {
+        try await loop.runTogether(
+            branches.map { branch in
+                {
                     var inner = scope
                     try await self.run(branch, &inner)
                 }
-            }
-            try await group.waitForAll()
-        }
+            })
     }
 
     /// The branch whose expectation is met first continues.

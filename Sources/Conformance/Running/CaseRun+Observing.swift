@@ -2,9 +2,7 @@ import Packets
 import Timing
 
 /// What an expectation looks for, and the nearest it has met.
-///
-/// `@unchecked Sendable`: lives on the loop's thread only.
-final class Search: @unchecked Sendable {
+final class Search {
     let name: String
     let side: Side
     let isAir: Bool

@@ -3,9 +3,8 @@ import Timing
 import Transport
 
 /// One case on its way: executes steps, collects evidence, ends in a verdict.
-actor CaseRun {
-    nonisolated let loop: RunLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+final class CaseRun {
+    let loop: RunLoop
 
     let testCase: TestCase
     let catalogue: Catalogue
@@ -18,12 +17,12 @@ actor CaseRun {
     var marks: [String: Int] = [:]
     /// When the case's own limit is reached.
     var caseDeadline: Microseconds = .never
-    private let onStep: @Sendable (Step) -> Void
+    private let onStep: (Step) -> Void
 
     /// Where a step runs: its variables, what has acted last, and which part of the case it belongs to.
-    struct Scope: Sendable {
-        /// What steps have saved; shared by the branches of `parallel`. `@unchecked Sendable`: lives on the loop's thread only.
-        final class Frame: @unchecked Sendable {
+    struct Scope {
+        /// What steps have saved; shared by the branches of `parallel`.
+        final class Frame {
             var variables = Variables()
         }
 
@@ -37,7 +36,7 @@ actor CaseRun {
         var caller: Step?
     }
 
-    init(_ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, onStep: @escaping @Sendable (Step) -> Void) {
+    init(_ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, onStep: @escaping (Step) -> Void) {
         self.testCase = testCase
         self.catalogue = catalogue
         self.bench = bench

@@ -5,9 +5,7 @@ import Transport
 
 /// One end of the bench: a controller, seen from above its HCI. Case steps send commands here, and a host of ours may use the same controller:
 /// commands of both go one at a time, and what answers a step's command does not reach the host.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class Endpoint: HCITransport, HCITransportSink, @unchecked Sendable {
+final class Endpoint: HCITransport, HCITransportSink {
     let side: Side
     let ledger: Ledger
     let loop: RunLoop

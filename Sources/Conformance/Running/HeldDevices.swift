@@ -4,9 +4,7 @@ import Transport
 import TransportUSB
 
 /// Devices that stay open for a whole run: cases come and go above them.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class HeldDevices: @unchecked Sendable {
+public final class HeldDevices {
     let loop = RunLoop(mode: .wall)
     private(set) var devices: [Side: HeldTransport] = [:]
 
@@ -57,9 +55,7 @@ public final class HeldDevices: @unchecked Sendable {
 }
 
 /// A pipe that outlives those who use it one after another. What arrives between two users is dropped.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class HeldTransport: HCITransport, HCITransportSink, @unchecked Sendable {
+final class HeldTransport: HCITransport, HCITransportSink {
     var name: String { inner.name }
     private let inner: any HCITransport
     private var user: (any HCITransportSink)?

@@ -3,9 +3,7 @@ import Packets
 import Timing
 
 /// A host of ours above an end: an accessory at the subject's, or the actor of named actions at the tester's.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class HostDriver: @unchecked Sendable {
+final class HostDriver {
     let host: Host
     let loop: RunLoop
     private var accessory: ReferenceAccessory?

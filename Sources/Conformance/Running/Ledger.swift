@@ -3,9 +3,7 @@ import Timing
 import Transport
 
 /// Everything observed in one case, in order, and who waits for what.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class Ledger: @unchecked Sendable {
+final class Ledger {
     private(set) var observations: [Observation] = []
     private let loop: RunLoop
     private var waiters: [Waiter] = []

@@ -3,9 +3,7 @@ import Foundation
 import Packets
 
 /// Numbers the packets of a run, and writes them into its capture if it has one. Cases follow one another in time.
-///
-/// `@unchecked Sendable`: lives on the run's thread only.
-public final class Recorder: @unchecked Sendable {
+public final class Recorder {
     private let log: CaptureLog?
     private let air: CaptureLog?
     private var airInterface = 0

@@ -3,9 +3,7 @@ import Packets
 import Timing
 
 /// The accessory of docs/accessory.md, run by a host of ours.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class ReferenceAccessory: @unchecked Sendable {
+final class ReferenceAccessory {
     private let host: Host
     private let loop: RunLoop
     private var handles = Handles()
@@ -39,7 +37,7 @@ final class ReferenceAccessory: @unchecked Sendable {
 
     func stop() async {
         for task in tasks { task.cancel() }
-        for task in tasks { try? await task.value() }
+        for task in tasks { await task.ended() }
         tasks.removeAll()
         host.onLink = nil
     }

@@ -70,22 +70,21 @@ public struct RunPlan: Sendable {
 }
 
 /// What a run tells while it goes on. Called on the run's thread.
-public protocol RunObserver: AnyObject, Sendable {
+public protocol RunObserver: AnyObject {
     func began(_ testCase: TestCase, index: Int, of count: Int)
     func reached(_ step: String, in testCase: TestCase)
     func ended(_ result: CaseResult, index: Int, of count: Int)
 }
 
 /// Runs the cases of a plan one after another, each on a bench of its own.
-///
-/// `@unchecked Sendable`: lives on one thread; only `stop()` may be called from others.
-public final class Runner: @unchecked Sendable {
+public final class Runner {
     private let plan: RunPlan
     private let recorder: Recorder
     private let factory: BenchFactory
     private let reports: [DeviceReport]
     private weak var observer: (any RunObserver)?
-    private let stopping = StopFlag()
+    /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
+    public let stopping = StopFlag()
     /// Why no further case could run: a device that could not be opened, or that went away.
     public private(set) var lost: String?
 
@@ -105,9 +104,6 @@ public final class Runner: @unchecked Sendable {
         factory = BenchFactory(
             setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault)
     }
-
-    /// Ends the run soon; cases that have not run become INCONC. From any thread, and from signal handlers' threads.
-    public func stop() { stopping.raise() }
 
     /// Runs everything.
     ///

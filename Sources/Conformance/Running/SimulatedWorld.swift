@@ -5,13 +5,11 @@ import Timing
 import Transport
 
 /// The simulated air of a case and the virtual controllers in it.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class SimulatedWorld: @unchecked Sendable {
+final class SimulatedWorld {
     let simulation: Simulation
     let loop: RunLoop
     private var identifiers: [Side: ControllerID] = [:]
-    private var airSinks: [@Sendable (AirFrame, Microseconds) -> Void] = []
+    private var airSinks: [(AirFrame, Microseconds) -> Void] = []
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -40,7 +38,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
 
     /// Hands every transmission to `sink` from now on, beside the sinks before it.
-    func onAir(_ sink: @escaping @Sendable (AirFrame, Microseconds) -> Void) {
+    func onAir(_ sink: @escaping (AirFrame, Microseconds) -> Void) {
         airSinks.append(sink)
         let sinks = airSinks
         simulation.logAir { frame, time in for sink in sinks { sink(frame, time) } }

@@ -4,9 +4,7 @@ import Transport
 
 /// A virtual controller served to a foreign host: the accessory under test brings its own stack and meets the tester on the simulated air.
 /// One world in real time for the whole run.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class SubjectPort: @unchecked Sendable {
+public final class SubjectPort {
     let loop = RunLoop(mode: .wall)
     let world: SimulatedWorld
     private let listener: SocketListener

@@ -3,11 +3,9 @@ import Timing
 import Transport
 
 /// Offers controllers over H4: one listening socket for each. A client that leaves frees its controller for the next, fresh.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class H4DongleServer: @unchecked Sendable {
+public final class H4DongleServer {
     /// Told of what happens, on the loop.
-    public var onEvent: (@Sendable (DongleEvent) -> Void)?
+    public var onEvent: ((DongleEvent) -> Void)?
 
     private let backend: any DongleBackend
     private let loop: RunLoop
@@ -67,9 +65,7 @@ public final class H4DongleServer: @unchecked Sendable {
 }
 
 /// A controller's end of a client's pipe, which tells the server when the pipe ends.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-final class LeasedEnd: HCITransport, HCITransportSink, @unchecked Sendable {
+final class LeasedEnd: HCITransport, HCITransportSink {
     var name: String { inner.name }
 
     private let inner: any HCITransport

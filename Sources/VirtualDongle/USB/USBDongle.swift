@@ -6,11 +6,10 @@ import Transport
 /// A controller behind the endpoints of a USB dongle. Core Vol 4, Part B.
 ///
 /// Takes USB requests, speaks HCI on its pipe, answers with completions. Pending requests and undelivered packets are bounded.
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class USBDongle: @unchecked Sendable {
+public final class USBDongle {
     public let descriptors: DongleDescriptors
     /// Where completions go, on the loop, possibly from within `submit` and `cancel`.
-    public var complete: (@Sendable (USBCompletion) -> Void)?
+    public var complete: ((USBCompletion) -> Void)?
     /// Packets thrown away because the host did not fetch them.
     public private(set) var dropped = 0
 

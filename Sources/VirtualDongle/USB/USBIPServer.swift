@@ -5,8 +5,7 @@ import Transport
 /// Exports dongles to USB/IP clients, such as Linux's `usbip attach`.
 ///
 /// Each dongle goes to one client at a time; a client that leaves, or breaks the protocol, frees it, and the next one gets a fresh controller.
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class USBIPServer: USBIPBus, @unchecked Sendable {
+public final class USBIPServer: USBIPBus {
     /// Conversations held at once; further clients are turned away.
     public static let mostClients = 64
 
@@ -14,7 +13,7 @@ public final class USBIPServer: USBIPBus, @unchecked Sendable {
     /// Where it listens.
     public let address: SocketAddress
     /// Called with one line about each thing a user may want to know of.
-    public var report: (@Sendable (String) -> Void)?
+    public var report: ((String) -> Void)?
 
     private let loop: RunLoop
     private let listener: SocketListener
@@ -62,8 +61,8 @@ public final class USBIPServer: USBIPBus, @unchecked Sendable {
         client.close()
     }
 
-    /// One conversation and what carries it. `@unchecked Sendable`: lives on its loop's thread only.
-    private final class Client: ByteStream.Sink, @unchecked Sendable {
+    /// One conversation and what carries it.
+    private final class Client: ByteStream.Sink {
         let stream: ByteStream
         let session: USBIPSession
         var left: ((String) -> Void)?

@@ -1,9 +1,7 @@
 import Transport
 
 /// One client's conversation: bytes in, bytes out. It begins with operations and, once a device is attached, carries that device's requests.
-///
-/// `@unchecked Sendable`: lives on its loop's thread only.
-public final class USBIPSession: @unchecked Sendable {
+public final class USBIPSession {
     /// Where the session's bytes go.
     public var write: (([UInt8]) -> Void)?
     /// The device this session holds.
@@ -89,7 +87,7 @@ public final class USBIPSession: @unchecked Sendable {
 }
 
 /// The devices a server exports.
-public protocol USBIPBus: AnyObject, Sendable {
+public protocol USBIPBus: AnyObject {
     var devices: [(busID: String, descriptors: DongleDescriptors)] { get }
     /// A fresh dongle, or nil when the device is held by another client.
     func attach(_ busID: String) -> USBDongle?

@@ -6,9 +6,7 @@
 
     /// One open device node of one program: its system calls come as messages of three words over a socket, its memory is read and written by
     /// messages back.
-    ///
-    /// `@unchecked Sendable`: lives on its loop's thread only.
-    final class UsbfsConnection: ByteStream.Sink, @unchecked Sendable {
+    final class UsbfsConnection: ByteStream.Sink {
         private enum Message {
             static let ioctl: UInt64 = 1
             static let done: UInt64 = 3

@@ -7,8 +7,7 @@
     /// Plays Linux's usbfs for programs that run under umockdev's preload library: unmodified libusb programs find virtual dongles in a folder.
     ///
     /// Start such a program with `UMOCKDEV_DIR` set to the folder and the library in `LD_PRELOAD`.
-    /// `@unchecked Sendable`: lives on its loop's thread only.
-    public final class UsbfsServer: @unchecked Sendable {
+    public final class UsbfsServer {
         /// What a dongle of the tree is for the test that made it.
         public struct Counters: Sendable, Equatable {
             public var submitted = 0
@@ -135,9 +134,7 @@
     }
 
     /// One device node: the dongle behind it and the programs that have it open.
-    ///
-    /// `@unchecked Sendable`: lives on its loop's thread only.
-    final class UsbfsNode: @unchecked Sendable {
+    final class UsbfsNode {
         let dongle: USBDongle
         private(set) var isGone = false
         var counters = UsbfsServer.Counters()
