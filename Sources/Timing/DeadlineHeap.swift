@@ -41,13 +41,11 @@ struct DeadlineHeap {
         return Timer(slot: slot, generation: slots[Int(slot)].generation)
     }
 
-    /// Whether the action was still waiting.
-    @discardableResult
-    mutating func remove(_ timer: Timer) -> Bool {
+    /// The action, if it was still waiting.
+    mutating func remove(_ timer: Timer) -> (() -> Void)? {
         guard Int(timer.slot) < slots.count, slots[Int(timer.slot)].generation == timer.generation, slots[Int(timer.slot)].action != nil
-        else { return false }
-        _ = take(at: Int(slots[Int(timer.slot)].position))
-        return true
+        else { return nil }
+        return take(at: Int(slots[Int(timer.slot)].position))
     }
 
     mutating func popEarliest() -> (deadline: Microseconds, action: () -> Void)? {

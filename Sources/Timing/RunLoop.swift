@@ -29,7 +29,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public private(set) var steps = 0
 
     private var ready = Deque<UnownedJob>()
-    private var timers = DeadlineHeap()
+    /// `@exclusivity(unchecked)`: the heap calls nobody back and hands out every action it lets go of, so no access is ever within another.
+    @exclusivity(unchecked) private var timers = DeadlineHeap()
     private let mailbox: Mailbox
     private let descriptors: DescriptorPoll?
     private let thread = pthread_self()
@@ -61,7 +62,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     public func cancel(_ timer: Timer) {
         checkIsolated()
-        timers.remove(timer)
+        _ = timers.remove(timer)
     }
 
     /// Brings an event from any thread onto the loop.

@@ -19,7 +19,7 @@ extension Link {
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { bearer.server.configuration(of: characteristic) }
 
-    /// Notifies a value at once or not at all: the way for many packets, which allocates nothing but the packet.
+    /// Notifies a value at once or not at all: the way for many packets, which allocates nothing.
     public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult {
         guard isConnected else { return .disconnected }
         guard value.byteCount + 3 <= bearer.mtu else { return .tooLong }
