@@ -50,7 +50,7 @@ struct LoopbackCommand: ParsableCommand {
     }
 
     private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop) throws -> (LoopbackResult, Int) {
-        let usb = transport as? USBTransport
+        let usb = (transport as? FirmwareTransport)?.dongle
         let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)
         }
@@ -58,7 +58,7 @@ struct LoopbackCommand: ParsableCommand {
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()
-        return (result, (transport as? FirmwareTransport)?.dongle?.leakedTransfers ?? 0)
+        return (result, usb?.leakedTransfers ?? 0)
     }
 
     /// Over USB a packet takes its frames of a millisecond; elsewhere a packet goes every 3 ms.
