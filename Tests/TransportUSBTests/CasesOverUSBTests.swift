@@ -33,7 +33,7 @@
                 ["gap-conn/first-data", "--set", "times=80"], lateBy: .milliseconds(4)...(.milliseconds(11)))
             let subject = try #require(result.document.run.devices?.first { $0.side == "subject" }, "\(result.output)")
             #expect(result.code == 0, "\(result.output)")
-            #expect(subject.held > 0 && subject.dropped == 0 && subject.worst_wait_ms > 0 && subject.worst_wait_ms < 100, "\(subject)")
+            #expect(subject.held > 0 && subject.dropped == 0 && subject.worstWaitMs > 0 && subject.worstWaitMs < 100, "\(subject)")
             let evidence = result.document.cases.flatMap(\.evidence).filter { $0.side == "subject" && $0.packet == 0 }.map(\.text)
             #expect(evidence.contains { $0.hasPrefix("held \(subject.held) packet") }, "\(evidence)")
             #expect(result.output.contains("subject usb:1-2: held \(subject.held) packet"), "\(result.output)")

@@ -12,11 +12,11 @@
                 struct Device: Decodable, Sendable {
                     var side: String
                     var held: Int
-                    var worst_wait_ms: Double
+                    var worstWaitMs: Double
                     var dropped: Int
                 }
 
-                var slack_ms: Double?
+                var slackMs: Double?
                 var devices: [Device]?
             }
 
@@ -30,7 +30,7 @@
                 var id: String
                 var verdict: String
                 var message: String
-                var virtual_ms: Double
+                var virtualMs: Double
                 var evidence: [Evidence]
             }
 
@@ -92,10 +92,10 @@
         /// Groups of about the same length, the longest cases first.
         private static func groups(_ cases: [Document.Case]) -> [[String]] {
             var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: groupCount)
-            for testCase in cases.sorted(by: { $0.virtual_ms > $1.virtual_ms }) {
+            for testCase in cases.sorted(by: { $0.virtualMs > $1.virtualMs }) {
                 guard let shortest = groups.indices.min(by: { groups[$0].length < groups[$1].length }) else { continue }
                 groups[shortest].ids.append(testCase.id)
-                groups[shortest].length += testCase.virtual_ms + 100
+                groups[shortest].length += testCase.virtualMs + 100
             }
             return groups.map(\.ids)
         }
@@ -107,7 +107,9 @@
                 throw Failure(description: "bluebench run did not end within \(seconds) s")
             }
             guard let data = FileManager.default.contents(atPath: path) else { throw Failure(description: result.output) }
-            return Outcome(code: result.code, output: result.output, document: try JSONDecoder().decode(Document.self, from: data))
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            return Outcome(code: result.code, output: result.output, document: try decoder.decode(Document.self, from: data))
         }
 
         /// A bus blocks the thread that serves it, so it gets one of its own.
