@@ -125,6 +125,10 @@ struct RunCommand: ParsableCommand {
         if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
         Console.line(ProgressLine.summary(result))
+        if let late = result.worstLatenessMilliseconds, late > plan.setup.slack.milliseconds / 2 {
+            Console.line(
+                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(plan.setup.slack.milliseconds)) ms")
+        }
         for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
         if let lost = runner.lost { Console.complain(lost) }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }

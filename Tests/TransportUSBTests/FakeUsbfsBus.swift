@@ -69,7 +69,7 @@
                 return !running.isRunning
             }
             guard hasEnded else {
-                process.terminate()
+                kill(process.processIdentifier, SIGKILL)
                 return nil
             }
             return (process.terminationStatus, (try? String(contentsOfFile: output, encoding: .utf8)) ?? "")

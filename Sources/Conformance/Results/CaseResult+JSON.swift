@@ -7,6 +7,7 @@ extension CaseResult: Codable {
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
+        case lateness = "worst_lateness_ms"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -18,6 +19,7 @@ extension CaseResult: Codable {
         partialCovers = try values.decodeIfPresent([String].self, forKey: .partialCovers) ?? []
         durationMilliseconds = try values.decodeIfPresent(Double.self, forKey: .duration) ?? 0
         virtualMilliseconds = try values.decodeIfPresent(Double.self, forKey: .virtual) ?? 0
+        worstLatenessMilliseconds = try values.decodeIfPresent(Double.self, forKey: .lateness)
         seed = try values.decodeIfPresent(UInt64.self, forKey: .seed) ?? 0
         evidence = try values.decodeIfPresent([Evidence].self, forKey: .evidence) ?? []
         message = try values.decodeIfPresent(String.self, forKey: .message) ?? ""
@@ -34,6 +36,7 @@ extension CaseResult: Codable {
         if !partialCovers.isEmpty { try values.encode(partialCovers, forKey: .partialCovers) }
         try values.encode(Self.rounded(durationMilliseconds), forKey: .duration)
         try values.encode(Self.rounded(virtualMilliseconds), forKey: .virtual)
+        try values.encodeIfPresent(worstLatenessMilliseconds.map(Self.rounded), forKey: .lateness)
         try values.encode(seed, forKey: .seed)
         try values.encode(evidence, forKey: .evidence)
         try values.encode(message, forKey: .message)

@@ -53,6 +53,8 @@ public struct CaseResult: Sendable, Hashable {
     public var durationMilliseconds: Double
     /// How long it lasted in the run's own time.
     public var virtualMilliseconds: Double
+    /// How late the machine served the bench, at worst; nil in virtual time.
+    public var worstLatenessMilliseconds: Double?
     /// The seed the case ran with: the run's seed and the case's id mixed.
     public var seed: UInt64
     public var evidence: [Evidence]
@@ -103,6 +105,9 @@ public struct RunResult: Sendable {
         self.subject = subject
         isInterrupted = false
     }
+
+    /// How late the machine served the bench in the run, at worst; nil in virtual time.
+    public var worstLatenessMilliseconds: Double? { cases.compactMap(\.worstLatenessMilliseconds).max() }
 
     public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
 

@@ -15,6 +15,7 @@ final class CaseBench {
     let isForeign: Bool
     /// What is added to the ends of windows; none in virtual time.
     let slack: Microseconds
+    let lateness: MachineLateness
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
@@ -33,6 +34,7 @@ final class CaseBench {
         self.ledger = ledger
         self.world = world
         isForeign = world == nil
+        lateness = MachineLateness(loop: loop)
         self.slack = loop.mode == .virtual ? .zero : slack
         self.hostSides = hostSides
         accessory = kind
@@ -50,6 +52,7 @@ final class CaseBench {
 
     /// Opens both ends, resets them and asks what they are.
     func prepare() async throws {
+        lateness.start()
         if loop.mode == .virtual { features.insert("virtual") }
         if let world {
             features.insert("air")
@@ -79,6 +82,7 @@ final class CaseBench {
             if end.failure == nil { _ = try? await end.command(opcode: 0x0C03, parameters: [], until: loop.now + .seconds(2)) }
             end.shutDown()
         }
+        lateness.stop()
     }
 
     // MARK: Probing

@@ -41,7 +41,7 @@ extension CaseRun {
         }
         guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
             let names = candidates.map(\.search.name).joined(separator: " nor ")
-            throw StepFailure(.subject, step.stating("neither \(names) came within \((loop.now - began).text)"))
+            throw lateSubject(step, "neither \(names) came within \((loop.now - began).text)", since: scope.moment.latest)
         }
         scope.moment.pass(to: found.time)
         if let first = branches[index].first {

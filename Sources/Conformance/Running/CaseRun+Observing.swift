@@ -97,7 +97,17 @@ extension CaseRun {
             if others > 0 { text += ", and \(others) more did not fit" }
         }
         let near = search.misses.suffix(3).map { Self.evidence($0.observation) }
-        return StepFailure(.subject, step.stating(text), evidence: near)
+        return lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
+    }
+
+    /// The failure of a subject that was not in time; nobody's, if the bench itself was later than its slack.
+    func lateSubject(_ step: Step, _ text: String, since time: Microseconds, evidence: [Evidence] = []) -> StepFailure {
+        let late = bench.lateness.worst(since: time)
+        guard loop.mode == .wall, late > bench.slack, late > .zero else {
+            return StepFailure(.subject, step.stating(text), evidence: evidence)
+        }
+        let excuse = "; the machine served the bench \(late.text) late, more than the slack of \(bench.slack.text), so this says nothing"
+        return StepFailure(.environment, step.stating(text + excuse), evidence: evidence)
     }
 
     static func evidence(_ observation: Observation) -> Evidence {

@@ -73,6 +73,7 @@ final class CaseRun {
         result.evidence = Array((result.evidence + evidence).prefix(24))
         result.notes = notes
         await bench.finish()
+        result.worstLatenessMilliseconds = loop.mode == .wall ? bench.lateness.worst.milliseconds : nil
         result.evidence += Side.allCases.flatMap(account)
         return result
     }
