@@ -13,11 +13,16 @@ public final class HeldDevices {
         for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
             guard let selector else { continue }
             let device = try BenchFactory.open(selector, firmware: setup.firmware, on: loop)
-            if let dongle = device as? FirmwareTransport { _ = try loop.run { try await dongle.prepare() } }
             let held = HeldTransport(device)
             try held.start()
             devices[side] = held
+            if let dongle = device as? FirmwareTransport { try prepare(dongle) }
         }
+    }
+
+    /// Brings a dongle its firmware. One that goes away meanwhile is lost to the cases, as later on.
+    private func prepare(_ dongle: FirmwareTransport) throws {
+        do { _ = try loop.run { try await dongle.prepare() } } catch TransportError.lost {}
     }
 
     /// Asks each device what it is, and waits for its start thereby.

@@ -125,6 +125,19 @@ import VirtualDongle
         }
     }
 
+    /// A boot loader turns HCI_Reset down as unknown, and is awake all the same; another refusal is none of its.
+    @Test(arguments: [
+        ([0x0E, 4, 1, 0x03, 0x0C, 1] as [UInt8], true), ([0x0F, 4, 1, 1, 0x03, 0x0C], true), ([0x0E, 4, 1, 0x03, 0x0C, 0x0C], false),
+        ([0x0F, 4, 0x0C, 1, 0x03, 0x0C], false), ([0x0E, 4, 1, 0x05, 0xFC, 1], false),
+    ])
+    func aBootLoaderThatDoesNotKnowResetIsAwake(answer: [UInt8], isAwake: Bool) {
+        var ladder = StartupLadder()
+        _ = ladder.start(at: 0)
+        _ = ladder.timeOut(at: 30_000)
+        let action = ladder.received(HCIPacket(.event, answer))
+        #expect(action == (isAwake ? .ready(.firstReset) : nil))
+    }
+
     // MARK: Folders
 
     @Test func filesAreFoundInTheFirstFolderAndCompressedOnesAreExplained() throws {
