@@ -49,8 +49,9 @@ bench: release ## speed against a plain C server and Bumble, in the same run
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
 
-soak: release ## a hundred orders of the cases, each with another seed; the cases over USB ten times beside a busy machine
+soak: release ## a hundred orders of the cases, each with another seed; a thousand unplugs; the cases over USB ten times beside a busy machine
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
+	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
 	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles over USB/IP: btmgmt, BlueZ's hci-tester

@@ -44,7 +44,7 @@ let package = Package(
                 "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
-        room("Report", ["Conformance", "Throughput", mustache]),
+        room("Report", ["Conformance", "Throughput", "TransportUSB", mustache]),
         room(
             "Conformance",
             ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "TransportUSB", "Timing", "Packets", yams]),

@@ -53,9 +53,13 @@ public struct HTMLPage {
         ]
         for device in result.devices {
             facts.append((device.side + "'s device", device.line + (device.race.map { "; " + $0 } ?? "")))
+            for loss in device.losses { facts.append((device.side + " lost", loss.line)) }
         }
         if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
         if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
+        if let usb = result.usb, !usb.isClean {
+            facts.append(("left behind", "\(usb.handlesOpen) USB handles, \(usb.transfersInFlight) transfers in flight"))
+        }
         if !date.isEmpty { facts.append(("date", date)) }
         return facts.map { ["name": $0.0, "value": $0.1] }
     }

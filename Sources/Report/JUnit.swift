@@ -15,6 +15,9 @@ public enum JUnit {
             lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
             for device in result.devices {
                 lines.append(#"      <property name="\#(device.side).device" value="\#(escape(device.line))"/>"#)
+                for loss in device.losses {
+                    lines.append(#"      <property name="\#(device.side).loss" value="\#(escape(loss.line))"/>"#)
+                }
                 if let race = device.race { lines.append(#"      <property name="\#(device.side).race" value="\#(escape(race))"/>"#) }
             }
             if let slack = result.slackMilliseconds {

@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import TransportUSB
 
 /// `results.json`: documented in docs/results.md.
 public enum ResultsJSON {
@@ -20,9 +21,10 @@ public enum ResultsJSON {
             var interrupted: Bool
             var slackMilliseconds: Double?
             var devices: [DeviceReport]?
+            var usb: USBTally?
 
             private enum CodingKeys: String, CodingKey {
-                case seed, shuffle, tester, subject, interrupted, devices
+                case seed, shuffle, tester, subject, interrupted, devices, usb
                 case slackMilliseconds = "slack_ms"
             }
         }
@@ -38,7 +40,7 @@ public enum ResultsJSON {
             run: Document.Run(
                 seed: result.seed, shuffle: result.shuffle, tester: result.tester, subject: result.subject,
                 interrupted: result.isInterrupted, slackMilliseconds: result.slackMilliseconds,
-                devices: result.devices.isEmpty ? nil : result.devices),
+                devices: result.devices.isEmpty ? nil : result.devices, usb: result.usb),
             summary: Document.Summary(
                 pass: result.count(.pass), fail: result.count(.fail), inconc: result.count(.inconclusive), na: result.count(.notApplicable),
                 error: result.count(.error)),

@@ -24,6 +24,13 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public func takeDisorder() -> PipeDisorder { gate.takeRecent() }
     /// Transfers that never reported at the end; they keep the handle open.
     public private(set) var leakedTransfers = 0
+    /// How often a halted endpoint was cleared.
+    public var clearedHalts: Int { device?.clearings ?? clearedHaltsAtEnd }
+    private var clearedHaltsAtEnd = 0
+    /// Which dongle it is, for the time after a replug.
+    public let home: USBHome
+    /// Told once when the dongle has answered and takes packets; set before `open(_:)`.
+    public var onReady: (() -> Void)?
 
     /// A boot loader takes the commands that carry its image from the bulk pipe, and answers there, too.
     var usesBulkPipeForImages = false {
@@ -40,6 +47,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var voiceControl: VoiceControl
     private var waiting: [HCIPacket] = []
     private var isEnded = false
+    private var endsWithReset = false
     private static let mostWaiting = 256
 
     /// Opens the dongle that a selector names and claims its interfaces; the kernel's driver gets it back at the end.
@@ -53,6 +61,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         self.description = description
         name = description.location.description
         speed = USBSpeed(of: found)
+        home = USBHome(selector, description)
         let (handle, layout) = try Self.claim(found, description, selector)
         device = nil
         voiceControl = VoiceControl(offered: layout.voiceSettings)
@@ -75,14 +84,13 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         guard let layout = USBEnumeration.layout(of: found, descriptor, forced: isForced) else {
             throw .unreachable("\(description.location): it has no endpoints for HCI")
         }
-        var opened: OpaquePointer?
-        let status = libusb_open(found, &opened)
-        guard status == 0, let handle = opened else { throw failure(status, description) }
+        let (status, opened) = USBHandle.open(found)
+        guard let handle = opened else { throw failure(status, description) }
         libusb_set_auto_detach_kernel_driver(handle, 1)
         for interface in [layout.controlInterface, layout.voiceInterface].compactMap({ $0 }) {
             let status = libusb_claim_interface(handle, Int32(interface))
             guard status == 0 else {
-                libusb_close(handle)
+                USBHandle.close(handle)
                 throw failure(status, description)
             }
         }
@@ -91,6 +99,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     private static func failure(_ status: Int32, _ description: USBDongleDescription) -> TransportError {
         let place = description.location.description
+        if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return .lost(place) }
         switch USBEnumeration.obstacle(status, description) {
         case .permission(let rule): return .notPermitted("\(place): put into \(USBDongleDescription.udevRulePath) and replug: \(rule)")
         case .busy(let holder): return .busy(holder.map { "\(place), held by \($0)," } ?? place)
@@ -105,7 +114,6 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
         self.sink = sink
         device.start()
-        perform(ladder.start(at: loop.now))
     }
 
     public func send(_ packet: HCIPacket) {
@@ -166,7 +174,9 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             case .packet(let packet, let stamp): take(packet, at: stamp - loop.origin)
             case .lost(let reason): finish(with: reason)
             case .portWasReset: break
+            case .listening: perform(ladder.start(at: loop.now))
             case .voice(let result): voiceControl.settled(result)
+            case .haltedForGood(let endpoint): halted(endpoint)
             }
         }
     }
@@ -200,6 +210,17 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
     }
 
+    /// While it starts, a reset of its port may help. Later it would end all that the host knows of the controller, so the pipe ends with it.
+    private func halted(_ endpoint: UInt8) {
+        if startup == nil, let actions = ladder.mustResetPort(at: loop.now) {
+            for action in actions { perform(action) }
+            return
+        }
+        endsWithReset = true
+        let cure = startup == nil ? "not even a reset of its port helps" : "its port was reset"
+        finish(with: .unreachable("\(name): its endpoint 0x\(String(endpoint, radix: 16)) halts again whenever it is cleared; \(cure)"))
+    }
+
     // MARK: Start
 
     private func perform(_ action: StartupLadder.Action) {
@@ -212,6 +233,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             let packets = waiting
             waiting = []
             for packet in packets { pass(packet) }
+            onReady?()
+            onReady = nil
         case .fail: finish(with: .unreachable("\(name): it does not answer HCI_Reset, not even after a reset of its port"))
         }
         watchLadder()
@@ -223,6 +246,9 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             loop.schedule(at: deadline) { [weak self] in
                 guard let self, !isEnded else { return }
                 ladderTimer = nil
+                // What the thread has brought in time counts, even when the loop is late.
+                takeNews()
+                guard !isEnded, startup == nil, ladderTimer == nil else { return }
                 for action in ladder.timeOut(at: loop.now) { perform(action) }
             }
         }
@@ -246,7 +272,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         guard !isEnded else { return }
         isEnded = true
         for timer in [ladderTimer, gateTimer].compactMap({ $0 }) { loop.cancel(timer) }
-        leakedTransfers = device?.close() ?? 0
+        leakedTransfers = device?.close(resettingPort: endsWithReset) ?? 0
+        clearedHaltsAtEnd = device?.clearings ?? 0
         if leakedTransfers == 0 { device = nil }
     }
 }

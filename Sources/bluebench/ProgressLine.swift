@@ -1,4 +1,5 @@
 import Conformance
+import Packets
 import Timing
 
 #if canImport(Glibc)
@@ -14,6 +15,7 @@ final class ProgressLine: RunObserver {
     private let began = MonotonicClock.now()
     private var shownAt = MonotonicClock.now()
     private var done = 0
+    private var waitedFor: String?
 
     init(total: Int) { self.total = total }
 
@@ -30,6 +32,23 @@ final class ProgressLine: RunObserver {
         done += 1
         if isTerminal { Console.write("\r\u{1B}[K") }
         if !isTerminal || result.verdict != .pass { Console.line(Self.line(result)) }
+    }
+
+    func waits(for device: String, because reason: String, left: Microseconds) {
+        let text = "waiting for \(device) (\(reason)): \(Int(left.seconds.rounded(.up))) s left"
+        if isTerminal {
+            show(text, done)
+        } else if waitedFor != device || MonotonicClock.now() - shownAt >= .seconds(10) {
+            shownAt = MonotonicClock.now()
+            Console.line(text)
+        }
+        waitedFor = device
+    }
+
+    func isBack(_ device: String, after time: Microseconds) {
+        waitedFor = nil
+        if isTerminal { Console.write("\r\u{1B}[K") }
+        Console.line("\(device) is back after \((time.seconds * 10).rounded() / 10) s")
     }
 
     func end() {

@@ -5,6 +5,7 @@ import Packets
 import Report
 import Timing
 import Transport
+import TransportUSB
 
 /// `bluebench run`: cases against a subject.
 struct RunCommand: ParsableCommand {
@@ -40,6 +41,11 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
     @Flag(help: "Measure throughput too, and draw it into the page: two virtual devices only.") var throughput = false
     @OptionGroup var firmware: FirmwareOptions
+    @Option(
+        help: ArgumentHelp(
+            "When a device is lost, or not there yet, wait so long for it to come back; the case that was broken off is run again.",
+            valueName: "s"))
+    var waitForReplug: Int?
     @OptionGroup var outputs: ReportOptions
 
     func run() throws {
@@ -106,25 +112,31 @@ struct RunCommand: ParsableCommand {
         let progress = ProgressLine(total: plan.cases.count)
         let port = try openPort()
         let watch = StopWatch()
-        let devices = try openDevices(plan.setup)
+        let devices = try realDevices(plan.setup)
         let recorder: Recorder
         do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume) } catch {
             throw CommandFailure(.usage, "\(error)")
         }
         if let port { port.logAir(to: recorder) }
-        let reports = devices?.describe() ?? []
-        for line in RunHeader.lines(reports, plan.setup, isWall: devices != nil || port != nil) { Console.line(line) }
-        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices, reports: reports)
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
         watch.onStop { [stopping = runner.stopping] in stopping.raise() }
-        let result = try runner.run { result in
+        let reports = runner.open()
+        if let reports {
+            for line in RunHeader.lines(reports, plan.setup, isWall: devices != nil || port != nil) { Console.line(line) }
+        }
+        var result = try runner.run { result in
             do { try store?.add(result) } catch { throw CommandFailure(.bench, "\(error)") }
         }
         progress.end()
-        devices?.close()
+        if let devices {
+            devices.close()
+            result.devices = devices.reports
+            result.usb = USBTally.current
+        }
         do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
         if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
-        Console.line(ProgressLine.summary(result))
+        if reports != nil { Console.line(ProgressLine.summary(result)) }
         if let late = result.worstLatenessMilliseconds, late > plan.setup.slack.milliseconds / 2 {
             Console.line(
                 "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(plan.setup.slack.milliseconds)) ms")
@@ -135,9 +147,15 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Real devices stay open for the whole run.
-    private func openDevices(_ setup: BenchSetup) throws -> HeldDevices? {
+    private func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
+        if let waitForReplug {
+            guard (1...86_400).contains(waitForReplug) else { throw CommandFailure(.usage, "--wait-for-replug is 1...86400 seconds") }
+            guard setup.tester != .virtual else {
+                throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
+            }
+        }
         guard setup.tester != .virtual else { return nil }
-        do { return try HeldDevices(setup) } catch { throw CommandFailure(.bench, "\(error)") }
+        return HeldDevices(setup, patience: waitForReplug.map { .seconds($0) })
     }
 
     private func openPort() throws -> SubjectPort? {

@@ -9,7 +9,7 @@
     let programUnderTest = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
         .appendingPathComponent(".build/debug/bluebench").path
-    private let preload = "libumockdev-preload.so.0"
+    let preload = "libumockdev-preload.so.0"
     let isPreloadInstalled = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"].contains {
         FileManager.default.fileExists(atPath: "\($0)/\(preload)")
     }

@@ -21,10 +21,38 @@ public struct DeviceReport: Sendable, Hashable, Codable {
     public var worstWaitMilliseconds = 0.0
     /// Data that waited in vain.
     public var dropped = 0
+    /// How often a halted endpoint was cleared.
+    public var clearedHalts = 0
+    public var losses: [Loss] = []
+
+    /// A time without the device.
+    public struct Loss: Sendable, Hashable, Codable {
+        /// Since the devices were opened.
+        public var atMilliseconds: Double
+        public var reason: String
+        /// How long it was away; nil when it did not come back, or was not waited for.
+        public var awayMilliseconds: Double?
+        /// Where it came back, and what brought it to answer.
+        public var device: String?
+        public var startup: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case reason, device, startup
+            case atMilliseconds = "at_ms"
+            case awayMilliseconds = "away_ms"
+        }
+
+        public var line: String {
+            let back = awayMilliseconds.map { ", back after \(Int($0)) ms" + (startup.map { ", \($0)" } ?? "") }
+            return "\(reason) after \(Int(atMilliseconds)) ms" + (back ?? "")
+        }
+    }
 
     private enum CodingKeys: String, CodingKey {
         case side, device, product, controller, startup, discarded, held, dropped
+        case losses
         case worstWaitMilliseconds = "worst_wait_ms"
+        case clearedHalts = "cleared_halts"
     }
 
     public init(side: String, device: String) {
@@ -36,6 +64,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
     public var line: String {
         var parts = [controller, startup].compactMap { $0 }
         if discarded > 0 { parts.append("\(discarded) packets of the past thrown away") }
+        if clearedHalts > 0 { parts.append("\(clearedHalts) halted endpoints cleared") }
         return ([device, product].compactMap { $0 }).joined(separator: "  ") + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
     }
 

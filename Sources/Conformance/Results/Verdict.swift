@@ -1,3 +1,5 @@
+import TransportUSB
+
 /// What a case found.
 public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {
     case pass = "PASS"
@@ -96,6 +98,8 @@ public struct RunResult: Sendable {
     public var slackMilliseconds: Double?
     /// The devices at the ends, if they are real.
     public var devices: [DeviceReport] = []
+    /// What of libusb was in use, after the devices were closed.
+    public var usb: USBTally?
 
     public init(seed: UInt64, shuffle: UInt64? = nil, tester: String, subject: String) {
         cases = []

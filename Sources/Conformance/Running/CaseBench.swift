@@ -79,7 +79,9 @@ final class CaseBench {
         hosts.removeAll()
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
-            if end.failure == nil { _ = try? await end.command(opcode: 0x0C03, parameters: [], until: loop.now + .seconds(2)) }
+            if end.isStarted, end.failure == nil {
+                _ = try? await end.command(opcode: 0x0C03, parameters: [], until: loop.now + .seconds(2))
+            }
             end.shutDown()
         }
         lateness.stop()

@@ -123,7 +123,7 @@ extension CaseRun {
         let length = try duration(measurement.during, at: step.side)
         let end = min(began + length, caseDeadline)
         let limits = WindowLimits(origin: scope.moment, notBefore: began, notAfter: end, patience: min(end + bench.slack, caseDeadline))
-        try await loop.sleep(until: limits.patience)
+        try await ledger.rest(until: limits.patience)
         let search = Search(
             measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables, limits)
         let counted = ledger.observations[start...].filter { !(bench.isForeign && $0.isTaken) && search.matches($0) }

@@ -172,7 +172,7 @@ final class CaseRun {
             scope.moment.pass(to: loop.now)
         case .check(let operand, let predicate): try check(operand, predicate, step, scope)
         case .wait(let length):
-            try await loop.sleep(for: duration(length, at: step.side))
+            try await ledger.rest(until: loop.now + duration(length, at: step.side))
             scope.moment.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
         case .parallel(let branches):

@@ -19,6 +19,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     private var queue: [Pending] = []
     /// The connection is gone for good.
     private(set) var failure: TransportError?
+    /// What the controller says arrives here.
+    private(set) var isStarted = false
     let data: DataChannel
     private(set) var links = LinkTable()
     /// Data packets of connections that no event had told of: a host throws them away.
@@ -62,6 +64,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     func start() throws(TransportError) {
         do {
             try transport.open(self)
+            isStarted = true
         } catch {
             failure = error
             throw error

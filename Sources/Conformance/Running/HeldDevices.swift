@@ -3,98 +3,162 @@ import Timing
 import Transport
 import TransportUSB
 
-/// Devices that stay open for a whole run: cases come and go above them.
+/// Devices that stay open for a whole run: cases come and go above them. A device that is lost may be waited for and opened anew.
 public final class HeldDevices {
     let loop = RunLoop(mode: .wall)
+    /// How long to wait for a device that is away; nil when a loss is for good.
+    public let patience: Microseconds?
+    private let selectors: [(side: Side, selector: DeviceSelector)]
+    private let firmware: FirmwareFolders
     private(set) var devices: [Side: HeldTransport] = [:]
+    private var homes: [Side: USBHome] = [:]
+    private var books: [Side: DeviceReport] = [:]
 
-    /// - Throws: `TransportError` when a device cannot be opened.
-    public init(_ setup: BenchSetup) throws {
-        for (side, selector) in [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)] {
-            guard let selector else { continue }
-            let device = try BenchFactory.open(selector, firmware: setup.firmware, on: loop)
-            let held = HeldTransport(device)
-            try held.start()
-            devices[side] = held
-            if let dongle = device as? FirmwareTransport { try prepare(dongle) }
+    /// - Parameter patience: how long to wait for a device that is lost, or not there yet.
+    public init(_ setup: BenchSetup, patience: Microseconds? = nil) {
+        self.patience = patience
+        firmware = setup.firmware
+        selectors = [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)].compactMap { side, selector in
+            selector.map { (side, $0) }
         }
     }
 
-    /// Brings a dongle its firmware. One that goes away meanwhile is lost to the cases, as later on.
-    private func prepare(_ dongle: FirmwareTransport) throws {
-        do { _ = try loop.run { try await dongle.prepare() } } catch TransportError.lost {}
+    /// What the devices are, and what has happened to them up to now.
+    public var reports: [DeviceReport] {
+        for side in Side.allCases { account(for: side) }
+        return Side.allCases.compactMap { books[$0] }
     }
 
-    /// Asks each device what it is, and waits for its start thereby.
-    public func describe() -> [DeviceReport] { Side.allCases.compactMap { side in devices[side].map { describe($0, side) } } }
+    public func close() {
+        for side in Side.allCases { put(away: side) }
+    }
 
-    private func describe(_ device: HeldTransport, _ side: Side) -> DeviceReport {
-        var report = DeviceReport(side: side.rawValue, device: device.name)
-        report.product = device.product
+    // MARK: Opening
+
+    /// Opens what is not open: everything at the start of a run, what was lost later on. With patience it waits for what is away.
+    ///
+    /// - Returns: nil when every device is there, else why the run cannot go on.
+    func bringBack(stopping: StopFlag, observer: (any RunObserver)?) throws -> String? {
+        try stopping.run(on: loop) { [self] in
+            for (side, selector) in selectors where devices[side]?.failure != nil || devices[side] == nil {
+                if let reason = await bringBack(side, selector, stopping, observer) { return reason }
+            }
+            return nil
+        }
+    }
+
+    private func bringBack(_ side: Side, _ selector: DeviceSelector, _ stopping: StopFlag, _ observer: (any RunObserver)?) async -> String?
+    {
+        let began = devices[side]?.failedAt ?? loop.now
+        let name = "the \(side.rawValue) \(devices[side]?.name ?? selector.description)"
+        let lost = devices[side]?.failure.map { "the \(side.rawValue) was lost: \($0)" }
+        put(away: side)
+        let deadline = loop.now + (patience ?? .zero)
+        var told = Microseconds.zero - .seconds(1)
+        while true {
+            guard let obstacle = await attempt(side, selector) else {
+                if lost != nil || told >= .zero { observer?.isBack(name, after: loop.now - began) }
+                noteReturn(of: side, after: loop.now - began)
+                return nil
+            }
+            guard let patience, obstacle.mayPass else { return lost ?? obstacle.text }
+            guard loop.now < deadline else {
+                return lost.map { "\($0); \(obstacle.text) within \(patience.text)" }
+                    ?? "no device within \(patience.text): \(obstacle.text)"
+            }
+            if loop.now - told >= .seconds(1) {
+                told = loop.now
+                observer?.waits(for: name, because: obstacle.text, left: deadline - loop.now)
+            }
+            try? await loop.sleep(for: .milliseconds(50))
+            if stopping.isRaised { return (lost ?? obstacle.text) + "; the run was stopped while it waited" }
+        }
+    }
+
+    /// What keeps a device from being opened.
+    private struct Obstacle {
+        var text: String
+        /// Whether waiting may help.
+        var mayPass = true
+    }
+
+    private func attempt(_ side: Side, _ selector: DeviceSelector) async -> Obstacle? {
+        var selector = selector
+        if let home = homes[side] {
+            switch home.look() {
+            case .absent: return Obstacle(text: "it did not come back")
+            case .stranger(let other): return Obstacle(text: "only another dongle came, \(other.serial ?? "without a serial number"),")
+            case .here(let name): selector = .usb(name)
+            }
+        }
         do {
-            let probe = try DongleProbe(device, on: loop)
-            defer { probe.close() }
-            let identity = try loop.run { try await probe.identity() }
-            let address = identity.address.map { ", \($0)" } ?? ""
-            report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
+            let held = HeldTransport(try BenchFactory.open(selector, firmware: firmware, on: loop), on: loop)
+            devices[side] = held
+            try held.start()
+            try await held.isReady.value()
+            try await note(held, of: side)
+            return nil
         } catch {
-            report.controller = "\(error)"
-        }
-        report.startup = device.startOfPipe?.step
-        report.discarded = device.startOfPipe?.discarded ?? 0
-        return report
-    }
-
-    /// Completes reports by what has happened since.
-    func account(_ reports: inout [DeviceReport]) {
-        for index in reports.indices {
-            guard let device = Side(rawValue: reports[index].side).flatMap({ devices[$0] }) else { continue }
-            _ = device.takeDisorder()
-            reports[index].held = device.disorder.held
-            reports[index].worstWaitMilliseconds = device.disorder.worstWait.milliseconds
-            reports[index].dropped = device.disorder.dropped
+            put(away: side)
+            return Obstacle(text: "\(error)", mayPass: homes[side] != nil || Self.mayAppear(selector, error))
         }
     }
 
-    public func close() { for device in devices.values { device.release() } }
-}
-
-/// A pipe that outlives those who use it one after another. What arrives between two users is dropped.
-final class HeldTransport: HCITransport, HCITransportSink {
-    var name: String { inner.name }
-    private let inner: any HCITransport
-    private var user: (any HCITransportSink)?
-    private var failure: TransportError?
-
-    init(_ inner: any HCITransport) { self.inner = inner }
-
-    /// Of the whole run.
-    private(set) var disorder = PipeDisorder()
-    var product: String? { inner.product }
-    var startOfPipe: PipeStart? { inner.startOfPipe }
-
-    func takeDisorder() -> PipeDisorder {
-        let recent = inner.takeDisorder()
-        disorder.add(recent)
-        return recent
+    /// Whether a device that cannot be opened at the start of a run may still come.
+    private static func mayAppear(_ selector: DeviceSelector, _ error: any Error) -> Bool {
+        switch (selector, error as? TransportError) {
+        case (.usb(let selector), .unreachable), (.usb(let selector), .lost): USBEnumeration.count(of: selector) <= 1
+        case (_, .unreachable), (_, .lost): true
+        default: false
+        }
     }
 
-    func start() throws(TransportError) { try inner.open(self) }
-    func release() { inner.close() }
+    // MARK: Books
 
-    func open(_ sink: any HCITransportSink) throws(TransportError) {
-        if let failure { throw failure }
-        user = sink
+    /// Takes down what a device is, or how it has come back.
+    private func note(_ held: HeldTransport, of side: Side) async throws {
+        if let last = books[side]?.losses.indices.last {
+            books[side]?.losses[last].device = held.name
+            books[side]?.losses[last].startup = held.startOfPipe?.step
+            return
+        }
+        var report = DeviceReport(side: side.rawValue, device: held.name)
+        report.product = held.product
+        report.startup = held.startOfPipe?.step
+        report.discarded = held.startOfPipe?.discarded ?? 0
+        let probe = try DongleProbe(held, on: loop)
+        defer { probe.close() }
+        let identity = try await probe.identity()
+        let address = identity.address.map { ", \($0)" } ?? ""
+        report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
+        books[side] = report
+        homes[side] = held.usb?.home
     }
 
-    func send(_ packet: HCIPacket) { inner.send(packet) }
-    public func close() { user = nil }
-    func received(_ packet: HCIPacket, at time: Microseconds) { user?.received(packet, at: time) }
+    private func noteReturn(of side: Side, after away: Microseconds) {
+        guard let last = books[side]?.losses.indices.last else { return }
+        books[side]?.losses[last].awayMilliseconds = away.milliseconds
+    }
 
-    func closed(_ reason: TransportError) {
-        failure = reason
-        let last = user
-        user = nil
-        last?.closed(reason)
+    /// Adds what has happened since the last time.
+    private func account(for side: Side) {
+        guard let held = devices[side], var report = books[side] else { return }
+        _ = held.takeDisorder()
+        let disorder = held.takeAllDisorder()
+        report.held += disorder.held
+        report.dropped += disorder.dropped
+        report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, disorder.worstWait.milliseconds)
+        report.clearedHalts += held.takeClearedHalts()
+        books[side] = report
+    }
+
+    /// Closes a device and keeps what is known of it.
+    private func put(away side: Side) {
+        guard let held = devices[side] else { return }
+        held.release()
+        account(for: side)
+        devices[side] = nil
+        guard held.wasReady, books[side] != nil, let failure = held.failure, let time = held.failedAt else { return }
+        books[side]?.losses.append(DeviceReport.Loss(atMilliseconds: time.milliseconds, reason: "\(failure)"))
     }
 }

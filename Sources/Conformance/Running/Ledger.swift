@@ -41,6 +41,13 @@ final class Ledger {
         waiters = []
     }
 
+    /// Lets time pass.
+    ///
+    /// - Throws: the loss of a device, which ends the wait.
+    func rest(until deadline: Microseconds) async throws {
+        _ = try await take(from: end, until: deadline) { _ in false }
+    }
+
     /// Takes the first observation from `start` on that is wanted, waiting for it until `deadline`; nil when none comes.
     ///
     /// - Throws: the loss of a device.

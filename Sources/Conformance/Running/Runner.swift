@@ -74,6 +74,9 @@ public protocol RunObserver: AnyObject {
     func began(_ testCase: TestCase, index: Int, of count: Int)
     func reached(_ step: String, in testCase: TestCase)
     func ended(_ result: CaseResult, index: Int, of count: Int)
+    /// A device is away; called about once a second while it is waited for.
+    func waits(for device: String, because reason: String, left: Microseconds)
+    func isBack(_ device: String, after time: Microseconds)
 }
 
 /// Runs the cases of a plan one after another, each on a bench of its own.
@@ -81,28 +84,40 @@ public final class Runner {
     private let plan: RunPlan
     private let recorder: Recorder
     private let factory: BenchFactory
-    private let reports: [DeviceReport]
+    private let devices: HeldDevices?
     private weak var observer: (any RunObserver)?
     /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
     public let stopping = StopFlag()
+    /// Whether there is anything to run cases on.
+    private var isOpen = true
     /// Why no further case could run: a device that could not be opened, or that went away.
     public private(set) var lost: String?
+    /// How often a case that a loss broke off is run again: more losses in one case are the case's doing.
+    private static let mostRepetitions = 2
 
     /// - Parameters:
     ///   - port: where a foreign accessory has its controller.
     ///   - devices: what is at the ends, unless they are virtual.
-    ///   - reports: what is known about them.
     ///   - fault: what is wrong with the subject: a mutant's faults.
     public init(
         _ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, devices: HeldDevices? = nil,
-        reports: [DeviceReport] = [], fault: Fault = Fault()
+        fault: Fault = Fault()
     ) {
-        self.reports = reports
+        self.devices = devices
         self.plan = plan
         self.recorder = recorder
         self.observer = observer
         factory = BenchFactory(
             setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault)
+    }
+
+    /// Opens the real devices, before the run. Without them every case is INCONC.
+    ///
+    /// - Returns: what they are; nil when they cannot be opened, `lost` tells why.
+    public func open() -> [DeviceReport]? {
+        lost = openDevices()
+        isOpen = lost == nil
+        return isOpen ? devices?.reports ?? [] : nil
     }
 
     /// Runs everything.
@@ -116,16 +131,14 @@ public final class Runner {
                 result.cases.append(known)
                 continue
             }
-            observer?.began(testCase, index: index, of: plan.cases.count)
+            if isOpen { observer?.began(testCase, index: index, of: plan.cases.count) }
             let outcome = outcome(of: testCase)
             try keep(outcome)
             result.cases.append(outcome)
-            observer?.ended(outcome, index: index, of: plan.cases.count)
+            if isOpen { observer?.ended(outcome, index: index, of: plan.cases.count) }
         }
         result.isInterrupted = stopping.isRaised
         if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
-        result.devices = reports
-        factory.devices?.account(&result.devices)
         return result
     }
 
@@ -147,10 +160,36 @@ public final class Runner {
             return skipped
         }
         let began = MonotonicClock.now()
-        var result = runOne(testCase) ?? skipped
+        var result = runToItsEnd(testCase) ?? skipped
         result.seed = skipped.seed
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         return result
+    }
+
+    /// Why the devices cannot be opened, or opened again; nil when they are there.
+    private func openDevices() -> String? {
+        guard let devices else { return nil }
+        do { return try devices.bringBack(stopping: stopping, observer: observer) } catch { return "\(error)" }
+    }
+
+    /// Runs a case; when a device is lost meanwhile and comes back within the patience there is, runs it again, from a fresh state.
+    private func runToItsEnd(_ testCase: TestCase) -> CaseResult? {
+        var losses: [LossInCase] = []
+        while true {
+            var result = runOne(testCase)
+            if let lost {
+                result?.becameDoubtful(because: lost)
+                let side = devices?.devices.first { $0.value.failure != nil }?.key ?? .tester
+                let isBroken = result?.verdict == .inconclusive
+                if devices?.patience != nil { self.lost = openDevices() }
+                let isRepeated = isBroken && self.lost == nil && losses.count < Self.mostRepetitions && !stopping.isRaised
+                losses.append(LossInCase(reason: lost, packet: recorder.count, side: side, isRepeated: isRepeated))
+                if isRepeated { continue }
+                if isBroken { result?.message = self.lost ?? "\(lost), for the \(losses.count). time in this case" }
+            }
+            for loss in losses { result?.add(loss) }
+            return result
+        }
     }
 
     private func runOne(_ testCase: TestCase) -> CaseResult? {
@@ -163,7 +202,7 @@ public final class Runner {
             let run = CaseRun(testCase, catalogue: plan.catalogue, bench: bench) { step in observer?.reached(step.summary, in: testCase) }
             let parameters = parameters(of: testCase)
             result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
-            for end in bench.ends.values where end.failure != nil && loop.mode == .wall {
+            for end in bench.ends.values where end.failure != nil && loop.mode == .wall && lost == nil {
                 lost = "the \(end.side.rawValue) was lost: \(end.failure.map { "\($0)" } ?? "")"
             }
         } catch {
@@ -189,4 +228,34 @@ public final class Runner {
         }
         return values
     }
+}
+
+extension CaseResult {
+    /// A verdict that a loss may have brought about says nothing; a case that had passed before has passed.
+    fileprivate mutating func becameDoubtful(because loss: String) {
+        guard verdict == .fail || verdict == .error else { return }
+        notes.append("\(verdict.rawValue) before the loss was noticed: \(message)")
+        verdict = .inconclusive
+        message = loss
+    }
+
+    /// Notes a loss that the case has met.
+    fileprivate mutating func add(_ loss: LossInCase) {
+        evidence.append(Evidence(packet: loss.packet, side: loss.side.rawValue, text: "the last packet before \(loss.reason)"))
+        if loss.isRepeated {
+            notes.append("\(loss.reason); it came back, and the case was run again from a fresh state")
+        } else if verdict != .inconclusive {
+            notes.append("after the verdict \(loss.reason)")
+        }
+    }
+}
+
+/// A loss that a case has met.
+private struct LossInCase {
+    var reason: String
+    /// The last packet before.
+    var packet: Int
+    var side: Side
+    /// Whether the case was run again after it.
+    var isRepeated: Bool
 }

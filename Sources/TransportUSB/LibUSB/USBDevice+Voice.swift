@@ -36,6 +36,7 @@ extension USBDevice {
         }
         transfer.isInFlight = true
         inFlight += 1
+        USBCount.add(to: USBCount.transfersSubmitted)
     }
 
     private func failVoice(_ text: String) {

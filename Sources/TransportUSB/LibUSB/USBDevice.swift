@@ -19,8 +19,12 @@ final class USBDevice: @unchecked Sendable {
         case packet(HCIPacket, Microseconds)
         case lost(TransportError)
         case portWasReset
+        /// The IN pipes can bring something from now on.
+        case listening
         /// The voice interface has an alternate setting, or none that works.
         case voice(Result<VoiceSetting?, VoiceProblem>)
+        /// An endpoint halts again at once whenever it is cleared; its pipe stands still.
+        case haltedForGood(UInt8)
     }
 
     static let inputsPerPipe = 8
@@ -29,6 +33,8 @@ final class USBDevice: @unchecked Sendable {
     static let longestPacket = 4 + 0xFFFF
     static let mostQueued = 1_024
     static let mostNews = 8_192
+    /// How often in a row a halted endpoint is cleared.
+    static let mostClearings = 3
 
     let handle: OpaquePointer
     let layout: USBLayout
@@ -46,14 +52,19 @@ final class USBDevice: @unchecked Sendable {
     private var isLost = false
     private var isFinished = false
     var wantsReset = false
+    private var endsWithReset = false
+    private var lastSequence = 0
     private(set) var droppedNews = 0
+    private var haltsCleared = 0
     var voice = VoicePipe()
 
     private var events = PipeReassembly(.event, longest: 257)
     private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
-    private var stalled: [USBTransfer] = []
+    /// Pipes that take nothing until their endpoint is cleared.
+    private var halted: Set<USBTransfer.Role> = []
     private var trouble: [USBTransfer.Role: Int] = [:]
     private var thread: SystemThread?
+    private var departure: USBDepartureWatch?
 
     /// Takes over an open handle with its interfaces claimed.
     init(handle: OpaquePointer, layout: USBLayout, name: String, library: USBLibrary, onNews: @escaping @Sendable () -> Void) {
@@ -84,6 +95,7 @@ final class USBDevice: @unchecked Sendable {
             let size = role == .events ? layout.eventSize : Self.dataInSize / layout.dataSize * layout.dataSize + layout.dataSize
             for _ in 0..<Self.inputsPerPipe { USBTransfer(role, capacity: size, device: self).map { transfers.append($0) } }
         }
+        departure = USBDepartureWatch(libusb_get_device(handle), library) { [unowned self] in locked { lose(.lost(name)) } }
         thread = SystemThread { [self] in serve() }
     }
 
@@ -91,7 +103,7 @@ final class USBDevice: @unchecked Sendable {
     func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
         locked {
             guard !isEnding, octets.count <= Self.longestPacket else { return true }
-            if !wantsReset, queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
+            if !wantsReset, !halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
                 submitOutput(free, octets)
                 return true
             }
@@ -115,29 +127,37 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
+    /// How often a halted endpoint was cleared.
+    var clearings: Int { locked { haltsCleared } }
+
     /// Resets the USB port once no transfer is in flight; `portWasReset` tells of it.
     func resetPort() {
         locked { wantsReset = true }
         wake()
     }
 
-    /// Cancels every transfer and closes the handle when all have reported. Waits at most two seconds; transfers that never report keep the handle.
+    /// Cancels every transfer and closes the handle when all have reported. Waits at most a second; transfers that never report keep the handle.
     ///
+    /// - Parameter resettingPort: leave the dongle as after plugging in.
     /// - Returns: how many transfers were left behind.
-    func close() -> Int {
-        locked { isEnding = true }
+    func close(resettingPort: Bool = false) -> Int {
+        locked {
+            isEnding = true
+            endsWithReset = resettingPort
+        }
         guard thread != nil else {
             release()
             return 0
         }
         wake()
-        for _ in 0..<2_000 {
+        let deadline = MonotonicClock.now() + .seconds(1)
+        while MonotonicClock.now() < deadline {
             if locked({ isFinished }) {
                 thread?.join()
                 thread = nil
                 return 0
             }
-            usleep(1_000)
+            usleep(500)
         }
         return locked { inFlight }
     }
@@ -147,7 +167,7 @@ final class USBDevice: @unchecked Sendable {
     // MARK: Transfers, under the lock
 
     private func freeTransfer(_ role: USBTransfer.Role) -> USBTransfer? {
-        if let free = transfers.first(where: { $0.role == role && !$0.isInFlight }) { return free }
+        if let free = transfers.first(where: { $0.role == role && !$0.isInFlight && !$0.isHalted }) { return free }
         guard transfers.count(where: { $0.role == role }) < Self.outputsPerPipe else { return nil }
         let capacity = 8 + (role == .command ? 258 : Self.longestPacket)
         guard let new = USBTransfer(role, capacity: capacity, device: self) else { return nil }
@@ -156,6 +176,8 @@ final class USBDevice: @unchecked Sendable {
     }
 
     private func submitOutput(_ transfer: USBTransfer, _ octets: [UInt8]) {
+        lastSequence += 1
+        transfer.sequence = lastSequence
         transfer.prepareOutput(transfer.role == .command ? Array(octets.prefix(258)) : octets, layout)
         submit(transfer)
     }
@@ -166,6 +188,7 @@ final class USBDevice: @unchecked Sendable {
         guard status == 0 else { return lose(status) }
         transfer.isInFlight = true
         inFlight += 1
+        USBCount.add(to: USBCount.transfersSubmitted)
     }
 
     func lose(_ status: Int32) {
@@ -195,6 +218,7 @@ final class USBDevice: @unchecked Sendable {
                 transfer.prepareInput(layout)
                 submit(transfer)
             }
+            news.append(.listening)
         }
         var isCancelled = false
         var isVoiceCancelled = false
@@ -228,12 +252,15 @@ final class USBDevice: @unchecked Sendable {
     /// Gives the dongle back, once.
     private func release() {
         guard !locked({ isFinished }) else { return }
+        if locked({ endsWithReset }) { libusb_reset_device(handle) }
         if let interface = layout.voiceInterface {
             if locked({ voice.current != nil }) { libusb_set_interface_alt_setting(handle, Int32(interface), 0) }
             libusb_release_interface(handle, Int32(interface))
         }
         libusb_release_interface(handle, Int32(layout.controlInterface))
-        libusb_close(handle)
+        departure?.end()
+        departure = nil
+        USBHandle.close(handle)
         locked {
             transfers = []
             voice.changed(to: nil, of: self)
@@ -261,6 +288,8 @@ final class USBDevice: @unchecked Sendable {
         trouble = [:]
         locked {
             wantsReset = false
+            halted = []
+            for transfer in transfers { transfer.isHalted = false }
             guard status == 0 else { return lose(status) }
             news.append(.portWasReset)
             voice.wanted = nil
@@ -271,7 +300,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     private func feed(_ role: USBTransfer.Role) {
-        while !isEnding, !wantsReset, queues[role]?.isEmpty == false, let free = freeTransfer(role) {
+        while !isEnding, !wantsReset, !halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role) {
             if let next = queues[role]?.popFirst() { submitOutput(free, next) }
         }
     }
@@ -284,16 +313,19 @@ final class USBDevice: @unchecked Sendable {
         defer { pthread_mutex_unlock(lock) }
         transfer.isInFlight = false
         inFlight -= 1
+        USBCount.add(to: USBCount.transfersEnded)
         if transfer.isVoice { return voiceEnded(transfer, status, at: time) }
         switch status {
         case LIBUSB_TRANSFER_COMPLETED, LIBUSB_TRANSFER_TIMED_OUT:
             trouble[transfer.role] = 0
             if transfer.isInput { receive(transfer, at: time) }
             proceed(transfer)
-        case LIBUSB_TRANSFER_CANCELLED: break
+        case LIBUSB_TRANSFER_CANCELLED: transfer.isHalted = halted.contains(transfer.role)
         case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
         case LIBUSB_TRANSFER_STALL where transfer.role == .command: proceed(transfer)
-        case LIBUSB_TRANSFER_STALL: stalled.append(transfer)
+        case LIBUSB_TRANSFER_STALL:
+            transfer.isHalted = true
+            halted.insert(transfer.role)
         default: recover(transfer)
         }
     }
@@ -325,21 +357,41 @@ final class USBDevice: @unchecked Sendable {
         proceed(transfer)
     }
 
-    /// A halted endpoint is cleared; one that halts again at once gets a reset of the port, which ends the pipe.
+    /// A halted endpoint is cleared, and what it did not take is submitted again. Packets that go out keep their order: those behind the one that
+    /// met the halt are taken back first.
     private func clearStalls() {
-        let halted = locked {
-            defer { stalled = [] }
-            return stalled
-        }
-        for transfer in halted {
-            trouble[transfer.role, default: 0] += 1
-            guard trouble[transfer.role, default: 0] <= 3 else {
-                locked { lose(.lost("\(name) (an endpoint halts again and again; its port was reset)")) }
-                libusb_reset_device(handle)
-                return
+        for role in [USBTransfer.Role.events, .dataIn, .dataOut] {
+            let (waiting, behind) = locked {
+                let all = halted.contains(role) ? transfers.filter { $0.role == role } : []
+                return (all.filter(\.isHalted).sorted { $0.sequence < $1.sequence }, all.filter(\.isInFlight))
             }
-            let status = libusb_clear_halt(handle, transfer.transfer.pointee.endpoint)
-            locked { if status == 0 { proceed(transfer) } else { lose(status) } }
+            if role == .dataOut, !waiting.isEmpty, !behind.isEmpty {
+                for transfer in behind { libusb_cancel_transfer(transfer.transfer) }
+                continue
+            }
+            guard let endpoint = waiting.first?.transfer.pointee.endpoint else { continue }
+            trouble[role, default: 0] += 1
+            guard trouble[role, default: 0] <= Self.mostClearings else { return giveUp(on: role, endpoint) }
+            let status = libusb_clear_halt(handle, endpoint)
+            locked {
+                halted.remove(role)
+                guard status == 0 else { return lose(status) }
+                haltsCleared += 1
+                for transfer in waiting {
+                    transfer.isHalted = false
+                    if !wantsReset || !transfer.isInput { submit(transfer) }
+                }
+                feed(role)
+            }
+        }
+    }
+
+    /// Clearing does not help: the transport decides between a reset of the port and the end.
+    private func giveUp(on role: USBTransfer.Role, _ endpoint: UInt8) {
+        trouble[role] = 0
+        locked {
+            for transfer in transfers where transfer.role == role { transfer.isHalted = false }
+            news.append(.haltedForGood(endpoint))
         }
     }
 }

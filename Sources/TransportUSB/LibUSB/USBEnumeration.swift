@@ -60,13 +60,12 @@ public enum USBEnumeration {
         var description = USBDongleDescription(
             bus: Int(libusb_get_bus_number(device)), ports: ports(of: device), vendor: descriptor.idVendor, product: descriptor.idProduct)
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
-        var handle: OpaquePointer?
-        let status = libusb_open(device, &handle)
-        if status == 0, let handle {
+        let (status, handle) = USBHandle.open(device)
+        if let handle {
             description.manufacturerName = text(handle, descriptor.iManufacturer)
             description.productName = text(handle, descriptor.iProduct)
             description.serial = text(handle, descriptor.iSerialNumber)
-            libusb_close(handle)
+            USBHandle.close(handle)
         } else {
             description.obstacle = obstacle(status, description)
             description.manufacturerName = USBSystem.attribute("manufacturer", bus: description.bus, ports: description.ports)
@@ -94,6 +93,16 @@ public enum USBEnumeration {
         return USBLayout(configuration.pointee, deviceClass: descriptor.bDeviceClass, forced: forced)
     }
 
+    static func place(of device: OpaquePointer) -> USBSelector {
+        .location(bus: Int(libusb_get_bus_number(device)), ports: ports(of: device))
+    }
+
+    /// How many devices answer to a selector now. Where there are several, waiting does not help.
+    public static func count(of selector: USBSelector) -> Int {
+        guard let library = try? USBLibrary() else { return 0 }
+        return withDevices(library) { devices in devices.count { describe($0, forced: selector)?.matches(selector) ?? false } }
+    }
+
     private static func ports(of device: OpaquePointer) -> [Int] {
         var numbers = [UInt8](repeating: 0, count: 8)
         let count = libusb_get_port_numbers(device, &numbers, Int32(numbers.count))
@@ -115,7 +124,12 @@ enum USBSystem {
     }
 
     static func attribute(_ name: String, bus: Int, ports: [Int]) -> String? {
-        let descriptor = open(folder(bus: bus, ports: ports) + "/" + name, O_RDONLY | O_CLOEXEC)
+        text(of: folder(bus: bus, ports: ports) + "/" + name)
+    }
+
+    /// The first line of a file.
+    private static func text(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var octets = [UInt8](repeating: 0, count: 256)
@@ -135,6 +149,38 @@ enum USBSystem {
 
     /// Who holds the device: the program that has claimed it, as far as the system tells.
     static func holder(bus: Int, ports: [Int]) -> String? {
-        driver(bus: bus, ports: ports).map { $0 == "usbfs" ? "another program" : "the kernel driver \($0)" }
+        if let driver = driver(bus: bus, ports: ports), driver != "usbfs" { return "the kernel driver \(driver)" }
+        guard let number = attribute("devnum", bus: bus, ports: ports).flatMap({ Int($0) }) else { return nil }
+        let programs = programs(holding: "/dev/bus/usb/\(padded(bus))/\(padded(number))")
+        return programs.isEmpty ? "another program (its name is hidden from this user)" : programs.joined(separator: ", ")
+    }
+
+    private static func padded(_ number: Int) -> String { String(repeating: "0", count: max(0, 3 - String(number).count)) + String(number) }
+
+    /// The programs that have a device node open, besides this one. Linux shows those of other users to root only.
+    private static func programs(holding node: String) -> [String] {
+        var wanted = stat()
+        guard stat(node, &wanted) == 0 else { return [] }
+        return entries(of: "/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { process in
+            let folder = "/proc/\(process)/fd"
+            let holds = entries(of: folder).contains { name in
+                var found = stat()
+                return stat("\(folder)/\(name)", &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino
+            }
+            return holds ? "\(text(of: "/proc/\(process)/comm") ?? "a program"), process \(process)" : nil
+        }
+    }
+
+    private static func entries(of path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
     }
 }

@@ -19,6 +19,10 @@ final class USBTransfer: @unchecked Sendable {
     let capacity: Int
     unowned let device: USBDevice
     var isInFlight = false
+    /// Its endpoint has halted; it waits to be submitted again.
+    var isHalted = false
+    /// The place of its packet among those that go out.
+    var sequence = 0
 
     /// Nil when memory is exhausted.
     ///
@@ -30,6 +34,7 @@ final class USBTransfer: @unchecked Sendable {
         self.capacity = capacity
         self.device = device
         buffer = .allocate(capacity: capacity)
+        USBCount.add(to: USBCount.transfersAllocated)
         transfer.pointee.dev_handle = device.handle
         transfer.pointee.buffer = buffer
         transfer.pointee.timeout = 0
@@ -43,6 +48,7 @@ final class USBTransfer: @unchecked Sendable {
 
     deinit {
         libusb_free_transfer(transfer)
+        USBCount.add(-1, to: USBCount.transfersAllocated)
         buffer.deallocate()
     }
 

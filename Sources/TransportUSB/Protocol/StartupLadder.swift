@@ -85,6 +85,14 @@ struct StartupLadder {
         }
     }
 
+    /// The dongle can be asked nothing before its port is reset; nil when it was already.
+    mutating func mustResetPort(at time: Microseconds) -> [Action]? {
+        switch state {
+        case .draining, .awaitingReset(.firstReset), .awaitingReset(.secondReset): [.resetPort] + ask(.portReset, at: time)
+        case .awaitingReset(.portReset), .ended: nil
+        }
+    }
+
     private mutating func ask(_ step: StartupStep, at time: Microseconds) -> [Action] {
         state = .awaitingReset(step)
         deadline = time + Self.resetTime

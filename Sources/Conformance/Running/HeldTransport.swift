@@ -1,0 +1,90 @@
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// A pipe that outlives those who use it one after another. What arrives between two users is dropped.
+final class HeldTransport: HCITransport, HCITransportSink {
+    var name: String { inner.name }
+    private let inner: any HCITransport
+    private let loop: RunLoop
+    private var user: (any HCITransportSink)?
+    private(set) var failure: TransportError?
+    /// When the failure was noticed.
+    private(set) var failedAt: Microseconds?
+    /// Fulfilled when the device answers, failed when it is lost before.
+    let isReady: Promise<Void>
+
+    private(set) var wasReady = false
+    private var disorder = PipeDisorder()
+    private var clearedHalts = 0
+    var product: String? { inner.product }
+    var startOfPipe: PipeStart? { inner.startOfPipe }
+
+    private var firmware: FirmwareTransport? { inner as? FirmwareTransport }
+    var usb: USBTransport? { firmware?.dongle ?? inner as? USBTransport }
+
+    init(_ inner: any HCITransport, on loop: RunLoop) {
+        self.inner = inner
+        self.loop = loop
+        isReady = Promise(on: loop)
+    }
+
+    /// Opens the pipe. A dongle is ready when its start-up ladder has ended and its chip has the firmware it needs, other devices at once.
+    func start() throws(TransportError) {
+        if let firmware {
+            firmware.onReady = { [weak self] in self?.answered() }
+        } else if let usb {
+            usb.onReady = { [weak self] in self?.answered() }
+        }
+        try inner.open(self)
+        if usb == nil { answered() }
+    }
+
+    private func answered() {
+        if let usb, usb.startup == nil {
+            usb.onReady = { [weak self] in self?.answered() }
+            return
+        }
+        wasReady = true
+        isReady.fulfil(())
+    }
+
+    func release() { inner.close() }
+
+    func takeDisorder() -> PipeDisorder {
+        let recent = inner.takeDisorder()
+        disorder.add(recent)
+        return recent
+    }
+
+    /// What all users together have met since the last call.
+    func takeAllDisorder() -> PipeDisorder {
+        defer { disorder = PipeDisorder() }
+        return disorder
+    }
+
+    func takeClearedHalts() -> Int {
+        let all = usb?.clearedHalts ?? 0
+        defer { clearedHalts = all }
+        return all - clearedHalts
+    }
+
+    func open(_ sink: any HCITransportSink) throws(TransportError) {
+        if let failure { throw failure }
+        user = sink
+    }
+
+    func send(_ packet: HCIPacket) { inner.send(packet) }
+    func close() { user = nil }
+    func received(_ packet: HCIPacket, at time: Microseconds) { user?.received(packet, at: time) }
+
+    func closed(_ reason: TransportError) {
+        failure = reason
+        failedAt = loop.now
+        isReady.fail(reason)
+        let last = user
+        user = nil
+        last?.closed(reason)
+    }
+}

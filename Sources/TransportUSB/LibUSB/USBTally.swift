@@ -1,0 +1,60 @@
+import CLibUSB
+import Synchronization
+
+/// What this process holds of libusb: after every device is closed, nothing may be left.
+public struct USBTally: Sendable, Equatable, Codable {
+    /// Since the process began.
+    public var handlesOpened: Int
+    public var transfersSubmitted: Int
+    /// Now.
+    public var handlesOpen: Int
+    public var transfersAllocated: Int
+    public var transfersInFlight: Int
+
+    /// Whether nothing is held.
+    public var isClean: Bool { handlesOpen == 0 && transfersAllocated == 0 && transfersInFlight == 0 }
+
+    public static var current: USBTally {
+        let opened = USBCount.handlesOpened.load(ordering: .acquiring)
+        let submitted = USBCount.transfersSubmitted.load(ordering: .acquiring)
+        return USBTally(
+            handlesOpened: opened, transfersSubmitted: submitted, handlesOpen: opened - USBCount.handlesClosed.load(ordering: .acquiring),
+            transfersAllocated: USBCount.transfersAllocated.load(ordering: .acquiring),
+            transfersInFlight: submitted - USBCount.transfersEnded.load(ordering: .acquiring))
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case handlesOpened = "handles_opened"
+        case transfersSubmitted = "transfers_submitted"
+        case handlesOpen = "handles_open"
+        case transfersAllocated = "transfers_allocated"
+        case transfersInFlight = "transfers_in_flight"
+    }
+}
+
+/// The counters; whoever opens a handle or submits a transfer counts it here.
+enum USBCount {
+    static let handlesOpened = Atomic(0)
+    static let handlesClosed = Atomic(0)
+    static let transfersAllocated = Atomic(0)
+    static let transfersSubmitted = Atomic(0)
+    static let transfersEnded = Atomic(0)
+
+    static func add(_ change: Int = 1, to counter: borrowing Atomic<Int>) { counter.add(change, ordering: .acquiringAndReleasing) }
+}
+
+/// Handles, counted.
+enum USBHandle {
+    static func open(_ device: OpaquePointer) -> (status: Int32, handle: OpaquePointer?) {
+        var handle: OpaquePointer?
+        let status = libusb_open(device, &handle)
+        guard status == 0, let handle else { return (status == 0 ? LIBUSB_ERROR_OTHER.rawValue : status, nil) }
+        USBCount.add(to: USBCount.handlesOpened)
+        return (0, handle)
+    }
+
+    static func close(_ handle: OpaquePointer) {
+        libusb_close(handle)
+        USBCount.add(to: USBCount.handlesClosed)
+    }
+}

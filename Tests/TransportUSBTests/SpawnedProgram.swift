@@ -1,0 +1,85 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Timing
+
+    /// The program under test in a process of its own, under the preload library.
+    final class SpawnedProgram {
+        let pid: pid_t
+        private let path: String
+        private var code: Int32?
+
+        /// - Parameters:
+        ///   - folder: the fake bus.
+        ///   - wrapper: words before the program's own: who runs it.
+        init(_ arguments: [String], folder: String, wrapper: [String] = []) throws {
+            path = folder + ".out\(UInt32.random(in: 0 ... .max))"
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+            let environment = ProcessInfo.processInfo.environment.merging(["UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
+            let words = wrapper + [programUnderTest] + arguments
+            let pointers = words.map { strdup($0) } + [nil]
+            let settings = environment.map { strdup("\($0)=\($1)") } + [nil]
+            defer { for pointer in pointers + settings { free(pointer) } }
+            var child = pid_t()
+            let status = posix_spawnp(&child, words[0], &actions, nil, pointers, settings)
+            guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: status) ?? .EIO) }
+            pid = child
+        }
+
+        deinit {
+            if code == nil {
+                kill(pid, SIGKILL)
+                reap()
+            }
+            unlink(path)
+        }
+
+        var output: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+        /// Whether it has ended; it stays a zombie, of which the system still tells, until `reap()`.
+        var hasEnded: Bool {
+            guard code == nil else { return true }
+            var information = siginfo_t()
+            return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0 && information.si_signo == SIGCHLD
+        }
+
+        /// Its exit code; the signal that ended it as a negative number.
+        @discardableResult
+        func reap() -> Int32 {
+            if let code { return code }
+            var status: Int32 = 0
+            waitpid(pid, &status, 0)
+            let signal = status & 0x7F
+            code = signal == 0 ? status >> 8 & 0xFF : -signal
+            return code ?? 0
+        }
+
+        func interrupt() { kill(pid, SIGINT) }
+
+        /// Waits on the loop; false when it has not ended in time.
+        func end(within limit: Microseconds, on loop: Timing.RunLoop) throws -> Bool {
+            try loop.run { [self] in
+                let deadline = loop.now + limit
+                while !hasEnded, loop.now < deadline { try await loop.sleep(for: 1_000) }
+                return hasEnded
+            }
+        }
+
+        /// How long its main thread was ready to run but had no processor.
+        var starved: Microseconds { Self.starved("/proc/\(pid)/schedstat") }
+
+        /// The same of the calling thread.
+        static var ownStarved: Microseconds { starved("/proc/thread-self/schedstat") }
+
+        /// The second number: nanoseconds on a run queue. Zero where the kernel does not count.
+        private static func starved(_ file: String) -> Microseconds {
+            guard let text = try? String(contentsOfFile: file, encoding: .ascii) else { return .zero }
+            let words = text.split { $0 == " " || $0 == "\n" }
+            return Microseconds((words.count > 1 ? Int64(words[1]) ?? 0 : 0) / 1_000)
+        }
+    }
+#endif

@@ -1,0 +1,113 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+    import Timing
+    import VirtualDongle
+
+    /// Dongles that another program has left in some state, and endpoints that halt: the program meets them through libusb on the fake usbfs.
+    @Suite(
+        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
+        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    struct StaleDongleTests {
+        struct Expected: Sendable {
+            var startup: String?
+            var discarded = 0
+            var clearedHalts = 0...0
+            var losses = 0
+            /// What the program prints.
+            var text: String?
+            var code: Int32 = 0
+        }
+
+        struct Trial: Sendable, CustomStringConvertible {
+            var description: String
+            var faults: USBDongleFaults
+            var expected: Expected
+            var cases = ["hci/encrypt"]
+            var options: [String] = []
+        }
+
+        private static let atOnce = "answered at once"
+        private static let second = "answered to the second HCI_Reset"
+        private static let port = "answered after a reset of the USB port"
+        private static let withData = ["gap-conn/data-both-ways"]
+
+        private static func deaf(_ times: Int, survives: Bool = false) -> USBDongleFaults {
+            var faults = USBDongleFaults()
+            faults.unheardResets = times
+            faults.survivesPortReset = survives
+            return faults
+        }
+
+        private static func halt(_ endpoint: UInt8, after: Int, times: Int = 1, survives: Bool = false) -> USBDongleFaults {
+            var faults = USBDongleFaults()
+            faults.halt = USBDongleFaults.Halt(endpoint: endpoint, after: after, times: times)
+            faults.survivesPortReset = survives
+            return faults
+        }
+
+        private static let chatty: USBDongleFaults = {
+            var faults = USBDongleFaults()
+            faults.staleEvents = [[0x0E, 4, 1, 0x03, 0x0C, 0], [0x05, 4, 0, 0x40, 0, 0x13]]
+            faults.staleData = [[0x40, 0x20, 1, 0, 7]]
+            return faults
+        }()
+
+        static let trials: [Trial] = [
+            Trial(description: "old packets", faults: chatty, expected: Expected(startup: atOnce, discarded: 3)),
+            Trial(description: "deaf once", faults: deaf(1), expected: Expected(startup: second)),
+            Trial(description: "deaf until its port is reset", faults: deaf(9), expected: Expected(startup: port)),
+            Trial(
+                description: "deaf for good", faults: deaf(99, survives: true),
+                expected: Expected(text: "usb:1-1: it does not answer HCI_Reset, not even after a reset of its port", code: 3)),
+            Trial(
+                description: "events halt until the port is reset", faults: halt(0x81, after: 0, times: 99),
+                expected: Expected(startup: port, clearedHalts: 3...3)),
+            Trial(
+                description: "events halt for good", faults: halt(0x81, after: 0, times: 99, survives: true),
+                expected: Expected(text: "endpoint 0x81 halts again whenever it is cleared; not even a reset of its port helps", code: 3)),
+            Trial(description: "events halt once", faults: halt(0x81, after: 16), expected: Expected(startup: atOnce, clearedHalts: 1...1)),
+            Trial(
+                description: "data in halt twice", faults: halt(0x82, after: 9, times: 2),
+                expected: Expected(startup: atOnce, clearedHalts: 2...2), cases: withData),
+            Trial(
+                description: "data out halt once", faults: halt(0x02, after: 3), expected: Expected(startup: atOnce, clearedHalts: 1...1),
+                cases: withData),
+            Trial(
+                description: "events halt again and again", faults: halt(0x81, after: 24, times: 99),
+                expected: Expected(
+                    startup: atOnce, clearedHalts: 3...24, losses: 1,
+                    text: "endpoint 0x81 halts again whenever it is cleared; its port was reset", code: 3), cases: UnplugTrial.quick),
+            Trial(
+                description: "events halt until the pipe is opened again", faults: halt(0x81, after: 24, times: 99),
+                expected: Expected(startup: atOnce, clearedHalts: 3...24, losses: 1, text: "is back after"),
+                cases: UnplugTrial.quick,
+                options: ["--wait-for-replug", "20"]),
+        ]
+
+        @Test(arguments: trials)
+        func theReportSaysWhatBroughtTheDongleToAnswer(trial: Trial) throws {
+            let bus = try FakeUsbfsBus(faults: [0: trial.faults])
+            let folder = bus.folder + ".report"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let arguments = ["run"] + trial.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", folder] + trial.options
+            let result = try #require(try bus.run(arguments, within: 60))
+            let report = try RunReport(folder: folder)
+            let expected = trial.expected
+            #expect(result.code == expected.code, "\(result.output)")
+            if let text = expected.text { #expect(result.output.contains(text), "\(result.output)") }
+            #expect(report.verdicts.last == (expected.code == 0 ? "PASS" : "INCONC"), "\(result.output)")
+            #expect(report.verdicts.allSatisfy { $0 == "PASS" || $0 == "INCONC" && expected.code == 3 }, "\(result.output)")
+            if let startup = expected.startup {
+                let device = try #require(report.device("tester"))
+                #expect(device.startup == startup)
+                #expect(device.discarded >= expected.discarded)
+                #expect(expected.clearedHalts.contains(device.clearedHalts), "\(device)")
+                #expect(device.losses.count == expected.losses, "\(device)")
+                #expect(result.output.contains(startup), "\(result.output)")
+            }
+            #expect(report.leaks == 0)
+            #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
+        }
+    }
+#endif

@@ -1,0 +1,50 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Testing
+    import Timing
+
+    /// Dongles are pulled out of running programs, in every phase, at seeded moments.
+    @Suite(
+        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
+        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    struct UnplugTests {
+        /// 50 in every test run; `make soak` asks for more.
+        static let count = ProcessInfo.processInfo.environment["BLUEBENCH_UNPLUGS"].flatMap { UInt64($0) } ?? 50
+
+        /// The first of them.
+        static let first = ProcessInfo.processInfo.environment["BLUEBENCH_FIRST_UNPLUG"].flatMap { UInt64($0) } ?? 0
+
+        @Test func anUnplugAtAnyMomentEndsTheRunWithAReport() async throws {
+            let outcomes = await Self.run((Self.first..<Self.first + Self.count).map { UnplugTrial(seed: $0) }, lanes: 3)
+            #expect(outcomes.count == Int(Self.count))
+            for outcome in outcomes where !outcome.problems.isEmpty {
+                Issue.record("\(outcome.trial): \(outcome.problems.joined(separator: "; "))")
+            }
+            let longest = outcomes.sorted { $0.own > $1.own }
+            print("unplugs: \(outcomes.count), from the unplug to the end of the process (without waiting for a processor), the longest:")
+            for outcome in longest.prefix(3) {
+                print("    \(outcome.wall.milliseconds) ms (\(outcome.own.milliseconds) ms), \(outcome.trial)\(outcome.slowestCase)")
+            }
+        }
+
+        /// Runs trials side by side, each lane a thread: a loop belongs to one.
+        private static func run(_ trials: [UnplugTrial], lanes: Int) async -> [UnplugOutcome] {
+            await withTaskGroup(of: [UnplugOutcome].self) { group in
+                for lane in 0..<lanes {
+                    let own = trials.enumerated().filter { $0.offset % lanes == lane }.map(\.element)
+                    group.addTask {
+                        await withCheckedContinuation { continuation in
+                            Thread.detachNewThread { continuation.resume(returning: own.map(Self.outcome)) }
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0 += $1 }
+            }
+        }
+
+        private static func outcome(of trial: UnplugTrial) -> UnplugOutcome {
+            do { return try trial.run() } catch { return UnplugOutcome(trial: trial, problems: ["\(error)"]) }
+        }
+    }
+#endif

@@ -1,0 +1,154 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Timing
+    import VirtualDongle
+
+    /// One run of the program out of which a dongle is pulled, and all that may be wrong with its end.
+    struct UnplugTrial: Sendable, CustomStringConvertible {
+        /// What the program is about when the dongle goes. A phase is told by what the program does at the fake usbfs, not by time, so that it is the
+        /// same phase on any machine.
+        enum Phase: CaseIterable, Sendable {
+            case enumeration
+            case claim
+            case startup
+            case cases
+            /// In a case that lets time pass.
+            case rest
+            case teardown
+        }
+
+        var seed: UInt64
+        var phase: Phase
+        var victim: Int
+        /// Which of the phase's requests to the dongle is the last one before the unplug, and how much later that is.
+        var ordinal: Int
+        var delay: Microseconds
+
+        static let quick = [
+            "gap-conn/central", "hci/encrypt", "gap-conn/version-exchange", "hci/completed-packets", "gap-conn/data-both-ways",
+            "hci/unsupported-command",
+        ]
+        static let resting = ["hci/reset-while-advertising"]
+        /// The order of the issue: from the unplug to the end of the process.
+        static let bound = Microseconds.seconds(2)
+
+        var cases: [String] { phase == .rest ? Self.resting : Self.quick }
+        var description: String {
+            "seed \(seed): dongle \(victim + 1) out \(delay.milliseconds) ms after request \(ordinal) of the phase \(phase)"
+        }
+
+        init(seed: UInt64) {
+            var random = RandomSource(seed: seed, label: "unplug")
+            self.seed = seed
+            let phases = Phase.allCases
+            phase = phases[Int(seed % UInt64(phases.count))]
+            victim = Int.random(in: 0...1, using: &random)
+            let (last, longest): (Int, Int64)
+            switch phase {
+            case .enumeration: (last, longest) = (12, 2_000)
+            case .claim: (last, longest) = (2, 1_000)
+            case .startup: (last, longest) = (18, 40_000)
+            case .cases: (last, longest) = (120, 5_000)
+            case .rest: (last, longest) = (30, 1_500_000)
+            case .teardown: (last, longest) = (16, 500)
+            }
+            ordinal = Int.random(in: 1...last, using: &random)
+            delay = Bool.random(using: &random) ? .zero : Microseconds(Int64.random(in: 0...longest, using: &random))
+        }
+
+        /// Whether a request belongs to the phase, after what came before it.
+        func counts(_ activity: UsbfsServer.Activity, claimsBefore claims: Int) -> Bool {
+            switch (phase, activity) {
+            case (.enumeration, _): true
+            case (.claim, .claim): true
+            case (.startup, .submit), (.cases, .submit), (.rest, .submit): claims >= 2
+            case (.teardown, .discard), (.teardown, .release): true
+            default: false
+            }
+        }
+    }
+
+    /// How a trial ended.
+    struct UnplugOutcome: Sendable {
+        var trial: UnplugTrial
+        /// From the unplug to the end of the process.
+        var wall = Microseconds.zero
+        /// The same without the time in which the program or the fake was ready to run but had no processor.
+        var own = Microseconds.zero
+        var problems: [String] = []
+        /// The case that took longest, for the eye.
+        var slowestCase = ""
+    }
+
+    extension UnplugTrial {
+        /// What changes while the program runs.
+        private final class State {
+            var claims = 0
+            var seen = 0
+            var unpluggedAt: Microseconds?
+            var starvedBefore = Microseconds.zero
+        }
+
+        /// Runs the program and pulls the dongle.
+        ///
+        /// Two seconds are the bound for what the program does or waits for: running, sleeping, waiting for the dongle. When the machine is loaded, the
+        /// time in which its main thread or the fake's stood in a run queue is the machine's doing; the kernel counts it, and it is taken off. What
+        /// hangs, sleeps or spins is not in a run queue and counts in full; on an idle machine nothing is taken off.
+        func run() throws -> UnplugOutcome {
+            let bus = try FakeUsbfsBus()
+            let report = bus.folder + ".report"
+            defer { try? FileManager.default.removeItem(atPath: report) }
+            let program = try SpawnedProgram(
+                ["run"] + cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report], folder: bus.folder)
+            let state = State()
+            let (server, loop, victim) = (bus.server, bus.loop, victim)
+            let unplug: () -> Void = {
+                guard state.unpluggedAt == nil else { return }
+                state.starvedBefore = program.starved + SpawnedProgram.ownStarved
+                state.unpluggedAt = MonotonicClock.now()
+                server.unplug(victim)
+            }
+            server.onActivity = { [self] index, activity in
+                guard index == victim, state.seen < ordinal else { return }
+                if counts(activity, claimsBefore: state.claims) { state.seen += 1 }
+                if activity == .claim { state.claims += 1 }
+                guard state.seen == ordinal else { return }
+                if delay == .zero { unplug() } else { loop.schedule(after: delay, unplug) }
+            }
+            var outcome = UnplugOutcome(trial: self)
+            guard try program.end(within: .seconds(60), on: loop) else {
+                outcome.problems = ["it hangs: \(program.output.suffix(400))"]
+                return outcome
+            }
+            let end = MonotonicClock.now()
+            let starved = program.starved + SpawnedProgram.ownStarved - state.starvedBefore
+            let code = program.reap()
+            // The fake hears of the closed handles on its loop.
+            try loop.run {
+                while server.counters(1 - victim).openHandles > 0, MonotonicClock.now() < end + .seconds(5) {
+                    try await loop.sleep(for: 500)
+                }
+            }
+            if let moment = state.unpluggedAt {
+                outcome.wall = end - moment
+                outcome.own = max(.zero, end - moment - starved)
+                if outcome.own > Self.bound { outcome.problems.append("it ended \(outcome.own.milliseconds) ms after the unplug") }
+            } else {
+                outcome.problems.append("the moment never came")
+            }
+            if server.leftBehind.pending + server.leftBehind.claims != 0 {
+                outcome.problems.append("the fake was left with \(server.leftBehind)")
+            }
+            if server.counters(1 - victim).openHandles + server.counters(1 - victim).pending != 0 {
+                outcome.problems.append("the other dongle has \(server.counters(1 - victim))")
+            }
+            if let slowest = (try? RunReport(folder: report))?.cases.max(by: { $0.durationMs < $1.durationMs }) {
+                outcome.slowestCase = "; the longest case was \(slowest.id), \(Int(slowest.durationMs)) ms, \(slowest.verdict)"
+            }
+            outcome.problems += RunReport.problems(in: report, cases: cases.count, code: code)
+            if !outcome.problems.isEmpty { outcome.problems.append("exit code \(code), it printed: \(program.output.suffix(600))") }
+            return outcome
+        }
+    }
+#endif
