@@ -3,7 +3,10 @@ import Packets
 /// What a virtual controller is and is able to do.
 public struct ControllerConfiguration: Sendable {
     public enum Profile: Sendable {
+        /// LE alone.
         case le
+        /// LE, and of BR/EDR what comes before a connection: inquiry and inquiry scan.
+        case dual
     }
 
     /// When a connection event takes one more exchange. Each rule lets one start only if it ends by the next anchor point.

@@ -30,6 +30,7 @@ struct DongleCommand: ParsableCommand {
             "With --usbfs: deliver events late, so that data overtakes them, by a time drawn anew for each: 4-11.", valueName: "ms-ms"))
     var lateEvents: String?
     @Option(help: "How many dongles.") var count = 1
+    @Option(help: "What each dongle is: le, or dual for one that also has inquiry and inquiry scan of BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
     @Option(
@@ -41,6 +42,11 @@ struct DongleCommand: ParsableCommand {
     var writeFirmware: String?
     @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file")) var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
+
+    enum Profile: String, ExpressibleByArgument {
+        case le
+        case dual
+    }
 
     func validate() throws {
         let ways = [tcp != nil, unix != nil, usbip != nil, usbfs != nil].count { $0 }
@@ -94,7 +100,11 @@ struct DongleCommand: ParsableCommand {
 
     /// Starts the servers and prints where; returns what stops them.
     private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: Timing.RunLoop) throws -> [() -> Void] {
-        let configurations = (0..<count).map { ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64($0))) }
+        let configurations = (0..<count).map { index in
+            var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64(index)))
+            configuration.profile = profile == .dual ? .dual : .le
+            return configuration
+        }
         do {
             let simulated = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
             let backend: any DongleBackend = boot.map { BootloaderBackend(simulated, model: $0, on: loop) } ?? simulated

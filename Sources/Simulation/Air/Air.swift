@@ -11,6 +11,8 @@ final class Air {
     var log: AirLogSink?
     /// Who sees every transmission.
     var observer: ((AirObservation) -> Void)?
+    /// Where BR/EDR devices look for one another.
+    private(set) lazy var inquiryChannel = InquiryChannel(self)
     /// Transmissions so far.
     private(set) var transmissions = 0
 

@@ -38,25 +38,29 @@ struct Fading {
     mutating func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
 
     func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
+        rssi(power: transmission.power, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
+    }
+
+    /// - Parameter channel: nil for a packet on no channel of LE.
+    func rssi(power: Int8, from source: Int, to destination: Int, on channel: ChannelIndex? = nil) -> Int8 {
         var loss = pathLoss
-        if !pathLosses.isEmpty {
-            let found = lookUp(pathLosses, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
-            loss = found ?? pathLoss
-        }
-        return Int8(clamping: Int(transmission.power) - loss)
+        if !pathLosses.isEmpty { loss = lookUp(pathLosses, from: source, to: destination, on: channel) ?? pathLoss }
+        return Int8(clamping: Int(power) - loss)
     }
 
     mutating func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
+        outcome(from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel, rssi: rssi)
+    }
+
+    mutating func outcome(from source: Int, to destination: Int, on channel: ChannelIndex? = nil, rssi: Int8) -> Outcome {
         guard Int(rssi) >= sensitivity else { return .unnoticed }
-        guard !losses.isEmpty,
-            let loss = lookUp(losses, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
-        else { return .received }
+        guard !losses.isEmpty, let loss = lookUp(losses, from: source, to: destination, on: channel) else { return .received }
         if random.chance(loss.unnoticed) { return .unnoticed }
         return random.chance(loss.corrupted) ? .corrupted : .received
     }
 
     /// The most particular entry.
-    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: ChannelIndex) -> Value? {
+    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: ChannelIndex?) -> Value? {
         table[Path(source: source, destination: destination, channel: channel)] ?? table[Path(source: source, destination: destination)]
             ?? table[Path(channel: channel)] ?? table[Path(source: source)] ?? table[Path(destination: destination)] ?? table[Path()]
     }

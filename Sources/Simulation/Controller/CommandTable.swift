@@ -65,6 +65,22 @@ struct CommandTable: Sendable {
         return table
     }()
 
+    /// The commands of a controller for LE and BR/EDR.
+    static let dual: CommandTable = {
+        var table = le
+        table.addInquiry()
+        table.addInquiryScanning()
+        table.addBREDRSettings()
+        return table
+    }()
+
+    static func of(_ profile: ControllerConfiguration.Profile) -> CommandTable {
+        switch profile {
+        case .le: le
+        case .dual: dual
+        }
+    }
+
     /// The 64 octets of Read_Local_Supported_Commands.
     var supportedCommands: [UInt8] {
         var mask = [UInt8](repeating: 0, count: 64)

@@ -7,7 +7,8 @@ final class Controller {
     let identifier: ControllerID
     private(set) var configuration: ControllerConfiguration
     let radio: Radio
-    let table = CommandTable.le
+    let table: CommandTable
+    let clock: NativeClock
     var random: RandomSource
     var settings: HostSettings
     /// Running advertising sets; the one of the legacy commands has the handle 0xFF.
@@ -17,6 +18,8 @@ final class Controller {
     var test: DirectTest?
     /// In local loopback mode, what the host's packets come back on.
     var loopback: LocalLoopback?
+    var inquiry: InquiryState?
+    var inquiryScanner: InquiryScanner?
     var links: [LinkEnd] = []
     /// ACL packets of the host that have not been acknowledged.
     var aclInUse = 0
@@ -42,6 +45,9 @@ final class Controller {
         self.configuration = configuration
         self.radio = radio
         self.output = output
+        table = CommandTable.of(configuration.profile)
+        var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
+        clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks.rewrites)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         settings = HostSettings(configuration)
@@ -61,6 +67,10 @@ final class Controller {
         test?.stop()
         test = nil
         loopback = nil
+        inquiry?.inquirer.stop()
+        inquiry = nil
+        inquiryScanner?.stop()
+        inquiryScanner = nil
         for link in links { link.connection.abandon() }
         links.removeAll()
         aclInUse = 0

@@ -20,6 +20,7 @@ struct HostSettings {
     var legacySet = AdvertisingSet(handle: 0xFF, did: 0)
     var sets: [AdvertisingSet] = []
     var scan = ScanRequest()
+    var bredr = BREDRSettings()
 
     /// The scan parameters as the host set them.
     struct ScanRequest {

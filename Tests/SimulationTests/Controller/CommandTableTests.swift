@@ -6,7 +6,18 @@ import Timing
 
 /// What holds for every supported command: its answer, its lengths, its bit. `facts`: Core Vol 4, Part E, 4.4 to 4.5 and 6.27.
 @Suite struct CommandTableTests {
-    static let rows = CommandTable.le.rows.values.sorted { $0.opcode < $1.opcode }
+    static let rows = CommandTable.dual.rows.values.sorted { $0.opcode < $1.opcode }
+
+    /// Every command, in a controller that has it: LE alone if that is enough.
+    static func template(for opcode: UInt16) -> ControllerConfiguration {
+        template(CommandTable.le.rows[opcode] == nil ? .dual : .le)
+    }
+
+    static func template(_ profile: ControllerConfiguration.Profile) -> ControllerConfiguration {
+        var template = ControllerConfiguration(address: World.address(0))
+        template.profile = profile
+        return template
+    }
 
     static func type(_ opcode: UInt16) -> (any HCICommand.Type)? {
         PDUCatalog.command(opcode: opcode).flatMap { PDUCatalog.type(of: $0) as? any HCICommand.Type }
@@ -24,6 +35,11 @@ import Timing
 
     /// Where the mask has each command. Core Vol 4, Part E, 6.27, table 3.1; octet, bit, opcode.
     static let positions: [(Int, Int, UInt16)] = [
+        (0, 0, 0x0401), (0, 1, 0x0402), (6, 0, 0x0C05), (7, 0, 0x0C13), (7, 1, 0x0C14), (7, 2, 0x0C15), (7, 3, 0x0C16), (7, 4, 0x0C17),
+        (7, 5, 0x0C18), (7, 6, 0x0C19), (7, 7, 0x0C1A), (8, 0, 0x0C1B), (8, 1, 0x0C1C), (8, 2, 0x0C1D), (8, 3, 0x0C1E), (9, 0, 0x0C23),
+        (9, 1, 0x0C24), (9, 2, 0x0C25), (9, 3, 0x0C26), (11, 2, 0x0C38), (11, 3, 0x0C39), (11, 4, 0x0C3A), (12, 4, 0x0C42),
+        (12, 5, 0x0C43), (12, 6, 0x0C44), (12, 7, 0x0C45), (17, 0, 0x0C51), (17, 1, 0x0C52), (18, 0, 0x0C58), (18, 1, 0x0C59),
+        (24, 5, 0x0C6C), (24, 6, 0x0C6D),
         (0, 5, 0x0406), (2, 7, 0x041D), (5, 6, 0x0C01), (5, 7, 0x0C03), (10, 2, 0x0C2D), (10, 5, 0x0C31), (10, 6, 0x0C33), (10, 7, 0x0C35),
         (14, 3, 0x1001), (14, 1, 0x1002), (14, 5, 0x1003), (14, 6, 0x1004), (14, 7, 0x1005), (15, 0, 0x1007), (15, 1, 0x1009),
         (15, 5, 0x1405), (16, 0, 0x1801), (16, 1, 0x1802), (22, 2, 0x0C63),
@@ -39,17 +55,21 @@ import Timing
         (38, 7, 0x204B), (41, 2, 0x205E), (41, 5, 0x2060), (46, 2, 0x207F),
     ]
 
-    @Test func theMaskIsWhatIsImplemented() throws {
-        let mask = try World.run(hosts: 1) { try await $0.hosts[0].returns(HCICommands.ReadLocalSupportedCommands()).supportedCommands }
+    @Test(arguments: [ControllerConfiguration.Profile.le, .dual])
+    func theMaskIsWhatIsImplemented(_ profile: ControllerConfiguration.Profile) throws {
+        let mask = try World.run(hosts: 1, template: Self.template(profile)) {
+            try await $0.hosts[0].returns(HCICommands.ReadLocalSupportedCommands()).supportedCommands
+        }
         var claimed: Set<UInt16> = []
         for (octet, bit, opcode) in Self.positions where mask[octet] >> UInt8(bit) & 1 == 1 { claimed.insert(opcode) }
         #expect(mask.reduce(0) { $0 + $1.nonzeroBitCount } == claimed.count, "a bit that belongs to no known position")
-        #expect(claimed == Set(Self.rows.map(\.opcode)).subtracting([CommandTable.writeAddress]))
+        #expect(claimed == Set(CommandTable.of(profile).rows.keys).subtracting([CommandTable.writeAddress]))
     }
 
-    @Test func whatIsNotImplementedIsUnknown() throws {
-        try World.run(hosts: 1) { world in
-            let known = Set(Self.rows.map(\.opcode))
+    @Test(arguments: [ControllerConfiguration.Profile.le, .dual])
+    func whatIsNotImplementedIsUnknown(_ profile: ControllerConfiguration.Profile) throws {
+        try World.run(hosts: 1, template: Self.template(profile)) { world in
+            let known = Set(CommandTable.of(profile).rows.keys)
             let declared = PDUCatalog.all.filter { $0.layer == "HCICommands" }.map { UInt16($0.code) }
             for opcode in Set(declared + [0x0000, 0x0C02, 0x20FF, 0x3FFF, 0xFC00, 0xFFFF]).subtracting(known).sorted() {
                 for count in [0, 1, 7, 255] {
@@ -62,7 +82,7 @@ import Timing
 
     @Test(arguments: rows.map(\.opcode)) func aWrongLengthIsInvalid(_ opcode: UInt16) throws {
         guard let type = Self.type(opcode) else { return #expect(opcode == CommandTable.writeAddress) }
-        try World.run(hosts: 1) { world in
+        try World.run(hosts: 1, template: Self.template(for: opcode)) { world in
             let host = world.hosts[0]
             let before = try await host.raw(HCICommands.ReadBDADDR.opcode, [])
             for count in 0...255 {
@@ -84,7 +104,7 @@ import Timing
         guard isConnection || isSet, let count = (1...255).first(where: { Self.parses(type, [UInt8](repeating: 0, count: $0)) }) else {
             return
         }
-        try World.run(hosts: 1) { world in
+        try World.run(hosts: 1, template: Self.template(for: opcode)) { world in
             var parameters = [UInt8](repeating: 0, count: count)
             if isConnection { (parameters[0], parameters[1]) = (0xFF, 0x0E) }
             let answer = try await world.hosts[0].raw(opcode, parameters)
@@ -108,7 +128,7 @@ import Timing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func randomPacketsNeverEndIt(_ seed: UInt64) throws {
-        try World.run(hosts: 2, seed: seed) { world in
+        try World.run(hosts: 2, seed: seed, template: Self.template(.dual)) { world in
             var random = RandomSource(seed: seed)
             let opcodes = Self.rows.map(\.opcode)
             for round in 0..<1_500 {

@@ -13,12 +13,13 @@ extension CommandTable {
         complete(HCICommands.ReadLocalSupportedCommands.self, 14, 1, failing: .init()) { (controller, _) throws(CommandFailure) in
             .init(status: .success, supportedCommands: controller.table.supportedCommands)
         }
-        complete(HCICommands.ReadLocalSupportedFeatures.self, 14, 5, failing: .init()) { (_, _) throws(CommandFailure) in
-            .init(status: .success, lmpFeatures: Self.lmpFeatures)
+        complete(HCICommands.ReadLocalSupportedFeatures.self, 14, 5, failing: .init()) { (controller, _) throws(CommandFailure) in
+            .init(status: .success, lmpFeatures: controller.lmpFeatures(page: 0) ?? 0)
         }
-        complete(HCICommands.ReadLocalExtendedFeatures.self, 14, 6, failing: .init()) { (_, command) throws(CommandFailure) in
-            guard command.pageNumber == 0 else { throw .invalidParameters }
-            return .init(status: .success, pageNumber: 0, maxPageNumber: 0, extendedLMPFeatures: Self.lmpFeatures)
+        complete(HCICommands.ReadLocalExtendedFeatures.self, 14, 6, failing: .init()) { (controller, command) throws(CommandFailure) in
+            guard let features = controller.lmpFeatures(page: command.pageNumber) else { throw .invalidParameters }
+            let last: UInt8 = controller.configuration.profile == .dual ? 1 : 0
+            return .init(status: .success, pageNumber: command.pageNumber, maxPageNumber: last, extendedLMPFeatures: features)
         }
         complete(HCICommands.ReadBufferSize.self, 14, 7, failing: .init()) { (controller, _) throws(CommandFailure) in
             .init(
@@ -38,7 +39,4 @@ extension CommandTable {
             .init(status: .success, standardCodecID: [], vendorSpecificCodecID: [])
         }
     }
-
-    /// BR/EDR Not Supported, LE Supported (Controller). Core Vol 2, Part C, 3.3.
-    private static let lmpFeatures: UInt64 = 1 << 37 | 1 << 38
 }

@@ -47,5 +47,7 @@ extension Controller {
     }
 
     /// Whether nothing at all is under way.
-    var isIdle: Bool { test == nil && advertisers.isEmpty && scanner == nil && initiator == nil && links.isEmpty }
+    var isIdle: Bool {
+        test == nil && advertisers.isEmpty && scanner == nil && initiator == nil && links.isEmpty && inquiry == nil && inquiryScanner == nil
+    }
 }

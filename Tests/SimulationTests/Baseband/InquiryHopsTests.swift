@@ -1,0 +1,53 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// The phases of inquirers and scanners. Core Vol 2, Part B, 2.6.4.
+@Suite struct InquiryHopsTests {
+    @Test(arguments: [0, 1, 5, 17, 31]) func aTrainIsHalfOfTheSequence(_ slow: Int) {
+        func phases(_ train: InquiryHops.Train) -> [Int] {
+            // Sixteen slots; ID packets go out where CLKN1 is zero.
+            (0..<32).filter { $0 & 2 == 0 }.map { InquiryHops.inquiryPhase(clock: UInt32(slow << 12 | $0), train: train) }
+        }
+        let (a, b) = (Set(phases(.a)), Set(phases(.b)))
+        #expect(phases(.a).count == 16 && a.count == 16 && b.count == 16 && a.isDisjoint(with: b))
+        // A is around where a scanner with the same clock listens: eight before it to seven after.
+        #expect(a == Set((-8...7).map { (slow + $0) & 31 }))
+    }
+
+    @Test func aTrainIsSentForTwoPointFiveSixSeconds() {
+        #expect((0..<4).map { InquiryHops.train(in: $0 * 8_192) } == [.a, .b, .a, .b])
+        #expect(InquiryHops.train(in: 8_191) == .a)
+        #expect(8_192 * 625 / 2 == 2_560_000)
+    }
+
+    @Test func aScannerMovesOnEvery1_28SecondsAndWithEveryAnswer() {
+        let phases = stride(from: 0, to: 34 << 12, by: 1 << 12).map { InquiryHops.scanPhase(clock: UInt32($0), shift: 0) }
+        #expect(phases == (0..<34).map { $0 & 31 })
+        #expect(InquiryHops.scanPhase(clock: 31 << 12, shift: 3) == 2)
+    }
+
+    @Test func ticksAndTimesAgree() {
+        var random = RandomSource(seed: 4)
+        for _ in 0..<50 {
+            let clock = NativeClock(&random)
+            for tick in clock.tick(at: 0)...clock.tick(at: 5_000) where clock.start(of: tick) >= 0 {
+                #expect(clock.tick(at: clock.start(of: tick)) == tick)
+                #expect(clock.tick(at: clock.start(of: tick) - 1) == tick - 1)
+                #expect(clock.start(of: tick + 2) - clock.start(of: tick) == 625)
+            }
+        }
+    }
+
+    /// Bits at rate 1 or 2/3 behind an access code of 72 and a header of 54; the payload has a header of one octet or two, and two of CRC.
+    @Test(arguments: [
+        (1, false, 158), (27, false, 366), (28, false, 382), (240, false, 2_078), (17, true, 366), (121, true, 1_626), (240, true, 2_078),
+    ])
+    func anExtendedResponseIsOnTheAirAsLongAsItsPacket(_ length: Int, _ coded: Bool, _ time: Int) {
+        let data = [UInt8](repeating: 1, count: length) + [UInt8](repeating: 0, count: 240 - length)
+        #expect(ExtendedResponse(data, isForwardErrorCorrected: coded)?.airTime == Microseconds(time))
+        #expect(ExtendedResponse([UInt8](repeating: 0, count: 240), isForwardErrorCorrected: coded) == nil)
+    }
+}
