@@ -1,0 +1,76 @@
+import Foundation
+import Host
+import Packets
+
+/// What `bluebench gatt --json` prints; the names are in snake case there. Octets are hexadecimal.
+struct GATTReport: Encodable {
+    struct Descriptor: Encodable {
+        var uuid: String
+        var handle: UInt16
+        var value: String?
+        var error: String?
+    }
+
+    struct Characteristic: Encodable {
+        var uuid: String
+        var handle: UInt16
+        var properties: [String]
+        var value: String?
+        var error: String?
+        var descriptors: [Descriptor] = []
+    }
+
+    struct Service: Encodable {
+        var uuid: String
+        var handle: UInt16
+        var endHandle: UInt16
+        var characteristics: [Characteristic] = []
+    }
+
+    struct Write: Encodable {
+        var uuid: String
+        var octets: Int
+        var error: String?
+    }
+
+    struct Value: Encodable {
+        var uuid: String
+        var value: String
+        /// Since the subscriptions were made.
+        var milliseconds: Double
+    }
+
+    struct Read: Encodable {
+        var uuid: String
+        var value: String?
+        var error: String?
+    }
+
+    var peer: String
+    var interval: Double
+    var mtu: Int?
+    var services: [Service] = []
+    var reads: [Read] = []
+    var writes: [Write] = []
+    var values: [Value] = []
+    var disconnected: String?
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}
+
+extension CharacteristicProperties {
+    /// As the specification calls them. Core Vol 3, Part G, 3.3.1.1.
+    var names: [String] {
+        let all: [(CharacteristicProperties, String)] = [
+            (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write_without_response"), (.write, "write"),
+            (.notify, "notify"), (.indicate, "indicate"), (.signedWrite, "authenticated_signed_writes"),
+            (.extended, "extended_properties"),
+        ]
+        return all.filter { contains($0.0) }.map(\.1)
+    }
+}

@@ -1,0 +1,163 @@
+import Host
+import Packets
+import Timing
+
+/// The work of `bluebench gatt` on one link, and the account of it.
+struct GATTSession {
+    /// Whose values to show, and how many; nil for all that come.
+    struct Subscription: Sendable {
+        var uuid: BluetoothUUID
+        var count: Int?
+    }
+
+    private struct Arrival: Sendable {
+        var handle: UInt16
+        var value: [UInt8]
+        var time: Microseconds
+    }
+
+    let link: Link
+    let loop: RunLoop
+    /// Takes a line for people.
+    let say: @Sendable (String) -> Void
+    private(set) var report: GATTReport
+    private var characteristics: [RemoteCharacteristic] = []
+
+    /// Values that may wait to be shown.
+    private static let mostWaiting = 65_536
+
+    init(_ link: Link, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
+        self.link = link
+        self.loop = loop
+        self.say = say
+        let interval = Double(link.parameters.interval) * 1.25
+        report = GATTReport(peer: link.peer.description, interval: interval)
+        say("connected to \(link.peer), interval \(interval) ms")
+    }
+
+    // MARK: Discovery
+
+    mutating func discover() async throws {
+        for service in try await link.gatt.discoverServices() {
+            say("service \(service.uuid), handles \(service.handle)...\(service.endHandle)")
+            var entry = GATTReport.Service(uuid: service.uuid.description, handle: service.handle, endHandle: service.endHandle)
+            for characteristic in try await link.gatt.discoverCharacteristics(in: service) {
+                characteristics.append(characteristic)
+                entry.characteristics.append(try await describe(characteristic))
+            }
+            report.services.append(entry)
+        }
+    }
+
+    private func describe(_ characteristic: RemoteCharacteristic) async throws -> GATTReport.Characteristic {
+        let isReadable = characteristic.properties.contains(.read)
+        let found = isReadable ? try await read(characteristic.value) : (value: nil, error: nil)
+        say(
+            "  characteristic \(characteristic.uuid), handle \(characteristic.value): \(found.value ?? found.error ?? "not readable")")
+        var entry = GATTReport.Characteristic(
+            uuid: characteristic.uuid.description, handle: characteristic.value, properties: characteristic.properties.names,
+            value: found.value, error: found.error)
+        for descriptor in try await link.gatt.discoverDescriptors(of: characteristic) {
+            let found = try await read(descriptor.handle)
+            say("    descriptor \(descriptor.uuid), handle \(descriptor.handle): \(found.value ?? found.error ?? "")")
+            entry.descriptors.append(
+                .init(uuid: descriptor.uuid.description, handle: descriptor.handle, value: found.value, error: found.error))
+        }
+        return entry
+    }
+
+    private func read(_ handle: UInt16) async throws -> (value: String?, error: String?) {
+        do {
+            return (Hex.octets(try await link.gatt.readLong(handle)), nil)
+        } catch HostError.peer(.att(_, _, let code)) {
+            return (nil, "\(code)")
+        }
+    }
+
+    private func find(_ uuid: BluetoothUUID) throws -> RemoteCharacteristic {
+        guard let found = characteristics.first(where: { $0.uuid == uuid }) else {
+            throw CommandFailure(.fail, "the peer has no characteristic \(uuid)")
+        }
+        return found
+    }
+
+    // MARK: Values
+
+    mutating func write(_ value: [UInt8], to uuid: BluetoothUUID) async throws {
+        let characteristic = try find(uuid)
+        var entry = GATTReport.Write(uuid: uuid.description, octets: value.count)
+        do {
+            if value.count > link.mtu - 3 {
+                try await link.gatt.writeLong(characteristic.value, value)
+            } else {
+                try await link.gatt.write(characteristic.value, value)
+            }
+            say("wrote \(value.count) octets to \(uuid)")
+        } catch HostError.peer(.att(_, _, let code)) {
+            entry.error = "\(code)"
+            say("writing \(uuid): \(code)")
+        }
+        report.writes.append(entry)
+    }
+
+    mutating func read(_ uuid: BluetoothUUID) async throws {
+        let found = try await read(try find(uuid).value)
+        say("read \(uuid): \(found.value ?? found.error ?? "")")
+        report.reads.append(.init(uuid: uuid.description, value: found.value, error: found.error))
+    }
+
+    /// Subscribes, does `writes`, and shows the values that come, until all are there that were asked for or the time is over.
+    mutating func exchange(_ subscriptions: [Subscription], writes: [(BluetoothUUID, [UInt8])], within seconds: Double) async throws {
+        let (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self, bufferingPolicy: .bufferingOldest(Self.mostWaiting))
+        var open: [UInt16: Subscription] = [:]
+        for subscription in subscriptions {
+            let characteristic = try find(subscription.uuid)
+            open[characteristic.value] = subscription
+            let kind: AttributeValueKind = characteristic.properties.contains(.notify) ? .notification : .indication
+            try await link.gatt.subscribe(characteristic, kind) { [loop] _, handle, value in
+                let arrival = Arrival(handle: handle, value: value.withUnsafeBytes { [UInt8]($0) }, time: loop.now)
+                if case .dropped = continuation.yield(arrival) { continuation.finish() }
+            }
+        }
+        let began = loop.now
+        for (uuid, value) in writes { try await write(value, to: uuid) }
+        guard !open.isEmpty else { return }
+        let deadline = loop.now + .seconds(seconds)
+        let timer = loop.schedule(at: deadline) { continuation.finish() }
+        for await arrival in arrivals {
+            guard let left = note(arrival, since: began, open[arrival.handle]) else { continue }
+            open[arrival.handle] = left.count == 0 ? nil : left
+            if open.isEmpty { break }
+        }
+        loop.cancel(timer)
+        if !open.isEmpty, loop.now < deadline {
+            throw CommandFailure(.bench, "more than \(Self.mostWaiting) values came faster than they could be shown")
+        }
+        if let missed = open.values.first(where: { $0.count != nil }), let count = missed.count {
+            throw CommandFailure(.fail, "\(count) more values of \(missed.uuid) were expected within \(seconds) s")
+        }
+    }
+
+    /// What is left of the subscription after a value; nil when nobody asked for it any more.
+    private mutating func note(_ arrival: Arrival, since began: Microseconds, _ subscription: Subscription?) -> Subscription? {
+        guard var subscription else { return nil }
+        let value = Hex.octets(arrival.value)
+        say("value of \(subscription.uuid): \(value)")
+        report.values.append(.init(uuid: subscription.uuid.description, value: value, milliseconds: (arrival.time - began).milliseconds))
+        subscription.count = subscription.count.map { $0 - 1 }
+        return subscription
+    }
+
+    // MARK: The link
+
+    mutating func exchangeMTU(_ mtu: Int) async throws {
+        report.mtu = try await link.gatt.exchangeMTU(mtu)
+        say("mtu \(link.mtu)")
+    }
+
+    mutating func disconnect() async throws {
+        let reason = "\(try await link.disconnect())"
+        report.disconnected = reason
+        say("disconnected: \(reason)")
+    }
+}
