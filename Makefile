@@ -54,7 +54,7 @@ soak: release ## a hundred orders of the cases, each with another seed; a thousa
 	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
 	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
 
-vm: release ## a Debian kernel under QEMU uses our virtual dongles over USB/IP: btmgmt, BlueZ's hci-tester
+vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 
 docs: setup ## the reference page of all PDUs, in build/docs

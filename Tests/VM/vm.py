@@ -2,6 +2,10 @@
 """Boots a Debian kernel under QEMU and lets it use our virtual dongles over USB/IP.
 
 The guest's root is this machine's root, read-only under a memory overlay; results come back through a second share.
+A script of the guest may say which dongles it needs, as arguments of `bluebench dongle`, in a line "# dongles: ARGUMENTS"; scripts that say the
+same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are exported.
+
+Exit code 0 when every script passed, 1 when one did not, 77 when the packages or the kernel cannot be had.
 usage: vm.py [--work DIR] [--bluebench PATH] [--timeout SECONDS] [SCRIPT ...]
 """
 
@@ -16,7 +20,10 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools"]
+PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools", "dbus-daemon", "python3-dbus", "python3-gi"]
+DONGLES = "--count 2 --profile dual"
+UNAVAILABLE = 77
+"""The exit code when packages or the kernel cannot be had: nothing was tested."""
 MODULES = """
 virtio_pci virtio_net 9pnet_virtio 9p overlay
 sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
@@ -28,23 +35,36 @@ def say(text):
     print(f"vm: {text}", flush=True)
 
 
+def apt_get(*arguments):
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.run([*sudo, "apt-get", *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
+
+
 def install_packages():
     missing = [p for p in PACKAGES if subprocess.run(["dpkg", "-s", p], capture_output=True).returncode != 0]
     if not missing:
         return
     say("installing " + " ".join(missing))
-    sudo = [] if os.geteuid() == 0 else ["sudo"]
-    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-    subprocess.run(sudo + ["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(sudo + ["apt-get", "install", "-yq", "--no-install-recommends", *missing], check=True, stdout=subprocess.DEVNULL, env=environment)
+    apt_get("update", "-q")
+    apt_get("install", "-yq", "--no-install-recommends", *missing)
+
+
+def kernel_package():
+    """The image that Debian's linux-image-amd64 stands for; None when the package lists do not say."""
+    depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
+    return next((line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line), None)
 
 
 def fetch_kernel(work):
-    """The image that Debian's linux-image-amd64 stands for, unpacked below work; nothing is installed."""
+    """The kernel's files, unpacked below work; nothing is installed."""
     root = os.path.join(work, "kernel")
     if not glob.glob(os.path.join(root, "boot/vmlinuz-*")):
-        depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True).stdout
-        package = next(line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line)
+        if kernel_package() is None:
+            apt_get("update", "-q")
+        package = kernel_package()
+        if package is None:
+            raise FileNotFoundError("no package linux-image-amd64")
         say(f"downloading {package}")
         subprocess.run(["apt-get", "download", "-q", package], check=True, cwd=work, capture_output=True)
         shutil.rmtree(root, ignore_errors=True)
@@ -94,8 +114,15 @@ def make_initramfs(work, modules):
     return archive
 
 
-def start_dongles(bluebench, count, log):
-    process = subprocess.Popen([bluebench, "dongle", "--usbip", "0", "--count", str(count)], stdout=subprocess.PIPE, stderr=log, text=True)
+def dongles_for(script):
+    """The arguments that a script asks for."""
+    with open(script) as lines:
+        return next((found[1].strip() for line in lines if (found := re.match(r"# dongles: (.*)", line))), DONGLES)
+
+
+def start_dongles(bluebench, arguments, log):
+    """The process that exports dongles, and its port."""
+    process = subprocess.Popen([bluebench, "dongle", "--usbip", "0", *arguments.split()], stdout=subprocess.PIPE, stderr=log, text=True)
     for line in process.stdout:
         found = re.match(r"usbip:tcp:[^ ]*:(\d+) ", line)
         if found:
@@ -104,12 +131,12 @@ def start_dongles(bluebench, count, log):
     raise SystemExit("vm: bluebench dongle did not start")
 
 
-def boot(work, image, initramfs, share, port, timeout):
+def boot(image, initramfs, share, timeout):
     console = os.path.join(share, "console.txt")
     command = [
         "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-m", "768", "-smp", "2", "-nodefaults", "-display", "none", "-no-reboot",
         "-kernel", image, "-initrd", initramfs, "-serial", f"file:{console}",
-        "-append", f"console=ttyS0 quiet panic=-1 usbip_port={port}",
+        "-append", "console=ttyS0 quiet panic=-1",
         "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
         "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
         "-virtfs", f"local,path={share},mount_tag=share,security_model=none",
@@ -149,7 +176,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", default="build/vm")
     parser.add_argument("--bluebench", default=".build/release/bluebench")
-    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("scripts", nargs="*")
     options = parser.parse_args()
     scripts = options.scripts or sorted(glob.glob(os.path.join(HERE, "guest", "*.sh")))
@@ -157,20 +184,31 @@ def main():
     share = os.path.join(work, "share")
     shutil.rmtree(share, ignore_errors=True)
     os.makedirs(os.path.join(share, "scripts"))
-    for script in scripts:
-        shutil.copy(script, os.path.join(share, "scripts"))
+    for file in [*scripts, *glob.glob(os.path.join(HERE, "guest", "*.py"))]:
+        shutil.copy(file, os.path.join(share, "scripts"))
     shutil.copy(options.bluebench, os.path.join(share, "bluebench"))
-    install_packages()
-    image, version, modules = fetch_kernel(work)
+    shutil.copytree(os.path.join(HERE, "..", "..", "Conformance"), os.path.join(share, "Conformance"))
+    try:
+        install_packages()
+        image, version, modules = fetch_kernel(work)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        say(f"not run: what it needs cannot be had here ({error})")
+        sys.exit(UNAVAILABLE)
     say(f"kernel {version}")
     initramfs = make_initramfs(work, modules)
+    servers = {}
     with open(os.path.join(share, "dongles.txt"), "w") as log:
-        dongles, port = start_dongles(options.bluebench, 2, log)
         try:
-            finished = boot(work, image, initramfs, share, port, options.timeout)
+            for script in scripts:
+                wanted = dongles_for(script)
+                servers[wanted] = servers.get(wanted) or start_dongles(options.bluebench, wanted, log)
+                with open(os.path.join(share, "scripts", os.path.basename(script) + ".port"), "w") as port:
+                    port.write(str(servers[wanted][1]))
+            finished = boot(image, initramfs, share, options.timeout)
         finally:
-            dongles.terminate()
-            dongles.wait(10)
+            for process, _ in servers.values():
+                process.terminate()
+                process.wait(10)
     failed = summarise(share, scripts)
     sys.exit(0 if finished and failed == 0 else 1)
 
