@@ -7,7 +7,7 @@ REPORT := build/report
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded vm docs clean
+.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -48,6 +48,9 @@ bench: release ## speed against a plain C server and Bumble, in the same run
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
+
+fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20); inputs that break something are kept
+	@.ci/fuzz
 
 soak: release ## a hundred orders of the cases, each with another seed; a thousand unplugs; the cases over USB ten times beside a busy machine
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done

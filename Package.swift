@@ -2,9 +2,13 @@
 import PackageDescription
 
 // The manifest is the architecture diagram: a target is a room, and a room depends only on rooms below it.
-let house: [SwiftSetting] = [
+let plain: [SwiftSetting] = [
     .swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+// `make fuzz` builds the rooms with coverage counters and the address sanitizer, and the fuzzer on top of them; nothing else does.
+let isFuzzing = Context.environment["BLUEBENCH_FUZZ"] != nil
+let sanitizers = ["-sanitize=fuzzer,address"]
+let house = plain + (isFuzzing ? [.unsafeFlags(sanitizers + ["-O"])] : [])
 
 func room(_ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], plugins: [Target.PluginUsage] = []) -> Target {
     .target(name: name, dependencies: below, swiftSettings: house + settings, plugins: plugins)
@@ -61,7 +65,7 @@ let package = Package(
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUTool", dependencies: ["Packets"], swiftSettings: house),
-        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: house),
+        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain),
         tests("BluetoothCrypto", ["Packets"]),
         tests("Host", ["BluetoothCrypto", "Simulation", "Transport", "Timing", "Packets"]),
         tests("VirtualDongle", ["Transport", "Timing", "Packets"]),
@@ -76,3 +80,12 @@ let package = Package(
         tests("Throughput", ["Simulation", "Timing", "Packets"]),
     ]
 )
+
+if isFuzzing {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["Conformance", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "Timing", "Packets"],
+            path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(sanitizers)]))
+}

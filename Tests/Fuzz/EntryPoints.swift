@@ -1,0 +1,77 @@
+import Foundation
+import Timing
+
+// What libFuzzer calls. The target is named by FUZZ_TARGET; FUZZ_SEEDS names a folder that gets the target's seeds, and ends the program.
+
+private let target: FuzzTarget = {
+    let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
+    guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
+        complain("FUZZ_TARGET is one of " + FuzzTarget.all.map(\.name).joined(separator: " "))
+        exit(2)
+    }
+    return target
+}()
+
+@_cdecl("LLVMFuzzerInitialize")
+public func fuzzerInitialize(_: UnsafeMutablePointer<Int32>, _: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>)
+    -> Int32
+{
+    guard let folder = ProcessInfo.processInfo.environment["FUZZ_SEEDS"] else { return 0 }
+    do {
+        for (index, seed) in target.seeds().enumerated() {
+            try Data(seed).write(to: URL(fileURLWithPath: folder).appendingPathComponent("seed-\(index)"))
+        }
+    } catch {
+        complain("\(error)")
+        exit(3)
+    }
+    exit(0)
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzerTestOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    do {
+        try target.run([UInt8](UnsafeBufferPointer(start: data, count: size)))
+    } catch {
+        // Not an input of the fuzzer's: what is tested broke a promise.
+        complain("\(target.name): \(error)")
+        abort()
+    }
+    return 0
+}
+
+@_cdecl("LLVMFuzzerCustomMutator")
+public func fuzzerCustomMutator(_ data: UnsafeMutablePointer<UInt8>?, _ size: Int, _ room: Int, _ seed: UInt32) -> Int {
+    guard let data else { return 0 }
+    var random = RandomSource(seed: UInt64(seed))
+    guard target.isFramed, random.chance(0.8) else { return mutateBlindly(data, size, room) }
+    var frames = Frames([UInt8](UnsafeBufferPointer(start: data, count: size)))
+    var mutation = Mutation(target: target, random: random)
+    for _ in 0..<mutation.count() { mutation.apply(to: &frames) }
+    let result = frames.octets(room: room)
+    for (index, octet) in result.enumerated() { data[index] = octet }
+    return result.count
+}
+
+@_silgen_name("LLVMFuzzerMutate")
+private func mutateBlindly(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ room: Int) -> Int
+
+/// A line on the standard error stream.
+func complain(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+}
+
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<Int32>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+) -> Int32
+
+@main
+struct Fuzz {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments = CommandLine.unsafeArgv
+        exit(runDriver(&count, &arguments, fuzzerTestOneInput))
+    }
+}

@@ -1,0 +1,35 @@
+import Packets
+
+extension FuzzTarget {
+    private static let layers = ["HCICommands", "HCIEvents", "LLControl", "ATT", "SMP", "L2CAPSignaling", "ACL", "ISO"]
+
+    /// Any octets as PDUs of any layer: what is read by name gives the same octets again, what a struct has read it reads again.
+    static let codec = FuzzTarget(
+        name: "codec", layer: { layers[$0.kind << 1 | $0.end] },
+        seeds: { Seeds.declared { layers[$0.kind << 1 | $0.end] } },
+        run: { input in
+            for frame in Frames(input).list { try reread(frame.packet, as: layers[frame.action.kind << 1 | frame.action.end]) }
+        })
+
+    private static func reread(_ bytes: [UInt8], as layer: String) throws {
+        let pdu: DynamicPDU
+        switch layer {
+        case "ACL": pdu = DynamicPDU(hci: HCIPacket(.acl, bytes))
+        case "ISO": pdu = DynamicPDU(hci: HCIPacket(.iso, bytes))
+        default: pdu = DynamicPDU(fuzzed: layer, bytes)
+        }
+        _ = pdu.description
+        try promise(try pdu.bytes() == bytes, "\(pdu) of \(Hex.octets(bytes)) is written as \(Hex.octets((try? pdu.bytes()) ?? []))")
+        guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration), let parameters = try? pdu.parameters() else {
+            return
+        }
+        guard let once = recoded(type, parameters) else { return }
+        try promise(
+            recoded(type, once) == once,
+            "\(declaration.name) reads \(Hex.octets(parameters)), writes \(Hex.octets(once)), and differs again")
+    }
+
+    private static func recoded<Struct: PDU>(_ type: Struct.Type, _ bytes: [UInt8]) -> [UInt8]? {
+        (try? Struct(parameters: bytes))?.parameters
+    }
+}

@@ -1,0 +1,37 @@
+import Host
+import Packets
+import Timing
+import Transport
+
+extension FuzzTarget {
+    private static let eventLayer: Layer = { $0.kind < 3 ? "HCIEvents" : nil }
+
+    /// Every event, right or wrong, and any data into a host that has a link: it stays able to run commands.
+    static let events = FuzzTarget(
+        name: "events", layer: eventLayer,
+        seeds: {
+            Seeds.declared(eventLayer)
+                + Seeds.written(
+                    [
+                        "1305010100FFFF|13050101000100", "3E00|3E0100|3E01FF", "3E02020 0|3E02021A", "0E0401000000|0F0400000000",
+                        "0504000100 13|0504000100 13",
+                        "3E1301000100000001020304050618000000C80000", "0E0301000 0",
+                    ], Frames.Action(end: 0))
+        },
+        run: { input in
+            let frames = Frames(input)
+            try HostWorld().run { world in
+                for frame in frames.list {
+                    let kind: HCIPacket.Kind = frame.action.kind < 3 ? .event : [.acl, .acl, .sco, .iso][Int(frame.action.extra)]
+                    world.taps[frame.action.end].inject(HCIPacket(kind, frame.packet))
+                    try await world.loop.sleep(for: frame.action.pause)
+                }
+                try await world.loop.sleep(for: .milliseconds(50))
+                for host in world.hosts {
+                    // The stream may have taken all command credits away; one unanswered wait later the host tries again.
+                    _ = try? await host.send(HCICommands.ReadBDADDR())
+                    _ = try await host.send(HCICommands.ReadBDADDR())
+                }
+            }
+        })
+}
