@@ -204,6 +204,22 @@ import Timing
         }
     }
 
+    @Test(.enabled(if: !foreignSeeds.isEmpty, "no seeds of other tools at hand: set BLUEBENCH_CAPTURES")) func seedsForOtherStacks() throws
+    {
+        for seed in foreignSeeds where seed.count >= 4 {
+            let loop = RunLoop()
+            try loop.run {
+                let pair = try await Pair.make(loop)
+                pair.b.swallows = { _ in true }
+                pair.b.emit(HCIPacket(.acl, [0x40, seed[1] & 0xF0] + seed.dropFirst(2)))
+                pair.b.emit(acl(0x40, 2, Array(seed.dropFirst(4))))
+                try await loop.sleep(for: .seconds(1))
+                pair.b.swallows = nil
+                try await isAlive(pair)
+            }
+        }
+    }
+
     // MARK: Parts
 
     private func isAlive(_ pair: Pair) async throws {
