@@ -4,8 +4,8 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// Two dongles with simulated controllers. `@unchecked Sendable`: lives on one loop.
-private final class Bus: USBIPBus, @unchecked Sendable {
+/// Two dongles with simulated controllers.
+private final class Bus: USBIPBus {
     let loop = RunLoop()
     let devices = ["1-1", "1-2"].map { (busID: $0, descriptors: DongleDescriptors(serialNumber: $0)) }
     private let backend: SimulatedBackend
