@@ -51,6 +51,33 @@ import Transport
         #expect(loop.now == 100)
     }
 
+    /// Owns a timer and gives it back when it goes.
+    private final class Owner {
+        private let loop: RunLoop
+        private let timer: Timer
+
+        init(_ loop: RunLoop, _ action: @escaping () -> Void) {
+            self.loop = loop
+            timer = loop.schedule(after: 10, action)
+        }
+
+        deinit { loop.cancel(timer) }
+    }
+
+    @Test func aCancelledActionMayCancelAnotherAsItGoes() throws {
+        let loop = RunLoop()
+        let log = Log()
+        try loop.run {
+            var owner: Owner? = Owner(loop) { log.lines.append("owned") }
+            let outer = loop.schedule(after: 20) { [owner] in log.lines.append("\(owner == nil)") }
+            loop.schedule(after: 15) { log.lines.append("other") }
+            owner = nil
+            loop.cancel(outer)
+            try await loop.sleep(for: 30)
+        }
+        #expect(log.lines == ["other"])
+    }
+
     @Test func activitiesOnTheLoopInterleaveTheSameWayEveryTime() throws {
         func once() throws -> [String] {
             let loop = RunLoop()
