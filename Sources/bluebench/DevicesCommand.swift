@@ -36,6 +36,13 @@ struct DevicesCommand: ParsableCommand {
         var leBuffers: String?
         var claimedFalsely: [String]?
         var workedUnclaimed: [String]?
+        /// It was there and went away; not in the JSON, where the obstacle says it.
+        var isLost = false
+
+        private enum CodingKeys: String, CodingKey {
+            case selector, id, manufacturer, product, serial, driver, obstacle, startup, firmware, chip, version, address, le, bredr
+            case leFeatures, aclBuffers, leBuffers, claimedFalsely, workedUnclaimed
+        }
     }
 
     func run() throws {
@@ -52,6 +59,8 @@ struct DevicesCommand: ParsableCommand {
         } else {
             for row in rows { print(row) }
         }
+        let lost = rows.filter(\.isLost).map(\.selector)
+        if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away while being asked") }
     }
 
     private func row(of dongle: USBDongleDescription) -> Row {
@@ -60,7 +69,10 @@ struct DevicesCommand: ParsableCommand {
             selector: dongle.location.description, id: String(id), manufacturer: dongle.manufacturerName, product: dongle.productName,
             serial: dongle.serial, driver: dongle.driver, obstacle: dongle.obstacle?.description)
         guard dongle.obstacle == nil else { return row }
-        do { try ask(dongle, &row) } catch { row.obstacle = "\(error)" }
+        do { try ask(dongle, &row) } catch {
+            row.obstacle = "\(error)"
+            if case .lost? = error as? TransportError { row.isLost = true }
+        }
         return row
     }
 
