@@ -45,6 +45,7 @@ bench: release ## speed against a plain C server and Bumble, in the same run
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/saturated_link.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/roundtrips.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/scan_reports.py
+	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
@@ -52,10 +53,11 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20); inputs that break something are kept
 	@.ci/fuzz
 
-soak: release ## a hundred orders of the cases, each with another seed; a thousand unplugs; the cases over USB ten times beside a busy machine
+soak: release ## a hundred orders of the cases, each with another seed; a thousand unplugs; the cases over USB beside a busy machine; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
 	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
+	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)

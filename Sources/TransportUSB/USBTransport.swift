@@ -45,6 +45,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var gate = HandleGate()
     private var gateTimer: Timer?
     private var voiceControl: VoiceControl
+    private var voiceAtEnd = VoiceStatistics()
     private var waiting: [HCIPacket] = []
     private var isEnded = false
     private var endsWithReset = false
@@ -152,6 +153,9 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public var voiceSettings: [VoiceSetting] { voiceControl.offered }
     /// Voice packets that could not be sent: no setting, or too many waiting.
     public var droppedVoice: Int { voiceControl.dropped }
+
+    /// What the isochronous IN pipe brought, and lost.
+    public var voiceStatistics: VoiceStatistics { device?.voiceStatistics ?? voiceAtEnd }
 
     /// The setting that carries the voice of the links that are up.
     ///
@@ -272,6 +276,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         guard !isEnded else { return }
         isEnded = true
         for timer in [ladderTimer, gateTimer].compactMap({ $0 }) { loop.cancel(timer) }
+        voiceAtEnd = voiceStatistics
         leakedTransfers = device?.close(resettingPort: endsWithReset) ?? 0
         clearedHaltsAtEnd = device?.clearings ?? 0
         if leakedTransfers == 0 { device = nil }

@@ -159,7 +159,10 @@ struct DongleCommand: ParsableCommand {
                     try backend.pipe(to: $0, on: loop)
                 }
                 for (index, address) in addresses.enumerated() { Console.line("usbfs:\(folder) usb:1-\(index + 1) \(address)") }
-                return { server.stop() }
+                return {
+                    for index in serials.indices { Console.line("usb:1-\(index + 1) \(server.account(of: index))") }
+                    server.stop()
+                }
             } catch {
                 throw CommandFailure(.bench, "\(error)")
             }

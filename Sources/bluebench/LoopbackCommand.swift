@@ -58,6 +58,12 @@ struct LoopbackCommand: ParsableCommand {
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()
+        if plan.channel == .voice, let usb {
+            let pipe = usb.voiceStatistics
+            Console.line(
+                "isochronous: \(pipe.lostFrames) frames lost, \(pipe.discarded) octets thrown away, \(usb.droppedVoice) packets not sent")
+            if case .unavailable(let problem) = usb.voice { Console.complain("\(problem)") }
+        }
         return (result, usb?.leakedTransfers ?? 0)
     }
 
@@ -106,7 +112,8 @@ struct LoopbackCommand: ParsableCommand {
         ]
         return [
             "\(result.returned) of \(result.sent) packets of \(result.octets) octets came back in "
-                + String(format: "%.2f s", result.time.seconds),
+                + String(format: "%.2f s", result.time.seconds)
+                + (result.sent < result.planned ? "; then no buffer became free for the other \(result.planned - result.sent)" : ""),
             figures.joined(separator: "   "),
             "lost \(result.lost)   duplicated \(result.duplicated)   out of order \(result.disordered)   damaged \(result.corrupted)   "
                 + "overflows \(result.overflows)",

@@ -63,6 +63,8 @@ public enum LoopbackError: Error, Sendable, Equatable {
     /// The transport cannot carry voice; the text says why.
     case noVoice(String)
     case transport(TransportError)
+    /// The user ended it before the first packet.
+    case stopped
 }
 
 extension LoopbackError: CustomStringConvertible {
@@ -76,6 +78,7 @@ extension LoopbackError: CustomStringConvertible {
             "packets of \(octets) octets: this controller takes \(range.lowerBound) to \(range.upperBound)"
         case .noVoice(let reason): "no voice: \(reason)"
         case .transport(let error): error.description
+        case .stopped: "stopped before the first packet"
         }
     }
 }

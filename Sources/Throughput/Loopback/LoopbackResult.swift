@@ -8,6 +8,8 @@ public struct LoopbackResult: Sendable, Hashable {
     /// The controller's buffers.
     public var bufferOctets = 0
     public var buffers = 0
+    /// How many packets there were to send.
+    public var planned = 0
     public var sent = 0
     public var returned = 0
     public var lost = 0
@@ -24,8 +26,10 @@ public struct LoopbackResult: Sendable, Hashable {
     public var waitForBuffers = Microseconds.zero
     public var pipe: LoopbackPipe?
 
-    /// Whether every packet came back once, in order and intact.
-    public var isClean: Bool { sent == returned && lost == 0 && duplicated == 0 && disordered == 0 && corrupted == 0 && overflows == 0 }
+    /// Whether every packet was sent and came back once, in order and intact.
+    public var isClean: Bool {
+        sent == planned && sent == returned && lost == 0 && duplicated == 0 && disordered == 0 && corrupted == 0 && overflows == 0
+    }
 
     public var packetsPerSecond: Double { time > .zero ? Double(returned) / time.seconds : 0 }
     /// Data in one direction, without headers.
@@ -67,7 +71,8 @@ public struct LoopbackResult: Sendable, Hashable {
 
 extension LoopbackResult: Encodable {
     private enum Key: String, CodingKey {
-        case channel, handles, octets, buffers, sent, returned, lost, duplicated, disordered, corrupted, overflows, limit, explanation
+        case channel, handles, octets, buffers, planned, sent, returned, lost, duplicated, disordered, corrupted, overflows, limit,
+            explanation
         case bufferOctets = "buffer_octets"
         case time = "time_us"
         case packetsPerSecond = "packets_per_second"
@@ -83,7 +88,8 @@ extension LoopbackResult: Encodable {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(channel, forKey: .channel)
         for (key, number) in [
-            (Key.handles, handles), (.octets, octets), (.buffers, buffers), (.bufferOctets, bufferOctets), (.sent, sent),
+            (Key.handles, handles), (.octets, octets), (.buffers, buffers), (.bufferOctets, bufferOctets), (.planned, planned),
+            (.sent, sent),
             (.returned, returned), (.lost, lost), (.duplicated, duplicated), (.disordered, disordered), (.corrupted, corrupted),
             (.overflows, overflows),
         ] {

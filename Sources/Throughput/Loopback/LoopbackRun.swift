@@ -46,6 +46,7 @@ struct LoopbackRun {
         self.voicePace = voicePace
         result.channel = plan.channel
         result.pipe = plan.pipe
+        result.planned = plan.packets
     }
 
     mutating func start(at now: Microseconds, _ send: (HCIPacket) -> Void) {
@@ -66,7 +67,9 @@ struct LoopbackRun {
 
     /// Ends the test early; what has not come back by now is lost.
     mutating func stop(at now: Microseconds, _ send: (HCIPacket) -> Void) {
-        if state == .running { leave(at: now, send) } else { fail(.unanswered("the test was stopped")) }
+        guard state == .running else { return fail(.stopped) }
+        result.planned = result.sent
+        leave(at: now, send)
     }
 
     mutating func timeOut(at now: Microseconds, _ send: (HCIPacket) -> Void) {

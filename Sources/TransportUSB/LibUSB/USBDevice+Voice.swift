@@ -23,6 +23,9 @@ extension USBDevice {
         }
     }
 
+    /// What happened on the isochronous IN pipe.
+    var voiceStatistics: VoiceStatistics { locked { voice.reassembly.statistics } }
+
     func feedVoice() {
         guard !isEnding, !wantsReset else { return }
         while let next = voice.nextOutput(of: self) { submitVoice(next) }

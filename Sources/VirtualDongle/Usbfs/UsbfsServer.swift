@@ -121,6 +121,13 @@
         /// What a dongle that is plugged in has carried.
         public func traffic(_ index: Int) -> USBTraffic { nodes[index]?.dongle.traffic ?? USBTraffic() }
 
+        /// What a dongle has carried, and what programs have not given back, in a line.
+        public func account(of index: Int) -> String {
+            let (traffic, counters) = (traffic(index), counters(index))
+            return "data \(traffic.dataOut) out \(traffic.dataIn) in, voice \(traffic.voiceOut) out \(traffic.voiceIn) in, "
+                + "\(nodes[index]?.dongle.dropped ?? 0) dropped, \(counters.openHandles) handles open, \(counters.pending) requests pending"
+        }
+
         /// The alternate setting of its voice interface.
         public func voiceAlternate(_ index: Int) -> UInt8 { nodes[index]?.dongle.voiceAlternate ?? 0 }
 
