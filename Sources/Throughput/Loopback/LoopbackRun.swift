@@ -20,6 +20,8 @@ struct LoopbackRun {
     /// How long more handles may take to be named after the command was answered.
     private static let settling = Microseconds.milliseconds(100)
 
+    private static let mostVoiceOnTheWay = 32
+
     private let plan: LoopbackPlan
     private let voicePace: (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace
     private var state = State.awaitingReset
@@ -210,16 +212,22 @@ struct LoopbackRun {
 
     private func isVoiceDue(_ now: Microseconds) -> Bool { pace != nil && result.sent < plan.packets }
 
-    /// The handles take turns. What is due and was missed is sent at once, so that the pace holds on the average.
+    /// The handles take turns. What is due and was missed is sent at once, so that the pace holds on the average; but not while so much is on its way
+    /// that either end must be late, as on a busy machine.
     private mutating func sendVoice(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard let pace else { return }
-        while result.sent < plan.packets, deadline <= now {
+        while result.sent < plan.packets, deadline <= now, result.sent - result.returned < Self.mostVoiceOnTheWay {
             result.sent += 1
             send(flows[turn].next(octets: result.octets, at: now))
             turn = (turn + 1) % flows.count
             deadline = deadline + pace.interval
         }
-        if result.sent == plan.packets { deadline = now + plan.patience }
+        if result.sent == plan.packets {
+            deadline = now + plan.patience
+        } else if deadline <= now {
+            guard now - last < plan.patience else { return leave(at: now, send) }
+            deadline = now + pace.interval
+        }
     }
 
     private mutating func data(_ packet: HCIPacket, at time: Microseconds, now: Microseconds, _ send: (HCIPacket) -> Void) {
