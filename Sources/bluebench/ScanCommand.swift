@@ -9,7 +9,7 @@ struct ScanCommand: ParsableCommand {
         commandName: "scan", abstract: "Show who advertises.",
         discussion: "Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first.")
 
-    @Argument(help: "The device: tcp:host:port, unix:path or serial:path.") var device: String
+    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
     @Option(help: "How long to scan, in seconds.") var seconds = 5
     @Option(help: ArgumentHelp("End after so many reports.", valueName: "n")) var count: Int?
     @Option(help: "Primary PHYs to scan on: 1m, coded or both.") var phy = "1m"
