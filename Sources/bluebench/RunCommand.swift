@@ -114,7 +114,7 @@ struct RunCommand: ParsableCommand {
         let watch = StopWatch()
         let devices = try realDevices(plan.setup)
         let recorder: Recorder
-        do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume) } catch {
+        do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
             throw CommandFailure(.usage, "\(error)")
         }
         if let port { port.logAir(to: recorder) }
@@ -136,14 +136,19 @@ struct RunCommand: ParsableCommand {
         do { try recorder.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
         if throughput { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
         try files.write(result)
-        if reports != nil { Console.line(ProgressLine.summary(result)) }
-        if let late = result.worstLatenessMilliseconds, late > plan.setup.slack.milliseconds / 2 {
-            Console.line(
-                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(plan.setup.slack.milliseconds)) ms")
-        }
-        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
+        conclude(result, slack: plan.setup.slack, hadDevices: reports != nil)
         if let lost = runner.lost { Console.complain(lost) }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// The last lines: the count of verdicts, and what the machine or the devices did to the run.
+    private func conclude(_ result: RunResult, slack: Microseconds, hadDevices: Bool) {
+        if hadDevices { Console.line(ProgressLine.summary(result)) }
+        if let late = result.worstLatenessMilliseconds, late > slack.milliseconds / 2 {
+            Console.line(
+                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
+        }
+        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
     }
 
     /// Real devices stay open for the whole run.

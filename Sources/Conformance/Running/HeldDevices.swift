@@ -13,6 +13,8 @@ public final class HeldDevices {
     private(set) var devices: [Side: HeldTransport] = [:]
     private var homes: [Side: USBHome] = [:]
     private var books: [Side: DeviceReport] = [:]
+    /// Captures what is asked of a device when it is opened.
+    var recorder: Recorder?
 
     /// - Parameter patience: how long to wait for a device that is lost, or not there yet.
     public init(_ setup: BenchSetup, patience: Microseconds? = nil) {
@@ -126,7 +128,7 @@ public final class HeldDevices {
         report.product = held.product
         report.startup = held.startOfPipe?.step
         report.discarded = held.startOfPipe?.discarded ?? 0
-        let probe = try DongleProbe(held, on: loop)
+        let probe = try DongleProbe(recorder?.capturing(held, side, on: loop) ?? held, on: loop)
         defer { probe.close() }
         let identity = try await probe.identity()
         let address = identity.address.map { ", \($0)" } ?? ""

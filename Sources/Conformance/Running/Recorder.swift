@@ -1,6 +1,8 @@
 import Capture
 import Foundation
 import Packets
+import Timing
+import Transport
 
 /// Numbers the packets of a run, and writes them into its capture if it has one. Cases follow one another in time.
 public final class Recorder {
@@ -15,7 +17,8 @@ public final class Recorder {
     ///   - path: where the capture goes; without one packets are only numbered.
     ///   - airPath: where the log of the air goes, in pcapng.
     ///   - isContinued: keep an existing file, and write beside it.
-    public init(path: String?, airPath: String? = nil, isContinued: Bool = false) throws(CaptureError) {
+    ///   - devices: real devices, whose packets bear the date of the day.
+    public init(path: String?, airPath: String? = nil, isContinued: Bool = false, devices: HeldDevices? = nil) throws(CaptureError) {
         if let airPath {
             let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
             airInterface = try log.addAir()
@@ -27,7 +30,8 @@ public final class Recorder {
             log = nil
             return
         }
-        let log = try CaptureLog(path: isContinued ? Self.freePath(beside: path) : path)
+        let epoch = devices.map { CaptureTime.epoch(of: $0.loop) } ?? .virtualEpoch
+        let log = try CaptureLog(path: isContinued ? Self.freePath(beside: path) : path, epoch: epoch)
         for side in Side.allCases { interfaces[side] = try log.addController(side.rawValue) }
         self.log = log
     }
@@ -52,6 +56,12 @@ public final class Recorder {
             return uncaptured
         }
         return log.record(packet, direction, interface: interface, at: offset + time)
+    }
+
+    /// The pipe with its packets captured: what is said to a device outside of cases.
+    func capturing(_ transport: any HCITransport, _ side: Side, on loop: Timing.RunLoop) -> any HCITransport {
+        guard let log, let interface = interfaces[side] else { return transport }
+        return CaptureTransport(transport, into: log, interface: interface, on: loop)
     }
 
     /// Lets the next case begin a second after this one, whose own clock ended at `time`.

@@ -106,6 +106,7 @@ public final class Runner {
         self.devices = devices
         self.plan = plan
         self.recorder = recorder
+        devices?.recorder = recorder
         self.observer = observer
         factory = BenchFactory(
             setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault)
