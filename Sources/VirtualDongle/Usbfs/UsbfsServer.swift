@@ -83,7 +83,7 @@
             if let serialNumber { descriptors[index] = describe(serialNumber) }
             gone[index]?.removeAll { $0.retire() }
             let place = UsbfsTree.Place(index: index, deviceNumber: try freeDeviceNumber())
-            try tree.plug(place, descriptors[index])
+            try tree.makeNode(place)
             let dongle = try USBDongle(
                 descriptors: descriptors[index], pipe: try makePipe(index), loop: loop, faults: faults[index] ?? USBDongleFaults())
             let node = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
@@ -92,6 +92,7 @@
                 self?.leftBehind.pending += $0.pending
                 self?.leftBehind.claims += $0.claims
             }
+            try tree.plug(place, descriptors[index])
             nodes[index] = node
             places[index] = place
             uevents.send(.add, place)

@@ -29,7 +29,14 @@
         /// The preload library joins its folder, `ioctl` and the device's path.
         func socketPath(_ place: Place) -> String { "\(root)/ioctl//dev/\(place.node)" }
 
-        /// Plugs a dongle in: its attributes, and a FIFO as its device node.
+        /// Makes the device node, a FIFO. Programs do not look for it before the dongle is plugged in.
+        func makeNode(_ place: Place) throws(Failure) {
+            try makeFolder("dev/bus/usb/001")
+            try makeFolder("ioctl/dev/bus/usb/001")
+            guard mkfifo(nodePath(place), 0o600) == 0 else { throw failure("make", place.node) }
+        }
+
+        /// Plugs a dongle in whose node is served by now: writes its attributes, and lastly shows it on the bus.
         func plug(_ place: Place, _ descriptors: DongleDescriptors) throws(Failure) {
             let name = place.name
             try makeFolder(place.system)
@@ -49,8 +56,6 @@
                 ),
             ]
             for (attribute, octets) in attributes { try write(octets, to: "\(place.system)/\(attribute)") }
-            try makeFolder("sys/bus/usb/devices")
-            try link("sys/bus/usb/devices/\(name)", to: "../../../devices/\(name)")
             try link("\(place.system)/subsystem", to: "../../bus/usb")
             try makeFolder("sys/dev/char")
             try link("sys/dev/char/189:\(place.minor)", to: "../../devices/\(name)")
@@ -58,9 +63,8 @@
             try link("dev/.node/" + place.node.split(separator: "/").joined(separator: "_"), to: "189:\(place.minor)")
             try makeFolder("run/udev/data")
             try write(text("I:1"), to: "run/udev/data/c189:\(place.minor)")
-            try makeFolder("dev/bus/usb/001")
-            try makeFolder("ioctl/dev/bus/usb/001")
-            guard mkfifo(nodePath(place), 0o600) == 0 else { throw failure("make", place.node) }
+            try makeFolder("sys/bus/usb/devices")
+            try link("sys/bus/usb/devices/\(name)", to: "../../../devices/\(name)")
         }
 
         /// Pulls a dongle out of the tree; programs that have it open keep their hold.
