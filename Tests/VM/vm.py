@@ -184,7 +184,7 @@ def main():
     share = os.path.join(work, "share")
     shutil.rmtree(share, ignore_errors=True)
     os.makedirs(os.path.join(share, "scripts"))
-    for file in [*scripts, *glob.glob(os.path.join(HERE, "guest", "*.py"))]:
+    for file in [*scripts, *(path for kind in ("*.py", "*.bash") for path in glob.glob(os.path.join(HERE, "guest", kind)))]:
         shutil.copy(file, os.path.join(share, "scripts"))
     shutil.copy(options.bluebench, os.path.join(share, "bluebench"))
     shutil.copytree(os.path.join(HERE, "..", "..", "Conformance"), os.path.join(share, "Conformance"))
