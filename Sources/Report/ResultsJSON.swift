@@ -49,8 +49,9 @@ public enum ResultsJSON {
     }
 
     /// Any value of the bench's in the style of its JSON files: sorted keys, two spaces, a final line feed.
-    public static func encode(_ value: some Encodable) throws -> String {
+    public static func encode(_ value: some Encodable, keys: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys) throws -> String {
         let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = keys
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Packets
+import Report
 import Timing
 import Transport
 import TransportUSB
@@ -50,10 +51,7 @@ struct DevicesCommand: ParsableCommand {
         do { dongles = try USBEnumeration.dongles() } catch { throw CommandFailure(.bench, "\(error)") }
         let rows = dongles.map { row(of: $0) }
         if json {
-            let encoder = JSONEncoder()
-            encoder.keyEncodingStrategy = .convertToSnakeCase
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            Console.line(String(decoding: try encoder.encode(["devices": rows]), as: UTF8.self))
+            Console.write(try ResultsJSON.encode(["devices": rows], keys: .convertToSnakeCase))
         } else if rows.isEmpty {
             Console.line("no USB Bluetooth dongle is plugged in")
         } else {

@@ -54,10 +54,10 @@ struct GATTCommand: ParsableCommand {
                 for uuid in reads { try await session.read(uuid) }
                 try await session.disconnect()
             } catch {
-                if isSilent { Console.line(try session.report.json()) }
+                if isSilent { Console.write(try session.report.json()) }
                 throw error
             }
-            if isSilent { Console.line(try session.report.json()) }
+            if isSilent { Console.write(try session.report.json()) }
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Host
 import Packets
+import Report
 
 /// What `bluebench gatt --json` prints; the names are in snake case there. Octets are hexadecimal.
 struct GATTReport: Encodable {
@@ -55,12 +56,7 @@ struct GATTReport: Encodable {
     var values: [Value] = []
     var disconnected: String?
 
-    func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
+    func json() throws -> String { try ResultsJSON.encode(self, keys: .convertToSnakeCase) }
 }
 
 extension CharacteristicProperties {

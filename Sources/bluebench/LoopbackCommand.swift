@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Packets
+import Report
 import Throughput
 import Timing
 import Transport
@@ -96,10 +97,8 @@ struct LoopbackCommand: ParsableCommand {
 
     private func write(_ result: LoopbackResult) throws {
         guard let json else { return }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         do {
-            try encoder.encode(result).write(to: URL(fileURLWithPath: json), options: .atomic)
+            try Data(ResultsJSON.encode(result).utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
         } catch {
             throw CommandFailure(.usage, "cannot write \(json)")
         }
