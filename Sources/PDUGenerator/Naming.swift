@@ -1,4 +1,4 @@
-/// The one rule from the specification's names to Swift's. STYLE: `LE_Set_PHY` -> `LESetPHY`, `LL_PHY_UPDATE_IND` -> `LLPHYUpdateInd`, `Connection_Handle` -> `connectionHandle`.
+/// The one rule from the specification's names to Swift's. STYLE: `LE_Set_PHY` -> `LESetPHY`, `LL_PHY_UPDATE_IND` -> `PHYUpdateInd` in `LLControl`, `Connection_Handle` -> `connectionHandle`.
 enum Naming {
     /// Words that stay upper-case where a name is written in capitals throughout.
     private static let abbreviations: Set<String> = [

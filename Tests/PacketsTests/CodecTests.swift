@@ -127,9 +127,9 @@ import Testing
 
     @Test("Any PDU of a layer by its opcode")
     func messages() throws {
-        let update = LLControl.LLPHYUpdateInd(phyCTOP: .le2M, phyPTOC: .le2M, instant: 9)
+        let update = LLControl.PHYUpdateInd(phyCTOP: .le2M, phyPTOC: .le2M, instant: 9)
         var reader = ByteReader(update.parameters.span.bytes)
-        #expect(try LLControl.Message(opcode: LLControl.LLPHYUpdateInd.opcode, from: &reader) == .llphyUpdateInd(update))
+        #expect(try LLControl.Message(opcode: LLControl.PHYUpdateInd.opcode, from: &reader) == .phyUpdateInd(update))
         let other: [UInt8] = [1, 2]
         var rest = ByteReader(other.span.bytes)
         #expect(try SMP.Message(opcode: 0x77, from: &rest) == .unknown(opcode: 0x77, parameters: other))

@@ -11,7 +11,7 @@ struct LocalChannelMapUpdate: LocalProcedure {
     mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
         let event = context.instant
         return [
-            .send(LLControl.LLChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: event))),
+            .send(LLControl.ChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: event))),
             .schedule(.channelMap(map), event: event),
         ]
     }
@@ -24,7 +24,7 @@ struct RemoteChannelMapUpdate: LinkProcedure {
     let isAwaitingPeer = false
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llChannelMapInd(let pdu) = message, context.role == .peripheral else { return nil }
+        guard case .channelMapInd(let pdu) = message, context.role == .peripheral else { return nil }
         let map = ChannelMap(pdu.chM)
         guard map.used.count >= 2 else { return nil }
         guard let event = context.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }

@@ -28,16 +28,16 @@ struct LocalParameterRequest: LocalProcedure {
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
         guard state == .awaitingAnswer else { return nil }
         switch (message, context.role) {
-        case (.llConnectionUpdateInd(let pdu), .peripheral):
+        case (.connectionUpdateInd(let pdu), .peripheral):
             guard let actions = LinkTiming.acceptance(pdu, context) else { return nil }
             state = .awaitingInstant
             return actions
-        case (.llConnectionParamRsp(let pdu), .central):
+        case (.connectionParamRsp(let pdu), .central):
             guard let answer = RequestedParameters(pdu), let timing = LinkTiming(answer, context) else {
                 return [
                     .send(
-                        LLControl.LLRejectExtInd(
-                            rejectOpcode: LLOpcode(rawValue: LLControl.LLConnectionParamRsp.opcode), errorCode: .invalidLMPParameters)),
+                        LLControl.RejectExtInd(
+                            rejectOpcode: LLOpcode(rawValue: LLControl.ConnectionParamRsp.opcode), errorCode: .invalidLMPParameters)),
                     .tell(.updated(.invalidLMPParameters)), .finish,
                 ]
             }
@@ -48,7 +48,7 @@ struct LocalParameterRequest: LocalProcedure {
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingAnswer, opcode == nil || opcode == LLControl.LLConnectionParamReq.opcode else { return nil }
+        guard state == .awaitingAnswer, opcode == nil || opcode == LLControl.ConnectionParamReq.opcode else { return nil }
         return reason == .unsupportedRemoteFeature ? fallBack(reason, context) : [.tell(.updated(reason)), .finish]
     }
 
@@ -81,11 +81,11 @@ struct RemoteParameterRequest: LinkProcedure {
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
         switch (message, state, context.role) {
-        case (.llConnectionParamReq(let pdu), .awaitingRequest, _):
+        case (.connectionParamReq(let pdu), .awaitingRequest, _):
             guard let requested = RequestedParameters(pdu) else { return [refusal(.invalidLMPParameters), .finish] }
             state = .awaitingHost
             return [.tell(.requested(requested))]
-        case (.llConnectionUpdateInd(let pdu), .awaitingUpdate, .peripheral):
+        case (.connectionUpdateInd(let pdu), .awaitingUpdate, .peripheral):
             guard let actions = LinkTiming.acceptance(pdu, context) else { return nil }
             state = .awaitingInstant
             return actions
@@ -94,7 +94,7 @@ struct RemoteParameterRequest: LinkProcedure {
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingUpdate, opcode == nil || opcode == LLControl.LLConnectionParamRsp.opcode else { return nil }
+        guard state == .awaitingUpdate, opcode == nil || opcode == LLControl.ConnectionParamRsp.opcode else { return nil }
         return [.finish]
     }
 
@@ -117,7 +117,7 @@ struct RemoteParameterRequest: LinkProcedure {
     }
 
     private func refusal(_ reason: ErrorCode) -> ProcedureAction {
-        .send(LLControl.LLRejectExtInd(rejectOpcode: LLOpcode(rawValue: LLControl.LLConnectionParamReq.opcode), errorCode: reason))
+        .send(LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: LLControl.ConnectionParamReq.opcode), errorCode: reason))
     }
 }
 
@@ -128,26 +128,26 @@ extension RequestedParameters {
             && latency <= 499 && (10...3_200).contains(timeout) && Int(timeout) * 4 > (1 + Int(latency)) * Int(intervalMax)
     }
 
-    init?(_ pdu: LLControl.LLConnectionParamReq) {
+    init?(_ pdu: LLControl.ConnectionParamReq) {
         self.init(intervalMin: pdu.intervalMin, intervalMax: pdu.intervalMax, latency: pdu.latency, timeout: pdu.timeout)
         guard isLegal else { return nil }
     }
 
-    init?(_ pdu: LLControl.LLConnectionParamRsp) {
+    init?(_ pdu: LLControl.ConnectionParamRsp) {
         self.init(intervalMin: pdu.intervalMin, intervalMax: pdu.intervalMax, latency: pdu.latency, timeout: pdu.timeout)
         guard isLegal else { return nil }
     }
 
     /// No preferred periodicity and no offsets: any anchor will do.
-    func request(_ context: ProcedureContext) -> LLControl.LLConnectionParamReq {
-        LLControl.LLConnectionParamReq(
+    func request(_ context: ProcedureContext) -> LLControl.ConnectionParamReq {
+        LLControl.ConnectionParamReq(
             intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout, preferredPeriodicity: 0,
             referenceConnEventCount: UInt16(truncatingIfNeeded: context.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
             offset2: 0xFFFF, offset3: 0xFFFF, offset4: 0xFFFF, offset5: 0xFFFF)
     }
 
-    func response(_ context: ProcedureContext) -> LLControl.LLConnectionParamRsp {
-        LLControl.LLConnectionParamRsp(
+    func response(_ context: ProcedureContext) -> LLControl.ConnectionParamRsp {
+        LLControl.ConnectionParamRsp(
             intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout, preferredPeriodicity: 0,
             referenceConnEventCount: UInt16(truncatingIfNeeded: context.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
             offset2: 0xFFFF, offset3: 0xFFFF, offset4: 0xFFFF, offset5: 0xFFFF)

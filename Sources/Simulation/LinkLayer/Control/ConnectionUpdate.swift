@@ -36,7 +36,7 @@ struct RemoteConnectionUpdate: LinkProcedure {
     let isAwaitingPeer = false
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llConnectionUpdateInd(let pdu) = message, context.role == .peripheral else { return nil }
+        guard case .connectionUpdateInd(let pdu) = message, context.role == .peripheral else { return nil }
         return LinkTiming.acceptance(pdu, context)
     }
 
@@ -71,7 +71,7 @@ extension LinkTiming {
     /// LL_CONNECTION_UPDATE_IND, and the change at its instant.
     func announcement(_ context: ProcedureContext) -> [ProcedureAction] {
         let event = context.instant
-        let pdu = LLControl.LLConnectionUpdateInd(
+        let pdu = LLControl.ConnectionUpdateInd(
             winSize: UInt8(windowSize / 1_250 as Int), winOffset: UInt16(windowOffset / 1_250 as Int),
             interval: UInt16(interval / 1_250 as Int), latency: UInt16(latency), timeout: UInt16(timeout / 10_000 as Int),
             instant: UInt16(truncatingIfNeeded: event))
@@ -79,7 +79,7 @@ extension LinkTiming {
     }
 
     /// What a peripheral does on LL_CONNECTION_UPDATE_IND; nil when its contents are impossible.
-    static func acceptance(_ pdu: LLControl.LLConnectionUpdateInd, _ context: ProcedureContext) -> [ProcedureAction]? {
+    static func acceptance(_ pdu: LLControl.ConnectionUpdateInd, _ context: ProcedureContext) -> [ProcedureAction]? {
         guard (6...3_200).contains(pdu.interval), (10...3_200).contains(pdu.timeout), pdu.latency <= 499, (1...8).contains(pdu.winSize),
             pdu.winOffset <= pdu.interval
         else { return nil }

@@ -12,20 +12,20 @@ struct LocalDataLengthUpdate: LocalProcedure {
         let own = context.lengths.local
         return [
             .send(
-                LLControl.LLLengthReq(
+                LLControl.LengthReq(
                     maxRxOctets: own.maxRxOctets, maxRxTime: own.maxRxTime, maxTxOctets: own.maxTxOctets, maxTxTime: own.maxTxTime))
         ]
     }
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llLengthRsp(let pdu) = message else { return nil }
+        guard case .lengthRsp(let pdu) = message else { return nil }
         let told = DataLength(
             maxTxOctets: pdu.maxTxOctets, maxTxTime: pdu.maxTxTime, maxRxOctets: pdu.maxRxOctets, maxRxTime: pdu.maxRxTime)
         return [.change(.peerLengths(told)), .finish]
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        opcode == nil || opcode == LLControl.LLLengthReq.opcode ? [.finish] : nil
+        opcode == nil || opcode == LLControl.LengthReq.opcode ? [.finish] : nil
     }
 }
 
@@ -34,7 +34,7 @@ struct RemoteDataLengthUpdate: LinkProcedure {
     let isAwaitingPeer = false
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llLengthReq(let pdu) = message else { return nil }
+        guard case .lengthReq(let pdu) = message else { return nil }
         let told = DataLength(
             maxTxOctets: pdu.maxTxOctets, maxTxTime: pdu.maxTxTime, maxRxOctets: pdu.maxRxOctets, maxRxTime: pdu.maxRxTime)
         var own = context.lengths.local
@@ -42,7 +42,7 @@ struct RemoteDataLengthUpdate: LinkProcedure {
             let time = octets * 8 + 112
             own = DataLength(maxTxOctets: octets, maxTxTime: time, maxRxOctets: octets, maxRxTime: time)
         }
-        let answer = LLControl.LLLengthRsp(
+        let answer = LLControl.LengthRsp(
             maxRxOctets: own.maxRxOctets, maxRxTime: own.maxRxTime, maxTxOctets: own.maxTxOctets, maxTxTime: own.maxTxTime)
         return [.send(answer), .change(.peerLengths(told)), .finish]
     }

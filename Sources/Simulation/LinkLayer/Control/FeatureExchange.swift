@@ -8,22 +8,22 @@ struct LocalFeatureExchange: LocalProcedure {
     mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
         let own = context.ownFeatures.subtracting(.localOnly)
         switch context.role {
-        case .central: return [.send(LLControl.LLFeatureReq(featureSet: own))]
+        case .central: return [.send(LLControl.FeatureReq(featureSet: own))]
         case .peripheral:
             guard context.ownFeatures.contains(.peripheralInitiatedFeaturesExchange),
                 !context.peerLacks(.peripheralInitiatedFeaturesExchange)
             else { return Self.end(context) }
-            return [.send(LLControl.LLPeripheralFeatureReq(featureSet: own))]
+            return [.send(LLControl.PeripheralFeatureReq(featureSet: own))]
         }
     }
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llFeatureRsp(let pdu) = message else { return nil }
+        guard case .featureRsp(let pdu) = message else { return nil }
         return [.change(.peerFeatures(pdu.featureSet)), .tell(.features(pdu.featureSet, .success)), .finish]
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard opcode == LLControl.LLFeatureReq.opcode || opcode == LLControl.LLPeripheralFeatureReq.opcode else { return nil }
+        guard opcode == LLControl.FeatureReq.opcode || opcode == LLControl.PeripheralFeatureReq.opcode else { return nil }
         return Self.end(context)
     }
 
@@ -41,13 +41,13 @@ struct RemoteFeatureExchange: LinkProcedure {
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
         let theirs: LEFeatures
         switch (message, context.role) {
-        case (.llFeatureReq(let pdu), .peripheral): theirs = pdu.featureSet
-        case (.llPeripheralFeatureReq(let pdu), .central): theirs = pdu.featureSet
+        case (.featureReq(let pdu), .peripheral): theirs = pdu.featureSet
+        case (.peripheralFeatureReq(let pdu), .central): theirs = pdu.featureSet
         default: return nil
         }
         // The first octet is what both support, the rest what this side does.
         let own = context.ownFeatures.subtracting(.localOnly)
         let used = LEFeatures(rawValue: own.rawValue & (theirs.rawValue | ~0xFF))
-        return [.change(.peerFeatures(theirs)), .send(LLControl.LLFeatureRsp(featureSet: used)), .finish]
+        return [.change(.peerFeatures(theirs)), .send(LLControl.FeatureRsp(featureSet: used)), .finish]
     }
 }

@@ -86,7 +86,7 @@ final class LinkControl {
     func terminate(_ reason: ErrorCode) -> Bool {
         guard !isTerminating, !link.isClosed else { return false }
         isTerminating = true
-        send(LLControl.LLTerminateInd(errorCode: reason).bytes)
+        send(LLControl.TerminateInd(errorCode: reason).bytes)
         localTimer.set(at: link.air.loop.now + link.supervisionTimeout)
         return true
     }
@@ -103,18 +103,18 @@ final class LinkControl {
     // MARK: What the link tells
 
     func acknowledged(_ opcode: UInt8) {
-        if isTerminating, opcode == LLControl.LLTerminateInd.opcode { link.close(.connectionTerminatedByLocalHost) }
+        if isTerminating, opcode == LLControl.TerminateInd.opcode { link.close(.connectionTerminatedByLocalHost) }
     }
 
     func received(_ payload: ArraySlice<UInt8>) {
         guard let opcode = payload.first, closingReason == nil else { return }
         guard let message = decode(opcode, payload) else { return answerUnknown(opcode) }
         switch message {
-        case .llTerminateInd(let pdu): closingReason = pdu.errorCode
-        case .llUnknownRsp(let pdu): refused(pdu.unknownType.rawValue, .unsupportedRemoteFeature)
-        case .llRejectInd(let pdu): refused(nil, pdu.errorCode)
-        case .llRejectExtInd(let pdu): refused(pdu.rejectOpcode.rawValue, pdu.errorCode)
-        case .llEncReq where link.role == .peripheral: reject(opcode, .unsupportedRemoteFeature)
+        case .terminateInd(let pdu): closingReason = pdu.errorCode
+        case .unknownRsp(let pdu): refused(pdu.unknownType.rawValue, .unsupportedRemoteFeature)
+        case .rejectInd(let pdu): refused(nil, pdu.errorCode)
+        case .rejectExtInd(let pdu): refused(pdu.rejectOpcode.rawValue, pdu.errorCode)
+        case .encReq where link.role == .peripheral: reject(opcode, .unsupportedRemoteFeature)
         default: route(message, opcode)
         }
     }
@@ -178,15 +178,15 @@ final class LinkControl {
     private func remoteProcedure(for message: LLControl.Message) -> (any LinkProcedure)? {
         let features = link.configuration.features
         return switch message {
-        case .llVersionInd: RemoteVersionExchange()
-        case .llFeatureReq: RemoteFeatureExchange()
-        case .llPeripheralFeatureReq: features.contains(.peripheralInitiatedFeaturesExchange) ? RemoteFeatureExchange() : nil
-        case .llConnectionUpdateInd: RemoteConnectionUpdate()
-        case .llConnectionParamReq: features.contains(.connectionParametersRequest) ? RemoteParameterRequest() : nil
-        case .llChannelMapInd: RemoteChannelMapUpdate()
-        case .llphyReq: features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) ? nil : RemotePHYUpdate()
-        case .llLengthReq: features.contains(.leDataPacketLengthExtension) ? RemoteDataLengthUpdate() : nil
-        case .llPingReq: features.contains(.lePing) ? RemotePing() : nil
+        case .versionInd: RemoteVersionExchange()
+        case .featureReq: RemoteFeatureExchange()
+        case .peripheralFeatureReq: features.contains(.peripheralInitiatedFeaturesExchange) ? RemoteFeatureExchange() : nil
+        case .connectionUpdateInd: RemoteConnectionUpdate()
+        case .connectionParamReq: features.contains(.connectionParametersRequest) ? RemoteParameterRequest() : nil
+        case .channelMapInd: RemoteChannelMapUpdate()
+        case .phyReq: features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) ? nil : RemotePHYUpdate()
+        case .lengthReq: features.contains(.leDataPacketLengthExtension) ? RemoteDataLengthUpdate() : nil
+        case .pingReq: features.contains(.lePing) ? RemotePing() : nil
         default: nil
         }
     }
@@ -194,7 +194,7 @@ final class LinkControl {
     /// Why a request cannot be served beside what is under way. Core Vol 6, Part B, 5.3.
     private func collision(_ kind: ProcedureKind, _ message: LLControl.Message) -> ErrorCode? {
         switch message {
-        case .llphyReq, .llConnectionParamReq: break
+        case .phyReq, .connectionParamReq: break
         default: return nil
         }
         // The central's procedure prevails; the peripheral serves the central's, and its own gets refused.
@@ -263,7 +263,7 @@ final class LinkControl {
     }
 
     private func send(_ pdu: [UInt8]) {
-        if pdu.first == LLControl.LLVersionInd.opcode { hasSentVersion = true }
+        if pdu.first == LLControl.VersionInd.opcode { hasSentVersion = true }
         link.rewriter.pass(.linkLayerControl, pdu) {
             link.send(control: $0)
         } later: { [loop = link.air.loop] bytes, delay in
@@ -274,17 +274,17 @@ final class LinkControl {
     private func reject(_ opcode: UInt8, _ reason: ErrorCode) {
         let both = link.configuration.features.intersection(peerFeatures ?? .extendedRejectIndication)
         if both.contains(.extendedRejectIndication) {
-            send(LLControl.LLRejectExtInd(rejectOpcode: LLOpcode(rawValue: opcode), errorCode: reason).bytes)
+            send(LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: opcode), errorCode: reason).bytes)
         } else {
-            send(LLControl.LLRejectInd(errorCode: reason).bytes)
+            send(LLControl.RejectInd(errorCode: reason).bytes)
         }
     }
 
     /// LL_UNKNOWN_RSP, but never to an answer: two confused sides would not come to rest.
     private func answerUnknown(_ opcode: UInt8) {
         switch opcode {
-        case LLControl.LLUnknownRsp.opcode, LLControl.LLRejectInd.opcode, LLControl.LLRejectExtInd.opcode: break
-        default: send(LLControl.LLUnknownRsp(unknownType: LLOpcode(rawValue: opcode)).bytes)
+        case LLControl.UnknownRsp.opcode, LLControl.RejectInd.opcode, LLControl.RejectExtInd.opcode: break
+        default: send(LLControl.UnknownRsp(unknownType: LLOpcode(rawValue: opcode)).bytes)
         }
     }
 

@@ -17,16 +17,16 @@ struct LocalPHYUpdate: LocalProcedure {
         guard !context.peerLacks([.le2MPHY, .leCodedPHY]) else { return [.tell(.phy(.unsupportedRemoteFeature)), .finish] }
         state = .awaitingAnswer
         let wish = PHYWish(context)
-        return [.send(LLControl.LLPHYReq(txPHYS: wish.transmit, rxPHYS: wish.receive))]
+        return [.send(LLControl.PHYReq(txPHYS: wish.transmit, rxPHYS: wish.receive))]
     }
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
         guard state == .awaitingAnswer else { return nil }
         switch (message, context.role) {
-        case (.llphyRsp(let pdu), .central):
+        case (.phyRsp(let pdu), .central):
             let decision = PHYDecision(PHYWish(context), peer: PHYWish(transmit: pdu.txPHYS, receive: pdu.rxPHYS), context)
             return decide(decision, context)
-        case (.llphyUpdateInd(let pdu), .peripheral):
+        case (.phyUpdateInd(let pdu), .peripheral):
             guard let actions = PHYDecision.acceptance(pdu, context) else { return [.tell(.phy(.success)), .finish] }
             state = .awaitingInstant
             return actions
@@ -41,7 +41,7 @@ struct LocalPHYUpdate: LocalProcedure {
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingAnswer, opcode == nil || opcode == LLControl.LLPHYReq.opcode else { return nil }
+        guard state == .awaitingAnswer, opcode == nil || opcode == LLControl.PHYReq.opcode else { return nil }
         return [.tell(.phy(reason)), .finish]
     }
 
@@ -62,16 +62,16 @@ struct RemotePHYUpdate: LinkProcedure {
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
         switch (message, state, context.role) {
-        case (.llphyReq, .awaitingRequest, .peripheral):
+        case (.phyReq, .awaitingRequest, .peripheral):
             state = .awaitingUpdate
             let wish = PHYWish(context, answers: true)
-            return [.send(LLControl.LLPHYRsp(txPHYS: wish.transmit, rxPHYS: wish.receive))]
-        case (.llphyReq(let pdu), .awaitingRequest, .central):
+            return [.send(LLControl.PHYRsp(txPHYS: wish.transmit, rxPHYS: wish.receive))]
+        case (.phyReq(let pdu), .awaitingRequest, .central):
             let decision = PHYDecision(PHYWish(context, answers: true), peer: PHYWish(transmit: pdu.txPHYS, receive: pdu.rxPHYS), context)
             guard decision.changes else { return [decision.none, .finish] }
             state = .awaitingInstant
             return decision.announcement(context)
-        case (.llphyUpdateInd(let pdu), .awaitingUpdate, .peripheral):
+        case (.phyUpdateInd(let pdu), .awaitingUpdate, .peripheral):
             guard let actions = PHYDecision.acceptance(pdu, context) else { return [.finish] }
             state = .awaitingInstant
             return actions
@@ -126,17 +126,17 @@ struct PHYDecision {
     }
 
     /// LL_PHY_UPDATE_IND for the case that nothing changes; it has no instant.
-    var none: ProcedureAction { .send(LLControl.LLPHYUpdateInd(phyCTOP: [], phyPTOC: [], instant: 0)) }
+    var none: ProcedureAction { .send(LLControl.PHYUpdateInd(phyCTOP: [], phyPTOC: [], instant: 0)) }
 
     func announcement(_ context: ProcedureContext) -> [ProcedureAction] {
         let event = context.instant
-        let pdu = LLControl.LLPHYUpdateInd(
+        let pdu = LLControl.PHYUpdateInd(
             phyCTOP: toPeripheral?.flag ?? [], phyPTOC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: event))
         return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), event: event)]
     }
 
     /// What a peripheral does on LL_PHY_UPDATE_IND; nil when nothing is to change.
-    static func acceptance(_ pdu: LLControl.LLPHYUpdateInd, _ context: ProcedureContext) -> [ProcedureAction]? {
+    static func acceptance(_ pdu: LLControl.PHYUpdateInd, _ context: ProcedureContext) -> [ProcedureAction]? {
         func phy(_ mask: PHYs) -> PHY? { PHY.allCases.first { mask == $0.flag && context.supportedPHYs.contains($0.flag) } }
         let (receive, transmit) = (phy(pdu.phyCTOP), phy(pdu.phyPTOC))
         guard receive != nil || transmit != nil else { return nil }

@@ -6,16 +6,16 @@ struct LocalPing: LocalProcedure {
     let isAwaitingPeer = true
 
     mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
-        context.peerLacks(.lePing) ? [.finish] : [.send(LLControl.LLPingReq())]
+        context.peerLacks(.lePing) ? [.finish] : [.send(LLControl.PingReq())]
     }
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llPingRsp = message else { return nil }
+        guard case .pingRsp = message else { return nil }
         return [.finish]
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        opcode == nil || opcode == LLControl.LLPingReq.opcode ? [.finish] : nil
+        opcode == nil || opcode == LLControl.PingReq.opcode ? [.finish] : nil
     }
 }
 
@@ -24,7 +24,7 @@ struct RemotePing: LinkProcedure {
     let isAwaitingPeer = false
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llPingReq = message else { return nil }
-        return [.send(LLControl.LLPingRsp()), .finish]
+        guard case .pingReq = message else { return nil }
+        return [.send(LLControl.PingRsp()), .finish]
     }
 }

@@ -11,13 +11,13 @@ struct LocalVersionExchange: LocalProcedure {
     }
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llVersionInd(let pdu) = message else { return nil }
+        guard case .versionInd(let pdu) = message else { return nil }
         let version = RemoteVersion(pdu)
         return [.change(.peerVersion(version)), .tell(.version(version, .success)), .finish]
     }
 
     mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard opcode == LLControl.LLVersionInd.opcode else { return nil }
+        guard opcode == LLControl.VersionInd.opcode else { return nil }
         return [.tell(.version(RemoteVersion(version: 0, companyIdentifier: 0, subversion: 0), reason)), .finish]
     }
 }
@@ -27,18 +27,18 @@ struct RemoteVersionExchange: LinkProcedure {
     let isAwaitingPeer = false
 
     mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .llVersionInd(let pdu) = message else { return nil }
+        guard case .versionInd(let pdu) = message else { return nil }
         let answer: [ProcedureAction] = context.hasSentVersion ? [] : [.send(context.ownVersion.pdu)]
         return [.change(.peerVersion(RemoteVersion(pdu)))] + answer + [.finish]
     }
 }
 
 extension RemoteVersion {
-    init(_ pdu: LLControl.LLVersionInd) {
+    init(_ pdu: LLControl.VersionInd) {
         self.init(version: pdu.version, companyIdentifier: pdu.companyIdentifier, subversion: pdu.subversion)
     }
 
-    var pdu: LLControl.LLVersionInd {
-        LLControl.LLVersionInd(version: version, companyIdentifier: companyIdentifier, subversion: subversion)
+    var pdu: LLControl.VersionInd {
+        LLControl.VersionInd(version: version, companyIdentifier: companyIdentifier, subversion: subversion)
     }
 }
