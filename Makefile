@@ -7,7 +7,7 @@ REPORT := build/report
 PYTEST := .venv/bin/python -m pytest
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-swift test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release run test test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -30,6 +30,9 @@ test: test-swift test-python ## all tests, foreign peers included
 
 test-swift: setup ## the Swift tests alone
 	swift test
+
+test-room: setup ## one room's tests, with no other room's: make test-room ROOM=Host
+	BLUEBENCH_ROOM=$(ROOM) swift test
 
 test-python: release ## the foreign peers and the independent references
 	BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers Tests/Reference

@@ -81,6 +81,11 @@ let package = Package(
     ]
 )
 
+// `make test-room ROOM=Host` builds one room's tests and what they stand on, and nothing else.
+if let room = Context.environment["BLUEBENCH_ROOM"] {
+    package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
+}
+
 if isFuzzing {
     package.targets.append(
         .executableTarget(
