@@ -70,7 +70,7 @@ struct DongleCommand: ParsableCommand {
         let loop = Timing.RunLoop(mode: .wall)
         let ended = Promise<Void>(on: loop)
         if let boot, let writeFirmware { try write(boot.madeFirmware, below: writeFirmware) }
-        Interruption.watch(on: loop) { ended.fulfil(()) }
+        SignalHandler().onStop(on: loop) { ended.fulfil(()) }
         let logs = try openCaptures(loop)
         let simulation = Simulation(loop: loop, seed: seed)
         if let airLog = logs.air { try logAir(of: simulation, to: airLog) }

@@ -55,7 +55,7 @@ struct LoopbackCommand: ParsableCommand {
         let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)
         }
-        Interruption.watch(on: loop) { bench.stop() }
+        SignalHandler().onStop(on: loop) { bench.stop() }
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()

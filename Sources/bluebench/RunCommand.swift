@@ -22,7 +22,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
     var subjectPort: String?
-    @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s")) var patience = 30
+    @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s")) var timeOut = 30
     @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
     @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
     @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] =
@@ -111,7 +111,7 @@ struct RunCommand: ParsableCommand {
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let progress = ProgressLine(total: plan.cases.count)
         let port = try openPort()
-        let watch = StopWatch()
+        let signals = SignalHandler()
         let devices = try realDevices(plan.setup)
         let recorder: Recorder
         do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
@@ -119,7 +119,7 @@ struct RunCommand: ParsableCommand {
         }
         if let port { port.logAir(to: recorder) }
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
-        watch.onStop { [stopping = runner.stopping] in stopping.raise() }
+        signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         let reports = runner.open()
         if let reports {
             for line in RunHeader.lines(reports, plan.setup, isWall: devices != nil || port != nil) { Console.line(line) }
@@ -160,7 +160,7 @@ struct RunCommand: ParsableCommand {
             }
         }
         guard setup.tester != .virtual else { return nil }
-        return HeldDevices(setup, patience: waitForReplug.map { .seconds($0) })
+        return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
     }
 
     private func openPort() throws -> SubjectPort? {
@@ -177,7 +177,7 @@ struct RunCommand: ParsableCommand {
         do {
             let port = try SubjectPort(address, seed: seed)
             Console.line("waiting for an accessory's host on \(port.address)")
-            try port.waitForHost(.seconds(patience))
+            try port.waitForHost(.seconds(timeOut))
             return port
         } catch let error as TransportError {
             throw CommandFailure(.bench, "\(error)")

@@ -47,7 +47,7 @@ struct ThroughputCommand: ParsableCommand {
         let isVirtual = tester == "virtual" && subject == "virtual" && subjectPort == nil
         guard isVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
         let stop = StopFlag()
-        StopWatch().onStop { stop.raise() }
+        SignalHandler().onStop { stop.raise() }
         var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
         if ladder {
             try runLadder(settings, &output)

@@ -16,12 +16,12 @@ struct EndpointTests {
     func dataCountsOnceItsConnectionIsKnown(_ packets: [HCIPacket], _ received: Int, _ stray: Int) throws {
         let loop = RunLoop()
         let pair = InProcessTransport.pair(name: "virtual", on: loop)
-        let ledger = Ledger(loop: loop)
-        let end = Endpoint(.subject, on: pair.host, ledger: ledger, recorder: try Recorder(path: nil), loop: loop)
+        let log = ObservationLog(loop: loop)
+        let end = Endpoint(.subject, on: pair.host, log: log, recorder: try Recorder(path: nil), loop: loop)
         try end.start()
         for packet in packets { pair.controller.send(packet) }
         try loop.run { try await loop.sleep(for: 1_000) }
-        #expect(ledger.observations.count { $0.name == "ATT_READ_REQ" } == received)
+        #expect(log.observations.count { $0.name == "ATT_READ_REQ" } == received)
         #expect(end.strayData == stray)
     }
 }

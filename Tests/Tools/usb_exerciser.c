@@ -165,8 +165,8 @@ static void LIBUSB_CALL departed(struct libusb_transfer *transfer) {
 }
 
 static void handle_events(void) {
-    struct timeval patience = {1, 0};
-    int status = libusb_handle_events_timeout_completed(context, &patience, NULL);
+    struct timeval timeOut = {1, 0};
+    int status = libusb_handle_events_timeout_completed(context, &timeOut, NULL);
     if (status && status != LIBUSB_ERROR_INTERRUPTED) die("events", status);
 }
 

@@ -23,7 +23,7 @@
         var ordinal: Int
         /// Each move and how long after the one before.
         var moves: [(after: Microseconds, move: Move)]
-        var patience = 20
+        var timeOut = 20
         var cases = UnplugTrial.quick
 
         /// Whether the dongle has answered by then, so that the report tells of its loss.
@@ -72,7 +72,7 @@
             defer { try? FileManager.default.removeItem(atPath: report) }
             let program = try SpawnedProgram(
                 ["run"] + cases + [
-                    "--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report, "--wait-for-replug", "\(patience)",
+                    "--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report, "--wait-for-replug", "\(timeOut)",
                 ], folder: bus.folder)
             let state = State()
             let (server, loop, victim, moves) = (bus.server, bus.loop, victim, moves)
@@ -146,7 +146,7 @@
 
         @Test func whenTheDongleDoesNotComeBackTheRestHasNoVerdict() throws {
             var trial = ReplugTrial(description: "gone", victim: 1, ordinal: 60, moves: [(.zero, .unplug)])
-            trial.patience = 1
+            trial.timeOut = 1
             let outcome = try trial.run()
             let report = try #require(outcome.report, "\(outcome.output)")
             #expect(outcome.code == 3)
@@ -159,7 +159,7 @@
         @Test func anotherDongleInTheSamePortIsNotTheOneThatWasLost() throws {
             let moves: [(Microseconds, ReplugTrial.Move)] = [(.zero, .unplug), (50_000, .plugAnother(serial: "BB9"))]
             var trial = ReplugTrial(description: "a stranger", victim: 1, ordinal: 60, moves: moves)
-            trial.patience = 1
+            trial.timeOut = 1
             let outcome = try trial.run()
             #expect(outcome.code == 3)
             let message = outcome.report?.cases.last?.message ?? ""
@@ -171,7 +171,7 @@
         }
 
         @Test func ctrlCEndsTheWaitWithAReport() throws {
-            let trial = ReplugTrial(description: "interrupted", victim: 0, ordinal: 40, moves: [(.zero, .unplug)], patience: 80)
+            let trial = ReplugTrial(description: "interrupted", victim: 0, ordinal: 40, moves: [(.zero, .unplug)], timeOut: 80)
             let outcome = try trial.run { $0.interrupt() }
             let report = try #require(outcome.report, "\(outcome.output)")
             #expect(!outcome.isHung && outcome.code == 3)

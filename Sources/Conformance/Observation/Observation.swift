@@ -17,7 +17,7 @@ struct Observation: Sendable {
         case advertising(secondary: Bool)
     }
 
-    /// Place in the ledger: the order in which things happened.
+    /// Place in the log: the order in which things happened.
     var index: Int
     var side: Side
     var name: String

@@ -34,7 +34,7 @@ final class Search {
             failure = error
             return false
         }
-        if let mismatch = limits.breach(at: observation.time) {
+        if let mismatch = limits.violation(at: observation.time) {
             misses.append((observation, mismatch))
             return false
         }
@@ -47,14 +47,14 @@ extension CaseRun {
 
     func expect(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
         let search = try search(expectation, step, scope)
-        let start = try horizon(expectation.since, scope)
+        let start = try searchStart(expectation.since, scope)
         let began = loop.now
-        let found = try await ledger.take(from: start, until: search.limits.patience) { search.matches($0) }
+        let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) }
         if let failure = search.failure { throw failure }
         guard let found, !(expectation.isStrict && !search.misses.isEmpty) else {
             throw missed(search, step, waited: loop.now - began)
         }
-        scope.moment.pass(to: found.time)
+        scope.reference.pass(to: found.time)
         let record = PDUBook.record(of: found)
         save(.record(record), of: step, in: scope)
         if step.states != nil { evidence.append(Self.evidence(found)) }
@@ -63,13 +63,13 @@ extension CaseRun {
     func expectNone(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
         let start = try await start(expectation.since, step.side, &scope)
         let search = try search(expectation, step, scope, isForbidden: true)
-        let found = try await ledger.take(from: start, until: search.limits.patience) { search.matches($0) }
+        let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) }
         if let failure = search.failure { throw failure }
         if let found {
             let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
             throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
         }
-        scope.moment.pass(to: min(search.limits.notAfter, loop.now))
+        scope.reference.pass(to: min(search.limits.notAfter, loop.now))
     }
 
     func search(_ expectation: Expectation, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> Search {
@@ -78,9 +78,9 @@ extension CaseRun {
             try limits(of: expectation.window, step, scope, isForbidden: isForbidden))
     }
 
-    /// Where in the ledger a step begins to look.
-    func horizon(_ since: String?, _ scope: Scope) throws -> Int {
-        guard let since else { return scope.horizon }
+    /// Where in the log a step begins to look.
+    func searchStart(_ since: String?, _ scope: Scope) throws -> Int {
+        guard let since else { return scope.searchStart }
         guard let mark = marks[since] else { throw StepFailure(.bench, "step \(since) has not run") }
         return mark
     }
@@ -118,16 +118,16 @@ extension CaseRun {
     // MARK: Measure
 
     func measure(_ measurement: Measurement, _ step: Step, _ scope: inout Scope) async throws {
-        let start = bench.isForeign ? try await start(nil, step.side, &scope) : ledger.end
-        let began = scope.moment.latest
+        let start = bench.isForeign ? try await start(nil, step.side, &scope) : log.end
+        let began = scope.reference.latest
         let length = try duration(measurement.during, at: step.side)
         let end = min(began + length, caseDeadline)
-        let limits = WindowLimits(origin: scope.moment, notBefore: began, notAfter: end, patience: min(end + bench.slack, caseDeadline))
-        try await ledger.rest(until: limits.patience)
+        let limits = WindowLimits(origin: scope.reference, notBefore: began, notAfter: end, waitUntil: min(end + bench.slack, caseDeadline))
+        try await log.rest(until: limits.waitUntil)
         let search = Search(
             measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables, limits)
-        let counted = ledger.observations[start...].filter { !(bench.isForeign && $0.isTaken) && search.matches($0) }
-        scope.moment.pass(to: end)
+        let counted = log.observations[start...].filter { !(bench.isForeign && $0.isTaken) && search.matches($0) }
+        scope.reference.pass(to: end)
         if let failure = search.failure { throw failure }
         let proof = [counted.first, counted.last].compactMap { $0 }.map { Self.evidence($0) }
         guard let value = Self.value(of: measurement.metric, counted.map(\.time), since: began) else {

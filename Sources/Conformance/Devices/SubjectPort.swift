@@ -27,13 +27,13 @@ public final class SubjectPort {
     public func logAir(to recorder: Recorder) { recorder.logAir(of: world) }
 
     /// Waits until a host has connected.
-    public func waitForHost(_ patience: Microseconds) throws {
+    public func waitForHost(_ timeOut: Microseconds) throws {
         let arrival = arrival
-        let deadline = loop.now + patience
+        let deadline = loop.now + timeOut
         do {
             try loop.run { try await arrival.value(until: deadline) }
         } catch is TimeOut {
-            throw TransportError.unreachable("an accessory: no host connected to \(address) within \(patience.text)")
+            throw TransportError.unreachable("an accessory: no host connected to \(address) within \(timeOut.text)")
         }
     }
 

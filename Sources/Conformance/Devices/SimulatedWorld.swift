@@ -48,12 +48,12 @@ final class SimulatedWorld {
         simulation.setLoss(corrupted: rate)
     }
 
-    /// Puts what is on the air into a case's ledger from now on.
-    func observe(into ledger: Ledger) {
+    /// Puts what is on the air into a case's log from now on.
+    func observe(into log: ObservationLog) {
         let sides = Dictionary(identifiers.map { ($0.value, $0.key) }) { first, _ in first }
         simulation.observeAir { observation in
             guard let side = sides[observation.sender] else { return }
-            AirReader.note(observation, side, in: ledger)
+            AirReader.note(observation, side, in: log)
         }
     }
 
@@ -73,7 +73,7 @@ final class SimulatedWorld {
 
 /// Names the PDUs on the air. Data PDUs without control are not noted: there are too many of them, and no case asks for them.
 enum AirReader {
-    static func note(_ observation: AirObservation, _ side: Side, in ledger: Ledger) {
+    static func note(_ observation: AirObservation, _ side: Side, in log: ObservationLog) {
         let frame = observation.frame
         let start = frame.modulation == .leCoded ? 5 : 4
         guard frame.bytes.count >= start + 2 else { return }
@@ -84,11 +84,11 @@ enum AirReader {
         case .advertising, .auxiliaryAdvertising:
             let isSecondary = frame.channel == .auxiliaryAdvertising
             let name = names(isSecondary: isSecondary)[pdu[0] & 15] ?? "advertising PDU \(pdu[0] & 15)"
-            ledger.add(side, name, .air(pdu, .advertising(secondary: isSecondary)), number: 0, at: observation.start)
+            log.add(side, name, .air(pdu, .advertising(secondary: isSecondary)), number: 0, at: observation.start)
         case .dataFromCentral, .dataFromPeripheral:
             guard pdu[0] & 3 == 3, pdu.count > 2 else { return }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
-            ledger.add(side, name, .air(pdu, .control), number: 0, at: observation.start)
+            log.add(side, name, .air(pdu, .control), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
         }
     }

@@ -9,7 +9,7 @@ final class CaseRun {
     let testCase: TestCase
     let catalogue: Catalogue
     let bench: CaseBench
-    var ledger: Ledger { bench.ledger }
+    var log: ObservationLog { bench.log }
     private(set) var features: Set<String> = []
     var evidence: [Evidence] = []
     var notes: [String] = []
@@ -28,9 +28,9 @@ final class CaseRun {
 
         var frame = Frame()
         /// Observations before this one are too old to be expected.
-        var horizon = 0
+        var searchStart = 0
         /// What the windows of the next step are measured from.
-        var moment = Moment(.zero)
+        var reference = TimeReference(.zero)
         var isSetup = false
         /// The step in a case file that led into a procedure.
         var caller: Step?
@@ -80,7 +80,7 @@ final class CaseRun {
 
     private func runAll(_ parameters: [String: CaseValue]) async throws {
         caseDeadline = loop.now + testCase.limits.run
-        var scope = Scope(horizon: ledger.end, moment: Moment(loop.now))
+        var scope = Scope(searchStart: log.end, reference: TimeReference(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
         var failure: (any Error)?
@@ -88,7 +88,7 @@ final class CaseRun {
             scope.isSetup = true
             try await run(testCase.setup, &scope)
             scope.isSetup = false
-            marks["start"] = ledger.end
+            marks["start"] = log.end
             try await run(testCase.steps, &scope)
         } catch {
             failure = error
@@ -96,7 +96,7 @@ final class CaseRun {
         caseDeadline = loop.now + testCase.limits.run
         do {
             var last = scope
-            last.moment = Moment(loop.now)
+            last.reference = TimeReference(loop.now)
             try await run(testCase.teardown, &last)
         } catch {
             notes.append("teardown: \((error as? StepFailure)?.message ?? "\(error)")")
@@ -135,7 +135,7 @@ final class CaseRun {
             if let condition = step.condition, !condition.holds(in: features) { continue }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
             onStep(step)
-            if let label = step.label { marks[label] = ledger.end }
+            if let label = step.label { marks[label] = log.end }
             do {
                 try await run(step, &scope)
             } catch let failure as StepFailure {
@@ -169,15 +169,15 @@ final class CaseRun {
         case .measure(let measurement): try await measure(measurement, step, &scope)
         case .air(let air):
             try await run(air, step, &scope)
-            scope.moment.pass(to: loop.now)
+            scope.reference.pass(to: loop.now)
         case .check(let operand, let predicate): try check(operand, predicate, step, scope)
         case .wait(let length):
-            try await ledger.rest(until: loop.now + duration(length, at: step.side))
-            scope.moment.pass(to: loop.now)
+            try await log.rest(until: loop.now + duration(length, at: step.side))
+            scope.reference.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
         case .parallel(let branches):
             try await runParallel(branches, scope)
-            scope.moment.pass(to: loop.now)
+            scope.reference.pass(to: loop.now)
         case .either(let branches): try await runEither(branches, step, &scope)
         case .until(let awaited, let atMost, let steps): try await runUntil(awaited, atMost, steps, step, &scope)
         case .procedure(let use): try await runProcedure(use, step, &scope)

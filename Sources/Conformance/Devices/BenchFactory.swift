@@ -51,25 +51,25 @@ struct BenchFactory {
     func makeLoop() -> RunLoop { port?.loop ?? devices?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
 
     func makeBench(for testCase: TestCase, loop: RunLoop) throws -> CaseBench {
-        let ledger = Ledger(loop: loop)
+        let log = ObservationLog(loop: loop)
         let hostSides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
-        if let port { return try portBench(testCase, port, ledger) }
+        if let port { return try portBench(testCase, port, log) }
         switch (setup.tester, setup.subject) {
-        case (.virtual, .virtual?): return try virtualBench(testCase, loop, ledger, hostSides)
+        case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, hostSides)
         case (.virtual, _), (_, .virtual?):
             throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
-        default: return try deviceBench(testCase, ledger, hostSides)
+        default: return try deviceBench(testCase, log, hostSides)
         }
     }
 
-    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ ledger: Ledger) throws -> CaseBench {
+    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog) throws -> CaseBench {
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
-        let end = Endpoint(.tester, on: transport, ledger: ledger, recorder: recorder, loop: port.loop)
+        let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
         let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []
-        return CaseBench(loop: port.loop, ledger: ledger, ends: [end], world: port.world, hostSides: sides, slack: setup.slack)
+        return CaseBench(loop: port.loop, log: log, ends: [end], world: port.world, hostSides: sides, slack: setup.slack)
     }
 
-    private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
         if testCase.world.packetErrorRate > 0 { world.setPacketErrorRate(testCase.world.packetErrorRate) }
         recorder.logAir(of: world)
@@ -77,19 +77,19 @@ struct BenchFactory {
         for side in Side.allCases {
             let settings = (side == .tester ? testCase.world.tester : testCase.world.subject) + (side == .subject ? fault.settings : [])
             let transport = try world.addController(side, settings: settings, rewrites: side == .subject ? fault.rewrites : [])
-            ends.append(Endpoint(side, on: transport, ledger: ledger, recorder: recorder, loop: loop))
+            ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
         return CaseBench(
-            loop: loop, ledger: ledger, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
+            loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
     }
 
-    private func deviceBench(_ testCase: TestCase, _ ledger: Ledger, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
-            devices.devices[side].map { Endpoint(side, on: $0, ledger: ledger, recorder: recorder, loop: devices.loop) }
+            devices.devices[side].map { Endpoint(side, on: $0, log: log, recorder: recorder, loop: devices.loop) }
         }
         return CaseBench(
-            loop: devices.loop, ledger: ledger, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack)
+            loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack)
     }
 }
 

@@ -14,9 +14,9 @@ extension CaseRun {
     private func observe(_ air: AirStep, _ step: Step, _ scope: Scope) async throws {
         let limits = try limits(of: air.window, step, scope, isForbidden: air.operation == .expectNone)
         let search = Search(air.name, air.predicates, at: step.side, isAir: true, scope.frame.variables, limits)
-        let start = try horizon(air.since, scope)
+        let start = try searchStart(air.since, scope)
         let began = loop.now
-        let found = try await ledger.take(from: start, until: limits.patience) { search.matches($0) }
+        let found = try await log.take(from: start, until: limits.waitUntil) { search.matches($0) }
         if let failure = search.failure { throw failure }
         if case .expectNone = air.operation {
             guard let found else { return }

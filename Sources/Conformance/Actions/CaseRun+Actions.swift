@@ -5,7 +5,7 @@ import Timing
 extension CaseRun {
     /// Runs a named action.
     func act(_ action: Action, _ step: Step, _ scope: inout Scope) async throws {
-        scope.horizon = ledger.end
+        scope.searchStart = log.end
         let arguments = try record(action.arguments, scope)
         var result: CaseRecord
         switch action.name {
@@ -13,7 +13,7 @@ extension CaseRun {
         case "lose packets": result = try losePackets(arguments)
         default: result = try await hostAction(action.name, arguments, step)
         }
-        scope.moment = Moment(loop.now)
+        scope.reference = TimeReference(loop.now)
         save(.record(result), of: step, in: scope)
         if let mismatch = try Predicate.parts(action.result).mismatch(.record(result), scope.frame.variables) {
             throw StepFailure(.subject, step.stating("\(action.name): \(mismatch.text)"))
@@ -118,10 +118,10 @@ extension CaseRun {
 
     /// One ATT request and what answers it.
     private func exchange(_ request: [UInt8], _ end: Endpoint, _ handle: UInt16, _ deadline: Microseconds) async throws -> [UInt8] {
-        let start = ledger.end
+        let start = log.end
         end.sendFrame(request, channel: PDULayer.att.channel, handle: handle)
         let side = end.side
-        let found = try await ledger.take(from: start, until: deadline) { observation in
+        let found = try await log.take(from: start, until: deadline) { observation in
             guard observation.side == side, case .upper(.att, let bytes, handle) = observation.content else { return false }
             return bytes.first == 0x01 || bytes.first == request[0] + 1
         }

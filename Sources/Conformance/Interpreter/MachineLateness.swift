@@ -11,8 +11,8 @@ final class MachineLateness {
     /// The worst of the case.
     private(set) var worst = Microseconds.zero
     /// When the timer fired late by more than a period, and by how much.
-    private var moments: [(at: Microseconds, by: Microseconds)] = []
-    private static let mostMoments = 1_000
+    private var delays: [(at: Microseconds, by: Microseconds)] = []
+    private static let mostDelays = 1_000
 
     init(loop: RunLoop) { self.loop = loop }
 
@@ -30,7 +30,7 @@ final class MachineLateness {
     /// The worst since a time of the loop's; what is late at this moment counts.
     func worst(since time: Microseconds) -> Microseconds {
         let pending = timer == nil ? .zero : clock - due
-        return moments.lazy.filter { $0.at >= time }.map(\.by).max().map { max($0, pending) } ?? max(.zero, pending)
+        return delays.lazy.filter { $0.at >= time }.map(\.by).max().map { max($0, pending) } ?? max(.zero, pending)
     }
 
     private var clock: Microseconds { MonotonicClock.now() - loop.origin }
@@ -43,7 +43,7 @@ final class MachineLateness {
     private func fired() {
         let late = clock - due
         worst = max(worst, late)
-        if late > Self.period, moments.count < Self.mostMoments { moments.append((clock, late)) }
+        if late > Self.period, delays.count < Self.mostDelays { delays.append((clock, late)) }
         plan()
     }
 }

@@ -3,7 +3,7 @@ import Timing
 import Transport
 
 /// Everything observed in one case, in order, and who waits for what.
-final class Ledger {
+final class ObservationLog {
     private(set) var observations: [Observation] = []
     private let loop: RunLoop
     private var waiters: [Waiter] = []

@@ -7,7 +7,7 @@ import Transport
 /// commands of both go one at a time, and what answers a step's command does not reach the host.
 final class Endpoint: HCITransport, HCITransportSink {
     let side: Side
-    let ledger: Ledger
+    let log: ObservationLog
     let loop: RunLoop
     private let recorder: Recorder
     private let transport: any HCITransport
@@ -44,14 +44,14 @@ final class Endpoint: HCITransport, HCITransportSink {
         var number: Int
         var sentAt: Microseconds
         var answeredAt: Microseconds
-        /// The place in the ledger after the answer.
+        /// The place in the log after the answer.
         var index: Int
     }
 
-    init(_ side: Side, on transport: any HCITransport, ledger: Ledger, recorder: Recorder, loop: RunLoop) {
+    init(_ side: Side, on transport: any HCITransport, log: ObservationLog, recorder: Recorder, loop: RunLoop) {
         self.side = side
         self.transport = transport
-        self.ledger = ledger
+        self.log = log
         self.recorder = recorder
         self.loop = loop
         data = DataChannel()
@@ -135,7 +135,7 @@ final class Endpoint: HCITransport, HCITransportSink {
                 break
             }
             if let frame = data.received(packet), let layer = PDULayer(channel: frame.channel) {
-                ledger.add(
+                log.add(
                     side, PDUBook.name(of: frame.payload, in: layer), .upper(layer, frame.payload, handle: frame.handle), number: number,
                     at: time)
             }
@@ -152,7 +152,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         queue.removeAll()
         outstanding?.answer?.fail(reason)
         outstanding = nil
-        ledger.breakOff(reason)
+        log.breakOff(reason)
     }
 
     private func receivedEvent(_ packet: HCIPacket, _ number: Int, at time: Microseconds) {
@@ -165,13 +165,13 @@ final class Endpoint: HCITransport, HCITransportSink {
                 outstanding = nil
                 if let answer = pending.answer {
                     answer.fulfil(reply)
-                    ledger.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
+                    log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
                     host?.received(HCIPacket(eventCode: 0x0E, parameters: [UInt8(clamping: newCredits), 0, 0]), at: time)
                     return pump()
                 }
             }
         }
-        ledger.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
+        log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
         host?.received(packet, at: time)
         pump()
     }
@@ -181,7 +181,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         func made(_ isStatus: Bool, _ parameters: [UInt8]) -> Reply {
             Reply(
                 isStatus: isStatus, parameters: parameters, commandNumber: lastCommand.number, number: number, sentAt: lastCommand.time,
-                answeredAt: time, index: ledger.end + 1)
+                answeredAt: time, index: log.end + 1)
         }
         if packet.eventCode == 0x0E, bytes.count >= 5 {
             return (UInt16(bytes[3]) | UInt16(bytes[4]) << 8, Int(bytes[2]), made(false, Array(bytes[5...])))

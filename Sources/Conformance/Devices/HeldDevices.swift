@@ -7,7 +7,7 @@ import TransportUSB
 public final class HeldDevices {
     let loop = RunLoop(mode: .wall)
     /// How long to wait for a device that is away; nil when a loss is for good.
-    public let patience: Microseconds?
+    public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
     private let firmware: FirmwareFolders
     private(set) var devices: [Side: HeldTransport] = [:]
@@ -16,9 +16,9 @@ public final class HeldDevices {
     /// Captures what is asked of a device when it is opened.
     var recorder: Recorder?
 
-    /// - Parameter patience: how long to wait for a device that is lost, or not there yet.
-    public init(_ setup: BenchSetup, patience: Microseconds? = nil) {
-        self.patience = patience
+    /// - Parameter timeOut: how long to wait for a device that is lost, or not there yet.
+    public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
+        self.timeOut = timeOut
         firmware = setup.firmware
         selectors = [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)].compactMap { side, selector in
             selector.map { (side, $0) }
@@ -37,7 +37,7 @@ public final class HeldDevices {
 
     // MARK: Opening
 
-    /// Opens what is not open: everything at the start of a run, what was lost later on. With patience it waits for what is away.
+    /// Opens what is not open: everything at the start of a run, what was lost later on. With a time-out it waits for what is away.
     ///
     /// - Returns: nil when every device is there, else why the run cannot go on.
     func bringBack(stopping: StopFlag, observer: (any RunObserver)?) throws -> String? {
@@ -55,7 +55,7 @@ public final class HeldDevices {
         let name = "the \(side.rawValue) \(devices[side]?.name ?? selector.description)"
         let lost = devices[side]?.failure.map { "the \(side.rawValue) was lost: \($0)" }
         put(away: side)
-        let deadline = loop.now + (patience ?? .zero)
+        let deadline = loop.now + (timeOut ?? .zero)
         var told = Microseconds.zero - .seconds(1)
         while true {
             guard let obstacle = await attempt(side, selector) else {
@@ -63,10 +63,10 @@ public final class HeldDevices {
                 noteReturn(of: side, after: loop.now - began)
                 return nil
             }
-            guard let patience, obstacle.mayPass else { return lost ?? obstacle.text }
+            guard let timeOut, obstacle.mayPass else { return lost ?? obstacle.text }
             guard loop.now < deadline else {
-                return lost.map { "\($0); \(obstacle.text) within \(patience.text)" }
-                    ?? "no device within \(patience.text): \(obstacle.text)"
+                return lost.map { "\($0); \(obstacle.text) within \(timeOut.text)" }
+                    ?? "no device within \(timeOut.text): \(obstacle.text)"
             }
             if loop.now - told >= .seconds(1) {
                 told = loop.now

@@ -173,7 +173,7 @@ public final class Runner {
         do { return try devices.bringBack(stopping: stopping, observer: observer) } catch { return "\(error)" }
     }
 
-    /// Runs a case; when a device is lost meanwhile and comes back within the patience there is, runs it again, from a fresh state.
+    /// Runs a case; when a device is lost meanwhile and comes back within the waitUntil there is, runs it again, from a fresh state.
     private func runToItsEnd(_ testCase: TestCase) -> CaseResult? {
         var losses: [LossInCase] = []
         while true {
@@ -182,7 +182,7 @@ public final class Runner {
                 result?.becameDoubtful(because: lost)
                 let side = devices?.devices.first { $0.value.failure != nil }?.key ?? .tester
                 let isBroken = result?.verdict == .inconclusive
-                if devices?.patience != nil { self.lost = openDevices() }
+                if devices?.timeOut != nil { self.lost = openDevices() }
                 let isRepeated = isBroken && self.lost == nil && losses.count < Self.mostRepetitions && !stopping.isRaised
                 losses.append(LossInCase(reason: lost, packet: recorder.count, side: side, isRepeated: isRepeated))
                 if isRepeated { continue }

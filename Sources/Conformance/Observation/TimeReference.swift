@@ -6,13 +6,13 @@ import Timing
 /// In virtual time all of this is one instant, the loop's `now`. On a wall clock the bench comes to a packet a little after its stamp, and a command
 /// takes effect somewhere between its sending and its answer. What follows it may come no earlier than counted from the one, no later than counted
 /// from the other.
-struct Moment: Sendable {
+struct TimeReference: Sendable {
     private(set) var earliest: Microseconds
     private(set) var latest: Microseconds
     /// Whose answer to a command it is, if it is one.
     private(set) var commanded: Side?
-    /// Where, in the ledger, that begins which an end sent after the last command took effect.
-    private(set) var fences: [Side: Int] = [:]
+    /// Where each end's observations begin that it sent after the last command took effect.
+    private(set) var sentAfter: [Side: Int] = [:]
 
     init(_ time: Microseconds) {
         earliest = time
@@ -24,7 +24,7 @@ struct Moment: Sendable {
         earliest = reply.sentAt
         latest = reply.answeredAt
         commanded = side
-        fences[side] = reply.index
+        sentAfter[side] = reply.index
     }
 
     /// A packet has come, or the end of a span. A packet that was there already takes no time.
@@ -35,21 +35,21 @@ struct Moment: Sendable {
     }
 
     /// What the side sends from `index` on, it sent after the command.
-    mutating func fence(_ side: Side, at index: Int) { fences[side] = index }
+    mutating func order(_ side: Side, from index: Int) { sentAfter[side] = index }
 }
 
 /// The limits of a window, in the loop's time.
 struct WindowLimits: Sendable {
     /// What the limits are measured from, for messages.
-    var origin: Moment
+    var origin: TimeReference
     /// Stamps outside of these do not count.
     var notBefore: Microseconds = .zero
     var notAfter: Microseconds = .never
     /// How long the bench waits before it says that nothing came.
-    var patience: Microseconds
+    var waitUntil: Microseconds
 
     /// What is wrong with a stamp outside of the window.
-    func breach(at time: Microseconds) -> Mismatch? {
+    func violation(at time: Microseconds) -> Mismatch? {
         if time < notBefore {
             let limit = (notBefore - origin.earliest).text
             return Mismatch(path: "", expected: "it no earlier than after \(limit)", actual: "it after \((time - origin.earliest).text)")
@@ -66,13 +66,13 @@ extension CaseRun {
     ///
     /// - Parameter isForbidden: the window is one in which nothing must come: it is not prolonged.
     func limits(of window: Window?, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> WindowLimits {
-        let moment = scope.moment
-        var limits = WindowLimits(origin: moment, patience: deadline(of: step))
-        if let after = window?.notBefore { limits.notBefore = moment.earliest + (try duration(after, at: step.side)) }
+        let reference = scope.reference
+        var limits = WindowLimits(origin: reference, waitUntil: deadline(of: step))
+        if let after = window?.notBefore { limits.notBefore = reference.earliest + (try duration(after, at: step.side)) }
         if let within = window?.within {
-            let end = moment.latest + (try duration(within, at: step.side))
+            let end = reference.latest + (try duration(within, at: step.side))
             limits.notAfter = min(isForbidden ? end : end + bench.slack, caseDeadline)
-            limits.patience = min(limits.notAfter + bench.slack, caseDeadline)
+            limits.waitUntil = min(limits.notAfter + bench.slack, caseDeadline)
         }
         return limits
     }
@@ -80,13 +80,13 @@ extension CaseRun {
     /// Where a step that forbids or counts packets begins to look. What a real device had sent before a command took effect may arrive after the
     /// command's answer, when another device gave it: the observed one then answers a command of its own, and what it sends is in order.
     func start(_ since: String?, _ side: Side, _ scope: inout Scope) async throws -> Int {
-        let horizon = try horizon(since, scope)
-        guard since == nil, bench.isForeign else { return horizon }
-        if let fence = scope.moment.fences[side] { return max(horizon, fence) }
-        guard scope.moment.commanded != nil, let end = bench.end(side), let opcode = PDUBook.opcode(of: "Read_BD_ADDR"),
+        let searchStart = try searchStart(since, scope)
+        guard since == nil, bench.isForeign else { return searchStart }
+        if let first = scope.reference.sentAfter[side] { return max(searchStart, first) }
+        guard scope.reference.commanded != nil, let end = bench.end(side), let opcode = PDUBook.opcode(of: "Read_BD_ADDR"),
             let reply = try await end.command(opcode: opcode, parameters: [], until: loop.now + .seconds(1))
-        else { return horizon }
-        scope.moment.fence(side, at: reply.index)
-        return max(horizon, reply.index)
+        else { return searchStart }
+        scope.reference.order(side, from: reply.index)
+        return max(searchStart, reply.index)
     }
 }

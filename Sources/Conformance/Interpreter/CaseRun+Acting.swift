@@ -5,7 +5,7 @@ extension CaseRun {
     /// Sends a PDU; for an HCI command also waits for its answer.
     func send(_ command: Command, _ step: Step, _ scope: inout Scope) async throws {
         guard let end = bench.end(step.side) else { throw StepFailure(.bench, "there is no HCI of the \(step.side.rawValue) here") }
-        scope.horizon = ledger.end
+        scope.searchStart = log.end
         let fields = try record(command.fields, scope)
         let bytes: [UInt8]
         do {
@@ -21,7 +21,7 @@ extension CaseRun {
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
         guard let opcode = PDUBook.opcode(of: command.name) else {
             try sendUpper(command, bytes + trailing, on: end, scope)
-            scope.moment = Moment(loop.now)
+            scope.reference = TimeReference(loop.now)
             return
         }
         try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope)
@@ -43,14 +43,14 @@ extension CaseRun {
         let blame: StepFailure.Blame = step.side == .subject && testCase.subject == .controller ? .subject : .precondition
         if case .ignored = command.answer {
             _ = try await end.command(opcode: opcode, parameters: parameters, until: min(deadline(of: step), loop.now + .milliseconds(50)))
-            scope.moment = Moment(loop.now)
+            scope.reference = TimeReference(loop.now)
             return
         }
         guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline(of: step)) else {
             throw StepFailure(
                 blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
         }
-        scope.moment = Moment(reply, of: step.side)
+        scope.reference = TimeReference(reply, of: step.side)
         let answer = PDUBook.returns(of: command.name, reply)
         let proof = [
             Evidence(packet: reply.commandNumber, side: step.side.rawValue, text: command.name),

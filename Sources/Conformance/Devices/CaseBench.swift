@@ -5,7 +5,7 @@ import Transport
 /// What one case has before it: the ends, the air between them if it is simulated, and what is known about both.
 final class CaseBench {
     let loop: RunLoop
-    let ledger: Ledger
+    let log: ObservationLog
     private(set) var ends: [Side: Endpoint] = [:]
     private(set) var features: Set<String> = []
     private(set) var addresses: [Side: CaseValue] = [:]
@@ -27,11 +27,11 @@ final class CaseBench {
     ///   - kind: what the subject's host is.
     ///   - slack: what a wall clock adds to the ends of windows.
     init(
-        loop: RunLoop, ledger: Ledger, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
+        loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
         fault: Fault = Fault(), slack: Microseconds = .zero
     ) {
         self.loop = loop
-        self.ledger = ledger
+        self.log = log
         self.world = world
         isForeign = world == nil
         lateness = MachineLateness(loop: loop)
@@ -56,7 +56,7 @@ final class CaseBench {
         if loop.mode == .virtual { features.insert("virtual") }
         if let world {
             features.insert("air")
-            world.observe(into: ledger)
+            world.observe(into: log)
         }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }

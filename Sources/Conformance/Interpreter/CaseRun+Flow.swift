@@ -26,24 +26,24 @@ extension CaseRun {
     /// The branch whose expectation is met first continues.
     func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
         var searches: [(search: Search, start: Int)] = []
-        var patience = Microseconds.zero
+        var waitUntil = Microseconds.zero
         for branch in branches {
             guard var first = branch.first, case .expect(let expectation) = first.kind else { continue }
             first.limit = first.limit ?? step.limit
             let search = try search(expectation, first, scope)
-            searches.append((search, try horizon(expectation.since, scope)))
-            patience = max(patience, search.limits.patience)
+            searches.append((search, try searchStart(expectation.since, scope)))
+            waitUntil = max(waitUntil, search.limits.waitUntil)
         }
         let began = loop.now
         let candidates = searches
-        let found = try await ledger.take(from: candidates.map(\.start).min() ?? 0, until: patience) { observation in
+        let found = try await log.take(from: candidates.map(\.start).min() ?? 0, until: waitUntil) { observation in
             candidates.contains { observation.index >= $0.start && $0.search.matches(observation) }
         }
         guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
             let names = candidates.map(\.search.name).joined(separator: " nor ")
-            throw lateSubject(step, "neither \(names) came within \((loop.now - began).text)", since: scope.moment.latest)
+            throw lateSubject(step, "neither \(names) came within \((loop.now - began).text)", since: scope.reference.latest)
         }
-        scope.moment.pass(to: found.time)
+        scope.reference.pass(to: found.time)
         if let first = branches[index].first {
             save(.record(PDUBook.record(of: found)), of: first, in: scope)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
@@ -53,16 +53,16 @@ extension CaseRun {
 
     /// Repeats the steps until the expected packet has come.
     func runUntil(_ awaited: Expectation, _ atMost: Int, _ steps: [Step], _ step: Step, _ scope: inout Scope) async throws {
-        let start = try horizon(awaited.since, scope)
+        let start = try searchStart(awaited.since, scope)
         var search = try self.search(awaited, step, scope)
         let began = loop.now
         for _ in 0..<max(1, atMost) {
             try await run(steps, &scope)
             search = try self.search(awaited, step, scope)
             let turn = search
-            let patience = awaited.window == nil ? loop.now : turn.limits.patience
-            if let found = try await ledger.take(from: start, until: patience, where: { turn.matches($0) }) {
-                scope.moment.pass(to: found.time)
+            let waitUntil = awaited.window == nil ? loop.now : turn.limits.waitUntil
+            if let found = try await log.take(from: start, until: waitUntil, where: { turn.matches($0) }) {
+                scope.reference.pass(to: found.time)
                 save(.record(PDUBook.record(of: found)), of: step, in: scope)
                 if step.states != nil { evidence.append(Self.evidence(found)) }
                 return
@@ -81,8 +81,8 @@ extension CaseRun {
         for (side, address) in bench.addresses { inner.frame.variables[side.rawValue] = address }
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
         try await run(procedure.steps, &inner)
-        scope.horizon = inner.horizon
-        scope.moment = inner.moment
+        scope.searchStart = inner.searchStart
+        scope.reference = inner.reference
         save(.record(try record(procedure.gives, inner)), of: step, in: scope)
     }
 }

@@ -1,3 +1,4 @@
+import Timing
 import Transport
 
 #if canImport(Glibc)
@@ -6,15 +7,15 @@ import Transport
     import Darwin
 #endif
 
-/// Ctrl-C and SIGTERM for a run of many loops: the first asks it to end well, the second ends the process.
-struct StopWatch {
+/// Ctrl-C and SIGTERM: the first asks a run to end well, the second ends the process.
+struct SignalHandler {
     /// Call before anything starts a thread: threads inherit the signal mask.
     init() {
         var signals = Self.signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Calls `action` on a thread of its own when the user wants the run to end.
+    /// Calls `action` on a thread of its own.
     func onStop(_ action: @escaping @Sendable () -> Void) {
         _ = SystemThread {
             var awaited = Self.signals
@@ -24,6 +25,12 @@ struct StopWatch {
             guard sigwait(&awaited, &caught) == 0 else { return }
             _exit(128 + caught)
         }
+    }
+
+    /// Calls `action` on the loop, as an event of its run.
+    func onStop(on loop: RunLoop, _ action: @escaping () -> Void) {
+        let action = LoopBound(action, to: loop)
+        onStop { loop.post { action.value() } }
     }
 
     private static var signals: sigset_t {
