@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 
@@ -137,14 +138,14 @@ public final class Link {
         }
     }
 
-    func receivedFragment(boundary: UInt8, _ fragment: RawSpan) {
+    func receivedFragment(boundary: ACLHeader.Boundary, _ fragment: RawSpan) {
         switch reassembler.receive(boundary: boundary, fragment) {
         case .wait: break
         case .drop: path.counters.malformedData += 1
-        case .deliverFragment(let cid): received(cid: cid, fragment.extracting(4..<fragment.byteCount))
+        case .deliverFragment(let cid): received(cid: cid, fragment.extracting(L2CAPHeader.octets...))
         case .deliverAssembled(let cid):
             let pdu = reassembler.assembled
-            received(cid: cid, pdu.span.bytes.extracting(4..<pdu.count))
+            received(cid: cid, pdu.span.bytes.extracting(L2CAPHeader.octets...))
         }
     }
 

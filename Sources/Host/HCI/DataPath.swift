@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 import Transport
@@ -157,13 +158,12 @@ final class DataPath: HCITransportSink {
 
     private func receivedData(_ packet: HCIPacket) {
         let span = packet.bytes.span.bytes
-        guard span.byteCount >= 4, Int(span.u16(at: 2)) == span.byteCount - 4 else {
+        guard let header = ACLHeader(span), Int(header.length) == span.byteCount - ACLHeader.octets else {
             counters.malformedData += 1
             return
         }
-        let first = span.u16(at: 0)
-        guard let link = link(first & 0xFFF) else { return hold(first & 0xFFF, packet) }
-        link.receivedFragment(boundary: UInt8(first >> 12 & 3), span.extracting(4..<span.byteCount))
+        guard let link = link(header.handle.rawValue) else { return hold(header.handle.rawValue, packet) }
+        link.receivedFragment(boundary: header.boundary, span.extracting(ACLHeader.octets...))
     }
 
     private func receivedCredits(_ bytes: [UInt8]) {

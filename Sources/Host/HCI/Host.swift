@@ -1,4 +1,5 @@
 import DequeModule
+import HCI
 import Packets
 import Timing
 import Transport

@@ -22,34 +22,36 @@ public struct CommandAnswer: Sendable, Equatable {
 }
 
 /// Sends commands as Num_HCI_Command_Packets allows and matches answers to them. Core Vol 4, Part E, 4.4.
-struct CommandQueue {
-    enum Action: Equatable {
+public struct CommandQueue: Sendable {
+    public enum Action: Sendable, Equatable {
         case transmit(id: Int, HCIPacket)
         case finish(id: Int, CommandAnswer)
     }
 
-    private struct Entry {
+    private struct Entry: Sendable {
         var id: Int
         var opcode: UInt16
         var packet: HCIPacket
     }
 
     /// Commands that may be sent now.
-    private(set) var credits = 1
+    public private(set) var credits = 1
     private var waiting = Deque<Entry>()
     private var inFlight: [Entry] = []
     /// Answers to commands that were not outstanding.
-    private(set) var strayAnswers = 0
+    public private(set) var strayAnswers = 0
 
-    var isIdle: Bool { waiting.isEmpty && inFlight.isEmpty }
+    public init() {}
 
-    mutating func submit(id: Int, opcode: UInt16, _ packet: HCIPacket) -> [Action] {
+    public var isIdle: Bool { waiting.isEmpty && inFlight.isEmpty }
+
+    public mutating func submit(id: Int, opcode: UInt16, _ packet: HCIPacket) -> [Action] {
         waiting.append(Entry(id: id, opcode: opcode, packet: packet))
         return send()
     }
 
     /// Command Complete or Command Status; opcode 0 only carries credits.
-    mutating func answered(opcode: UInt16, credits: Int, _ answer: CommandAnswer) -> [Action] {
+    public mutating func answered(opcode: UInt16, credits: Int, _ answer: CommandAnswer) -> [Action] {
         self.credits = credits
         var actions: [Action] = []
         if let index = inFlight.firstIndex(where: { $0.opcode == opcode }) {
@@ -61,7 +63,7 @@ struct CommandQueue {
     }
 
     /// A command ran out of time. If it was the only one out, another may be tried in its place: the controller may only have lost one answer.
-    mutating func expire(id: Int) -> [Action] {
+    public mutating func expire(id: Int) -> [Action] {
         waiting.removeAll { $0.id == id }
         if let index = inFlight.firstIndex(where: { $0.id == id }) {
             inFlight.remove(at: index)
@@ -73,7 +75,7 @@ struct CommandQueue {
     }
 
     /// Forgets every command; their owners are told by the caller.
-    mutating func reset() {
+    public mutating func reset() {
         waiting.removeAll()
         inFlight.removeAll()
         credits = 1

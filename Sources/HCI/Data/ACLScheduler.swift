@@ -4,18 +4,18 @@ import Packets
 /// Hands ACL fragments to the controller as its buffers allow, one link after another. Core Vol 4, Part E, 4.1.
 ///
 /// Links of one kind share that kind's buffers. A link that has disconnected gives its buffers back, whether or not they were ever reported.
-final class ACLScheduler {
+public final class ACLScheduler {
     /// The buffers of one kind of link.
-    struct Pool {
+    public struct Pool: Sendable {
         /// HC_ACL_Data_Packet_Length or LE_ACL_Data_Packet_Length.
-        var fragmentLength: Int
+        public var fragmentLength: Int
         /// Total_Num_(LE_)ACL_Data_Packets.
-        var total: Int
-        var free: Int
+        public var total: Int
+        public fileprivate(set) var free: Int
         /// The slot after which the next turn begins.
         fileprivate var lastServed = 0
 
-        init(fragmentLength: Int, total: Int) {
+        public init(fragmentLength: Int, total: Int) {
             self.fragmentLength = fragmentLength
             self.total = total
             free = total
@@ -33,35 +33,35 @@ final class ACLScheduler {
     }
 
     /// Fragments that wait per link before `enqueue` turns more away.
-    let limit: Int
-    private(set) var pools: [Pool] = []
+    public let limit: Int
+    public private(set) var pools: [Pool] = []
     private var queues: [Queue] = []
     /// Slots by connection handle; -1 where there is none.
     private var slots = [Int16](repeating: -1, count: 0x1000)
     /// Credits that could not belong to any packet, which only a faulty controller reports.
-    private(set) var strayCredits = 0
-    private(set) var fragmentsSent = 0
+    public private(set) var strayCredits = 0
+    public private(set) var fragmentsSent = 0
     private var buffers: PacketPool
     private let transmit: (HCIPacket) -> Void
     /// Called with a slot when its queue has room again.
-    var onWritable: (Int) -> Void = { _ in }
+    public var onWritable: (Int) -> Void = { _ in }
 
-    init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
+    public init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
         self.limit = limit
         buffers = PacketPool(2 * limit)
         self.transmit = transmit
     }
 
-    func setPools(_ pools: [Pool]) {
+    public func setPools(_ pools: [Pool]) {
         self.pools = pools
     }
 
-    func slot(of handle: UInt16) -> Int? {
+    public func slot(of handle: UInt16) -> Int? {
         let slot = slots[Int(handle & 0xFFF)]
         return slot < 0 ? nil : Int(slot)
     }
 
-    func open(handle: UInt16, pool: Int) -> Int {
+    public func open(handle: UInt16, pool: Int) -> Int {
         close(handle: handle)
         let queue = Queue(handle: handle & 0xFFF, pool: min(pool, max(0, pools.count - 1)))
         let slot: Int
@@ -76,7 +76,7 @@ final class ACLScheduler {
         return slot
     }
 
-    func close(handle: UInt16) {
+    public func close(handle: UInt16) {
         guard let slot = slot(of: handle) else { return }
         slots[Int(handle & 0xFFF)] = -1
         let queue = queues[slot]
@@ -88,31 +88,31 @@ final class ACLScheduler {
         pump(queue.pool)
     }
 
-    func closeAll() {
+    public func closeAll() {
         for queue in queues where queue.isUsed { slots[Int(queue.handle)] = -1 }
         queues.removeAll()
         for index in pools.indices { pools[index].free = pools[index].total }
     }
 
     /// Fragments of a link that wait here.
-    func waiting(_ slot: Int) -> Int { queues[slot].fragments.count }
+    public func waiting(_ slot: Int) -> Int { queues[slot].fragments.count }
     /// Fragments of a link that the controller has not yet reported as completed.
-    func inFlight(_ slot: Int) -> Int { queues[slot].inFlight }
+    public func inFlight(_ slot: Int) -> Int { queues[slot].inFlight }
 
     /// Whether a link's queue takes another PDU; if not, `onWritable` will tell.
-    func hasRoom(_ slot: Int) -> Bool {
+    public func hasRoom(_ slot: Int) -> Bool {
         if queues[slot].fragments.count < limit { return true }
         queues[slot].owesWritable = true
         return false
     }
 
     /// Queues an L2CAP PDU made of `head` and `body`, cut to the controller's buffers.
-    func enqueue(_ slot: Int, cid: UInt16, head: InlineHead = InlineHead(), body: RawSpan) {
+    public func enqueue(_ slot: Int, cid: UInt16, head: InlineHead = InlineHead(), body: RawSpan) {
         guard pools.indices.contains(queues[slot].pool) else { return }
         let fragmentLength = pools[queues[slot].pool].fragmentLength
         let handle = queues[slot].handle
         let length = head.count + body.byteCount
-        if length + L2CAPReassembler.headerLength <= fragmentLength {
+        if length + L2CAPHeader.octets <= fragmentLength {
             queues[slot].fragments.append(wholePDU(handle, cid, length, head, body))
         } else {
             enqueueInPieces(slot, handle, fragmentLength, wholePDU(handle, cid, length, head, body))
@@ -121,13 +121,13 @@ final class ACLScheduler {
     }
 
     /// Queues an ACL packet as it is: its header may say anything.
-    func enqueueRaw(_ slot: Int, packet: [UInt8]) {
+    public func enqueueRaw(_ slot: Int, packet: [UInt8]) {
         queues[slot].fragments.append(packet)
         pump(queues[slot].pool)
     }
 
     /// Number_Of_Completed_Packets for one handle.
-    func completed(handle: UInt16, count: Int) {
+    public func completed(handle: UInt16, count: Int) {
         guard let slot = slot(of: handle) else {
             strayCredits += count
             return
@@ -143,27 +143,29 @@ final class ACLScheduler {
 
     private func wholePDU(_ handle: UInt16, _ cid: UInt16, _ length: Int, _ head: InlineHead, _ body: RawSpan) -> [UInt8] {
         buffers.make { packet in
-            packet.u16(handle)
-            packet.u16(UInt16(truncatingIfNeeded: length + 4))
-            packet.u16(UInt16(truncatingIfNeeded: length))
-            packet.u16(cid)
+            ACLHeader(
+                handle: ConnectionHandle(handle), boundary: .firstNonFlushable,
+                length: UInt16(truncatingIfNeeded: length + L2CAPHeader.octets)
+            ).encode(into: &packet)
+            L2CAPHeader(length: UInt16(truncatingIfNeeded: length), channel: cid).encode(into: &packet)
             head.write(to: &packet)
             packet.bytes(body)
         }
     }
 
     private func enqueueInPieces(_ slot: Int, _ handle: UInt16, _ fragmentLength: Int, _ pdu: [UInt8]) {
-        var position = 4
-        var boundary: UInt16 = 0b00
+        var position = ACLHeader.octets
+        var boundary = ACLHeader.Boundary.firstNonFlushable
         while position < pdu.count {
             let end = min(pdu.count, position + max(1, fragmentLength))
             let fragment = buffers.make { packet in
-                packet.u16(handle | boundary << 12)
-                packet.u16(UInt16(truncatingIfNeeded: end - position))
+                ACLHeader(
+                    handle: ConnectionHandle(handle), boundary: boundary, length: UInt16(truncatingIfNeeded: end - position)
+                ).encode(into: &packet)
                 packet.bytes(pdu[position..<end])
             }
             queues[slot].fragments.append(fragment)
-            boundary = 0b01
+            boundary = .continuing
             position = end
         }
     }
@@ -199,25 +201,5 @@ final class ACLScheduler {
             if queues[slot].pool == pool, !queues[slot].fragments.isEmpty { return slot }
         }
         return nil
-    }
-}
-
-/// Up to three octets that go before a value: an ATT opcode and handle, without an array of their own.
-struct InlineHead {
-    var count = 0
-    private var octets: (UInt8, UInt8, UInt8) = (0, 0, 0)
-
-    init() {}
-
-    init(opcode: UInt8, handle: UInt16) {
-        count = 3
-        octets = (opcode, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8))
-    }
-
-    @inline(__always) func write(to packet: inout ByteWriter) {
-        guard count == 3 else { return }
-        packet.u8(octets.0)
-        packet.u8(octets.1)
-        packet.u8(octets.2)
     }
 }

@@ -1,0 +1,21 @@
+import Packets
+
+/// Up to three octets that go before a value: an ATT opcode and handle, without an array of their own.
+public struct InlineHead: Sendable {
+    public private(set) var count = 0
+    private var octets: (UInt8, UInt8, UInt8) = (0, 0, 0)
+
+    public init() {}
+
+    public init(opcode: UInt8, handle: UInt16) {
+        count = 3
+        octets = (opcode, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8))
+    }
+
+    @inline(__always) func write(to packet: inout ByteWriter) {
+        guard count == 3 else { return }
+        packet.u8(octets.0)
+        packet.u8(octets.1)
+        packet.u8(octets.2)
+    }
+}

@@ -1,0 +1,38 @@
+import Packets
+import Testing
+
+@testable import Host
+
+@Suite struct ATTRequestQueueTests {
+    @Test func oneRequestAtATime() {
+        var queue = ATTRequestQueue()
+        #expect(queue.submit(id: 1, [0x0A, 3, 0]) == [.startTimer, .send([0x0A, 3, 0])])
+        #expect(queue.submit(id: 2, [0x0A, 4, 0]) == [])
+        #expect(queue.received([0x0B, 9]) == [.stopTimer, .finish(id: 1, .success([0x0B, 9])), .startTimer, .send([0x0A, 4, 0])])
+        let error = HostError.peer(.att(request: 0x0A, handle: 4, .readNotPermitted))
+        #expect(queue.received([1, 0x0A, 4, 0, 2]) == [.stopTimer, .finish(id: 2, .failure(error))])
+        #expect(queue.received([0x0B]) == [])
+    }
+
+    @Test func aResponseToSomethingElseIsAFault() {
+        var queue = ATTRequestQueue()
+        _ = queue.submit(id: 1, [0x0A, 3, 0])
+        let actions = queue.received([0x0D, 9])
+        guard case .finish(id: 1, .failure(.peer(.malformed(_)))) = actions.last else {
+            Issue.record("\(actions)")
+            return
+        }
+    }
+
+    @Test func afterATimeOutTheBearerIsDead() {
+        var queue = ATTRequestQueue()
+        _ = queue.submit(id: 1, [0x0A, 3, 0])
+        _ = queue.submit(id: 2, [0x0A, 3, 0])
+        #expect(queue.expired().count == 2)
+        guard case .finish(id: 3, .failure(.peer(.timedOut(_)))) = queue.submit(id: 3, [0x0A, 3, 0]).first else {
+            Issue.record("a dead bearer took a request")
+            return
+        }
+        #expect(queue.isDead)
+    }
+}
