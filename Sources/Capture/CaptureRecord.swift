@@ -18,7 +18,7 @@ public struct CaptureTime: Sendable, Hashable, Comparable {
     public static func < (a: CaptureTime, b: CaptureTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
     public static func + (a: CaptureTime, b: Microseconds) -> CaptureTime {
-        CaptureTime(nanoseconds: a.nanoseconds &+ b.rawValue &* 1_000)
+        CaptureTime(nanoseconds: a.nanoseconds &+ b.halfMicroseconds &* 500)
     }
 }
 

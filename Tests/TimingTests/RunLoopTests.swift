@@ -51,6 +51,17 @@ import Transport
         #expect(loop.now == 100)
     }
 
+    @Test func aHalfMicrosecondPartsTwoDeadlines() throws {
+        let loop = RunLoop()
+        let log = Log()
+        try loop.run {
+            loop.schedule(at: Microseconds(halfMicroseconds: 625)) { log.lines.append("\(loop.now.halfMicroseconds)") }
+            loop.schedule(at: 312) { log.lines.append("\(loop.now.halfMicroseconds)") }
+            try await loop.sleep(for: 313)
+        }
+        #expect(log.lines == ["624", "625"])
+    }
+
     /// Owns a timer and gives it back when it goes.
     private final class Owner {
         private let loop: RunLoop

@@ -1,14 +1,20 @@
-/// A time span, or a point in time counted from the start of a run, in whole microseconds.
+/// A time span, or a point in time counted from the start of a run: microseconds, kept to the half, since a BR/EDR half slot lasts 312.5.
 public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, ExpressibleByIntegerLiteral {
-    public var rawValue: Int64
+    /// The ticks that are counted.
+    public var halfMicroseconds: Int64
 
-    @inlinable public init(_ rawValue: Int64) { self.rawValue = rawValue }
-    @inlinable public init(_ rawValue: Int) { self.rawValue = Int64(rawValue) }
-    @inlinable public init(integerLiteral value: Int64) { rawValue = value }
+    @inlinable public init(halfMicroseconds: Int64) { self.halfMicroseconds = halfMicroseconds }
+    /// A number of microseconds too large to count is the end of time, or the beginning.
+    @inlinable public init(_ microseconds: Int64) {
+        let (ticks, isTooLarge) = microseconds.multipliedReportingOverflow(by: 2)
+        halfMicroseconds = isTooLarge ? (microseconds < 0 ? .min : .max) : ticks
+    }
+    @inlinable public init(_ microseconds: Int) { self.init(Int64(microseconds)) }
+    @inlinable public init(integerLiteral value: Int64) { self.init(value) }
 
-    @inlinable public static var zero: Microseconds { Microseconds(Int64(0)) }
+    @inlinable public static var zero: Microseconds { Microseconds(halfMicroseconds: 0) }
     /// The end of time: later than every deadline.
-    @inlinable public static var never: Microseconds { Microseconds(Int64.max) }
+    @inlinable public static var never: Microseconds { Microseconds(halfMicroseconds: .max) }
 
     @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000) }
     @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000_000) }
@@ -17,17 +23,30 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
         Microseconds(Int64(value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))
     }
 
-    @inlinable public var seconds: Double { Double(rawValue) / 1_000_000 }
-    @inlinable public var milliseconds: Double { Double(rawValue) / 1_000 }
+    /// The whole microseconds; a half that is left over does not count.
+    @inlinable public var rawValue: Int64 { halfMicroseconds >> 1 }
+    @inlinable public var seconds: Double { Double(halfMicroseconds) / 2_000_000 }
+    @inlinable public var milliseconds: Double { Double(halfMicroseconds) / 2_000 }
 
-    @inlinable public static func < (a: Microseconds, b: Microseconds) -> Bool { a.rawValue < b.rawValue }
-    @inlinable public static func + (a: Microseconds, b: Microseconds) -> Microseconds { Microseconds(a.rawValue &+ b.rawValue) }
-    @inlinable public static func - (a: Microseconds, b: Microseconds) -> Microseconds { Microseconds(a.rawValue &- b.rawValue) }
-    @inlinable public static func * (a: Microseconds, b: Int) -> Microseconds { Microseconds(a.rawValue &* Int64(b)) }
-    @inlinable public static func / (a: Microseconds, b: Int) -> Microseconds { Microseconds(a.rawValue / Int64(b)) }
+    @inlinable public static func < (a: Microseconds, b: Microseconds) -> Bool { a.halfMicroseconds < b.halfMicroseconds }
+    @inlinable public static func + (a: Microseconds, b: Microseconds) -> Microseconds {
+        Microseconds(halfMicroseconds: a.halfMicroseconds &+ b.halfMicroseconds)
+    }
+    @inlinable public static func - (a: Microseconds, b: Microseconds) -> Microseconds {
+        Microseconds(halfMicroseconds: a.halfMicroseconds &- b.halfMicroseconds)
+    }
+    @inlinable public static func * (a: Microseconds, b: Int) -> Microseconds {
+        Microseconds(halfMicroseconds: a.halfMicroseconds &* Int64(b))
+    }
+    /// To the half microsecond.
+    @inlinable public static func / (a: Microseconds, b: Int) -> Microseconds {
+        Microseconds(halfMicroseconds: a.halfMicroseconds / Int64(b))
+    }
     /// How many whole times `b` fits into `a`.
-    @inlinable public static func / (a: Microseconds, b: Microseconds) -> Int { Int(a.rawValue / b.rawValue) }
-    @inlinable public static func % (a: Microseconds, b: Microseconds) -> Microseconds { Microseconds(a.rawValue % b.rawValue) }
+    @inlinable public static func / (a: Microseconds, b: Microseconds) -> Int { Int(a.halfMicroseconds / b.halfMicroseconds) }
+    @inlinable public static func % (a: Microseconds, b: Microseconds) -> Microseconds {
+        Microseconds(halfMicroseconds: a.halfMicroseconds % b.halfMicroseconds)
+    }
 }
 
 /// A connection handle: 12 bits, 0x0000...0x0EFF. Core Vol 4, Part E, 5.4.2.
