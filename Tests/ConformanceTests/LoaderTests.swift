@@ -66,6 +66,11 @@ struct LoaderTests {
         ("steps:\n  - expect: LE_Set_PHY\n    as: tester", "LE_Set_PHY cannot be used here"),
         ("steps:\n  - do: conect\n    as: tester", "there is no action 'conect'; did you mean connect?"),
         ("steps:\n  - do: connect\n    as: tester", "connect needs 'to': whom"),
+        (
+            "steps:\n  - do: connect\n    as: tester\n    with: {to: 180D, interval: 5}",
+            "6:22: connect needs a number of 6 to 3200 after 'interval', not 5"
+        ),
+        ("steps:\n  - do: connect\n    as: tester\n    with: {to: whom}", "6:12: connect needs a UUID after 'to', not whom"),
         ("steps:\n  - check: $nothing.x\n    is: 1", "nothing is saved as 'nothing'"),
         ("steps:\n  - send: Reset\n    as: tester", "no step has `states:`"),
         ("steps: []", "the case has no steps"),

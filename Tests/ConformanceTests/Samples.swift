@@ -20,7 +20,9 @@ enum Samples {
         ],
         actions: [
             .init(
-                name: "connect", about: "", arguments: [.init("to", isRequired: true, "whom"), .init("interval", "")], results: ["handle"])
+                name: "connect", about: "",
+                arguments: [.init("to", .uuid, "whom"), .init("interval", .number(6...3_200), default: .number(24), "")],
+                results: ["handle"])
         ],
         features: ["LE_2M_PHY", "LE_Coded_PHY"], settings: ["maxOctets"], covers: ["LL/CON/PER/BV-40-C", "GAP/CONN/TERM/BV-01-C"])
 

@@ -31,6 +31,7 @@ public enum Explanation {
         if case .expect(let expectation) = step.kind, !expectation.fields.isEmpty {
             line += " with " + expectation.fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
         }
+        if case .action(let action) = step.kind, let named = NamedActions.named(action.name) { line += ": \(named.about)" }
         if let condition = step.condition { line += ", if \(condition)" }
         var lines = [line]
         if let states = step.states { lines.append(indent + "  => " + states) }

@@ -117,7 +117,7 @@ extension TestCase {
         return steps.contains { step in
             step.anywhere { inner in
                 switch inner.kind {
-                case .action(let action): inner.side == side && ActionShapes.needHost.contains(action.name)
+                case .action(let action): inner.side == side && NamedActions.named(action.name)?.needsHost == true
                 case .procedure(let use): usesHost(catalogue.procedures[use.name]?.steps ?? [], side, catalogue, depth: depth + 1)
                 default: false
                 }

@@ -163,7 +163,7 @@ final class CaseRun {
     private func run(_ step: Step, _ scope: inout Scope) async throws {
         switch step.kind {
         case .send(let command): try await send(command, step, &scope)
-        case .action(let action): try await act(action, step, &scope)
+        case .action(let action): try await act(action, at: step, &scope)
         case .expect(let expectation): try await expect(expectation, step, &scope)
         case .expectNone(let expectation): try await expectNone(expectation, step, &scope)
         case .measure(let measurement): try await measure(measurement, step, &scope)

@@ -156,11 +156,21 @@ extension SourceReader {
             if shape.arguments.isEmpty, let first = values.entries.first { report(first.position, "\(name) takes no arguments") }
             arguments = entries(values, of: name, fields: shape.arguments.map { Vocabulary.Field($0.name) })
         }
-        for missing in shape.arguments where missing.isRequired && !arguments.contains(where: { $0.name == missing.name }) {
-            report(head, "\(name) needs '\(missing.name)': \(missing.about)")
-        }
+        check(arguments, of: shape, at: head)
         let results = (shape.results + ["error"]).map { Vocabulary.Field($0) }
         return Action(name: name, arguments: arguments, result: fieldPredicates(keys.take("result"), of: name, fields: results))
+    }
+
+    private mutating func check(_ given: [Operand.Entry], of action: Vocabulary.ActionShape, at head: Node) {
+        for argument in action.arguments {
+            guard let entry = given.first(where: { $0.name == argument.name }) else {
+                if argument.initial == nil { report(head, "\(action.name) needs '\(argument.name)': \(argument.about)") }
+                continue
+            }
+            if case .literal(let value) = entry.value, !argument.kind.accepts(value) {
+                report(entry.position, "\(action.name) needs \(argument.kind) after '\(argument.name)', not \(value)")
+            }
+        }
     }
 
     // MARK: Observing

@@ -33,26 +33,14 @@ public struct Vocabulary: Sendable {
         }
     }
 
-    /// A named action of the host.
+    /// What `do:` can name.
     public struct ActionShape: Sendable {
         public var name: String
         public var about: String
-        public var arguments: [Argument]
+        public var arguments: [ActionArgument]
         public var results: [String]
 
-        public struct Argument: Sendable {
-            public var name: String
-            public var isRequired: Bool
-            public var about: String
-
-            public init(_ name: String, isRequired: Bool = false, _ about: String) {
-                self.name = name
-                self.isRequired = isRequired
-                self.about = about
-            }
-        }
-
-        public init(name: String, about: String, arguments: [Argument], results: [String]) {
+        public init(name: String, about: String, arguments: [ActionArgument], results: [String]) {
             self.name = name
             self.about = about
             self.arguments = arguments

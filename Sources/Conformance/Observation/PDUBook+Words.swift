@@ -39,7 +39,8 @@ extension Vocabulary {
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
         return Vocabulary(
-            pdus: pdus, actions: ActionShapes.all, features: Features.names, settings: ControllerSettings.names, covers: covers)
+            pdus: pdus, actions: NamedActions.all.map { $0.shape }, features: Features.names, settings: ControllerSettings.names,
+            covers: covers)
     }
 
     private static func fields(_ declarations: [FieldDeclaration]) -> [Field] {

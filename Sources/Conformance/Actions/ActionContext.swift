@@ -1,0 +1,60 @@
+import Host
+import Packets
+import Timing
+
+/// What an action works with.
+struct ActionContext {
+    let action: any NamedAction.Type
+    let bench: CaseBench
+    let side: Side
+    let deadline: Microseconds
+    private let arguments: CaseRecord
+
+    /// - Parameter given: what the step gives; the rest is as declared.
+    init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, deadline: Microseconds) {
+        self.action = action
+        self.bench = bench
+        self.side = side
+        self.deadline = deadline
+        var arguments = given
+        for argument in action.arguments where arguments[argument.name] == nil { arguments[argument.name] = argument.initial }
+        self.arguments = arguments
+    }
+
+    func callAsFunction<Value>(_ argument: TypedArgument<Value>) throws(StepFailure) -> Value {
+        let declaration = argument.declaration
+        guard let value = arguments[declaration.name], declaration.kind.accepts(value), let read = argument.read(value) else {
+            throw StepFailure(.bench, "\(action.name) needs \(declaration.kind) after \(declaration.name):")
+        }
+        return read
+    }
+
+    /// The step's HCI.
+    func end() throws(StepFailure) -> Endpoint {
+        guard let end = bench.end(side) else { throw StepFailure(.bench, "there is no HCI of the \(side.rawValue) here") }
+        return end
+    }
+
+    /// Our host at the step's end.
+    func driver() throws(StepFailure) -> HostDriver {
+        guard let driver = bench.hosts[side] else { throw StepFailure(.bench, "\(action.name) needs a host at the \(side.rawValue)") }
+        return driver
+    }
+
+    /// The connection after `on:`.
+    func link() throws(StepFailure) -> Link {
+        guard let link = try driver().links[try self(.connection).rawValue] else {
+            throw StepFailure(.bench, "\(action.name) needs a connection of the host: what `do: connect` gave")
+        }
+        return link
+    }
+
+    /// Looks a characteristic up on the connection after `on:`.
+    func characteristic(_ uuid: BluetoothUUID) async throws -> RemoteCharacteristic {
+        let client = try link().gatt
+        for service in try await client.discoverServices() {
+            if let found = try await client.discoverCharacteristics(in: service, uuid: uuid).first { return found }
+        }
+        throw StepFailure(.subject, "the accessory has no characteristic \(uuid)")
+    }
+}

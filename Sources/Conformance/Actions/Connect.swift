@@ -1,0 +1,25 @@
+import Host
+import Packets
+
+/// GAP's direct connection establishment. Core Vol 3, Part C, 9.3.8.
+enum Connect: NamedAction {
+    static let name = "connect"
+    static let about = "the host of this end connects to a device"
+    static let address = TypedArgument.address("address", "the device's address")
+    static let type = TypedArgument.number("type", 0...3, default: 0, "0 public, 1 random, 2 and 3 the same of a resolved identity")
+    static let interval = TypedArgument.number("interval", 6...3_200, default: 24, "N x 1.25 ms")
+    static var arguments: [ActionArgument] { [address.declaration, type.declaration, interval.declaration] }
+    static let results = ["handle", "interval"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        var settings = ConnectSettings()
+        settings.parameters = ConnectionParameterRequest(interval: UInt16(clamping: try context(interval)))
+        let isPublic = try context(type).isMultiple(of: 2)
+        let link = try await driver.host.connect(
+            to: DeviceAddress(value: try context(address), kind: isPublic ? .public : .random), settings)
+        driver.links[link.handle.rawValue] = link
+        return CaseRecord([("handle", .number(Int(link.handle.rawValue))), ("interval", .number(Int(link.parameters.interval)))])
+    }
+}

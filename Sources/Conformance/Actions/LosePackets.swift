@@ -1,0 +1,13 @@
+/// A worse simulated air.
+enum LosePackets: NamedAction {
+    static let name = "lose packets"
+    static let about = "loses packets of the simulated air from now on"
+    static let permille = TypedArgument.number("permille", 0...1_000, "how many of a thousand")
+    static var arguments: [ActionArgument] { [permille.declaration] }
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let world = context.bench.world else { throw StepFailure(.bench, "packets are lost on a simulated air only") }
+        world.setPacketErrorRate(Double(try context(permille)) / 1_000)
+        return CaseRecord()
+    }
+}

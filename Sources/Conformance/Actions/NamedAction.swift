@@ -1,0 +1,32 @@
+import Packets
+
+/// Something a case can have done by name, with `do:`. One file holds its name, its arguments and what it does.
+protocol NamedAction: SendableMetatype {
+    static var name: String { get }
+    /// For people, after its name.
+    static var about: String { get }
+    static var arguments: [ActionArgument] { get }
+    /// The names of what it gives.
+    static var results: [String] { get }
+    /// A host of ours at the step's end carries it out, instead of the bare HCI.
+    static var needsHost: Bool { get }
+
+    /// - Throws: `HostError` for what the peer did, `StepFailure` for everything else.
+    static func run(_ context: ActionContext) async throws -> CaseRecord
+}
+
+extension NamedAction {
+    static var results: [String] { [] }
+    static var needsHost: Bool { false }
+    static var shape: Vocabulary.ActionShape { .init(name: name, about: about, arguments: arguments, results: results) }
+}
+
+/// All actions there are.
+enum NamedActions {
+    static let all: [any NamedAction.Type] = [
+        FindCharacteristic.self, LosePackets.self, Connect.self, ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self,
+        Disconnect.self,
+    ]
+
+    static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }
+}

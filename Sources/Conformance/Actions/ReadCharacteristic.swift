@@ -1,0 +1,14 @@
+/// Read Characteristic Value, and Read Long Characteristic Values. Core Vol 3, Part G, 4.8.1 and 4.8.3.
+enum ReadCharacteristic: NamedAction {
+    static let name = "read"
+    static let about = "the host's client looks a characteristic up and reads the whole value, in parts if it is long"
+    static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, uuid.declaration] }
+    static let results = ["value"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let characteristic = try await context.characteristic(try context(uuid))
+        return CaseRecord([("value", .octets(try await context.link().gatt.readLong(characteristic.value)))])
+    }
+}
