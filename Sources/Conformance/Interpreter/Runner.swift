@@ -173,7 +173,7 @@ public final class Runner {
         do { return try devices.bringBack(stopping: stopping, observer: observer) } catch { return "\(error)" }
     }
 
-    /// Runs a case; when a device is lost meanwhile and comes back within the waitUntil there is, runs it again, from a fresh state.
+    /// Runs a case; when a device is lost meanwhile and comes back within the time-out, runs it again, from a fresh state.
     private func runToItsEnd(_ testCase: TestCase) -> CaseResult? {
         var losses: [LossInCase] = []
         while true {
