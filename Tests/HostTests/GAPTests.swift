@@ -56,7 +56,7 @@ import Timing
             var settings = ScanSettings()
             settings.bufferLimit = 2
             let scan = try await fake.host.scan(settings)
-            await #expect(throws: HostError.misuse(.busy("scanning"))) { _ = try await fake.host.scan() }
+            await #expect(throws: HostError.misuse(.busy(.scanning))) { _ = try await fake.host.scan() }
             for status: UInt16 in [1, 0, 0, 0] {
                 let report = HCIEvents.LEExtendedAdvertisingReport.Report(
                     eventType: status << 5, address: 1, primaryPHY: 1, secondaryPHY: 2, advertisingSID: 3, rssi: -50, data: [1, 2, 3])
@@ -85,7 +85,7 @@ import Timing
                 }
                 return [HCIPacket(completeOpcode: HCICommands.LECreateConnectionCancel.opcode, returns: [0])]
             }
-            await #expect(throws: HostError.peer(.timedOut("connection"))) {
+            await #expect(throws: HostError.peer(.timedOut(.connection))) {
                 _ = try await fake.host.connect(to: DeviceAddress(value: 1))
             }
             #expect(loop.now >= .seconds(10) && loop.now < .seconds(11))
@@ -145,7 +145,7 @@ import Timing
                 try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
             }
             pair.b.swallows = { _ in true }
-            await #expect(throws: HostError.peer(.timedOut("L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"))) {
+            await #expect(throws: HostError.peer(.timedOut(.parameterUpdateResponse))) {
                 try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
             }
         }

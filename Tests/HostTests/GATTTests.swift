@@ -46,12 +46,14 @@ import Timing
             #expect(pair.b.host.database[15] == value)
             try await gatt.reliableWrite([(15, [1, 2, 3]), (25, [9])])
             #expect(pair.b.host.database[15] == [1, 2, 3])
-            await #expect(throws: HostError.peer(.att(request: 0x18, handle: 15, .invalidAttributeValueLength))) {
+            await #expect(throws: HostError.peer(.att(request: .attEXECUTEWRITEREQ, handle: 15, .invalidAttributeValueLength))) {
                 try await gatt.writeLong(15, [UInt8](0..<65))
             }
             try await gatt.writeCommand(15, [4])
             #expect(try await gatt.read(15) == [4])
-            await #expect(throws: HostError.peer(.att(request: 0x12, handle: 3, .writeNotPermitted))) { try await gatt.write(3, [0]) }
+            await #expect(throws: HostError.peer(.att(request: .attWRITEREQ, handle: 3, .writeNotPermitted))) {
+                try await gatt.write(3, [0])
+            }
             await #expect(throws: HostError.misuse(.tooLong(octets: mtu, limit: mtu - 3))) {
                 try await gatt.write(15, [UInt8](repeating: 0, count: mtu))
             }
@@ -77,7 +79,7 @@ import Timing
             #expect(pair.peripheral.tryNotify(value, [UInt8](repeating: 1, count: 21)) == .tooLong)
             try await pair.peripheral.notify(value, [2, 2])
             try await pair.peripheral.notify([(value, [3]), (value, [4, 4])])
-            await #expect(throws: HostError.misuse(.invalid("the client has not asked for indications"))) {
+            await #expect(throws: HostError.misuse(.notSubscribed(.indication))) {
                 try await pair.peripheral.indicate(value, [1])
             }
             try await pair.central.gatt.subscribe(characteristic, .indication) { kind, handle, value in

@@ -112,7 +112,7 @@ import Transport
             _ = try await central.readRSSI()
             try await central.disconnect()
             #expect(try await peripheral.ended(within: .seconds(1)) == .remoteUserTerminatedConnection)
-            await #expect(throws: HostError.peer(.timedOut("connection"))) {
+            await #expect(throws: HostError.peer(.timedOut(.connection))) {
                 var settings = ConnectSettings()
                 settings.limit = .seconds(1)
                 _ = try await world.central.connect(to: World.peripheralAddress, settings)

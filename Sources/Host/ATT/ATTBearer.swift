@@ -162,7 +162,7 @@ final class ATTBearer {
     }
 
     private func indicationExpired() {
-        let error = HostError.peer(.timedOut("ATT_HANDLE_VALUE_CFM, 30 s (Core Vol 3, Part F, 3.3.3)"))
+        let error = HostError.peer(.timedOut(.attConfirmation))
         failure = error
         failIndications(error)
     }

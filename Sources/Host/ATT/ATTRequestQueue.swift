@@ -12,7 +12,7 @@ struct ATTRequestQueue {
 
     private enum State {
         case idle
-        case awaitResponse(id: Int, request: UInt8)
+        case awaitResponse(id: Int, request: ATTOpcode)
         /// A transaction timed out: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
         case dead
     }
@@ -32,12 +32,12 @@ struct ATTRequestQueue {
     mutating func received(_ pdu: [UInt8]) -> [Action] {
         guard case .awaitResponse(let id, let request) = state, let opcode = pdu.first else { return [] }
         let result: Result<[UInt8], HostError>
-        if opcode == request &+ 1 {
+        if opcode == request.rawValue &+ 1 {
             result = .success(pdu)
         } else if opcode == ATT.ErrorRsp.opcode {
             result = .failure(Self.error(pdu, request))
         } else {
-            result = .failure(.peer(.malformed("response 0x\(String(opcode, radix: 16)) to ATT request 0x\(String(request, radix: 16))")))
+            result = .failure(.peer(.malformed(.response(ATTOpcode(rawValue: opcode), to: request))))
         }
         state = .idle
         return [.stopTimer, .finish(id: id, result)] + next()
@@ -53,17 +53,21 @@ struct ATTRequestQueue {
 
     private mutating func next() -> [Action] {
         guard case .idle = state, let (id, pdu) = waiting.popFirst() else { return [] }
-        state = .awaitResponse(id: id, request: pdu.first ?? 0)
+        state = .awaitResponse(id: id, request: ATTOpcode(rawValue: pdu.first ?? 0))
         return [.startTimer, .send(pdu)]
     }
 
-    private static var deadError: HostError { .peer(.timedOut("ATT transaction, 30 s (Core Vol 3, Part F, 3.3.3)")) }
+    private static var deadError: HostError { .peer(.timedOut(.attResponse)) }
 
-    private static func error(_ pdu: [UInt8], _ request: UInt8) -> HostError {
-        guard let error = try? ATT.ErrorRsp(bytes: pdu) else { return .peer(.malformed("ATT_ERROR_RSP of \(pdu.count) octets")) }
-        guard error.requestOpcodeInError.rawValue == request else {
-            return .peer(.malformed("ATT_ERROR_RSP for opcode 0x\(String(error.requestOpcodeInError.rawValue, radix: 16))"))
+    private static func error(_ pdu: [UInt8], _ request: ATTOpcode) -> HostError {
+        do throws(PDUError) {
+            let error = try ATT.ErrorRsp(bytes: pdu)
+            guard error.requestOpcodeInError == request else {
+                return .peer(.malformed(.errorResponse(about: error.requestOpcodeInError, to: request)))
+            }
+            return .peer(.att(request: request, handle: error.attributeHandleInError, error.errorCode))
+        } catch {
+            return .peer(.malformed(.pdu(error)))
         }
-        return .peer(.att(request: request, handle: error.attributeHandleInError, error.errorCode))
     }
 }

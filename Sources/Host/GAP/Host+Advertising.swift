@@ -77,7 +77,7 @@ public final class AdvertisingSet {
         do {
             return try await end.value(until: host.loop.now + limit)
         } catch is TimeOut {
-            throw HostError.environment(.timedOut("LE_Advertising_Set_Terminated"))
+            throw HostError.environment(.timedOut(.event(HCIEvents.LEAdvertisingSetTerminated.name)))
         }
     }
 }
@@ -102,7 +102,7 @@ extension Host {
     }
 
     private func enableLegacy(_ settings: AdvertisingSettings) async throws {
-        guard let type = settings.legacyType else { throw HostError.misuse(.unsupported("extended advertising")) }
+        guard let type = settings.legacyType else { throw HostError.misuse(.unsupported(.extendedAdvertising)) }
         if let address = settings.randomAddress { try await setRandomAddress(address) }
         try await send(
             HCICommands.LESetAdvertisingParameters(

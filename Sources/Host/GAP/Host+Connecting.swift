@@ -26,9 +26,9 @@ extension Host {
     ///   `.misuse(.busy)`, for a controller initiates one connection at a time.
     public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Link {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
-        guard connecting == nil else { throw HostError.misuse(.busy("connecting")) }
+        guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
-        guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported("connecting on other PHYs than 1M")) }
+        guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
         let promise = Promise<Link>(on: loop)
         connecting = promise
         do {
@@ -53,10 +53,10 @@ extension Host {
                 // The connection may have come first.
                 return try await promise.value(until: loop.now + Self.commandTimeOut)
             } catch HostError.peer(.rejected(_, .unknownConnectionIdentifier)) {
-                throw HostError.peer(.timedOut("connection"))
+                throw HostError.peer(.timedOut(.connection))
             } catch is TimeOut {
                 connecting = nil
-                throw HostError.environment(.timedOut("LE_Connection_Complete after LE_Create_Connection_Cancel"))
+                throw HostError.environment(.timedOut(.endOfInitiating))
             }
         } catch is CancellationError {
             post(HCICommands.LECreateConnectionCancel())
@@ -99,7 +99,7 @@ extension Host {
         do {
             return try await promise.value(until: loop.now + limit)
         } catch is TimeOut {
-            throw HostError.environment(.timedOut("an incoming connection"))
+            throw HostError.environment(.timedOut(.incomingConnection))
         }
     }
 

@@ -75,9 +75,9 @@ extension Host {
         -> Scan
     {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
-        guard scans.isEmpty else { throw HostError.misuse(.busy("scanning")) }
+        guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
-        guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported("scanning on other PHYs than 1M")) }
+        guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.scanningOnOtherPHYs)) }
         let scan = Scan(host: self, isExtended: isExtended, limit: settings.bufferLimit)
         scan.onReport = onReport
         scans.append(scan)

@@ -46,7 +46,7 @@ extension Link {
     public func readPHY() async throws -> LinkPHYs {
         let answer = try await host.send(HCICommands.LEReadPHY(connectionHandle: handle))
         guard let tx = PHY(rawValue: answer.txPHY), let rx = PHY(rawValue: answer.rxPHY) else {
-            throw HostError.peer(.malformed("LE_Read_PHY: PHYs \(answer.txPHY) and \(answer.rxPHY)"))
+            throw HostError.peer(.malformed(.phys(tx: answer.txPHY, rx: answer.rxPHY)))
         }
         phys = LinkPHYs(tx: tx, rx: rx)
         return phys
@@ -71,7 +71,7 @@ extension Link {
         }
         let patience = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
         do {
-            _ = try await host.wait(promise, waiter, patience, .environment(.timedOut("LE_Data_Length_Change")))
+            _ = try await host.wait(promise, waiter, patience, .environment(.timedOut(.event(HCIEvents.LEDataLengthChange.name))))
         } catch HostError.environment(.timedOut) {
             // Nothing had to change, or the peer cannot.
         }
@@ -113,8 +113,8 @@ extension Link {
     ///
     /// - Throws: `HostError.peer(.parametersRejected)`, `.peer(.timedOut)` after 30 s.
     public func requestParameters(_ request: ConnectionParameterRequest) async throws {
-        guard role == .peripheral else { throw HostError.misuse(.invalid("only a peripheral asks for parameters over L2CAP")) }
-        guard parameterResponse == nil else { throw HostError.misuse(.busy("a parameter request")) }
+        guard role == .peripheral else { throw HostError.misuse(.onlyForPeripherals) }
+        guard parameterResponse == nil else { throw HostError.misuse(.busy(.parameterRequest)) }
         guard isConnected else { throw HostError.misuse(.notConnected) }
         let promise = Promise<Bool>(on: loop)
         parameterResponse = promise
@@ -123,7 +123,7 @@ extension Link {
         do {
             guard try await promise.value(until: loop.now + .seconds(30)) else { throw HostError.peer(.parametersRejected) }
         } catch is TimeOut {
-            throw HostError.peer(.timedOut("L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"))
+            throw HostError.peer(.timedOut(.parameterUpdateResponse))
         }
     }
 }

@@ -55,7 +55,7 @@ public final class Link {
         do {
             return try await endPromise.value(until: limit.map { loop.now + $0 })
         } catch is TimeOut {
-            throw HostError.environment(.timedOut("disconnection"))
+            throw HostError.environment(.timedOut(.disconnection))
         }
     }
 

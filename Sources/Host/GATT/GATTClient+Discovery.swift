@@ -11,7 +11,7 @@ extension GATTClient {
             do {
                 let (found, last) = try await step(next)
                 guard last >= next, !found.isEmpty else {
-                    throw HostError.peer(.malformed("handle 0x\(String(last, radix: 16)) in a search from 0x\(String(next, radix: 16))"))
+                    throw HostError.peer(.malformed(.searchStandsStill(from: next, last: last)))
                 }
                 all += found
                 next = last &+ 1
@@ -24,13 +24,13 @@ extension GATTClient {
 
     /// Core Vol 3, Part G, 4.4.1.
     public func discoverServices(isPrimary: Bool = true) async throws -> [RemoteService] {
-        try await walk(from: 1, to: 0xFFFF) { start in
+        let type: BluetoothUUID = isPrimary ? .primaryService : .secondaryService
+        return try await walk(from: 1, to: 0xFFFF) { start in
             let response: ATT.ReadByGroupTypeRsp = try await request(
-                ATT.ReadByGroupTypeReq(
-                    startingHandle: start, endingHandle: 0xFFFF, attributeGroupType: isPrimary ? .primaryService : .secondaryService))
+                ATT.ReadByGroupTypeReq(startingHandle: start, endingHandle: 0xFFFF, attributeGroupType: type))
             let found = try response.attributeDataList.map { row in
                 guard let uuid = BluetoothUUID(octets: row.attributeValue), row.endGroupHandle >= row.attributeHandle else {
-                    throw HostError.peer(.malformed("service declaration of \(row.attributeValue.count) octets"))
+                    throw HostError.peer(.malformed(.declaration(type, octets: row.attributeValue.count)))
                 }
                 return RemoteService(uuid: uuid, handle: row.attributeHandle, endHandle: row.endGroupHandle, isPrimary: isPrimary)
             }
@@ -56,12 +56,14 @@ extension GATTClient {
         var included: [RemoteService] = []
         for row in rows {
             guard row.value.count == 4 || row.value.count == 6 else {
-                throw HostError.peer(.malformed("include declaration of \(row.value.count) octets"))
+                throw HostError.peer(.malformed(.declaration(.include, octets: row.value.count)))
             }
             let handle = UInt16(row.value[0]) | UInt16(row.value[1]) << 8
             let end = UInt16(row.value[2]) | UInt16(row.value[3]) << 8
             let octets = row.value.count == 6 ? [UInt8](row.value[4...]) : try await read(handle)
-            guard let uuid = BluetoothUUID(octets: octets) else { throw HostError.peer(.malformed("UUID of \(octets.count) octets")) }
+            guard let uuid = BluetoothUUID(octets: octets) else {
+                throw HostError.peer(.malformed(.declaration(.include, octets: octets.count)))
+            }
             included.append(RemoteService(uuid: uuid, handle: handle, endHandle: end))
         }
         return included
@@ -73,7 +75,7 @@ extension GATTClient {
         var characteristics: [RemoteCharacteristic] = []
         for row in rows {
             guard row.value.count == 5 || row.value.count == 19, let uuid = BluetoothUUID(octets: [UInt8](row.value[3...])) else {
-                throw HostError.peer(.malformed("characteristic declaration of \(row.value.count) octets"))
+                throw HostError.peer(.malformed(.declaration(.characteristic, octets: row.value.count)))
             }
             let value = UInt16(row.value[1]) | UInt16(row.value[2]) << 8
             if let last = characteristics.indices.last { characteristics[last].endHandle = row.handle - 1 }

@@ -47,7 +47,7 @@ public struct GATTClient {
 
     func request<Request: ATTPDU, Response: ATTPDU>(_ request: Request, _ type: Response.Type = Response.self) async throws -> Response {
         let pdu = try await bearer.request(request.bytes)
-        do { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed("\(error)")) }
+        do throws(PDUError) { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed(.pdu(error))) }
     }
 
     /// Agrees on ATT_MTU; to be done once per link. Core Vol 3, Part G, 4.3.1.
@@ -180,7 +180,7 @@ public struct GATTClient {
             let part = [UInt8](value[offset...].prefix(link.mtu - 5))
             let echo = try await prepareWrite(handle, offset: offset, part)
             guard !verify || echo == part else {
-                throw HostError.peer(.malformed("ATT_PREPARE_WRITE_RSP differs from the request (Core Vol 3, Part G, 4.9.5)"))
+                throw HostError.peer(.malformed(.preparedValueDiffers(handle: handle)))
             }
             offset += part.count
         } while offset < value.count
@@ -212,7 +212,7 @@ public struct GATTClient {
     ) async throws {
         let descriptors = try await discoverDescriptors(of: characteristic)
         guard let configuration = descriptors.first(where: { $0.uuid == .clientConfiguration }) else {
-            throw HostError.peer(.malformed("no Client Characteristic Configuration (Core Vol 3, Part G, 3.3.3.3)"))
+            throw HostError.peer(.malformed(.noClientConfiguration(characteristic: characteristic.value)))
         }
         bearer.valueHandlers[characteristic.value] = handler
         try await write(configuration.handle, kind == .notification ? [1, 0] : [2, 0])

@@ -34,7 +34,7 @@ extension Link {
 
     /// Notifies a value, waiting for room in the queue.
     ///
-    /// - Throws: `HostError.misuse(.tooLong)`, `.misuse(.invalid)` if the client has not subscribed, `.peer(.disconnected)`.
+    /// - Throws: `HostError.misuse(.tooLong)`, `.misuse(.notSubscribed)` if the client has not subscribed, `.peer(.disconnected)`.
     public func notify(_ characteristic: UInt16, _ value: [UInt8]) async throws {
         try await room()
         try check(tryNotify(characteristic, value), value.count)
@@ -47,7 +47,7 @@ extension Link {
         guard isConnected else { throw HostError.misuse(.notConnected) }
         guard value.count + 3 <= mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: mtu - 3)) }
         guard configuration(of: characteristic) & 2 != 0 || path.quirks.notifiesUnasked else {
-            throw HostError.misuse(.invalid("the client has not asked for indications"))
+            throw HostError.misuse(.notSubscribed(.indication))
         }
         try await bearer.indicate(characteristic, value)
     }
@@ -80,8 +80,8 @@ extension Link {
     func check(_ result: SendResult, _ count: Int) throws {
         switch result {
         case .sent: return
-        case .full: throw HostError.misuse(.busy("the queue"))
-        case .notSubscribed: throw HostError.misuse(.invalid("the client has not asked for notifications"))
+        case .full: throw HostError.misuse(.busy(.sending))
+        case .notSubscribed: throw HostError.misuse(.notSubscribed(.notification))
         case .tooLong: throw HostError.misuse(.tooLong(octets: count, limit: mtu - 3))
         case .disconnected: throw HostError.peer(.disconnected(disconnectReason ?? .success))
         }

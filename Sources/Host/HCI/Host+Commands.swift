@@ -24,7 +24,7 @@ extension Host {
         do {
             return try Command.Return(prefixOf: answer.returns)
         } catch {
-            throw HostError.peer(.malformed("return parameters of \(error)"))
+            throw HostError.peer(.malformed(.pdu(error)))
         }
     }
 

@@ -30,7 +30,7 @@ extension Host {
         _ type: Event.Type = Event.self, within limit: Microseconds, where accepts: @escaping (Event) -> Bool = { _ in true }
     ) async throws -> Event {
         let (promise, waiter) = expect(type, handle: nil, isArmed: true, where: accepts)
-        return try await wait(promise, waiter, limit, .environment(.timedOut(Event.name)))
+        return try await wait(promise, waiter, limit, .environment(.timedOut(.event(Event.name))))
     }
 
     /// Sends a command and waits for the event that ends its procedure, whatever the event's status.
@@ -46,7 +46,7 @@ extension Host {
             case .failure(let error): promise.fail(error)
             }
         }
-        return try await wait(promise, waiter, limit, .peer(.timedOut(Event.name)))
+        return try await wait(promise, waiter, limit, .peer(.timedOut(.event(Event.name))))
     }
 
     func expect<Event: HCIEvent>(

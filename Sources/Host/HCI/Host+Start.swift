@@ -15,7 +15,7 @@ extension Host {
     @discardableResult
     public func start() async throws -> ControllerInformation {
         if let failure { throw failure }
-        guard !isStarting else { throw HostError.misuse(.busy("start")) }
+        guard !isStarting else { throw HostError.misuse(.busy(.start)) }
         isStarting = true
         defer { isStarting = false }
         try openPipe()
@@ -77,7 +77,7 @@ extension Host {
         information.leDataLength = information.hasOwnLEBuffers ? Int(own.leACLDataPacketLength) : information.classicDataLength
         information.leDataPackets = information.hasOwnLEBuffers ? Int(own.totalNumLEACLDataPackets) : information.classicDataPackets
         guard information.leDataLength >= 27, information.leDataPackets > 0 else {
-            throw HostError.peer(.malformed("LE_Read_Buffer_Size: no buffers of at least 27 octets"))
+            throw HostError.peer(.malformed(.buffers(octets: information.leDataLength, count: information.leDataPackets)))
         }
         var pools = [ACLScheduler.Pool(fragmentLength: information.leDataLength, total: information.leDataPackets)]
         if information.hasOwnLEBuffers, information.classicDataPackets > 0 {

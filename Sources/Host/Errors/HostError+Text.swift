@@ -1,0 +1,110 @@
+import Packets
+
+// What the errors are called when people read them; nowhere else.
+
+extension HostError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .misuse(let misuse): misuse.description
+        case .peer(let fault): fault.description
+        case .environment(let fault): fault.description
+        }
+    }
+}
+
+extension HostError.Misuse: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notStarted: "the host has not been started"
+        case .notConnected: "there is no such connection"
+        case .unsupported(let ability): "the controller does not support \(ability)"
+        case .tooLong(let octets, let limit): "\(octets) octets, the limit is \(limit)"
+        case .notSubscribed(.notification): "the client has not asked for notifications"
+        case .notSubscribed(.indication): "the client has not asked for indications"
+        case .onlyForPeripherals: "only a peripheral asks for parameters over L2CAP"
+        case .busy(let activity): "\(activity) is already under way"
+        case .noKey: "there is no key for the peer"
+        }
+    }
+}
+
+extension HostError.Ability: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .extendedAdvertising: "extended advertising"
+        case .scanningOnOtherPHYs: "scanning on other PHYs than 1M"
+        case .connectingOnOtherPHYs: "connecting on other PHYs than 1M"
+        }
+    }
+}
+
+extension HostError.Activity: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .start: "start"
+        case .scanning: "scanning"
+        case .connecting: "connecting"
+        case .parameterRequest: "a parameter request"
+        case .sending: "sending"
+        }
+    }
+}
+
+extension HostError.Awaited: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .connection: "connection"
+        case .incomingConnection: "an incoming connection"
+        case .disconnection: "disconnection"
+        case .event(let name): name
+        case .endOfInitiating: "LE_Connection_Complete after LE_Create_Connection_Cancel"
+        case .parameterUpdateResponse: "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"
+        case .attResponse: "ATT transaction, 30 s (Core Vol 3, Part F, 3.3.3)"
+        case .attConfirmation: "ATT_HANDLE_VALUE_CFM, 30 s (Core Vol 3, Part F, 3.3.3)"
+        }
+    }
+}
+
+extension HostError.PeerFault: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .rejected(let what, let code): "\(what) ended with \(code)"
+        case .att(let request, let handle, let code):
+            "\(request) on handle \(Hex.number(handle)) answered with \(code)"
+        case .parametersRejected: "the central rejected the connection parameters"
+        case .timedOut(let awaited): "no answer from the peer: \(awaited)"
+        case .disconnected(let reason): "disconnected: \(reason)"
+        case .malformed(let malformation): "malformed: \(malformation)"
+        }
+    }
+}
+
+extension HostError.Malformation: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .pdu(let error): error.description
+        case .phys(let tx, let rx): "LE_Read_PHY: PHYs \(tx) and \(rx)"
+        case .buffers(let octets, let count): "LE_Read_Buffer_Size: \(count) buffers of \(octets) octets; at least one of 27 is needed"
+        case .response(let response, let request): "\(response) as the response to \(request)"
+        case .errorResponse(let about, let request):
+            "ATT_ERROR_RSP about \(about) as the response to \(request)"
+        case .searchStandsStill(let start, let last): "handle \(Hex.number(last)) in a search from \(Hex.number(start))"
+        case .declaration(let type, let octets): "declaration \(type) of \(octets) octets"
+        case .preparedValueDiffers(let handle):
+            "ATT_PREPARE_WRITE_RSP for handle \(Hex.number(handle)) differs from the request (Core Vol 3, Part G, 4.9.5)"
+        case .noClientConfiguration(let characteristic):
+            "characteristic \(Hex.number(characteristic)) has no Client Characteristic Configuration (Core Vol 3, Part G, 3.3.3.3)"
+        }
+    }
+}
+
+extension HostError.EnvironmentFault: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .transport(let error): error.description
+        case .commandTimeOut(let opcode): "the controller did not answer command \(Hex.number(opcode))"
+        case .timedOut(let awaited): "timed out: \(awaited)"
+        case .closed: "the host was closed"
+        }
+    }
+}
