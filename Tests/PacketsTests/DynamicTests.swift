@@ -89,7 +89,7 @@ import Testing
     @Test("What is not known is kept and shown")
     func unknown() throws {
         let vendor = DynamicPDU(hci: HCIPacket(.command, [0x00, 0xFC, 2, 0xAA, 0xBB]))
-        #expect(vendor.description == "Unknown_HCICommands_0xFC00 +AABB")
+        #expect(vendor.description == "Vendor_Command_0xFC00 +AABB")
         let short = DynamicPDU(layer: "L2CAPSignaling", bytes: [1, 2])
         #expect(try short.bytes() == [1, 2] && short.problem != nil)
         let signal = DynamicPDU(layer: "L2CAPSignaling", bytes: [0x12, 7, 8, 0, 6, 0, 6, 0, 0, 0, 100, 0])

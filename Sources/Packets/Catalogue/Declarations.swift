@@ -37,8 +37,8 @@ public final class PDUDeclaration: Sendable {
     }
 }
 
-/// One field of a PDU, or a group of fields.
-public struct FieldDeclaration: Sendable {
+/// One field of a PDU, or a group of fields. What its values look like in words is worked out once, when the declaration is made.
+public final class FieldDeclaration: Sendable {
     /// How the field lies on the wire.
     public indirect enum Shape: Sendable {
         case integer(octets: Int, signed: Bool, bigEndian: Bool, type: String?)
@@ -80,20 +80,17 @@ public struct FieldDeclaration: Sendable {
     public let labels: [(value: Int, name: String)]
     /// The field is present when this bit of that field is set.
     public let condition: (field: String, bit: Int)?
-
-    /// The named type of an integer or of bits.
-    public var type: NamedType? {
-        switch shape {
-        case .integer(_, _, _, let type), .bit(_, let type): type.flatMap(PDUCatalog.type(named:))
-        case .array(_, let element): FieldDeclaration(name: name, shape: element).type
-        default: nil
-        }
-    }
+    /// The named type of an integer or of bits, also of an array's elements.
+    public let type: NamedType?
+    /// One element of an array.
+    public let element: FieldDeclaration?
+    /// How its values are written.
+    let format: FieldFormat
 
     init(
         name: String, shape: Shape, unit: String? = nil, scale: String? = nil, range: ClosedRange<Int>? = nil,
-        labels: [(value: Int, name: String)] = [],
-        condition: (field: String, bit: Int)? = nil
+        labels: [(value: Int, name: String)] = [], condition: (field: String, bit: Int)? = nil, hint: FieldFormat? = nil,
+        types: (String) -> NamedType? = PDUCatalog.type(named:)
     ) {
         self.name = name
         self.shape = shape
@@ -102,6 +99,31 @@ public struct FieldDeclaration: Sendable {
         self.range = range
         self.labels = labels
         self.condition = condition
+        if case .array(_, let inner) = shape {
+            let element = FieldDeclaration(
+                name: name, shape: inner, unit: unit, scale: scale, range: range, labels: labels, hint: hint, types: types)
+            self.element = element
+            type = element.type
+            format = element.format
+            return
+        }
+        element = nil
+        switch shape {
+        case .integer(_, _, _, let named?), .bit(_, let named?): type = types(named)
+        default: type = nil
+        }
+        format = hint ?? FieldFormat(name: name, shape: shape, type: type, unit: unit, scale: scale, labels: labels)
+    }
+}
+
+extension PDUDeclaration {
+    /// The company whose vendor command this is.
+    public var company: UInt16? {
+        switch section {
+        case "Intel": 0x0002
+        case "Realtek": 0x005D
+        default: nil
+        }
     }
 }
 
@@ -126,7 +148,7 @@ extension FieldDeclaration {
     public var inner: [FieldDeclaration] {
         switch shape {
         case .rows(_, let inner): inner
-        case .nested(let type): PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
+        case .nested(let type): PDUCatalog.structure(type)?.fields ?? []
         default: []
         }
     }
@@ -139,4 +161,16 @@ public struct NamedType: Sendable {
     public let isFlags: Bool
     /// Values, or bit numbers.
     public let values: [(value: Int, name: String)]
+    private let names: [Int: String]
+
+    init(name: String, octets: Int, isFlags: Bool, values: [(value: Int, name: String)]) {
+        self.name = name
+        self.octets = octets
+        self.isFlags = isFlags
+        self.values = values
+        names = Dictionary(values.map { ($0.value, $0.name) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The name of a value, or of a bit's number.
+    public func name(of value: Int) -> String? { names[value] }
 }

@@ -1,6 +1,7 @@
 /// Reads the generated description texts. They come from the generator, so a line that makes no sense is skipped.
 struct DescriptionReader {
     private(set) var types: [NamedType] = []
+    private var typesByName: [String: NamedType] = [:]
     private(set) var declarations: [PDUDeclaration] = []
     private var head: [Substring] = []
     private var fields: [(depth: Int, columns: [Substring])] = []
@@ -27,16 +28,18 @@ struct DescriptionReader {
     private mutating func type(_ columns: [Substring]) {
         guard columns.count > 3 else { return }
         let values = columns[4...].compactMap { Self.pair($0) }
-        types.append(NamedType(name: String(columns[1]), octets: Int(columns[2]) ?? 1, isFlags: columns[3] == "flags", values: values))
+        let type = NamedType(name: String(columns[1]), octets: Int(columns[2]) ?? 1, isFlags: columns[3] == "flags", values: values)
+        types.append(type)
+        typesByName[type.name] = type
     }
 
     private mutating func finish() {
         defer { (head, fields, returns) = ([], [], nil) }
         guard head.count > 7, let kind = PDUDeclaration.Kind(rawValue: String(head[3])) else { return }
         var index = 0
-        let own = Self.group(fields, 0, &index)
+        let own = group(fields, 0, &index)
         index = 0
-        let back = returns.map { Self.group($0, 0, &index) }
+        let back = returns.map { group($0, 0, &index) }
         declarations.append(
             PDUDeclaration(
                 layer: String(head[1]), name: String(head[2]), kind: kind, code: Int(head[4]) ?? 0, subevent: Int(head[5]),
@@ -44,19 +47,20 @@ struct DescriptionReader {
                 completion: head[7] == "S" ? .status : .complete, fields: own, returns: back))
     }
 
-    private static func group(_ lines: [(depth: Int, columns: [Substring])], _ depth: Int, _ index: inout Int) -> [FieldDeclaration] {
+    private func group(_ lines: [(depth: Int, columns: [Substring])], _ depth: Int, _ index: inout Int) -> [FieldDeclaration] {
         var result: [FieldDeclaration] = []
+        let names = lines[index...].prefix { $0.depth >= depth }.filter { $0.depth == depth }.compactMap(\.columns.first)
         while index < lines.count, lines[index].depth == depth {
             let columns = lines[index].columns
             index += 1
             let inner = group(lines, depth + 1, &index)
             let words = columns[1].split(separator: " ")
-            if let shape = shape(words[...], inner) { result.append(field(columns, shape)) }
+            if let shape = Self.shape(words[...], inner) { result.append(field(columns, shape, beside: names)) }
         }
         return result
     }
 
-    private static func field(_ columns: [Substring], _ shape: FieldDeclaration.Shape) -> FieldDeclaration {
+    private func field(_ columns: [Substring], _ shape: FieldDeclaration.Shape, beside names: [Substring]) -> FieldDeclaration {
         var unit: String?
         var scale: String?
         var range: ClosedRange<Int>?
@@ -84,7 +88,8 @@ struct DescriptionReader {
             }
         }
         return FieldDeclaration(
-            name: String(columns[0]), shape: shape, unit: unit, scale: scale, range: range, labels: labels, condition: condition)
+            name: String(columns[0]), shape: shape, unit: unit, scale: scale, range: range, labels: labels, condition: condition,
+            hint: FieldFormat(name: columns[0], of: head.count > 2 ? head[2] : "", beside: names), types: { typesByName[$0] })
     }
 
     private static func shape(_ words: ArraySlice<Substring>, _ inner: [FieldDeclaration]) -> FieldDeclaration.Shape? {

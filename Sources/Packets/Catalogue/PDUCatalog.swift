@@ -6,6 +6,8 @@ public enum PDUCatalog {
         var typeNames: [String]
         var byName: [String: PDUDeclaration]
         var byCode: [Key: PDUDeclaration]
+        var structures: [String: PDUDeclaration]
+        var advertising: [Int: PDUDeclaration]
     }
 
     private struct Key: Hashable {
@@ -17,12 +19,18 @@ public enum PDUCatalog {
     private static let index: Index = {
         var reader = DescriptionReader()
         for text in DescriptionIndex.texts { reader.read(text.description) }
-        var index = Index(declarations: reader.declarations, types: [:], typeNames: reader.types.map(\.name), byName: [:], byCode: [:])
+        var index = Index(
+            declarations: reader.declarations, types: [:], typeNames: reader.types.map(\.name), byName: [:], byCode: [:],
+            structures: [:], advertising: [:])
         for type in reader.types { index.types[type.name] = type }
         for declaration in reader.declarations {
             index.byName[declaration.layer + "/" + Spelling.normal(declaration.name)] = declaration
             let key = Key(layer: declaration.layer, code: declaration.code, subevent: declaration.subevent)
             if index.byCode[key] == nil { index.byCode[key] = declaration }
+            if declaration.kind == .advertising, index.advertising[declaration.code] == nil {
+                index.advertising[declaration.code] = declaration
+            }
+            if declaration.kind == .structure { index.structures[declaration.name] = declaration }
         }
         return index
     }()
@@ -57,9 +65,20 @@ public enum PDUCatalog {
         index.byCode[Key(layer: layer, code: code, subevent: subevent)]
     }
 
+    /// A PDU of the primary advertising channels by its type.
+    static func advertising(type: Int) -> PDUDeclaration? { index.advertising[type] }
+
     public static func command(opcode: UInt16) -> PDUDeclaration? { declaration(layer: "HCICommands", code: Int(opcode)) }
 
+    /// What a command is called, also one that is not declared.
+    static func commandName(opcode: Int) -> String {
+        declaration(layer: "HCICommands", code: opcode)?.name ?? DecodedLayer.name(undeclared: "HCICommands", opcode, nil)
+    }
+
     public static func type(named name: String) -> NamedType? { index.types[name] }
+
+    /// A structure inside PDUs by its declared name.
+    static func structure(_ name: String) -> PDUDeclaration? { index.structures[name] }
 
     /// Names of the layer's PDUs close to a misspelt one, the closest first.
     public static func suggestions(layer: String, for name: String) -> [String] {
@@ -68,9 +87,6 @@ public enum PDUCatalog {
 
     /// The name of a value of a named type, or its number.
     static func label(_ type: String, _ value: Int) -> String {
-        guard let type = index.types[type], let name = type.values.first(where: { $0.value == value })?.name else {
-            return Hex.number(value, bits: 8)
-        }
-        return name
+        index.types[type]?.name(of: value) ?? Hex.number(value, bits: 8)
     }
 }

@@ -89,7 +89,7 @@ struct DynamicEncoder {
             guard let octets = value?.octets ?? (value == nil ? [] : nil) else { throw wrong(field, "is octets") }
             bytes += octets
         case .nested(let type):
-            guard let nested = PDUCatalog.declaration(layer: "Structures", name: type) else { return }
+            guard let nested = PDUCatalog.structure(type) else { return }
             guard let values = value?.structure ?? (value == nil ? [] : nil) else { throw wrong(field, "is a structure") }
             _ = try fields(nested.fields, values)
         case .bits, .bit, .array, .rows, .block: break

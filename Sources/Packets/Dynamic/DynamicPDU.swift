@@ -23,7 +23,7 @@ public struct DynamicPDU: Sendable {
     /// Too short for the header of its layer: `trailing` is the whole packet.
     var isBare: Bool = false
 
-    public var name: String { declaration?.name ?? "Unknown_\(layer)_\(Hex.number(code, bits: code > 255 ? 16 : 8))" }
+    public var name: String { declaration?.name ?? DecodedLayer.name(undeclared: layer, code, subevent) }
 
     /// A PDU by name. Field names are checked; values only for fitting their fields, when it is encoded.
     public init(layer: String, name: String, _ values: [DynamicField] = [], trailing: [UInt8] = []) throws(DynamicPDUError) {
@@ -47,19 +47,7 @@ public struct DynamicPDU: Sendable {
 
     /// Reads a PDU's parameters.
     public init(_ declaration: PDUDeclaration, parameters: [UInt8]) {
-        self.init(declaration, [])
-        var decoder = DynamicDecoder(parameters)
-        fields = decoder.fields(declaration.fields)
-        finish(&decoder, declaration.name)
-        if declaration.layer == "HCIEvents", declaration.name == "Command_Complete" { readReturns() }
-    }
-
-    mutating func finish(_ decoder: inout DynamicDecoder, _ name: String) {
-        trailing = decoder.rest()
-        guard var problem = decoder.problem else { return }
-        problem.pdu = name
-        self.problem = problem
-        endsEarly = true
+        self.init(DecodedLayer(declaration, parameters, 0..<parameters.count))
     }
 
     /// The parameters, without the header that names the PDU.
@@ -102,6 +90,17 @@ extension PDUDeclaration {
         }
     }
 
+    /// The field of that very name, also inside a word or a block.
+    static func declared(_ name: String, _ fields: [FieldDeclaration]) -> FieldDeclaration? {
+        for field in fields {
+            switch field.shape {
+            case .bits(_, let inner), .block(_, let inner): if let found = declared(name, inner) { return found }
+            default: if field.name == name { return field }
+            }
+        }
+        return nil
+    }
+
     static func find(_ normal: String, _ fields: [FieldDeclaration]) -> FieldDeclaration? {
         for field in fields {
             switch field.shape {
@@ -137,7 +136,7 @@ extension PDUDeclaration {
             }
             return .list(result)
         case (.nested(let type), .structure(let fields)):
-            guard let nested = PDUCatalog.declaration(layer: "Structures", name: type) else { return value }
+            guard let nested = PDUCatalog.structure(type) else { return value }
             return .structure(try ordered(fields, nested.fields))
         default: return value
         }

@@ -81,7 +81,7 @@ enum FieldPath {
             switch field.shape {
             case .rows(_, let inner): return declaration(later, in: inner)
             case .nested(let type):
-                return PDUCatalog.declaration(layer: "Structures", name: type).flatMap { declaration(later, in: $0.fields) }
+                return PDUCatalog.structure(type).flatMap { declaration(later, in: $0.fields) }
             default: return nil
             }
         }

@@ -64,9 +64,9 @@ enum RandomFields {
         case .reserved(let count): return .octets([UInt8](repeating: 0, count: count))
         case .uuid: return octets(Bool.random(using: &generator) ? 2 : 16, &generator)
         case .nested(let type):
-            return .structure(PDUCatalog.declaration(layer: "Structures", name: type).map { values($0.fields, &generator) } ?? [])
+            return .structure(PDUCatalog.structure(type).map { values($0.fields, &generator) } ?? [])
         case .integer, .bit:
-            return .integer(number(FieldDeclaration(name: field.name, shape: shape, range: field.range, labels: field.labels), &generator))
+            return .integer(number(field.element ?? field, &generator))
         case .bits, .array, .rows, .block: return .list([])
         }
     }

@@ -1,0 +1,95 @@
+/// One field of a decoded PDU: what it is called, what it holds, and where its octets are.
+public struct DecodedField: Sendable {
+    enum Content: Sendable {
+        case integer(Int128)
+        case octets([UInt8])
+        /// The elements are the children.
+        case list
+        /// The fields inside are the children.
+        case structure
+    }
+
+    /// Unit, labels, legal values.
+    public let declaration: FieldDeclaration
+    /// The octets, counted in those of the layer. A member of a word has the word's.
+    public var range: Range<Int>
+    /// Elements of a list, fields of a structure, or what octets mean in their turn, such as advertising data.
+    public var children: [DecodedField]
+    /// Of an address.
+    public var addressKind: DeviceAddress.Kind?
+    var content: Content
+
+    init(
+        _ declaration: FieldDeclaration, _ content: Content, _ range: Range<Int>, children: [DecodedField] = [],
+        addressKind: DeviceAddress.Kind? = nil
+    ) {
+        self.declaration = declaration
+        self.content = content
+        self.range = range
+        self.children = children
+        self.addressKind = addressKind
+    }
+
+    public var name: String { declaration.name }
+
+    public var value: FieldValue {
+        switch content {
+        case .integer(let number): .integer(number)
+        case .octets(let octets): .octets(octets)
+        case .list: .list(children.map(\.value))
+        case .structure: .structure(children.map { DynamicField($0.name, $0.value) })
+        }
+    }
+
+    public var integer: Int128? { if case .integer(let number) = content { number } else { nil } }
+    public var octets: [UInt8]? { if case .octets(let octets) = content { octets } else { nil } }
+    /// The integer, where it fits.
+    public var int: Int? { integer.flatMap { Int(exactly: $0) } }
+    public var isList: Bool { if case .list = content { true } else { false } }
+    public var isStructure: Bool { if case .structure = content { true } else { false } }
+}
+
+extension DecodedField {
+    /// A value that came from elsewhere, so that it can be put in words; it has no place among octets.
+    init(_ declaration: FieldDeclaration, value: FieldValue) {
+        switch value {
+        case .integer(let number): self.init(declaration, .integer(number), 0..<0)
+        case .octets(let octets):
+            self.init(declaration, .octets(octets), 0..<0)
+            if case .advertisingData = declaration.format { children = AdvertisingStructure.fields(octets, 0..<octets.count) }
+        case .list(let values):
+            let element = declaration.element ?? declaration
+            self.init(declaration, .list, 0..<0, children: values.map { DecodedField(element, value: $0) })
+        case .structure(let fields):
+            self.init(declaration, .structure, 0..<0, children: Self.fields(fields, declaration.inner))
+        }
+    }
+
+    static func fields(_ fields: [DynamicField], _ declarations: [FieldDeclaration]) -> [DecodedField] {
+        var decoded = fields.map { field in
+            DecodedField(
+                PDUDeclaration.declared(field.name, declarations) ?? FieldDeclaration(name: field.name, shape: .bytes(.rest)),
+                value: field.value)
+        }
+        tellAddressKinds(&decoded)
+        return decoded
+    }
+
+    /// Gives each address the kind that stands beside it. Core Vol 4, Part E, 7.7.65.1: odd types are random.
+    static func tellAddressKinds(_ fields: inout [DecodedField]) {
+        for index in fields.indices {
+            switch fields[index].declaration.format {
+            case .randomAddress: fields[index].addressKind = .random
+            case .typedAddress(let name):
+                guard let type = fields.first(where: { $0.name == name })?.int, type != 0xFF else { continue }
+                fields[index].addressKind = type == 0xFE || type & 1 == 1 ? .random : .public
+            default: break
+            }
+        }
+    }
+}
+
+extension [DecodedField] {
+    /// The field of that name, as it is declared.
+    public func named(_ name: String) -> DecodedField? { first { $0.name == name } }
+}

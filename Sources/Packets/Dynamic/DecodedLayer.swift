@@ -1,0 +1,249 @@
+/// One layer of a packet: a declared PDU with its fields, or what can be said of octets that no declaration describes.
+public struct DecodedLayer: Sendable {
+    /// The namespace of the declarations: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
+    public let layer: String
+    /// Nil for a PDU that is not declared; its parameters are then in `trailing`.
+    public internal(set) var declaration: PDUDeclaration?
+    /// Opcode, event code or PDU type.
+    public let code: Int
+    public let subevent: Int?
+    /// The PDU's name.
+    public var name: String
+    /// The octets that all ranges count in: the packet's, or those of a PDU that was put together from several packets.
+    public let bytes: [UInt8]
+    /// The layer's own octets.
+    public let range: Range<Int>
+    public internal(set) var fields: [DecodedField] = []
+    /// Octets after the last field that could be read.
+    public internal(set) var trailing: Range<Int>
+    /// Why reading stopped early.
+    public var problem: PDUError?
+    /// The identifier of an L2CAP signalling command.
+    public internal(set) var identifier: UInt8?
+    /// The length that the PDU's header says, where it is wrong.
+    public internal(set) var lengthInHeader: Int?
+    /// Says in a line what the layer is, instead of its name and fields: headers, data of which there is no more to say.
+    public var summary: String?
+    /// Too short for the header of its layer.
+    var isBare = false
+    /// The octets end within the declared fields.
+    var endsEarly = false
+
+    init(_ layer: String, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>) {
+        self.layer = layer
+        self.code = code
+        self.subevent = subevent
+        self.declaration = declaration
+        self.bytes = bytes
+        self.range = range
+        trailing = range
+        name = declaration?.name ?? Self.name(undeclared: layer, code, subevent)
+    }
+
+    /// Octets without a declaration.
+    ///
+    /// - Parameter summary: what the layer says of itself in a line; without one the name and the octets.
+    public init(named name: String, of layer: String, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
+        self.init(layer, code: 0, nil, bytes, range)
+        self.name = name
+        self.summary = summary
+    }
+
+    /// The field at a path: `Status`, `Reports[0].Address`; return parameters of a Command Complete are found by their own names.
+    public subscript(path: String) -> FieldValue? { DynamicPDU(self)[path] }
+
+    public var trailingOctets: [UInt8] { Array(bytes[trailing]) }
+}
+
+extension DecodedLayer {
+    /// Whose names vendor commands may bear.
+    public enum Vendor: Sendable, Hashable {
+        /// The declared one, whoever's it is.
+        case any
+        /// The controller's company; nil while it is not known.
+        case company(UInt16?)
+
+        func owns(_ declaration: PDUDeclaration) -> Bool {
+            guard let maker = declaration.company, case .company(let company) = self else { return true }
+            return maker == company
+        }
+    }
+
+    /// Reads any HCI packet. Never fails: what is not understood is kept in `trailing`, and `problem` says why.
+    public init(hci packet: HCIPacket, vendor: Vendor = .any) {
+        switch packet.kind {
+        case .command: self.init(command: packet.bytes, vendor)
+        case .event: self.init(event: packet.bytes, vendor)
+        case .acl, .sco, .iso:
+            self.init("HCIData", code: Int(packet.kind.rawValue), packet.bytes, 0..<packet.bytes.count, from: 0)
+        }
+    }
+
+    /// Reads a declared PDU's parameters.
+    public init(_ declaration: PDUDeclaration, _ bytes: [UInt8], _ range: Range<Int>) {
+        self.init(declaration.layer, code: declaration.code, subevent: declaration.subevent, declaration, bytes, range)
+        read(declaration, from: range.lowerBound, .any)
+    }
+
+    /// Reads a PDU whose parameters begin at `start`, by its code.
+    init(
+        _ layer: String, code: Int, subevent: Int? = nil, _ bytes: [UInt8], _ range: Range<Int>, from start: Int, _ vendor: Vendor = .any
+    ) {
+        let declaration = PDUCatalog.declaration(layer: layer, code: code, subevent: subevent).flatMap { vendor.owns($0) ? $0 : nil }
+        self.init(layer, code: code, subevent: subevent, declaration, bytes, range)
+        if let declaration { read(declaration, from: start, vendor) } else { trailing = start..<range.upperBound }
+    }
+
+    private mutating func read(_ declaration: PDUDeclaration, from start: Int, _ vendor: Vendor) {
+        var decoder = FieldDecoder(bytes, start..<range.upperBound)
+        fields = decoder.fields(declaration.fields)
+        trailing = decoder.rest
+        if var problem = decoder.problem {
+            problem.pdu = name
+            self.problem = problem
+            endsEarly = true
+        }
+        if layer == "HCIEvents", code == 0x0E, subevent == nil { readReturns(vendor) }
+    }
+
+    private init(short layer: String, _ bytes: [UInt8], _ range: Range<Int>, needed: Int) {
+        self.init(layer, code: Int(bytes[range].first ?? 0), nil, bytes, range)
+        problem = PDUError(pdu: layer, field: "header", offset: 0, problem: .short(needed: needed, left: range.count))
+        isBare = true
+    }
+
+    private init(command bytes: [UInt8], _ vendor: Vendor) {
+        guard bytes.count >= 3 else {
+            self.init(short: "HCICommands", bytes, 0..<bytes.count, needed: 3)
+            return
+        }
+        let opcode = Int(bytes[0]) | Int(bytes[1]) << 8
+        self.init("HCICommands", code: opcode, bytes, 0..<bytes.count, from: 3, vendor)
+        note(length: Int(bytes[2]), actual: bytes.count - 3)
+    }
+
+    /// Opcode 0 in an answer only tells how many commands may be sent. Core Vol 4, Part E, 7.7.14.
+    static func name(undeclared layer: String, _ code: Int, _ subevent: Int?) -> String {
+        switch (layer, code) {
+        case ("HCICommands", 0): "No_Operation"
+        case ("HCICommands", 0xFC00...0xFFFF): "Vendor_Command_\(Hex.number(code, bits: 16))"
+        case ("HCIEvents", 0xFF): "Vendor_Event"
+        case ("HCIEvents", 0x3E): subevent.map { "Unknown_LE_Subevent_\(Hex.number($0, bits: 8))" } ?? "LE_Meta"
+        default: "Unknown_\(layer)_\(Hex.number(code, bits: code > 255 ? 16 : 8))"
+        }
+    }
+
+    private init(event bytes: [UInt8], _ vendor: Vendor) {
+        guard bytes.count >= 2 else {
+            self.init(short: "HCIEvents", bytes, 0..<bytes.count, needed: 2)
+            return
+        }
+        if bytes[0] == 0x3E, bytes.count > 2 {
+            self.init("HCIEvents", code: 0x3E, subevent: Int(bytes[2]), bytes, 0..<bytes.count, from: 3)
+        } else {
+            self.init("HCIEvents", code: Int(bytes[0]), bytes, 0..<bytes.count, from: 2, vendor)
+        }
+        note(length: Int(bytes[1]), actual: bytes.count - 2)
+    }
+
+    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode) or `L2CAPSignaling` (code, identifier, length).
+    public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
+        let header = layer == "L2CAPSignaling" ? 4 : 1
+        guard range.count >= header else {
+            self.init(short: layer, bytes, range, needed: header)
+            return
+        }
+        let start = range.lowerBound
+        self.init(layer, code: Int(bytes[start]), bytes, range, from: start + header)
+        guard header == 4 else { return }
+        identifier = bytes[start + 1]
+        note(length: Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8, actual: range.count - 4)
+    }
+
+    /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.
+    ///
+    /// - Parameter secondary: it is on an auxiliary channel, where the types have other meanings.
+    public init(advertising bytes: [UInt8], _ range: Range<Int>, secondary: Bool) {
+        guard range.count >= 2 else {
+            self.init(short: "Advertising", bytes, range, needed: 2)
+            return
+        }
+        let header = bytes[range.lowerBound]
+        let type = Int(header & 15)
+        let auxiliary = secondary ? AdvertisingNames.auxiliary[type] : nil
+        let declaration =
+            auxiliary.flatMap { PDUCatalog.declaration(layer: "Advertising", name: $0) } ?? PDUCatalog.advertising(type: type)
+        self.init("Advertising", code: type, declaration, bytes, range)
+        let start = range.lowerBound + 2
+        if let declaration { read(declaration, from: start, .any) } else { trailing = start..<range.upperBound }
+        for index in fields.indices {
+            guard case .address = fields[index].declaration.format else { continue }
+            let isReceiver = fields[index].name == "TargetA" || (fields[index].name == "AdvA" && (type == 3 || type == 5))
+            fields[index].addressKind = header >> (isReceiver ? 7 : 6) & 1 == 1 ? .random : .public
+        }
+        if let common = AdvertisingNames.name(type: type, secondary: secondary, fields) { name = common }
+        note(length: Int(bytes[range.lowerBound + 1]), actual: range.count - 2)
+    }
+
+    private mutating func note(length: Int, actual: Int) {
+        guard length != actual else { return }
+        lengthInHeader = length
+        if problem == nil {
+            problem = PDUError(pdu: name, field: "Length", offset: 0, problem: .value("says \(length), \(actual) octets follow"))
+        }
+    }
+
+    // MARK: Command Complete
+
+    /// The command whose return parameters a Command Complete carries, or whose status a Command Status tells.
+    public var command: PDUDeclaration? {
+        guard layer == "HCIEvents", code == 0x0E || code == 0x0F, let opcode = fields.named("Command_Opcode")?.int else { return nil }
+        return PDUCatalog.declaration(layer: "HCICommands", code: opcode)
+    }
+
+    /// The return parameters by the command's names.
+    public var returns: [DecodedField] { fields.named("Return_Parameters")?.children ?? [] }
+
+    /// Reads Return_Parameters as the command's fields, where they fit them.
+    private mutating func readReturns(_ vendor: Vendor) {
+        guard let command, vendor.owns(command), let returns = command.returns,
+            let index = fields.firstIndex(where: { $0.name == "Return_Parameters" })
+        else { return }
+        var decoder = FieldDecoder(bytes, fields[index].range)
+        let values = decoder.fields(returns)
+        let failed = (values.named("Status")?.int ?? 0) != 0
+        let rest = decoder.rest
+        if decoder.problem == nil || (failed && rest.isEmpty && !values.isEmpty) {
+            fields[index].content = .structure
+            fields[index].children = values
+            trailing = rest
+        } else {
+            guard var cause = decoder.problem else { return }
+            cause.pdu = command.name
+            problem = cause
+        }
+    }
+}
+
+/// The PDUs that share a type or a payload, by their own names. Core Vol 6, Part B, 2.3.4.
+enum AdvertisingNames {
+    static let common = "Common_Extended_Advertising_Payload"
+    static let auxiliary = [3: "AUX_SCAN_REQ", 5: "AUX_CONNECT_REQ", 7: common, 8: common]
+
+    /// Type 7 is ADV_EXT_IND on a primary channel; on an auxiliary one, what the payload holds tells AUX_SYNC_IND and its kin apart as far as
+    /// a single PDU can.
+    static func name(type: Int, secondary: Bool, _ fields: [DecodedField]) -> String? {
+        switch (type, secondary) {
+        case (7, false): return "ADV_EXT_IND"
+        case (8, true): return "AUX_CONNECT_RSP"
+        case (7, true):
+            if fields.named("AdvA") != nil { return "AUX_ADV_IND" }
+            if fields.named("AdvDataInfo") != nil {
+                return (fields.named("AdvMode")?.int ?? 0) == 0 && fields.named("TargetA") == nil && fields.named("SyncInfo") == nil
+                    ? "AUX_CHAIN_IND" : "AUX_ADV_IND"
+            }
+            return "AUX_SYNC_IND"
+        default: return nil
+        }
+    }
+}

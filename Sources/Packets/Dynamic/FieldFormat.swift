@@ -1,0 +1,88 @@
+/// How a field's values are written.
+enum FieldFormat: Sendable {
+    case decimal
+    case pattern(bits: Int)
+    case address
+    /// The kind stands in the field of that name.
+    case typedAddress(kind: String)
+    case randomAddress
+    case named(NamedType, bits: Int)
+    case flags(NamedType, bits: Int)
+    case labels(bits: Int)
+    case opcode
+    case company
+    case appearance
+    case quantity(factor: Double?, unit: String)
+    case uuid
+    case octets
+    case text
+    case advertisingData
+
+    init(
+        name: String, shape: FieldDeclaration.Shape, type: NamedType?, unit: String?, scale: String?, labels: [(value: Int, name: String)]
+    ) {
+        let bits: Int
+        switch shape {
+        case .integer(_, _, _, "BDADDR"):
+            self = .address
+            return
+        case .integer(let octets, _, _, let named):
+            bits = octets * 8
+            if named == "ConnectionHandle" {
+                self = .pattern(bits: bits)
+                return
+            }
+        case .bit(let width, let named):
+            bits = width
+            if named == "ConnectionHandle" {
+                self = .pattern(bits: 16)
+                return
+            }
+        case .uuid:
+            self = .uuid
+            return
+        default:
+            self = .octets
+            return
+        }
+        if let type {
+            self = type.isFlags ? .flags(type, bits: bits) : .named(type, bits: bits)
+        } else if !labels.isEmpty {
+            self = .labels(bits: bits)
+        } else if let unit {
+            self = .quantity(factor: scale.flatMap(Double.init), unit: unit)
+        } else {
+            self = Self.isPattern(name) || bits > 32 ? .pattern(bits: bits) : .decimal
+        }
+    }
+
+    /// What only a field's name and the PDU that it stands in tell.
+    init?(name: some StringProtocol, of pdu: some StringProtocol, beside siblings: some Sequence<Substring>) {
+        switch name {
+        case "Command_Opcode": self = .opcode
+        case "Company_Identifier", "Company_ID": self = .company
+        case "Local_Name", "Remote_Name": self = .text
+        case "Advertising_Data", "AdvData", "Scan_Response_Data", "ScanRspData", "Extended_Inquiry_Response", "ACAD":
+            self = .advertisingData
+        case "Data" where pdu.contains("Advertising_Report"): self = .advertisingData
+        case "Random_Address", "Advertising_Random_Address", "Peer_Resolvable_Private_Address", "Local_Resolvable_Private_Address",
+            "Peer_Resolvable_Address", "Local_Resolvable_Address":
+            self = .randomAddress
+        case _ where name.hasSuffix("Address"):
+            let kind = name + "_Type"
+            guard siblings.contains(where: { $0 == kind }) else { return nil }
+            self = .typedAddress(kind: String(kind))
+        default: return nil
+        }
+    }
+
+    /// Whether the number is a pattern rather than a quantity.
+    private static func isPattern(_ name: String) -> Bool {
+        [
+            "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP",
+            "EDIV", "Diversifier",
+        ].contains {
+            name == $0 || name.hasSuffix("_" + $0)
+        }
+    }
+}
