@@ -18,6 +18,7 @@ public struct AirFrame: Sendable, Hashable {
 
     /// What kind of physical channel PDU the frame carries.
     public enum Channel: UInt16, Sendable, Hashable, CaseIterable {
+        /// Advertising, or data whose direction is not told: the access address decides.
         case advertising = 0
         case auxiliaryAdvertising = 1
         case dataFromCentral = 2
@@ -60,6 +61,20 @@ public struct AirFrame: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    /// The channel index, as link layer and sniffers count; nil where the capture does not tell it. Core Vol 6, Part B, 1.4.1.
+    public var channelIndex: Int? {
+        switch rfChannel {
+        case 0: 37
+        case 1...11: Int(rfChannel) - 1
+        case 12: 38
+        case 13...38: Int(rfChannel) - 2
+        case 39: 39
+        default: nil
+        }
+    }
+
+    /// In place of an RF channel that the capture does not tell.
+    static let noChannel: UInt8 = 0xFF
     static let headerLength = 10
     private static let plainFlags: UInt16 = 0x3C1F
 

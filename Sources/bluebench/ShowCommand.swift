@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Packets
 
 /// `bluebench show`: a capture, decoded, one line a packet.
 struct ShowCommand: ParsableCommand {
@@ -23,14 +24,14 @@ struct ShowCommand: ParsableCommand {
         let words = (filter ?? "").lowercased().split(separator: " ")
         var output = OutputLines()
         defer { output.flush() }
-        var decoder = CaptureDecoder()
+        var decoder = PacketDecoder()
         var start: CaptureTime?
         var shown = 0
         do {
             while shown < limit ?? .max, let record = try reader.next() {
                 let begin = start ?? record.time
                 start = begin
-                let line = Self.line(reader.count, record, since: begin, reader.interfaces, decoder.text(of: record))
+                let line = Self.line(reader.count, record, since: begin, reader.interfaces, decoder.decode(record).description)
                 guard words.isEmpty || Self.matches(line.lowercased(), words) else { continue }
                 output.append(line)
                 shown += 1
@@ -52,7 +53,9 @@ struct ShowCommand: ParsableCommand {
         let fraction = String(elapsed.magnitude % 1_000_000)
         let time =
             (elapsed < 0 ? "-" : "") + "\(elapsed.magnitude / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
-        let name = interfaces.count > 1 && interfaces.indices.contains(record.interface) ? interfaces[record.interface].name + " " : ""
+        let name =
+            interfaces.count > 1 && interfaces.indices.contains(record.interface)
+            ? PlainText.escaped(interfaces[record.interface].name) + " " : ""
         let way =
             switch record.content {
             case .hci(_, .hostToController?): "> "

@@ -65,6 +65,6 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
 private func bareFrame(_ packet: ArraySlice<UInt8>) -> AirFrame {
     let accessAddress: UInt32 = packet.number(at: 0, big: false) ?? 0
     return AirFrame(
-        rfChannel: 0, signalPower: 0, referenceAccessAddress: accessAddress, flags: [.dewhitened],
-        channel: accessAddress == 0x8E89_BED6 ? .advertising : .dataFromCentral, modulation: .le1M, bytes: Array(packet))
+        rfChannel: AirFrame.noChannel, signalPower: 0, referenceAccessAddress: accessAddress, flags: [.dewhitened],
+        channel: .advertising, modulation: .le1M, bytes: Array(packet))
 }

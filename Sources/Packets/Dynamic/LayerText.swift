@@ -10,12 +10,16 @@ extension DecodedLayer: CustomStringConvertible {
         if let summary {
             text += summary
         } else {
-            Self.write(name, fields, bytes[trailing], to: &text)
+            Self.write(layer, name, fields, bytes[trailing], to: &text)
         }
         if let problem { text += " (\(problem))" }
     }
 
-    fileprivate static func write(_ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout String) {
+    fileprivate static func write(
+        _ layer: String, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout String
+    ) {
+        // The names of SMP's PDUs do not say that they are SMP's.
+        if layer == "SMP" { text += "SMP " }
         text += name
         for field in fields {
             if field.name == "Return_Parameters", field.isStructure {
@@ -39,7 +43,7 @@ extension DynamicPDU: CustomStringConvertible {
             decoded[index].children = DecodedField.fields(values, command?.returns ?? [])
         }
         var text = ""
-        DecodedLayer.write(name, decoded, trailing[...], to: &text)
+        DecodedLayer.write(layer, name, decoded, trailing[...], to: &text)
         if let problem { text += " (\(problem))" }
         return text
     }

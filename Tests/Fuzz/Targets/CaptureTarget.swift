@@ -21,10 +21,10 @@ extension FuzzTarget {
         run: { input in
             try Data(input).write(to: file)
             guard let reader = try? CaptureReader(path: file.path) else { return }
-            var decoder = CaptureDecoder()
+            var decoder = PacketDecoder()
             var count = 0
             while let record = try? reader.next() {
-                _ = decoder.text(of: record)
+                _ = decoder.decode(record).description
                 count += 1
                 try promise(count <= input.count, "more records than octets")
             }

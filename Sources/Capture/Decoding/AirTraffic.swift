@@ -1,0 +1,155 @@
+import Packets
+
+/// What is on the air: advertising, and the links that connections make.
+struct AirTraffic {
+    static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
+    private var links: [UInt32: LinkTraffic] = [:]
+    /// The last PDU of an auxiliary channel asked for a scan response.
+    private var isScanRequested = false
+
+    private static let mostLinks = 1_024
+
+    mutating func decode(_ frame: AirFrame) -> DecodedPacket {
+        let isCoded = frame.modulation == .leCoded
+        let start = 4 + (isCoded ? 1 : 0)
+        var radio = frame.channelIndex.map { "channel \($0) " } ?? ""
+        radio += isCoded ? (frame.bytes.dropFirst(4).first == 1 ? "S2" : "S8") : frame.modulation == .le2M ? "2M" : "1M"
+        guard frame.bytes.count >= start + 2 + 3 else { return .summary(radio + " too short: \(Hex.octets(frame.bytes))", frame.bytes) }
+        let isBroken = frame.flags.contains(.crcChecked) && !frame.flags.contains(.crcValid)
+        if isBroken { radio += " bad CRC" }
+        let pdu = start..<frame.bytes.count - 3
+        let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var layers: [DecodedLayer]
+        switch frame.channel {
+        case .auxiliaryAdvertising: layers = [auxiliary(frame.bytes, pdu, accessAddress)]
+        case .advertising where accessAddress == Self.advertisingAccessAddress:
+            let isPrimary = frame.channelIndex.map { $0 >= 37 } ?? true
+            layers = [
+                isPrimary
+                    ? DecodedLayer(advertising: frame.bytes, pdu, secondary: false) : auxiliary(frame.bytes, pdu, accessAddress)
+            ]
+        case .advertising, .dataFromCentral, .dataFromPeripheral:
+            let way: Way = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
+            radio += " \(Hex.number(accessAddress))"
+            if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
+            layers = links[accessAddress, default: LinkTraffic()].decode(frame, pdu, way, isBroken: isBroken)
+        case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous:
+            let text = "isochronous \(pdu.count - 2) octets"
+            layers = [DecodedLayer(named: text, of: "LLIsochronous", frame.bytes, pdu, summary: text)]
+        }
+        if !isBroken { note(layers) }
+        return DecodedPacket(layers: [DecodedLayer(named: radio, of: "Air", frame.bytes, 0..<start, summary: radio)] + layers)
+    }
+
+    /// The access address and what came before tell PDUs apart that share a type. Core Vol 6, Part B, 2.3.4.
+    private func auxiliary(_ bytes: [UInt8], _ pdu: Range<Int>, _ accessAddress: UInt32) -> DecodedLayer {
+        var layer = DecodedLayer(advertising: bytes, pdu, secondary: true)
+        guard layer.code == 7 else { return layer }
+        if accessAddress != Self.advertisingAccessAddress {
+            layer.name = "AUX_SYNC_IND"
+        } else if isScanRequested, layer.fields.named("AdvA") != nil {
+            layer.name = "AUX_SCAN_RSP"
+        } else if layer.name == "AUX_SYNC_IND" {
+            layer.name = "AUX_CHAIN_IND"
+        }
+        return layer
+    }
+
+    private mutating func note(_ layers: [DecodedLayer]) {
+        guard let layer = layers.last, layer.layer == "Advertising" else { return }
+        isScanRequested = layer.name == "AUX_SCAN_REQ"
+        guard layer.name == "CONNECT_IND" || layer.name == "AUX_CONNECT_REQ",
+            let accessAddress = layer.fields.named("LLData")?.children.named("AA")?.integer
+        else { return }
+        links[UInt32(truncatingIfNeeded: accessAddress)] = LinkTraffic()
+    }
+}
+
+/// The data channel PDUs of one link. Core Vol 6, Part B, 2.4. Keys that open encrypted links belong here.
+private struct LinkTraffic {
+    private enum Encryption {
+        case off
+        /// LL_START_ENC_REQ has come: what follows is encrypted, or was decrypted by the capturing tool.
+        case starting
+        case on
+        case removed
+    }
+
+    private var connection = ConnectionTraffic()
+    private var encryption = Encryption.off
+    /// Of the last PDU each way: the same number again is the same PDU again.
+    private var sequenceNumbers: [Way: UInt8] = [:]
+
+    mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: Way, isBroken: Bool) -> [DecodedLayer] {
+        let bytes = frame.bytes
+        let header = bytes[pdu.lowerBound]
+        let sequenceNumber = header >> 3 & 1
+        let sender =
+            switch way {
+            case .forth: "C>P "
+            case .back: "P>C "
+            case .unknown: ""
+            }
+        let flags = "\(sender)SN=\(sequenceNumber) NESN=\(header >> 2 & 1) MD=\(header >> 4 & 1)"
+        let head = DecodedLayer(named: "LL data " + flags, of: "LLHeader", bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: flags)
+        // The header has a third octet where a constant tone extension follows.
+        let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
+        let payload = start..<max(start, pdu.upperBound)
+        let isRepeated = way != .unknown && sequenceNumbers[way] == sequenceNumber
+        if !isBroken { sequenceNumbers[way] = sequenceNumber }
+        if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
+            let text = "encrypted \(payload.count) octets"
+            return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
+        }
+        if header & 3 == 3 {
+            let control = DecodedLayer(layer: "LLControl", bytes, payload)
+            if !isBroken { note(control) }
+            return [head, control]
+        }
+        let upper =
+            isBroken || isRepeated || payload.isEmpty || header & 3 == 0
+            ? again(header, bytes, payload, isBroken) : data(header, bytes, payload, way)
+        guard upper.isEmpty else { return [head] + upper }
+        let text =
+            switch header & 3 {
+            case 2: "start \(payload.count) octets"
+            case 1: payload.isEmpty ? "empty" : "continued \(payload.count) octets"
+            default: "LLID \(header & 3) \(payload.count) octets"
+            }
+        return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
+    }
+
+    private mutating func data(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ way: Way) -> [DecodedLayer] {
+        connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way)
+    }
+
+    /// A PDU that came before: it says the same once more, and changes nothing.
+    private func again(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ isBroken: Bool) -> [DecodedLayer] {
+        guard !isBroken, header & 3 == 2 else { return [] }
+        var copy = self
+        return copy.data(header, bytes, payload, .unknown).filter { $0.layer != ConnectionTraffic.brokenLayer }
+    }
+
+    private mutating func note(_ control: DecodedLayer) {
+        switch control.name {
+        case "LL_START_ENC_REQ": encryption = .starting
+        case "LL_PAUSE_ENC_RSP": encryption = .off
+        default: break
+        }
+    }
+
+    /// The first LL_START_ENC_RSP in clear shows that the capturing tool had the key: encrypted, it is longer by its MIC.
+    private mutating func isEncrypted(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ flags: AirFrame.Flags) -> Bool {
+        if flags.contains(.decrypted) { return false }
+        switch encryption {
+        case .off, .removed: return false
+        case .on: return true
+        case .starting:
+            if header & 3 == 3, bytes[payload.lowerBound] == 0x05, payload.count == 1 { return false }
+            let isClear = header & 3 == 3 && payload.count == 1 && bytes[payload.lowerBound] == 0x06
+            encryption = isClear ? .removed : .on
+            return !isClear
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import HCI
+import Packets
+
+/// The two ways of a connection.
+enum Way: Hashable {
+    /// From the host, or from the central.
+    case forth
+    /// From the controller, or from the peripheral.
+    case back
+    /// A sniffer's data of which the sender is not told.
+    case unknown
+
+    var other: Way {
+        switch self {
+        case .forth: .back
+        case .back: .forth
+        case .unknown: .unknown
+        }
+    }
+}
+
+/// What one connection carries above its links: L2CAP PDUs, put together, and the protocols on its channels.
+///
+/// What depends on earlier packets of the connection is kept here: channels that signalling opened. Attributes by handle belong here, too.
+struct ConnectionTraffic {
+    static let brokenLayer = "L2CAP"
+
+    private var reassemblers: [Way: L2CAPReassembler] = [:]
+    private var channels = OpenChannels()
+
+    /// The layers of the PDU that a fragment completes; nothing while it is not whole.
+    ///
+    /// - Parameter fragment: where it lies in the octets of its packet.
+    mutating func receive(_ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: Way) -> [DecodedLayer] {
+        var reassembler = reassemblers.removeValue(forKey: way) ?? L2CAPReassembler()
+        defer { reassemblers[way] = reassembler }
+        let abandoned = reassembler.abandoned
+        let action = reassembler.receive(boundary: boundary, bytes.span.bytes.extracting(fragment))
+        var layers: [DecodedLayer] = []
+        if reassembler.abandoned > abandoned { layers.append(Self.broken("a PDU before it was not finished", bytes, fragment)) }
+        switch action {
+        case .wait: break
+        case .deliverFragment(let channel): layers += pdu(channel, bytes, fragment, way)
+        case .deliverAssembled(let channel):
+            let whole = reassembler.assembled
+            layers += pdu(channel, whole, 0..<whole.count, way)
+        case .drop(let fault): layers.append(Self.broken(fault.rawValue, bytes, fragment))
+        }
+        return layers
+    }
+
+    private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
+        DecodedLayer(named: "L2CAP: \(reason)", of: brokenLayer, bytes, range, summary: "L2CAP: \(reason)")
+    }
+
+    /// What a whole PDU carries, by its channel. Core Vol 3, Part A, 2.1.
+    private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: Way) -> [DecodedLayer] {
+        let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
+        let header = DecodedLayer(
+            named: "L2CAP channel \(Hex.number(channel, bits: 16))", of: "L2CAPHeader", bytes, range.lowerBound..<payload.lowerBound,
+            summary: "")
+        switch channel {
+        case 0x0001, 0x0005:
+            let commands = Self.signalling(bytes, payload)
+            for command in commands { channels.note(command, way) }
+            return [header] + commands
+        case 0x0004: return [header, DecodedLayer(layer: "ATT", bytes, payload)]
+        case 0x0006, 0x0007: return [header, DecodedLayer(layer: "SMP", bytes, payload)]
+        default: return [header, channels.decode(channel, bytes, payload, way)]
+        }
+    }
+
+    /// The signalling channel of BR/EDR may carry several commands in one PDU.
+    static func signalling(_ bytes: [UInt8], _ payload: Range<Int>) -> [DecodedLayer] {
+        var layers: [DecodedLayer] = []
+        var start = payload.lowerBound
+        while payload.upperBound - start >= 4, layers.count < 64 {
+            let length = 4 + Int(bytes[start + 2]) + Int(bytes[start + 3]) << 8
+            let end = min(start + length, payload.upperBound)
+            layers.append(DecodedLayer(layer: "L2CAPSignaling", bytes, start..<end))
+            start = end
+        }
+        if start < payload.upperBound || layers.isEmpty {
+            let text = "L2CAP signalling, too short: \(Hex.octets(bytes[start..<payload.upperBound]))"
+            layers.append(DecodedLayer(named: text, of: "L2CAPSignaling", bytes, start..<payload.upperBound, summary: text))
+        }
+        return layers
+    }
+}

@@ -1,0 +1,75 @@
+import Packets
+
+/// What crosses one controller's HCI: whose controller it is, its connections, and the PDUs on them.
+struct ControllerTraffic {
+    /// From Read_Local_Version_Information: it names vendor commands.
+    private var company: UInt16?
+    private var connections: [UInt16: ConnectionTraffic] = [:]
+
+    private static let mostConnections = 1_024
+
+    mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+        switch packet.kind {
+        case .command: return DecodedPacket(layers: [DecodedLayer(hci: packet, vendor: .company(company))])
+        case .event:
+            let event = DecodedLayer(hci: packet, vendor: .company(company))
+            note(event)
+            return DecodedPacket(layers: [event])
+        case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
+        case .sco:
+            var layer = DecodedLayer(hci: packet)
+            if let handle = layer.fields.named("Connection_Handle") {
+                layer.summary = "SCO \(handle.text) \(layer.fields.named("Data")?.range.count ?? 0) octets"
+            }
+            return DecodedPacket(layers: [layer])
+        case .acl: return data(packet, direction)
+        }
+    }
+
+    private mutating func note(_ event: DecodedLayer) {
+        switch event.name {
+        case "Command_Complete":
+            if let company = event.returns.named("Company_Identifier")?.int { self.company = UInt16(truncatingIfNeeded: company) }
+        case "LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]", "Connection_Complete":
+            guard event.fields.named("Status")?.int == 0, let handle = event.fields.named("Connection_Handle")?.int else { return }
+            open(UInt16(truncatingIfNeeded: handle))
+        case "Disconnection_Complete":
+            guard event.fields.named("Status")?.int == 0, let handle = event.fields.named("Connection_Handle")?.int else { return }
+            connections[UInt16(truncatingIfNeeded: handle)] = nil
+        default: break
+        }
+    }
+
+    private mutating func open(_ handle: UInt16) {
+        if connections[handle] == nil, connections.count >= Self.mostConnections { connections.removeAll() }
+        connections[handle] = ConnectionTraffic()
+    }
+
+    private mutating func data(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+        guard let header = packet.aclHeader else { return .summary("ACL data, too short: \(Hex.octets(packet.bytes))", packet.bytes) }
+        let data = ACLHeader.octets..<packet.bytes.count
+        let handle = header.handle.rawValue
+        if connections[handle] == nil { open(handle) }
+        let upper = connections[handle]?.receive(header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back) ?? []
+        var layer = DecodedLayer(hci: packet)
+        layer.problem = nil
+        layer.summary = "ACL \(Hex.number(handle, bits: 16))"
+        if upper.isEmpty || upper.contains(where: { $0.layer == ConnectionTraffic.brokenLayer }) {
+            layer.summary? += " \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets"
+        }
+        if Int(header.length) != data.count { layer.summary? += " (header says \(header.length))" }
+        return DecodedPacket(layers: [layer] + upper)
+    }
+}
+
+extension DecodedPacket {
+    /// A PDU that was taken from a connection already, in the same words as the packet that brought it.
+    public init(connection: UInt16, layer: String, pdu: [UInt8]) {
+        let text = "ACL \(Hex.number(connection, bits: 16))"
+        layers = [
+            DecodedLayer(named: text, of: "HCIData", pdu, 0..<0, summary: text)
+        ]
+        layers +=
+            layer == "L2CAPSignaling" ? ConnectionTraffic.signalling(pdu, 0..<pdu.count) : [DecodedLayer(layer: layer, pdu, 0..<pdu.count)]
+    }
+}

@@ -1,0 +1,56 @@
+import Packets
+
+/// A packet as a tree: layers from the outermost to the innermost that is known, each with its fields.
+///
+/// Everything that tells of packets, in a line or in a page, and everything that looks for values in them, uses this tree.
+public struct DecodedPacket: Sendable {
+    public var layers: [DecodedLayer] = []
+    /// What the capture says about the packet.
+    public var notes: [String] = []
+
+    /// The innermost PDU.
+    public var pdu: DecodedLayer? { layers.last { $0.declaration != nil } ?? layers.last }
+}
+
+extension DecodedPacket: CustomStringConvertible {
+    /// One line: headers in short, then PDUs with all fields.
+    public var description: String {
+        var text = ""
+        var separator = ""
+        for layer in layers where layer.summary != "" {
+            text += separator
+            text += layer.description
+            separator = layer.summary == nil ? " | " : " "
+        }
+        for note in notes { text += " " + note }
+        return text
+    }
+
+    /// A line for each layer and each field, with the octets that it stands in.
+    public var tree: [String] {
+        var lines: [String] = []
+        for layer in layers {
+            lines.append("  \(layer.name)" + Self.place(layer.range))
+            for field in layer.fields { Self.write(field, depth: 2, &lines) }
+            if !layer.trailing.isEmpty, layer.summary == nil {
+                lines.append("    +\(Hex.octets(layer.trailingOctets))" + Self.place(layer.trailing))
+            }
+            if let problem = layer.problem { lines.append("    (\(problem))") }
+        }
+        return lines + notes.map { "  " + $0 }
+    }
+
+    private static func write(_ field: DecodedField, depth: Int, _ lines: inout [String]) {
+        let indent = String(repeating: "  ", count: depth)
+        if field.isList || field.isStructure || !field.children.isEmpty {
+            lines.append(indent + field.name + place(field.range))
+            for child in field.children { write(child, depth: depth + 1, &lines) }
+        } else {
+            lines.append("\(indent)\(field.name) = \(field.text)" + place(field.range))
+        }
+    }
+
+    private static func place(_ range: Range<Int>) -> String {
+        range.count < 2 ? "  [\(range.lowerBound)]" : "  [\(range.lowerBound)-\(range.upperBound - 1)]"
+    }
+}

@@ -1,0 +1,42 @@
+import Packets
+
+/// Decodes the packets of a capture, in their order, into trees. Never fails: what is not understood is shown as octets.
+///
+/// It keeps what later packets need to be understood, bounded, for each interface and each link on the air.
+public struct PacketDecoder {
+    private var controllers: [Int: ControllerTraffic] = [:]
+    private var air: [Int: AirTraffic] = [:]
+
+    public init() {}
+
+    public mutating func decode(_ record: CaptureRecord) -> DecodedPacket {
+        var decoded: DecodedPacket
+        switch record.content {
+        case .hci(let packet, let direction): decoded = decode(packet, direction, interface: record.interface)
+        case .air(let frame): decoded = decode(frame, interface: record.interface)
+        case .note(let note): decoded = .summary("note: " + PlainText.escaped(Self.oneLine(note)))
+        case .other(let linkType, let octets): decoded = .summary("link type \(linkType.rawValue): \(Hex.octets(octets))", octets)
+        }
+        if let whole = record.cutFrom { decoded.notes.append("(cut from \(whole) octets)") }
+        if let comment = record.comment { decoded.notes.append("; " + PlainText.escaped(Self.oneLine(comment))) }
+        return decoded
+    }
+
+    /// - Parameter direction: nil where the capture does not tell it.
+    public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
+        controllers[interface, default: ControllerTraffic()].decode(packet, direction ?? .hostToController)
+    }
+
+    public mutating func decode(_ frame: AirFrame, interface: Int = 0) -> DecodedPacket {
+        air[interface, default: AirTraffic()].decode(frame)
+    }
+
+    private static func oneLine(_ text: String) -> String { String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
+}
+
+extension DecodedPacket {
+    /// A packet of which there is only a line to say.
+    static func summary(_ text: String, _ octets: [UInt8] = []) -> DecodedPacket {
+        DecodedPacket(layers: [DecodedLayer(named: text, of: "", octets, 0..<octets.count, summary: text)])
+    }
+}
