@@ -37,7 +37,7 @@ import Testing
                     supervisionTimeout: 72)),
             hex: "3E13 01 00 4000 01 01 563412EEFFC0 1800 0000 4800 00",
             text:
-                "LE_Connection_Complete Status=Success Connection_Handle=0x0040 Role=Peripheral Peer_Address_Type=Random_Device Peer_Address=C0:FF:EE:12:34:56 "
+                "LE_Connection_Complete Status=Success Connection_Handle=0x0040 Role=Peripheral Peer_Address_Type=Random_Device Peer_Address=C0:FF:EE:12:34:56 (random) "
                 + "Connection_Interval=24 (30 ms) Peripheral_Latency=0 events Supervision_Timeout=72 (720 ms) Central_Clock_Accuracy=500ppm"
         ),
         Example(

@@ -1,6 +1,21 @@
 extension AssignedNumbers {
-    /// UUIDs of services.
+    /// UUIDs of services and of service classes.
     static let serviceNames = """
+        1101 Serial Port
+        1105 OBEX Object Push
+        110A Audio Source
+        110B Audio Sink
+        110C A/V Remote Control Target
+        110E A/V Remote Control
+        1112 Headset Audio Gateway
+        1115 PANU
+        1116 NAP
+        111E Handsfree
+        111F Handsfree Audio Gateway
+        1124 Human Interface Device Service
+        112F Phonebook Access Server
+        1132 Message Access Server
+        1200 PnP Information
         1800 Generic Access
         1801 Generic Attribute
         1802 Immediate Alert
