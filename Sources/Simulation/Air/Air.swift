@@ -13,6 +13,8 @@ final class Air {
     var observer: ((AirObservation) -> Void)?
     /// Where BR/EDR devices look for one another.
     private(set) lazy var inquiryChannel = InquiryChannel(self)
+    /// How long answers within connection events will be.
+    var replyForecasts = ReplyForecasts()
     /// Transmissions so far.
     private(set) var transmissions = 0
 
@@ -22,7 +24,6 @@ final class Air {
     private var radios = 0
     private var tuned: [[Radio]] = Array(repeating: [], count: ChannelIndex.count)
     private var active: [Transmission] = []
-    private var links: [UInt32: Link] = [:]
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -132,35 +133,5 @@ final class Air {
         case .unnoticed: return nil
         }
         return Transmission.Listener(radio: radio, rssi: rssi, isIntact: isIntact)
-    }
-
-    // MARK: Links
-
-    /// The two ends of a link. The rule that fills connection events on actual lengths asks the other end what it would send.
-    struct Link {
-        weak var central: Connection?
-        weak var peripheral: Connection?
-    }
-
-    func attach(_ connection: Connection) {
-        var link = links[connection.parameters.accessAddress] ?? Link()
-        switch connection.parameters.role {
-        case .central: link.central = connection
-        case .peripheral: link.peripheral = connection
-        }
-        links[connection.parameters.accessAddress] = link
-        link.central?.peer = link.peripheral
-        link.peripheral?.peer = link.central
-    }
-
-    func detach(_ connection: Connection) {
-        guard var link = links[connection.parameters.accessAddress] else { return }
-        if link.central === connection { link.central = nil }
-        if link.peripheral === connection { link.peripheral = nil }
-        if link.central == nil, link.peripheral == nil {
-            links[connection.parameters.accessAddress] = nil
-        } else {
-            links[connection.parameters.accessAddress] = link
-        }
     }
 }

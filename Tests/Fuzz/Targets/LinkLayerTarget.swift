@@ -37,8 +37,8 @@ extension FuzzTarget {
         case 0, 1: _ = world.simulation.inject(payload, from: identifier)
         case 2:
             let llid = frame.action.extra
-            guard let link = world.simulation.controller(identifier)?.links.first?.connection, link.outstanding == nil else { return }
-            link.outstanding = OutgoingPDU(llid: llid, payload: payload[...], kind: .empty)
+            guard let link = world.simulation.controller(identifier)?.links.first?.connection else { return }
+            _ = link.inject(OutgoingPDU(llid: llid, payload: payload[...], kind: .empty))
         default: world.ends[frame.action.end].transport.send(HCIPacket(.acl, [1, 0, UInt8(payload.count), 0] + payload))
         }
     }

@@ -166,7 +166,7 @@ import Timing
         try bench.run(1_000_000)
         for end in bench.ends {
             #expect(end.log == ["established", "disconnected 08"])
-            let after = try #require(end.disconnectedAt) - end.link.lastHeard
+            let after = try #require(end.disconnectedAt) - end.link.state.timing.lastHeard
             #expect(after == 100_000)
         }
     }

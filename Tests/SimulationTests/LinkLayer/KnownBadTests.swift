@@ -45,11 +45,11 @@ import Timing
             if isFromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
         }
         // The first PDU of the link: nothing is outstanding yet.
-        sender.link.outstanding = OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty)
+        #expect(sender.link.inject(OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty)))
         try bench.run(200_000)
         if let delivered = row.delivered { #expect(receiver.received.count == delivered) }
         if let answer = row.answer { #expect(answers == [answer]) }
-        #expect(!sender.link.isEncrypted && !receiver.link.isEncrypted)
+        #expect(!sender.link.state.cipher.isEncrypted && !receiver.link.state.cipher.isEncrypted)
         receiver.received = []
         for end in bench.ends { end.feed(40) }
         try bench.run(300_000)

@@ -137,20 +137,18 @@ final class LinkBench {
     /// Both sides may send so many octets, as if data length extension had been run.
     func setDataLength(_ octets: UInt16, time: UInt16 = 17_040, sender: LinkEnd? = nil) {
         for end in ends {
-            let sends = sender == nil || sender === end
-            let receives = sender == nil || sender !== end
-            if sends {
-                end.link.lengths.local.maxTxOctets = octets
-                end.link.lengths.local.maxTxTime = time
-                end.link.lengths.remote.maxRxOctets = 251
-                end.link.lengths.remote.maxRxTime = time
+            var remote = end.link.state.lengths.remote
+            if sender == nil || sender === end {
+                end.link.apply(.localLengths(octets: octets, time: time))
+                remote.maxRxOctets = 251
+                remote.maxRxTime = time
             }
-            if receives {
-                end.link.lengths.remote.maxTxOctets = octets
-                end.link.lengths.remote.maxTxTime = time
+            if sender == nil || sender !== end {
+                remote.maxTxOctets = octets
+                remote.maxTxTime = time
             }
-            end.link.dataLength = end.link.lengths.effective(
-                interval: end.link.interval, transmitPHY: end.link.transmitPHY, receivePHY: end.link.receivePHY)
+            end.link.apply(.peerLengths(remote))
+            end.log.removeAll()
         }
     }
 

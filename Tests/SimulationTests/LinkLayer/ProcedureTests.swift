@@ -211,7 +211,7 @@ import Timing
             // The last acknowledgement of a termination may be lost.
             let ended = bench.ends.allSatisfy { $0.link.isClosed }
             #expect(ended == row.name.hasPrefix("terminate"))
-            for end in bench.ends { #expect(end.link.isClosed || end.link.control.local == nil && end.link.control.remote == nil) }
+            for end in bench.ends { #expect(end.link.isClosed || end.link.engine.isIdle) }
         }
     }
 
@@ -275,7 +275,7 @@ import Timing
             #expect(answers == (expected.map { [hex($0)] } ?? []), "to the \(toCentral ? "central" : "peripheral")")
             let terminated = strange.pdu == "0200"
             #expect(receiver.link.isClosed == terminated)
-            #expect(receiver.link.control.local == nil)
+            #expect(!receiver.link.engine.isAwaitingPeer)
         }
     }
 

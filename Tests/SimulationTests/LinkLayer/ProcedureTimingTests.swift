@@ -47,7 +47,7 @@ import Timing
             let bench = LinkBench()
             try bench.run(100_000)
             // The peripheral hears the PDU in the next event.
-            let counter = UInt16(truncatingIfNeeded: bench.central.link.eventCounter + 1 - back)
+            let counter = UInt16(truncatingIfNeeded: bench.central.link.state.timing.eventCounter + 1 - back)
             let instant = [UInt8(truncatingIfNeeded: counter), UInt8(truncatingIfNeeded: counter >> 8)]
             let body: [UInt8] =
                 switch opcode {

@@ -23,8 +23,8 @@ extension CommandTable {
             let link = try controller.link(command.connectionHandle)
             let (tx, rx) = try controller.preferredPHYs(command.allPHYs, command.txPHYs, command.rxPHYs)
             try Check.that(command.phyOptions <= 2)
-            link.connection.prefersS2 = command.phyOptions == 0 ? nil : command.phyOptions == 1
-            try link.connection.updatePHY(tx: tx, rx: rx).check()
+            let prefersS2 = command.phyOptions == 0 ? nil : command.phyOptions == 1
+            try link.connection.updatePHY(tx: tx, rx: rx, prefersS2: prefersS2).check()
         }
     }
 

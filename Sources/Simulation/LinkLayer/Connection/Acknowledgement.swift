@@ -19,6 +19,6 @@ struct Acknowledgement {
         return (acknowledges, isNew)
     }
 
-    /// Whether an intact packet with the awaited content would acknowledge the PDU with this header. For the planted fault and the rule on actual lengths.
+    /// Uses the last sequence number again, for a planted fault.
     mutating func stepBack() { transmit ^= 1 }
 }

@@ -1,11 +1,13 @@
 import Packets
 import Timing
 
-/// One end of a link: its events, its data, and the procedures of link layer control. Core Vol 6, Part B, 4.5 and 5.1.
+/// One end of a link. Core Vol 6, Part B, 4.5.
 ///
-/// Events are in `Connection+Events`, `+Central` and `+Peripheral`, procedures in `LinkLayer/Control`.
+/// A thin shell: what the link is stands in `LinkState`, what it sends in `PacketExchange`, its procedures in a `ProcedureEngine`. This class holds radio and timers, and carries out what those decide.
 final class Connection: RadioActivity {
-    enum Phase {
+    typealias Engine = ProcedureEngine<LinkLayerControl>
+
+    private enum Phase {
         /// Between events.
         case idle
         case transmitting
@@ -14,73 +16,27 @@ final class Connection: RadioActivity {
         case closed
     }
 
-    /// What is only true within one event.
-    struct Event {
-        var channel: ChannelIndex = 0
-        var exchanges = 0
-        var extraExchanges = 0
-        var consecutiveErrors = 0
-        var heardSomething = false
-        var heardIntact = false
-        var ownMoreData = false
-        /// Of the last packet heard; taken as set when that was corrupt.
-        var peerMoreData = false
-        /// The next anchor point of this link.
-        var nextAnchor: Microseconds = .never
-    }
-
     let parameters: ConnectionParameters
-    let configuration: ControllerConfiguration
-    let defaults: LinkDefaults
     let air: Air
     let radio: Radio
     let rewriter: PacketRewriter
-    weak var delegate: (any ConnectionDelegate)?
-    /// The other end, where it is simulated on the same air.
-    weak var peer: Connection?
+    private weak var delegate: (any ConnectionDelegate)?
 
-    var interval: Microseconds { clock.interval }
-    var peripheralLatency: Int
-    var supervisionTimeout: Microseconds
-    var channelMap: ChannelMap
-    var transmitPHY: PHY
-    var receivePHY: PHY
-    /// The effective values.
-    var dataLength = DataLength()
-    var lengths = EffectiveDataLength()
+    private(set) var state: LinkState
+    private(set) var engine: Engine
+    private(set) var packets = PacketExchange()
+    private(set) var statistics = LinkStatistics()
+    private(set) var missedEvents = 0
     /// Of the last packet heard, in dBm; 127 before the first.
-    var rssi: Int8 = 127
-    /// Set by LE_Set_PHY's options: S2 (true), S8 (false), or the controller's choice.
-    var prefersS2: Bool?
-    /// LE_Set_PHY's masks, at first LE_Set_Default_PHY's; empty is no preference.
-    var preferredTxPHYs: PHYs
-    var preferredRxPHYs: PHYs
-    /// Whether PDUs carry a MIC.
-    var isEncrypted = false
-    var statistics = LinkStatistics()
+    private(set) var rssi: Int8 = 127
 
-    var clock: AnchorClock
-    let hop: ChannelSelection
-    var phase = Phase.idle
-    var event = Event()
-    /// The counter of the event under way, or of the last one; -1 before the first. Its low 16 bits are connEventCounter.
-    var eventCounter = -1
-    var nextEvent = 0
-    var missedEvents = 0
-    var isEstablished = false
-    /// How long the transmit window still is, until an anchor has been heard in it.
-    var transmitWindow: Microseconds
-    var lastAnchor: Microseconds
-    var lastHeard: Microseconds
-
-    var queue = TransmitQueue()
-    var acknowledgement = Acknowledgement()
-    var outstanding: OutgoingPDU?
-    var outstandingWasSent = false
-
-    private(set) var control: LinkControl!
-    var eventTimer: AirTimer!
-    var supervisionTimer: AirTimer!
+    private var phase = Phase.idle
+    private var event: ConnectionEvent
+    private var nextEvent = 0
+    private var responseDeadline: Microseconds?
+    private var eventTimer: AirTimer!
+    private var supervisionTimer: AirTimer!
+    private var responseTimer: AirTimer!
 
     /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
@@ -88,43 +44,34 @@ final class Connection: RadioActivity {
         rewriter: PacketRewriter? = nil, delegate: any ConnectionDelegate
     ) {
         self.parameters = parameters
-        self.configuration = configuration
-        self.defaults = defaults
         self.radio = radio
         self.rewriter = rewriter ?? PacketRewriter(configuration.quirks.rewrites)
         self.delegate = delegate
         air = radio.air
-        peripheralLatency = parameters.peripheralLatency
-        supervisionTimeout = parameters.supervisionTimeout
-        channelMap = parameters.channelMap
-        transmitPHY = parameters.phy
-        receivePHY = parameters.phy
-        preferredTxPHYs = defaults.txPHYs
-        preferredRxPHYs = defaults.rxPHYs
-        transmitWindow = parameters.transmitWindowSize
-        clock = AnchorClock(
-            first: parameters.transmitWindowStart, interval: parameters.interval, drift: configuration.clockDrift)
-        lastAnchor = radio.air.loop.now
-        lastHeard = radio.air.loop.now
-        hop =
-            parameters.usesAlgorithm2
-            ? .algorithm2(ChannelSelectionAlgorithm2(accessAddress: parameters.accessAddress))
-            : .algorithm1(ChannelSelectionAlgorithm1(hopIncrement: parameters.hopIncrement))
-        control = LinkControl(self)
+        state = LinkState(parameters, configuration, defaults, now: radio.air.loop.now)
+        engine = Engine(instantOffset: configuration.quirks.instantOffset)
+        event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
         supervisionTimer = AirTimer(on: air.loop) { [unowned self] in superviseAgain() }
-        lengths = initialLengths()
-        dataLength = lengths.effective(interval: interval, transmitPHY: transmitPHY, receivePHY: receivePHY)
-        air.attach(self)
+        responseTimer = AirTimer(on: air.loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
+        if role == .peripheral { air.replyForecasts.add(self, for: parameters.accessAddress) }
         schedule(event: 0)
         startSupervision()
-        control.linkStarted()
+        if defaults.suggestedTxOctets > 27 || defaults.suggestedTxTime > 328 { request(LocalDataLengthUpdate()) }
     }
 
-    var handle: ConnectionHandle { parameters.handle }
     var role: ConnectionParameters.Role { parameters.role }
+    var configuration: ControllerConfiguration { state.configuration }
     var isClosed: Bool { phase == .closed }
     var priority: Int { RadioPriority.connection + min(missedEvents, 1_000) }
+
+    /// Whether nothing waits: no procedure, no instant, no time-out, no data and no control PDU.
+    var isAtRest: Bool {
+        let hasTimers = eventTimer.isSet || supervisionTimer.isSet
+        return engine.isIdle && packets.isEmpty && !packets.isDataHeld && !responseTimer.isSet && hasTimers != isClosed
+    }
+
+    // MARK: Data
 
     /// Queues the data of one HCI ACL packet.
     ///
@@ -135,16 +82,21 @@ final class Connection: RadioActivity {
             delegate?.connection(self, completed: 1)
             return
         }
-        queue.append(data, isStart: isStart)
+        packets.append(data, isStart: isStart)
         wake()
     }
 
     /// Queues a control PDU.
     func send(control pdu: [UInt8]) {
         guard !isClosed else { return }
-        queue.append(control: pdu)
+        packets.append(control: pdu)
         wake()
     }
+
+    /// Sends a PDU with any header before all others; false while another has not been acknowledged.
+    func inject(_ pdu: OutgoingPDU) -> Bool { !isClosed && packets.sendNext(pdu) }
+
+    // MARK: The end
 
     /// Ends the link without a word on the air, as a reset does; the delegate hears nothing.
     func abandon() {
@@ -152,36 +104,359 @@ final class Connection: RadioActivity {
         close(.success)
     }
 
-    /// Ends the link and tells the delegate.
-    func close(_ reason: ErrorCode) {
+    /// Ends the link and reports it.
+    private func close(_ reason: ErrorCode) {
         guard !isClosed else { return }
         phase = .closed
         eventTimer.cancel()
         supervisionTimer.cancel()
-        control.linkEnded()
-        queue.removeAll()
-        outstanding = nil
+        responseTimer.cancel()
+        engine.removeAll()
+        packets.removeAll()
         radio.forget(self)
-        air.detach(self)
+        if role == .peripheral { air.replyForecasts.remove(self, for: parameters.accessAddress) }
         delegate?.connection(self, disconnected: reason)
     }
 
-    private func initialLengths() -> EffectiveDataLength {
-        var lengths = EffectiveDataLength()
-        let coded = configuration.features.contains(.leCodedPHY)
-        if configuration.features.contains(.leDataPacketLengthExtension) {
-            lengths.local = DataLength(
-                maxTxOctets: min(defaults.suggestedTxOctets, configuration.maxOctets),
-                maxTxTime: defaults.suggestedTxTime,
-                maxRxOctets: configuration.maxOctets,
-                maxRxTime: coded ? 17_040 : UInt16(clamping: (Int(configuration.maxOctets) + 14) * 8))
+    // MARK: Supervision. Core Vol 6, Part B, 4.5.2
+
+    private func startSupervision() { supervisionTimer.set(at: state.timing.supervisionDeadline) }
+
+    /// The timer is set rarely, and finds out whether anything was heard meanwhile.
+    private func superviseAgain() {
+        guard !isClosed else { return }
+        let deadline = state.timing.supervisionDeadline
+        if deadline > air.loop.now {
+            supervisionTimer.set(at: deadline)
+        } else if !configuration.quirks.ignoresSupervisionTimeout {
+            guard !engine.isTerminating else { return close(.connectionTerminatedByLocalHost) }
+            close(state.timing.isEstablished ? .connectionTimeout : .connectionFailedToBeEstablished)
         }
-        if parameters.phy == .leCoded {
-            lengths.remote.maxTxTime = 2704
-            lengths.remote.maxRxTime = 2704
-            lengths.local.maxTxTime = max(lengths.local.maxTxTime, 2704)
-            lengths.local.maxRxTime = max(lengths.local.maxRxTime, 2704)
+    }
+
+    // MARK: Procedures
+
+    /// Runs a procedure, after those asked for before.
+    func request(_ procedure: some LinkProcedure) { run { $0.request(procedure, at: $1, &$2) } }
+
+    /// A reply of the host; false when no procedure awaits it.
+    func reply(_ reply: LinkLayerControl.HostReply) -> Bool {
+        guard let outputs = engine.hostReplied(reply, at: air.loop.now, &state) else { return false }
+        perform(outputs)
+        return true
+    }
+
+    /// Makes a change that concerns this end alone, as what its host prefers does.
+    func apply(_ change: LinkChange) {
+        for report in state.apply(change, at: nil).reports { self.report(report) }
+    }
+
+    private func run(_ step: (inout Engine, Microseconds, inout LinkState) -> [Engine.Output]) {
+        guard !isClosed else { return }
+        perform(step(&engine, air.loop.now, &state))
+    }
+
+    private func perform(_ outputs: [Engine.Output]) {
+        for output in outputs {
+            guard !isClosed else { return }
+            switch output {
+            case .send(let pdu): sendAsRuled(pdu)
+            case .changed(.timing): startSupervision()
+            case .changed: break
+            case .report(let report): self.report(report)
+            case .disconnect(let reason): close(reason)
+            }
         }
-        return lengths
+        guard !isClosed else { return }
+        followEngine()
+    }
+
+    /// Holds data back or lets it go, and times what the engine awaits.
+    private func followEngine() {
+        if packets.isDataHeld != engine.holdsData {
+            packets.isDataHeld = engine.holdsData
+            wake()
+        }
+        guard responseDeadline != engine.deadline else { return }
+        responseDeadline = engine.deadline
+        if let responseDeadline { responseTimer.set(at: responseDeadline) } else { responseTimer.cancel() }
+    }
+
+    /// Sends a control PDU, or what a rule of the controller makes of it.
+    private func sendAsRuled(_ pdu: [UInt8]) {
+        rewriter.pass(.linkLayerControl, pdu) {
+            send(control: $0)
+        } later: { [loop = air.loop] bytes, delay in
+            loop.schedule(after: delay) { [weak self] in self?.send(control: bytes) }
+        }
+    }
+
+    private func report(_ report: LinkReport) {
+        switch report {
+        case .updated(let status): delegate?.connectionUpdated(self, status: status)
+        case .requested(let parameters): delegate?.connection(self, requested: parameters)
+        case .phy(let status): delegate?.connectionPHYUpdated(self, status: status)
+        case .dataLength: delegate?.connectionDataLengthChanged(self)
+        case .features(let features, let status): delegate?.connection(self, remoteFeatures: features, status: status)
+        case .version(let version, let status): delegate?.connection(self, remoteVersion: version, status: status)
+        }
+    }
+
+    // MARK: Events. Core Vol 6, Part B, 4.5.1
+
+    private func schedule(event number: Int) {
+        nextEvent = number
+        let start = max(state.timing.start(of: number), air.loop.now)
+        radio.reserve(self, at: start)
+        eventTimer.set(at: start)
+    }
+
+    private func beginEvent() {
+        guard phase == .idle else { return }
+        let now = air.loop.now
+        if nextEvent != state.timing.eventCounter {
+            state.timing.begin(event: nextEvent)
+            while !isClosed, let outputs = engine.reachInstant(nextEvent, at: now, &state) { perform(outputs) }
+            guard !isClosed else { return }
+        }
+        let number = nextEvent
+        guard state.timing.start(of: number) <= now else { return schedule(event: number) }
+        statistics.events += 1
+        event = ConnectionEvent(channel: channel(of: number), nextAnchor: state.timing.anchor(of: number + 1))
+        guard state.timing.latestStart(of: number) >= now, radio.acquire(self) else { return miss() }
+        switch role {
+        case .central:
+            event.countExchange()
+            statistics.exchanges += 1
+            transmitNext(at: now)
+        case .peripheral:
+            let expected = state.timing.anchor(of: number)
+            let widening = state.timing.widening(of: number)
+            listen(from: expected - widening, until: expected + state.timing.transmitWindow + widening)
+        }
+    }
+
+    private func channel(of number: Int) -> ChannelIndex {
+        let channel = state.channels.channel(of: number)
+        let offset = configuration.quirks.hopOffset
+        return offset == 0 ? channel : ChannelIndex((channel.rawValue &+ offset) % 37)
+    }
+
+    private func miss() {
+        missedEvents += 1
+        statistics.missedEvents += 1
+        schedule(event: state.timing.eventCounter + 1)
+    }
+
+    /// - Parameter ending: what to count it as; a peripheral counts only events that ended in silence, the central knows the rest.
+    private func closeEvent(_ ending: ConnectionEvent.Ending? = nil) {
+        guard !isClosed else { return }
+        if let ending { statistics.count(ending) }
+        phase = .idle
+        if event.hasHeardIntact { missedEvents = 0 } else { missedEvents += 1 }
+        statistics.mostExchanges = max(statistics.mostExchanges, event.exchanges)
+        radio.release(self)
+        guard nextEvent <= state.timing.eventCounter else { return }
+        schedule(event: followingEvent)
+    }
+
+    /// The next event to take part in. Core Vol 6, Part B, 4.5.1: connPeripheralLatency.
+    private var followingEvent: Int {
+        let soonest = state.timing.eventCounter + 1
+        let latency = state.timing.peripheralLatency
+        guard role == .peripheral, latency > 0, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
+            !configuration.quirks.ignoresPeripheralLatency
+        else { return soonest }
+        let latest = soonest + latency
+        return engine.nextInstant.map { max(soonest, min(latest, $0)) } ?? latest
+    }
+
+    /// There is something to send: a peripheral that sleeps through events takes part in the next.
+    private func wake() {
+        let timing = state.timing
+        guard role == .peripheral, phase == .idle, timing.peripheralLatency > 0, nextEvent > timing.eventCounter + 1 else { return }
+        var number = timing.eventCounter + 1
+        while number < nextEvent, timing.start(of: number) <= air.loop.now { number += 1 }
+        if number < nextEvent { schedule(event: number) }
+    }
+
+    func preempted() {
+        guard !isClosed else { return }
+        phase = .idle
+        statistics.missedEvents += 1
+        missedEvents += 1
+        if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
+    }
+
+    /// When the event may not go on any more: this link, or another use of the radio, needs it.
+    private var eventLimit: Microseconds { min(event.nextAnchor, radio.nextReservation(besides: self)) }
+
+    /// Whether the event ends with the exchange under way because no more are allowed.
+    private var isLastExchange: Bool { configuration.maxExchangesPerEvent.map { event.exchanges >= $0 } ?? false }
+
+    // MARK: Sending
+
+    /// Sends the outstanding PDU again, or the next one.
+    ///
+    /// - Parameter allowsData: false where new data would take too long: then it is an empty PDU.
+    private func transmitNext(at start: Microseconds, allowsData: Bool = true) {
+        let (pdu, isRetransmission) = packets.next(limit: state.payloadLimit, allowsData: allowsData)
+        if isRetransmission { statistics.retransmissions += 1 }
+        event.hasMoreToSend = packets.hasMore && !isLastExchange
+        if configuration.quirks.sequenceNumberIsStuck { packets.repeatSequenceNumber(for: pdu) }
+        phase = .transmitting
+        radio.transmit(
+            AirPDU(header: packets.header(of: pdu, moreData: event.hasMoreToSend), payload: pdu.payload), tuning(state.phys.transmit),
+            phy: state.airPHY, kind: role == .central ? .dataFromCentral : .dataFromPeripheral, at: start)
+    }
+
+    private func tuning(_ phy: PHY) -> Tuning {
+        Tuning(channel: event.channel, phy: phy, accessAddress: parameters.accessAddress, crcInit: parameters.crcInit)
+    }
+
+    func transmitted(at end: Microseconds) {
+        if !engine.isIdle { run { $0.acknowledgementSent(at: $1, &$2) } }
+        guard !isClosed else { return }
+        if configuration.quirks.neverRetransmits { packets.forgetOutstanding() }
+        switch role {
+        case .central: listen(from: end + interFrameSpace - activeClockTolerance, until: end + interFrameSpace + activeClockTolerance)
+        case .peripheral: awaitMore(from: end)
+        }
+    }
+
+    /// The reply is out: listens for one more packet if either side has more to send.
+    private func awaitMore(from end: Microseconds) {
+        guard event.hasMoreToSend || event.peerHasMore, !isLastExchange else { return closeEvent() }
+        let next = end + interFrameSpace
+        // Where not even two empty packets end by the next anchor point, the central's next packet begins the next event.
+        guard next + state.shortestExchange <= eventLimit + AnchorClock.instantaneousJitter else { return closeEvent() }
+        listen(from: next - activeClockTolerance, until: next + activeClockTolerance)
+    }
+
+    /// The central starts one more exchange if there is a reason to and it ends by the next anchor point.
+    private func continueEvent(at start: Microseconds) {
+        guard !isLastExchange else { return closeEvent(.atLimit) }
+        guard event.hasMoreToSend || event.peerHasMore else { return closeEvent(.empty) }
+        let isExtra = start + exchangeTime > eventLimit
+        guard !isExtra || event.extraExchanges < configuration.quirks.extraExchangesPerEvent else { return closeEvent(.full) }
+        event.countExchange(isExtra: isExtra)
+        statistics.exchanges += 1
+        transmitNext(at: start)
+    }
+
+    /// Own PDU, gap, the other side's PDU, gap.
+    private var exchangeTime: Microseconds {
+        let own = state.airTime(packets.nextLength(acknowledged: false, limit: state.payloadLimit))
+        return own + replyTime + configuration.quirks.interFrameSpace
+    }
+
+    /// Gap and PDU of the other side, as `EventFilling` judges them.
+    private var replyTime: Microseconds {
+        let longest = interFrameSpace + state.longestReply
+        switch configuration.eventFilling {
+        case .reserveMax: return longest
+        case .actual: return air.replyForecasts.time(on: parameters.accessAddress, after: packets.nextExpected) ?? longest
+        }
+    }
+
+    /// The peripheral's part of an exchange.
+    private func reply(at start: Microseconds) {
+        event.countExchange()
+        statistics.exchanges += 1
+        let length = packets.nextLength(acknowledged: false, limit: state.payloadLimit)
+        let end = start + state.airTime(length) + interFrameSpace
+        let fits = event.exchanges == 1 || end <= eventLimit + AnchorClock.instantaneousJitter
+        transmitNext(at: start, allowsData: fits)
+    }
+
+    // MARK: Receiving
+
+    private func listen(from start: Microseconds, until end: Microseconds) {
+        phase = .listening
+        radio.listen(tuning(state.phys.receive), from: start, until: end)
+    }
+
+    func windowClosed() { closeEvent(.silent) }
+
+    func received(_ reception: Reception) {
+        guard phase == .listening else { return }
+        rssi = reception.rssi
+        if role == .peripheral, event.exchanges == 0 {
+            state.timing.synchronise(to: reception.start)
+            event.nextAnchor = state.timing.anchor(of: state.timing.eventCounter + 1)
+        }
+        if reception.isIntact {
+            event.heardIntact(reception.pdu.header)
+            accept(reception)
+        } else {
+            statistics.corruptPackets += 1
+            event.heardCorrupt()
+        }
+        guard !isClosed else { return }
+        guard !event.hasFailed else { return closeEvent(.silent) }
+        let start = reception.end + configuration.quirks.interFrameSpace
+        switch role {
+        case .central: continueEvent(at: start)
+        case .peripheral: reply(at: start)
+        }
+    }
+
+    /// An intact packet of the other side.
+    private func accept(_ reception: Reception) {
+        let isFirst = !state.timing.isEstablished
+        state.timing.heard(at: reception.end)
+        if isFirst {
+            startSupervision()
+            delegate?.connectionEstablished(self)
+        }
+        let pdu = reception.pdu
+        let (acknowledged, isNew) = packets.received(pdu.header)
+        if let acknowledged { complete(acknowledged) }
+        guard isNew, !isClosed else { return }
+        switch pdu.header & 3 {
+        case LLID.control: receivedControl(pdu.payload)
+        case LLID.start, LLID.continuation:
+            guard !pdu.payload.isEmpty else { return }
+            delegate?.connection(self, received: pdu.payload, isStart: pdu.header & 3 == LLID.start)
+        default: break
+        }
+    }
+
+    private func receivedControl(_ payload: ArraySlice<UInt8>) {
+        guard let opcode = payload.first else { return }
+        if let message = LinkLayerControl.decode(opcode, payload) {
+            run { $0.received(message, opcode, at: $1, &$2) }
+        } else {
+            run { $0.receivedUnknown(opcode, $2) }
+        }
+    }
+
+    private func complete(_ pdu: OutgoingPDU) {
+        switch pdu.kind {
+        case .empty: break
+        case .data(let endsPacket):
+            statistics.dataPDUs += 1
+            if endsPacket { delegate?.connection(self, completed: 1) }
+        case .control(let opcode): run { $0.acknowledged(opcode, at: $1, &$2) }
+        }
+    }
+}
+
+/// What a controller asks of a link.
+extension Connection {
+    var handle: ConnectionHandle { parameters.handle }
+    var interval: Microseconds { state.timing.interval }
+    var peripheralLatency: Int { state.timing.peripheralLatency }
+    var supervisionTimeout: Microseconds { state.timing.supervisionTimeout }
+    var channelMap: ChannelMap { state.channels.map }
+    var transmitPHY: PHY { state.phys.transmit }
+    var receivePHY: PHY { state.phys.receive }
+    /// The effective values.
+    var dataLength: DataLength { state.lengths.effective }
+}
+
+extension Connection: ReplyForecast {
+    func replyTime(after nextExpected: UInt8) -> Microseconds {
+        configuration.quirks.interFrameSpace + state.airTime(packets.nextLength(after: nextExpected, limit: state.payloadLimit))
     }
 }

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a link tells its controller, which turns it into HCI. Every call is on the loop, and may start another procedure at once.
+/// What a link reports to its controller, which turns it into HCI. Every call is on the loop, and may start another procedure at once.
 protocol ConnectionDelegate: AnyObject {
     /// The first packet of the other side arrived.
     func connectionEstablished(_ connection: Connection)
@@ -10,7 +10,7 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool)
     /// `count` HCI ACL packets were acknowledged to their last octet.
     func connection(_ connection: Connection, completed count: Int)
-    /// LE Connection Update Complete. Also told, with success, when the other side changed the parameters.
+    /// LE Connection Update Complete. Also reported, with success, when the other side changed the parameters.
     func connectionUpdated(_ connection: Connection, status: ErrorCode)
     /// LE Remote Connection Parameter Request; answered by `Connection.replyToParameterRequest`.
     func connection(_ connection: Connection, requested parameters: RequestedParameters)
@@ -41,12 +41,4 @@ struct RemoteVersion: Hashable {
     var version: UInt8
     var companyIdentifier: UInt16
     var subversion: UInt16
-}
-
-/// The effective data lengths of a link. Core Vol 6, Part B, 4.5.10.
-struct DataLength: Hashable {
-    var maxTxOctets: UInt16 = 27
-    var maxTxTime: UInt16 = 328
-    var maxRxOctets: UInt16 = 27
-    var maxRxTime: UInt16 = 328
 }

@@ -27,7 +27,7 @@ struct ConnectionParameters {
     /// When the transmit window opens: the end of CONNECT_IND (or AUX_CONNECT_REQ) + transmitWindowDelay + transmitWindowOffset. Core Vol 6, Part B, 4.5.3.
     var transmitWindowStart: Microseconds
     var transmitWindowSize: Microseconds
-    /// Parts per million, from the SCA field, where the other side told it.
+    /// Parts per million, from the SCA field, where the other side gave it.
     var peerClockAccuracy: Int
 }
 

@@ -36,9 +36,9 @@ struct TransmitQueue {
     private var packets = Deque<Packet>()
     private var control = Deque<[UInt8]>()
     /// Holds data back, as the encryption procedures must.
-    var isDataPaused = false
+    var isDataHeld = false
 
-    var isEmpty: Bool { control.isEmpty && (packets.isEmpty || isDataPaused) }
+    var isEmpty: Bool { control.isEmpty && (packets.isEmpty || isDataHeld) }
     var hasControl: Bool { !control.isEmpty }
     /// ACL packets not yet cut to the end.
     var packetCount: Int { packets.count }
@@ -53,7 +53,7 @@ struct TransmitQueue {
     /// The payload length that `next(limit:)` would return; zero when there is nothing.
     func nextLength(limit: Int) -> Int {
         if let first = control.first { return first.count }
-        guard !isDataPaused, let first = packets.first else { return 0 }
+        guard !isDataHeld, let first = packets.first else { return 0 }
         return min(first.rest.count, limit)
     }
 
@@ -64,7 +64,7 @@ struct TransmitQueue {
         if let pdu = control.popFirst() {
             return OutgoingPDU(llid: LLID.control, payload: pdu[...], kind: .control(opcode: pdu.first ?? 0xFF))
         }
-        guard !isDataPaused, let first = packets.first else { return nil }
+        guard !isDataHeld, let first = packets.first else { return nil }
         let llid = first.isStart ? LLID.start : LLID.continuation
         if first.rest.count <= limit {
             packets.removeFirst()

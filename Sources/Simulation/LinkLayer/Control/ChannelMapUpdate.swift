@@ -1,33 +1,38 @@
 import Packets
 
 /// Channel map update by the central. Core Vol 6, Part B, 5.1.2.
-struct LocalChannelMapUpdate: LocalProcedure {
+struct LocalChannelMapUpdate: LinkProcedure {
     let map: ChannelMap
-    var kind: ProcedureKind { .channelMap }
-    let isAwaitingPeer = false
+    let kind = LinkLayerControl.Kind.channelMap
 
     init(_ map: ChannelMap) { self.map = map }
 
-    mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
-        let event = context.instant
-        return [
-            .send(LLControl.ChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: event))),
-            .schedule(.channelMap(map), event: event),
-        ]
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        switch event {
+        case .start:
+            let instant = link.nextInstant
+            return [
+                .send(LLControl.ChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: instant))),
+                .schedule(.channelMap(map), instant: instant),
+            ]
+        case .instantReached: return [.finish]
+        default: return nil
+        }
     }
-
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? { nil }
 }
 
 struct RemoteChannelMapUpdate: LinkProcedure {
-    var kind: ProcedureKind { .channelMap }
-    let isAwaitingPeer = false
+    let kind = LinkLayerControl.Kind.channelMap
 
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .channelMapInd(let pdu) = message, context.role == .peripheral else { return nil }
-        let map = ChannelMap(pdu.chM)
-        guard map.used.count >= 2 else { return nil }
-        guard let event = context.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
-        return [.schedule(.channelMap(map), event: event)]
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        switch event {
+        case .message(.channelMapInd(let pdu)):
+            let map = ChannelMap(pdu.chM)
+            guard link.role == .peripheral, map.used.count >= 2 else { return nil }
+            guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
+            return [.schedule(.channelMap(map), instant: instant)]
+        case .instantReached: return [.finish]
+        default: return nil
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Packets
 
 /// Connection parameters request, by either side. Core Vol 6, Part B, 5.1.7.
-struct LocalParameterRequest: LocalProcedure {
+struct LocalParameterRequest: LinkProcedure {
     enum State {
         case awaitingStart
         /// The peripheral waits for LL_CONNECTION_UPDATE_IND, the central for LL_CONNECTION_PARAM_RSP.
@@ -11,56 +11,48 @@ struct LocalParameterRequest: LocalProcedure {
 
     let requested: RequestedParameters
     private(set) var state = State.awaitingStart
-
-    var kind: ProcedureKind { .parameterRequest }
+    let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
     init(_ requested: RequestedParameters) { self.requested = requested }
 
-    mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
-        guard context.ownFeatures.contains(.connectionParametersRequest), !context.peerLacks(.connectionParametersRequest) else {
-            return fallBack(.unsupportedRemoteFeature, context)
-        }
-        state = .awaitingAnswer
-        return [.send(requested.request(context))]
-    }
-
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingAnswer else { return nil }
-        switch (message, context.role) {
-        case (.connectionUpdateInd(let pdu), .peripheral):
-            guard let actions = LinkTiming.acceptance(pdu, context) else { return nil }
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        switch (event, state, link.role) {
+        case (.start, _, _):
+            guard link.configuration.features.contains(.connectionParametersRequest), !link.peer.lacks(.connectionParametersRequest)
+            else { return fallBack(.unsupportedRemoteFeature, link) }
+            state = .awaitingAnswer
+            return [.send(requested.request(link))]
+        case (.message(.connectionUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
+            guard let actions = LinkTiming.acceptance(pdu, link) else { return nil }
             state = .awaitingInstant
             return actions
-        case (.connectionParamRsp(let pdu), .central):
-            guard let answer = RequestedParameters(pdu), let timing = LinkTiming(answer, context) else {
-                return [
-                    .send(
-                        LLControl.RejectExtInd(
-                            rejectOpcode: LLOpcode(rawValue: LLControl.ConnectionParamRsp.opcode), errorCode: .invalidLMPParameters)),
-                    .tell(.updated(.invalidLMPParameters)), .finish,
-                ]
-            }
-            state = .awaitingInstant
-            return timing.announcement(context)
+        case (.message(.connectionParamRsp(let pdu)), .awaitingAnswer, .central): return decide(pdu, link)
+        case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.ConnectionParamReq.opcode):
+            return refusal.reason == .unsupportedRemoteFeature
+                ? fallBack(refusal.reason, link) : [.report(.updated(refusal.reason)), .finish]
+        case (.instantReached, _, _): return [.report(.updated(.success)), .finish]
         default: return nil
         }
     }
 
-    mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingAnswer, opcode == nil || opcode == LLControl.ConnectionParamReq.opcode else { return nil }
-        return reason == .unsupportedRemoteFeature ? fallBack(reason, context) : [.tell(.updated(reason)), .finish]
-    }
-
-    mutating func instantReached(changed: Bool, _ context: ProcedureContext) -> [ProcedureAction] {
-        [.tell(.updated(.success)), .finish]
+    private mutating func decide(_ pdu: LLControl.ConnectionParamRsp, _ link: LinkState) -> [LinkAction] {
+        guard let answer = RequestedParameters(pdu), let timing = LinkTiming(answer, link) else {
+            let opcode = LLOpcode(rawValue: LLControl.ConnectionParamRsp.opcode)
+            return [
+                .send(LLControl.RejectExtInd(rejectOpcode: opcode, errorCode: .invalidLMPParameters)),
+                .report(.updated(.invalidLMPParameters)), .finish,
+            ]
+        }
+        state = .awaitingInstant
+        return timing.announcement(link)
     }
 
     /// A central does not need the other side's consent.
-    private mutating func fallBack(_ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction] {
-        guard context.role == .central, let timing = LinkTiming(requested, context) else { return [.tell(.updated(reason)), .finish] }
+    private mutating func fallBack(_ reason: ErrorCode, _ link: LinkState) -> [LinkAction] {
+        guard link.role == .central, let timing = LinkTiming(requested, link) else { return [.report(.updated(reason)), .finish] }
         state = .awaitingInstant
-        return timing.announcement(context)
+        return timing.announcement(link)
     }
 }
 
@@ -74,49 +66,34 @@ struct RemoteParameterRequest: LinkProcedure {
     }
 
     private(set) var state = State.awaitingRequest
-
-    var kind: ProcedureKind { .parameterRequest }
+    let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingUpdate }
-    var isAwaitingHost: Bool { state == .awaitingHost }
 
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        switch (message, state, context.role) {
-        case (.connectionParamReq(let pdu), .awaitingRequest, _):
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        switch (event, state, link.role) {
+        case (.message(.connectionParamReq(let pdu)), .awaitingRequest, _):
             guard let requested = RequestedParameters(pdu) else { return [refusal(.invalidLMPParameters), .finish] }
             state = .awaitingHost
-            return [.tell(.requested(requested))]
-        case (.connectionUpdateInd(let pdu), .awaitingUpdate, .peripheral):
-            guard let actions = LinkTiming.acceptance(pdu, context) else { return nil }
+            return [.report(.requested(requested))]
+        case (.hostReplied(.refusesParameters(let reason)), .awaitingHost, _): return [refusal(reason), .finish]
+        case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .peripheral):
+            state = .awaitingUpdate
+            return [.send(accepted.response(link))]
+        case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .central):
+            guard let timing = LinkTiming(accepted, link) else { return [refusal(.unsupportedLMPParameterValue), .finish] }
+            state = .awaitingInstant
+            return timing.announcement(link)
+        case (.message(.connectionUpdateInd(let pdu)), .awaitingUpdate, .peripheral):
+            guard let actions = LinkTiming.acceptance(pdu, link) else { return nil }
             state = .awaitingInstant
             return actions
+        case (.refused(let refusal), .awaitingUpdate, _) where refusal.concerns(LLControl.ConnectionParamRsp.opcode): return [.finish]
+        case (.instantReached(let isChanged), _, _): return isChanged ? [.report(.updated(.success)), .finish] : [.finish]
         default: return nil
         }
     }
 
-    mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard state == .awaitingUpdate, opcode == nil || opcode == LLControl.ConnectionParamRsp.opcode else { return nil }
-        return [.finish]
-    }
-
-    /// The host's answer.
-    mutating func answered(_ accepted: RequestedParameters?, reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction] {
-        guard let accepted else { return [refusal(reason), .finish] }
-        switch context.role {
-        case .peripheral:
-            state = .awaitingUpdate
-            return [.send(accepted.response(context))]
-        case .central:
-            guard let timing = LinkTiming(accepted, context) else { return [refusal(.unsupportedLMPParameterValue), .finish] }
-            state = .awaitingInstant
-            return timing.announcement(context)
-        }
-    }
-
-    mutating func instantReached(changed: Bool, _ context: ProcedureContext) -> [ProcedureAction] {
-        changed ? [.tell(.updated(.success)), .finish] : [.finish]
-    }
-
-    private func refusal(_ reason: ErrorCode) -> ProcedureAction {
+    private func refusal(_ reason: ErrorCode) -> LinkAction {
         .send(LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: LLControl.ConnectionParamReq.opcode), errorCode: reason))
     }
 }
@@ -139,17 +116,17 @@ extension RequestedParameters {
     }
 
     /// No preferred periodicity and no offsets: any anchor will do.
-    func request(_ context: ProcedureContext) -> LLControl.ConnectionParamReq {
+    func request(_ link: LinkState) -> LLControl.ConnectionParamReq {
         LLControl.ConnectionParamReq(
             intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout, preferredPeriodicity: 0,
-            referenceConnEventCount: UInt16(truncatingIfNeeded: context.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
+            referenceConnEventCount: UInt16(truncatingIfNeeded: link.timing.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
             offset2: 0xFFFF, offset3: 0xFFFF, offset4: 0xFFFF, offset5: 0xFFFF)
     }
 
-    func response(_ context: ProcedureContext) -> LLControl.ConnectionParamRsp {
+    func response(_ link: LinkState) -> LLControl.ConnectionParamRsp {
         LLControl.ConnectionParamRsp(
             intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout, preferredPeriodicity: 0,
-            referenceConnEventCount: UInt16(truncatingIfNeeded: context.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
+            referenceConnEventCount: UInt16(truncatingIfNeeded: link.timing.eventCounter + 1), offset0: 0xFFFF, offset1: 0xFFFF,
             offset2: 0xFFFF, offset3: 0xFFFF, offset4: 0xFFFF, offset5: 0xFFFF)
     }
 }

@@ -1,44 +1,47 @@
 import Packets
 
 /// Version exchange, by either side: each sends LL_VERSION_IND once in a link's life. Core Vol 6, Part B, 5.1.5.
-struct LocalVersionExchange: LocalProcedure {
-    var kind: ProcedureKind { .version }
+struct LocalVersionExchange: LinkProcedure {
+    let kind = LinkLayerControl.Kind.version
     let isAwaitingPeer = true
 
-    mutating func start(_ context: ProcedureContext) -> [ProcedureAction] {
-        if let known = context.peerVersion { return [.tell(.version(known, .success)), .finish] }
-        return context.hasSentVersion ? [] : [.send(context.ownVersion.pdu)]
-    }
-
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .versionInd(let pdu) = message else { return nil }
-        let version = RemoteVersion(pdu)
-        return [.change(.peerVersion(version)), .tell(.version(version, .success)), .finish]
-    }
-
-    mutating func refused(_ opcode: UInt8?, _ reason: ErrorCode, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard opcode == LLControl.VersionInd.opcode else { return nil }
-        return [.tell(.version(RemoteVersion(version: 0, companyIdentifier: 0, subversion: 0), reason)), .finish]
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        switch event {
+        case .start:
+            if let known = link.peer.version { return [.report(.version(known, .success)), .finish] }
+            return link.sendsVersion
+        case .message(.versionInd(let pdu)):
+            let version = RemoteVersion(pdu)
+            return [.change(.peerVersion(version)), .report(.version(version, .success)), .finish]
+        case .refused(let refusal) where refusal.opcode == LLControl.VersionInd.opcode:
+            let unknown = RemoteVersion(version: 0, companyIdentifier: 0, subversion: 0)
+            return [.report(.version(unknown, refusal.reason)), .finish]
+        default: return nil
+        }
     }
 }
 
 struct RemoteVersionExchange: LinkProcedure {
-    var kind: ProcedureKind { .version }
-    let isAwaitingPeer = false
+    let kind = LinkLayerControl.Kind.version
 
-    mutating func received(_ message: LLControl.Message, _ context: ProcedureContext) -> [ProcedureAction]? {
-        guard case .versionInd(let pdu) = message else { return nil }
-        let answer: [ProcedureAction] = context.hasSentVersion ? [] : [.send(context.ownVersion.pdu)]
-        return [.change(.peerVersion(RemoteVersion(pdu)))] + answer + [.finish]
+    mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+        guard case .message(.versionInd(let pdu)) = event else { return nil }
+        return [.change(.peerVersion(RemoteVersion(pdu)))] + link.sendsVersion + [.finish]
+    }
+}
+
+extension LinkState {
+    /// LL_VERSION_IND, unless it was sent before.
+    fileprivate var sendsVersion: [LinkAction] {
+        guard !hasSentVersion else { return [] }
+        let pdu = LLControl.VersionInd(
+            version: configuration.version, companyIdentifier: configuration.companyIdentifier, subversion: configuration.subversion)
+        return [.send(pdu), .change(.versionSent)]
     }
 }
 
 extension RemoteVersion {
-    init(_ pdu: LLControl.VersionInd) {
+    fileprivate init(_ pdu: LLControl.VersionInd) {
         self.init(version: pdu.version, companyIdentifier: pdu.companyIdentifier, subversion: pdu.subversion)
-    }
-
-    var pdu: LLControl.VersionInd {
-        LLControl.VersionInd(version: version, companyIdentifier: companyIdentifier, subversion: subversion)
     }
 }

@@ -1,0 +1,177 @@
+import Packets
+
+/// The state of a link at one end: what both ends agreed on, and what this one knows of the other. It changes by `LinkChange`, and as events come and go.
+struct LinkState {
+    let role: ConnectionParameters.Role
+    /// What this controller is and is able to do.
+    let configuration: ControllerConfiguration
+    var timing: EventTiming
+    private(set) var channels: LinkChannels
+    private(set) var phys: LinkPHYs
+    private(set) var lengths: DataLengths
+    private(set) var cipher = LinkCipher()
+    private(set) var peer = PeerKnowledge()
+    /// LL_VERSION_IND is sent once in a link's life.
+    private(set) var hasSentVersion = false
+
+    init(_ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds) {
+        role = parameters.role
+        self.configuration = configuration
+        timing = EventTiming(parameters, configuration, now: now)
+        channels = LinkChannels(parameters)
+        phys = LinkPHYs(
+            transmit: parameters.phy, receive: parameters.phy, preferredTx: defaults.txPHYs, preferredRx: defaults.rxPHYs)
+        lengths = DataLengths(configuration, defaults: defaults, phy: parameters.phy)
+        _ = updateLengths()
+    }
+
+    /// Makes a change.
+    ///
+    /// - Parameter instant: the event that it was scheduled for.
+    /// - Returns: whether anything differs from before, and what the host is to hear of it beside the result of the procedure.
+    mutating func apply(_ change: LinkChange, at instant: Int?) -> (isChanged: Bool, reports: [LinkReport]) {
+        switch change {
+        case .timing(let new):
+            let isChanged = timing.change(to: new, at: instant ?? timing.eventCounter)
+            return (isChanged, updateLengths())
+        case .channelMap(let map):
+            defer { channels.map = map }
+            return (map != channels.map, [])
+        case .phys(let transmit, let receive):
+            let before = (phys.transmit, phys.receive)
+            phys.transmit = transmit ?? phys.transmit
+            phys.receive = receive ?? phys.receive
+            return (before != (phys.transmit, phys.receive), updateLengths())
+        case .preferredPHYs(let tx, let rx):
+            phys.preferredTx = tx
+            phys.preferredRx = rx
+        case .codedPreference(let prefersS2): phys.prefersS2 = prefersS2
+        case .localLengths(let octets, let time):
+            lengths.setLocal(octets: octets, time: time)
+            return (true, updateLengths())
+        case .peerLengths(let reported):
+            lengths.setRemote(reported)
+            let reports = updateLengths()
+            return (!reports.isEmpty, reports)
+        case .peerFeatures(let features): peer.features = features
+        case .peerVersion(let version): peer.version = version
+        case .versionSent: hasSentVersion = true
+        }
+        return (true, [])
+    }
+
+    // MARK: Packets
+
+    /// The PHY and coding of what this side sends.
+    var airPHY: AirPHY { AirPHY(phys.transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2) }
+
+    /// The most data octets of a PDU sent now.
+    var payloadLimit: Int {
+        let byTime = airPHY.payload(within: Microseconds(Int(lengths.effective.maxTxTime))) - cipher.micLength
+        return max(1, min(Int(lengths.effective.maxTxOctets), byTime))
+    }
+
+    /// Time on the air of a PDU of this side.
+    func airTime(_ length: Int) -> Microseconds {
+        airPHY.airTime(payload: length + (length > 0 ? cipher.micLength : 0), crcOctets: configuration.quirks.crcOctets)
+    }
+
+    /// Time on the air of the longest packet that the other side may send.
+    var longestReply: Microseconds {
+        let phy = AirPHY(phys.receive, prefersS2: false)
+        let octets = Int(lengths.effective.maxRxOctets)
+        return min(
+            phy.airTime(payload: octets + cipher.micLength), max(Microseconds(Int(lengths.effective.maxRxTime)), phy.airTime(payload: 0)))
+    }
+
+    /// The least that one exchange takes which the other side begins.
+    var shortestExchange: Microseconds {
+        AirPHY(phys.receive, prefersS2: true).airTime(payload: 0) + airTime(0) + interFrameSpace * 2
+    }
+
+    private mutating func updateLengths() -> [LinkReport] {
+        lengths.update(interval: timing.interval, transmitPHY: phys.transmit, receivePHY: phys.receive) ? [.dataLength] : []
+    }
+}
+
+/// Which channels the link hops over.
+struct LinkChannels {
+    fileprivate(set) var map: ChannelMap
+    private let selection: ChannelSelection
+
+    init(_ parameters: ConnectionParameters) {
+        map = parameters.channelMap
+        selection =
+            parameters.usesAlgorithm2
+            ? .algorithm2(ChannelSelectionAlgorithm2(accessAddress: parameters.accessAddress))
+            : .algorithm1(ChannelSelectionAlgorithm1(hopIncrement: parameters.hopIncrement))
+    }
+
+    func channel(of event: Int) -> ChannelIndex { selection.channel(event: event, map: map) }
+}
+
+/// The PHYs in use, and what the host would rather have.
+struct LinkPHYs {
+    fileprivate(set) var transmit: PHY
+    fileprivate(set) var receive: PHY
+    /// LE_Set_PHY's masks, at first LE_Set_Default_PHY's; empty is no preference.
+    fileprivate(set) var preferredTx: PHYs
+    fileprivate(set) var preferredRx: PHYs
+    /// LE_Set_PHY's options: S2 (true), S8 (false), or the controller's choice.
+    fileprivate(set) var prefersS2: Bool?
+}
+
+struct LinkCipher {
+    /// Whether data PDUs carry a MIC.
+    private(set) var isEncrypted = false
+
+    /// The octets that a PDU has beside its payload.
+    var micLength: Int { isEncrypted ? 4 : 0 }
+}
+
+/// What this end has learnt of the other.
+struct PeerKnowledge {
+    /// Nil before a feature exchange.
+    fileprivate(set) var features: LEFeatures?
+    /// Nil before a version exchange.
+    fileprivate(set) var version: RemoteVersion?
+
+    /// Whether the other side is known to lack a feature.
+    func lacks(_ feature: LEFeatures) -> Bool { features.map { $0.isDisjoint(with: feature) } ?? false }
+}
+
+/// A change of the link.
+enum LinkChange: Equatable {
+    case timing(LinkTiming)
+    case channelMap(ChannelMap)
+    /// Nil leaves a direction as it is.
+    case phys(transmit: PHY?, receive: PHY?)
+    case preferredPHYs(tx: PHYs, rx: PHYs)
+    case codedPreference(prefersS2: Bool?)
+    /// What this side is to send at most.
+    case localLengths(octets: UInt16, time: UInt16)
+    case peerLengths(DataLength)
+    case peerFeatures(LEFeatures)
+    case peerVersion(RemoteVersion)
+    case versionSent
+}
+
+/// The contents of LL_CONNECTION_UPDATE_IND without its instant.
+struct LinkTiming: Equatable {
+    var windowSize: Microseconds
+    var windowOffset: Microseconds
+    var interval: Microseconds
+    var latency: Int
+    var timeout: Microseconds
+}
+
+/// News for the host.
+enum LinkReport: Equatable {
+    case updated(ErrorCode)
+    case requested(RequestedParameters)
+    case phy(ErrorCode)
+    /// An effective data length has changed.
+    case dataLength
+    case features(LEFeatures, ErrorCode)
+    case version(RemoteVersion, ErrorCode)
+}

@@ -1,0 +1,90 @@
+import Packets
+
+/// What one end of a link sends and takes by sequence number: what waits, what has not been acknowledged, and what is awaited. Core Vol 6, Part B, 4.5.9.
+struct PacketExchange {
+    private var queue = TransmitQueue()
+    private var numbers = Acknowledgement()
+    private var outstanding: OutgoingPDU?
+    private var outstandingWasSent = false
+
+    /// Whether there is more to send than what is outstanding.
+    var hasMore: Bool { !queue.isEmpty }
+    /// Whether there is nothing to send.
+    var isIdle: Bool { queue.isEmpty && outstanding.map { $0.payload.isEmpty } ?? true }
+    /// Whether nothing is left of what was to be sent: a link that has come to rest.
+    var isEmpty: Bool { isIdle && queue.packetCount == 0 }
+    /// The next expected sequence number, which acknowledges what came before.
+    var nextExpected: UInt8 { numbers.expected }
+    /// Whether data PDUs wait until a procedure is over.
+    var isDataHeld: Bool {
+        get { queue.isDataHeld }
+        set { queue.isDataHeld = newValue }
+    }
+
+    mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { queue.append(data, isStart: isStart) }
+    mutating func append(control pdu: [UInt8]) { queue.append(control: pdu) }
+
+    /// Sends a PDU before anything else, whatever its header and length; false while another is outstanding.
+    mutating func sendNext(_ pdu: OutgoingPDU) -> Bool {
+        guard outstanding == nil else { return false }
+        outstanding = pdu
+        outstandingWasSent = false
+        return true
+    }
+
+    mutating func removeAll() {
+        queue.removeAll()
+        outstanding = nil
+    }
+
+    /// The length of the PDU that would be sent next.
+    ///
+    /// - Parameters:
+    ///   - acknowledged: whether what is outstanding is taken as acknowledged.
+    ///   - limit: the most data octets of a new PDU.
+    func nextLength(acknowledged: Bool, limit: Int) -> Int {
+        if !acknowledged, let outstanding { return outstanding.payload.count }
+        return queue.nextLength(limit: limit)
+    }
+
+    /// The same, after a packet with this next expected sequence number.
+    func nextLength(after nextExpected: UInt8, limit: Int) -> Int {
+        nextLength(acknowledged: nextExpected != numbers.transmit, limit: limit)
+    }
+
+    /// The outstanding PDU, or else the next one, or else an empty one.
+    ///
+    /// - Parameter allowsData: false where new data would take too long.
+    mutating func next(limit: Int, allowsData: Bool) -> (pdu: OutgoingPDU, isRetransmission: Bool) {
+        let pdu = outstanding ?? (allowsData ? queue.next(limit: limit) : nil) ?? .empty
+        let isRetransmission = outstanding != nil && outstandingWasSent && !pdu.payload.isEmpty
+        outstanding = pdu
+        outstandingWasSent = true
+        return (pdu, isRetransmission)
+    }
+
+    func header(of pdu: OutgoingPDU, moreData: Bool) -> UInt8 { numbers.header(llid: pdu.llid, moreData: moreData) }
+
+    /// Takes in the header of an intact packet.
+    ///
+    /// - Returns: the PDU that it acknowledges, and whether its own content is new.
+    mutating func received(_ header: UInt8) -> (acknowledged: OutgoingPDU?, isNew: Bool) {
+        let (acknowledges, isNew) = numbers.received(header)
+        guard acknowledges else { return (nil, isNew) }
+        defer { outstanding = nil }
+        return (outstanding, isNew)
+    }
+
+    // MARK: Planted faults
+
+    /// Nothing is sent twice.
+    mutating func forgetOutstanding() {
+        guard let pdu = outstanding, !pdu.payload.isEmpty else { return }
+        outstanding = OutgoingPDU(llid: LLID.continuation, payload: [], kind: pdu.kind)
+    }
+
+    /// Every new data PDU has the sequence number of the one before.
+    mutating func repeatSequenceNumber(for pdu: OutgoingPDU) {
+        if case .data = pdu.kind, numbers.transmit == 1 { numbers.stepBack() }
+    }
+}

@@ -1,0 +1,143 @@
+import Packets
+
+/// Link layer control as the procedure engine has it. Core Vol 6, Part B, 5.1 to 5.5.
+enum LinkLayerControl: ControlLayer {
+    typealias Message = LLControl.Message
+    /// Opcode and CtrData.
+    typealias PDU = [UInt8]
+    typealias Opcode = UInt8
+    typealias Context = LinkState
+    typealias Change = LinkChange
+    typealias Report = LinkReport
+
+    /// What a host replies.
+    enum HostReply {
+        /// LE_Remote_Connection_Parameter_Request_Reply.
+        case acceptsParameters(RequestedParameters)
+        /// LE_Remote_Connection_Parameter_Request_Negative_Reply.
+        case refusesParameters(ErrorCode)
+    }
+
+    /// The procedures. Core Vol 6, Part B, 5.1.
+    enum Kind: CaseIterable {
+        case version
+        case features
+        case connectionUpdate
+        case parameterRequest
+        case channelMap
+        case phy
+        case dataLength
+        case ping
+        case termination
+    }
+
+    /// Core Vol 6, Part B, 5.2.
+    static let responseTimeout: Microseconds = 40_000_000
+
+    /// Procedures with an instant exclude one another. Connection update and connection parameters request count as the same one. Core Vol 6, Part B, 5.3.
+    static let collisions = CollisionTable<Kind>(
+        [
+            .init(.connectionUpdate, .connectionUpdate, .lmpErrorTransactionCollision),
+            .init(.connectionUpdate, .parameterRequest, .lmpErrorTransactionCollision),
+            .init(.parameterRequest, .parameterRequest, .lmpErrorTransactionCollision),
+            .init(.channelMap, .channelMap, .lmpErrorTransactionCollision),
+            .init(.phy, .phy, .lmpErrorTransactionCollision),
+            .init(.connectionUpdate, .channelMap, .differentTransactionCollision),
+            .init(.connectionUpdate, .phy, .differentTransactionCollision),
+            .init(.parameterRequest, .channelMap, .differentTransactionCollision),
+            .init(.parameterRequest, .phy, .differentTransactionCollision),
+            .init(.channelMap, .phy, .differentTransactionCollision),
+        ],
+        indicated: [.connectionUpdate, .channelMap], terminating: [.termination])
+
+    /// The central's procedure prevails.
+    static func prevails(_ link: LinkState) -> Bool { link.role == .central }
+
+    /// A PDU does not say whose procedure it belongs to.
+    static func initiator(of message: LLControl.Message) -> ProcedureInitiator? { nil }
+
+    /// Nil for what is unknown or malformed.
+    static func decode(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> LLControl.Message? {
+        let parameters = payload.dropFirst()
+        var reader = ByteReader(parameters.span.bytes)
+        guard let message = try? LLControl.Message(opcode: opcode, from: &reader), reader.remaining == 0 else { return nil }
+        return message
+    }
+
+    static func refusal(in message: LLControl.Message) -> LinkRefusal? {
+        switch message {
+        case .unknownRsp(let pdu): LinkRefusal(opcode: pdu.unknownType.rawValue, reason: .unsupportedRemoteFeature)
+        case .rejectInd(let pdu): LinkRefusal(opcode: nil, reason: pdu.errorCode)
+        case .rejectExtInd(let pdu): LinkRefusal(opcode: pdu.rejectOpcode.rawValue, reason: pdu.errorCode)
+        default: nil
+        }
+    }
+
+    static func response(to message: LLControl.Message, _ link: LinkState) -> ProcedureResponse<LinkLayerControl> {
+        let features = link.configuration.features
+        func begin(_ procedure: any Procedure<LinkLayerControl>, if isSupported: Bool = true) -> ProcedureResponse<LinkLayerControl> {
+            isSupported ? .begin(procedure) : .unknown
+        }
+        return switch message {
+        case .versionInd: begin(RemoteVersionExchange())
+        case .featureReq: begin(RemoteFeatureExchange())
+        case .peripheralFeatureReq: begin(RemoteFeatureExchange(), if: features.contains(.peripheralInitiatedFeaturesExchange))
+        case .connectionUpdateInd: begin(RemoteConnectionUpdate())
+        case .connectionParamReq: begin(RemoteParameterRequest(), if: features.contains(.connectionParametersRequest))
+        case .channelMapInd: begin(RemoteChannelMapUpdate())
+        case .phyReq: begin(RemotePHYUpdate(), if: !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]))
+        case .lengthReq: begin(RemoteDataLengthUpdate(), if: features.contains(.leDataPacketLengthExtension))
+        case .pingReq: begin(RemotePing(), if: features.contains(.lePing))
+        case .terminateInd: begin(RemoteTermination())
+        case .encReq where link.role == .peripheral: .reject(.unsupportedRemoteFeature)
+        default: .unknown
+        }
+    }
+
+    static func rejection(of opcode: UInt8, _ reason: ErrorCode, _ link: LinkState) -> [UInt8] {
+        let both = link.configuration.features.intersection(link.peer.features ?? .extendedRejectIndication)
+        return both.contains(.extendedRejectIndication)
+            ? LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: opcode), errorCode: reason).bytes
+            : LLControl.RejectInd(errorCode: reason).bytes
+    }
+
+    static func unknown(_ opcode: UInt8, _ link: LinkState) -> [UInt8]? {
+        switch opcode {
+        case LLControl.UnknownRsp.opcode, LLControl.RejectInd.opcode, LLControl.RejectExtInd.opcode: nil
+        default: LLControl.UnknownRsp(unknownType: LLOpcode(rawValue: opcode)).bytes
+        }
+    }
+
+    static func apply(_ change: LinkChange, at instant: Int?, to link: inout LinkState) -> (isChanged: Bool, reports: [LinkReport]) {
+        link.apply(change, at: instant)
+    }
+}
+
+typealias LinkProcedure = Procedure<LinkLayerControl>
+typealias LinkEvent = ProcedureEvent<LinkLayerControl>
+typealias LinkAction = ProcedureAction<LinkLayerControl>
+typealias LinkRefusal = ProcedureRefusal<LinkLayerControl>
+
+extension ProcedureAction where Layer == LinkLayerControl {
+    static func send(_ pdu: some LLControlPDU) -> Self { .send(pdu.bytes) }
+}
+
+/// What procedures with an instant work out from the state of the link.
+extension LinkState {
+    /// Six events ahead of the one that can carry the PDU first, when a sleeping peripheral has surely heard it. Core Vol 6, Part B, 5.5.
+    var nextInstant: Int { timing.eventCounter + 1 + timing.peripheralLatency + 6 }
+
+    /// The event that an instant of the other side means; nil when it has passed.
+    func event(of instant: UInt16) -> Int? {
+        let ahead = instant &- UInt16(truncatingIfNeeded: timing.eventCounter)
+        return ahead == 0 || ahead >= 32_767 ? nil : timing.eventCounter + Int(ahead)
+    }
+
+    /// The PHYs this controller is able to use.
+    var supportedPHYs: PHYs {
+        var phys: PHYs = .le1M
+        if configuration.features.contains(.le2MPHY) { phys.insert(.le2M) }
+        if configuration.features.contains(.leCodedPHY) { phys.insert(.leCoded) }
+        return phys
+    }
+}

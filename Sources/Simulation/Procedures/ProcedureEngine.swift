@@ -1,0 +1,273 @@
+import DequeModule
+import Packets
+
+/// Runs the control procedures of one link: those of this side one after another, those of the other side as they come.
+///
+/// It routes PDUs, keeps instants and time-outs, and settles what happens where procedures meet. It sends nothing and has no clock: what is to be done is returned, in order.
+struct ProcedureEngine<Layer: ControlLayer> {
+    /// What the link has to do.
+    enum Output {
+        case send(Layer.PDU)
+        /// The link's state has changed.
+        case changed(Layer.Change)
+        case report(Layer.Report)
+        case disconnect(ErrorCode)
+    }
+
+    private struct Running {
+        let number: Int
+        let initiator: ProcedureInitiator
+        var procedure: any Procedure<Layer>
+        /// When the other side has been silent for too long.
+        var deadline: Microseconds?
+    }
+
+    private struct PendingChange {
+        var instant: Int
+        var change: Layer.Change
+        /// The procedure that waits for it.
+        var number: Int
+    }
+
+    private var running: [Running] = []
+    private var waiting = Deque<any Procedure<Layer>>()
+    private var pending: [PendingChange] = []
+    private var outputs: [Output] = []
+    private var lastNumber = 0
+    private let instantOffset: Int
+
+    /// No more procedures of the other side run at a time.
+    static var capacity: Int { 16 }
+
+    /// - Parameter instantOffset: how long after its instant a change is made; zero unless a fault is planted.
+    init(instantOffset: Int = 0) { self.instantOffset = instantOffset }
+
+    // MARK: What the link asks
+
+    /// When `timedOut` is due.
+    var deadline: Microseconds? { running.lazy.compactMap(\.deadline).min() }
+    /// The instant of the next change.
+    var nextInstant: Int? { pending.lazy.map(\.instant).min() }
+    /// Whether data PDUs have to wait.
+    var holdsData: Bool { running.contains { $0.procedure.holdsData } }
+    /// Whether the other side may have to say something at any time.
+    var isAwaitingPeer: Bool { running.contains { $0.procedure.isAwaitingPeer || isTerminating($0) } }
+    /// Whether this side is ending the link.
+    var isTerminating: Bool { running.contains { $0.initiator == .local && isTerminating($0) } }
+    /// Whether nothing runs, waits or is due.
+    var isIdle: Bool { running.isEmpty && waiting.isEmpty && pending.isEmpty }
+
+    /// Whether a procedure of this side runs or waits.
+    func isBusy(with kind: Layer.Kind) -> Bool {
+        running.contains { $0.initiator == .local && $0.procedure.kind == kind } || waiting.contains { $0.kind == kind }
+    }
+
+    private func isTerminating(_ running: Running) -> Bool { Layer.collisions.terminating.contains(running.procedure.kind) }
+
+    // MARK: Events
+
+    /// Runs a procedure of this side, after those asked for before.
+    mutating func request(_ procedure: some Procedure<Layer>, at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
+        if !Layer.collisions.terminating.contains(procedure.kind) {
+            waiting.append(procedure)
+            startWaiting(at: now, &context)
+        } else if !isTerminating {
+            for index in running.indices where running[index].initiator == .local { running[index].deadline = nil }
+            _ = begin(procedure, .local, .start, at: now, &context)
+        }
+        return takeOutputs()
+    }
+
+    mutating func received(
+        _ message: Layer.Message, _ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context
+    ) -> [Output] {
+        guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
+        let initiator = Layer.initiator(of: message)
+        if let refusal = Layer.refusal(in: message) {
+            _ = offer(.refused(refusal), to: initiator, at: now, &context)
+        } else if !offer(.message(message), to: initiator, at: now, &context) {
+            respond(to: message, opcode, at: now, &context)
+        }
+        return takeOutputs()
+    }
+
+    /// A PDU arrived that cannot be decoded.
+    mutating func receivedUnknown(_ opcode: Layer.Opcode, _ context: Layer.Context) -> [Output] {
+        guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
+        answerUnknown(opcode, context)
+        return takeOutputs()
+    }
+
+    /// - Returns: nil when no procedure awaits a reply of the host.
+    mutating func hostReplied(_ reply: Layer.HostReply, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
+        offer(.hostReplied(reply), to: nil, at: now, &context) ? takeOutputs() : nil
+    }
+
+    mutating func acknowledged(_ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
+        tellAll(.acknowledged(opcode), at: now, &context)
+    }
+
+    mutating func acknowledgementSent(at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
+        tellAll(.acknowledgementSent, at: now, &context)
+    }
+
+    /// Makes the first change that is due by `instant`; nil when none is.
+    mutating func reachInstant(_ instant: Int, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
+        guard let first = pending.indices.min(by: { pending[$0].instant < pending[$1].instant }), pending[first].instant <= instant else {
+            return nil
+        }
+        let due = pending.remove(at: first)
+        let isChanged = apply(due.change, at: due.instant, &context)
+        if let index = running.firstIndex(where: { $0.number == due.number }) {
+            _ = give(.instantReached(isChanged: isChanged), to: index, at: now, &context)
+        }
+        return takeOutputs()
+    }
+
+    /// The deadline has passed. Core Vol 6, Part B, 5.2.
+    mutating func timedOut(at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
+        guard let index = running.firstIndex(where: { $0.deadline.map { $0 <= now } ?? false }) else { return [] }
+        running[index].deadline = nil
+        if !give(.timedOut, to: index, at: now, &context) { outputs.append(.disconnect(.lmpResponseTimeout)) }
+        return takeOutputs()
+    }
+
+    /// The link has ended.
+    mutating func removeAll() {
+        running.removeAll()
+        waiting.removeAll()
+        pending.removeAll()
+    }
+
+    // MARK: Routing
+
+    /// Gives an event to the first procedure that awaits it, this side's own before the other's.
+    ///
+    /// - Parameter initiator: whose procedures are meant; nil for either side's.
+    private mutating func offer(
+        _ event: ProcedureEvent<Layer>, to initiator: ProcedureInitiator?, at now: Microseconds, _ context: inout Layer.Context
+    ) -> Bool {
+        for side in [.local, .remote] as [ProcedureInitiator] where initiator.map({ $0 == side }) ?? true {
+            for index in running.indices where running[index].initiator == side {
+                if give(event, to: index, at: now, &context) { return true }
+            }
+        }
+        return false
+    }
+
+    private mutating func tellAll(
+        _ event: ProcedureEvent<Layer>, at now: Microseconds, _ context: inout Layer.Context
+    ) -> [Output] {
+        guard !running.isEmpty else { return [] }
+        for number in running.map(\.number) {
+            guard let index = running.firstIndex(where: { $0.number == number }) else { continue }
+            _ = give(event, to: index, at: now, &context)
+        }
+        return takeOutputs()
+    }
+
+    private mutating func respond(
+        to message: Layer.Message, _ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context
+    ) {
+        switch Layer.response(to: message, context) {
+        case .unknown: answerUnknown(opcode, context)
+        case .reject(let reason): reject(opcode, reason, context)
+        case .begin(let procedure):
+            if let reason = collision(of: procedure.kind, context) { return reject(opcode, reason, context) }
+            guard running.count < Self.capacity, begin(procedure, .remote, .message(message), at: now, &context) else {
+                return answerUnknown(opcode, context)
+            }
+        }
+    }
+
+    private mutating func reject(_ opcode: Layer.Opcode, _ reason: ErrorCode, _ context: Layer.Context) {
+        outputs.append(.send(Layer.rejection(of: opcode, reason, context)))
+    }
+
+    private mutating func answerUnknown(_ opcode: Layer.Opcode, _ context: Layer.Context) {
+        if let pdu = Layer.unknown(opcode, context) { outputs.append(.send(pdu)) }
+    }
+
+    // MARK: Procedures that meet
+
+    /// Why a procedure of the other side cannot be served beside what runs. Where it meets one of this side, the side that prevails refuses, and the other serves it and has its own refused.
+    private func collision(of kind: Layer.Kind, _ context: Layer.Context) -> ErrorCode? {
+        guard !Layer.collisions.indicated.contains(kind) else { return nil }
+        let prevails = Layer.prevails(context)
+        for side in [.local, .remote] as [ProcedureInitiator] where side == .remote || prevails {
+            for other in running where other.initiator == side {
+                if let reason = Layer.collisions.reason(against: kind, beside: other.procedure.kind) { return reason }
+            }
+        }
+        return nil
+    }
+
+    /// Whether a procedure of this side may begin: one at a time, and not beside an incompatible one of the other side.
+    private func mayStart(_ kind: Layer.Kind) -> Bool {
+        running.allSatisfy { $0.initiator == .remote && Layer.collisions.reason(against: kind, beside: $0.procedure.kind) == nil }
+    }
+
+    // MARK: Running
+
+    private mutating func startWaiting(at now: Microseconds, _ context: inout Layer.Context) {
+        while let next = waiting.first, mayStart(next.kind) {
+            waiting.removeFirst()
+            _ = begin(next, .local, .start, at: now, &context)
+        }
+    }
+
+    /// False when the procedure does not begin with this event.
+    private mutating func begin(
+        _ procedure: any Procedure<Layer>, _ initiator: ProcedureInitiator, _ event: ProcedureEvent<Layer>, at now: Microseconds,
+        _ context: inout Layer.Context
+    ) -> Bool {
+        lastNumber += 1
+        running.append(Running(number: lastNumber, initiator: initiator, procedure: procedure))
+        let hasBegun = give(event, to: running.count - 1, at: now, &context)
+        if !hasBegun { running.removeLast() }
+        return hasBegun
+    }
+
+    /// False when the procedure does not await the event.
+    private mutating func give(
+        _ event: ProcedureEvent<Layer>, to index: Int, at now: Microseconds, _ context: inout Layer.Context
+    ) -> Bool {
+        guard let actions = running[index].procedure.handle(event, context) else { return false }
+        let number = running[index].number
+        for action in actions {
+            switch action {
+            case .send(let pdu): outputs.append(.send(pdu))
+            case .schedule(let change, let instant):
+                pending.append(PendingChange(instant: instant + instantOffset, change: change, number: number))
+            case .change(let change): _ = apply(change, at: nil, &context)
+            case .report(let report): outputs.append(.report(report))
+            case .finish: running.removeAll { $0.number == number }
+            case .disconnect(let reason): outputs.append(.disconnect(reason))
+            }
+        }
+        watch(number, at: now, context)
+        startWaiting(at: now, &context)
+        return true
+    }
+
+    private mutating func apply(_ change: Layer.Change, at instant: Int?, _ context: inout Layer.Context) -> Bool {
+        let (isChanged, reports) = Layer.apply(change, at: instant, to: &context)
+        outputs.append(.changed(change))
+        for report in reports { outputs.append(.report(report)) }
+        return isChanged
+    }
+
+    /// The other side's time runs from the last step of a procedure. While the link is being terminated, only the termination is timed.
+    private mutating func watch(_ number: Int, at now: Microseconds, _ context: Layer.Context) {
+        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+        let item = running[index]
+        let isTimed = item.procedure.isAwaitingPeer && (item.initiator == .remote || isTerminating(item) || !isTerminating)
+        running[index].deadline = isTimed ? now + item.procedure.timeout(context) : nil
+    }
+
+    private mutating func takeOutputs() -> [Output] {
+        guard !outputs.isEmpty else { return [] }
+        defer { outputs.removeAll(keepingCapacity: true) }
+        return outputs
+    }
+}
