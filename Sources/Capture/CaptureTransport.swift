@@ -55,3 +55,15 @@ public final class CaptureTransport: HCITransport, HCITransportSink {
         sink?.closed(reason)
     }
 }
+
+extension HCITransport {
+    /// The pipe with its packets captured, if there is a capture, as an interface of its own.
+    ///
+    /// - Parameter name: what the capture calls the controller.
+    public func captured(
+        into log: CaptureLog?, as name: String, heldBy holder: CaptureTransport.Holder = .host, on loop: RunLoop
+    ) throws(CaptureError) -> any HCITransport {
+        guard let log else { return self }
+        return CaptureTransport(self, into: log, interface: try log.addController(name), heldBy: holder, on: loop)
+    }
+}

@@ -71,31 +71,14 @@ struct DongleCommand: ParsableCommand {
         let ended = Promise<Void>(on: loop)
         if let boot, let writeFirmware { try write(boot.madeFirmware, below: writeFirmware) }
         SignalHandler().onStop(on: loop) { ended.fulfil(()) }
-        let logs = try openCaptures(loop)
+        let captures = try Captures(packets: capture, air: air, on: loop)
         let simulation = Simulation(loop: loop, seed: seed)
-        if let airLog = logs.air { try logAir(of: simulation, to: airLog) }
-        let servers = try start(simulation, logs.packets, loop)
-        keepFlushing([logs.packets, logs.air].compactMap { $0 }, on: loop)
+        try captures.logAir(of: simulation)
+        let servers = try start(simulation, captures.packets, loop)
+        captures.keepFlushing(on: loop)
         try loop.run { try await ended.value() }
         for stop in servers { stop() }
-        for log in [logs.packets, logs.air].compactMap({ $0 }) {
-            do { try log.finish() } catch { throw CommandFailure(.bench, "\(error)") }
-        }
-    }
-
-    private func openCaptures(_ loop: Timing.RunLoop) throws -> (packets: CaptureLog?, air: CaptureLog?) {
-        do {
-            let epoch = CaptureTime.epoch(of: loop)
-            let packets = try capture.map { try CaptureLog(path: $0, epoch: epoch) }
-            return (packets, try air.map { try CaptureLog(path: $0, format: .pcapng, epoch: epoch) })
-        } catch let error as CaptureError {
-            throw CommandFailure(.usage, "\(error)")
-        }
-    }
-
-    private func logAir(of simulation: Simulation, to log: CaptureLog) throws {
-        let interface = try log.addAir()
-        simulation.logAir { frame, time in log.record(frame, interface: interface, at: time) }
+        do { try captures.finish() } catch { throw CommandFailure(.bench, "\(error)") }
     }
 
     /// Starts the servers and prints where; returns what stops them.
@@ -118,10 +101,8 @@ struct DongleCommand: ParsableCommand {
                 Console.line("\(address) \(configuration.address)")
             }
             return [{ server.stop() }]
-        } catch let error as TransportError {
-            throw CommandFailure(.bench, "\(error)")
-        } catch let error as CaptureError {
-            throw CommandFailure(.usage, "\(error)")
+        } catch {
+            throw CommandFailure(error)
         }
     }
 
@@ -193,15 +174,6 @@ struct DongleCommand: ParsableCommand {
         case .attached, .left: break
         case .refused(let controller): Console.complain("controller \(controller) is in use; a second client was turned away")
         case .failed(let controller, let reason): Console.complain("controller \(controller): \(reason)")
-        }
-    }
-
-    /// Captures reach the disk every half second, so that a viewer can follow them.
-    private func keepFlushing(_ logs: [CaptureLog], on loop: Timing.RunLoop) {
-        guard !logs.isEmpty else { return }
-        loop.schedule(after: .milliseconds(500)) {
-            for log in logs { log.flush() }
-            keepFlushing(logs, on: loop)
         }
     }
 }

@@ -1,4 +1,7 @@
 import ArgumentParser
+import Capture
+import Host
+import Transport
 
 extension ExitCode {
     /// Every case passed, or the tool did what it was asked.
@@ -19,5 +22,17 @@ struct CommandFailure: Error {
     init(_ code: ExitCode, _ message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// What an error of the rooms below means for a command.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as SelectorError: self.init(.usage, error.description)
+        case let error as CaptureError: self.init(.usage, "\(error)")
+        case HostError.misuse(let misuse): self.init(.usage, HostError.misuse(misuse).description)
+        case HostError.peer(let fault): self.init(.fail, HostError.peer(fault).description)
+        default: self.init(.bench, "\(error)")
+        }
     }
 }

@@ -33,12 +33,12 @@ struct GATTCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        let address = try BenchTool.address(peer)
-        let phys = try phy.map(BenchTool.phys)
+        let address = try Arguments.address(peer)
+        let phys = try phy.map(Arguments.phys)
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         let reads = try read.map(Self.uuid)
-        try BenchTool.withHost(on: device, firmware: firmware) { host in
+        try HostSession.run(on: device, firmware: firmware) { host in
             let own = host.drawStaticAddress()
             try await host.setRandomAddress(own)
             var settings = ConnectSettings()
@@ -70,7 +70,7 @@ struct GATTCommand: ParsableCommand {
         }
         if let phys {
             let agreed = try await link.updatePHY(tx: phys, rx: phys)
-            session.say("phy \(BenchTool.name(agreed.tx)) out, \(BenchTool.name(agreed.rx)) in")
+            session.say("phy \(agreed.tx.shortName) out, \(agreed.rx.shortName) in")
         }
         if let update {
             let agreed = try await link.updateParameters(ConnectionParameterRequest(interval: Self.units(update)))

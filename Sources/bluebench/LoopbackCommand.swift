@@ -36,15 +36,15 @@ struct LoopbackCommand: ParsableCommand {
         let (result, leaked): (LoopbackResult, Int)
         do {
             let selector = try DeviceSelector(device)
-            let transport = try BenchTool.open(selector, firmware: firmware, on: loop)
+            let transport = try firmware.open(selector, on: loop)
             plan.pipe = Self.pipe(selector, transport)
             (result, leaked) = try measure(plan, transport, loop)
         } catch let error as LoopbackError {
             throw CommandFailure(Self.code(of: error), "\(device): \(error)")
         } catch {
-            throw BenchTool.failure(for: error)
+            throw CommandFailure(error)
         }
-        try write(result)
+        if let json { try OutputFile.write(ResultsJSON.encode(result), to: json) }
         for line in Self.lines(result) { Console.line(line) }
         guard leaked == 0 else { throw CommandFailure(.bench, "\(device): \(leaked) USB transfers never reported") }
         if !result.isClean { throw ExitCode.fail }
@@ -93,15 +93,6 @@ struct LoopbackCommand: ParsableCommand {
 
     private static func code(of error: LoopbackError) -> ExitCode {
         if case .wrongLength = error { .usage } else { .bench }
-    }
-
-    private func write(_ result: LoopbackResult) throws {
-        guard let json else { return }
-        do {
-            try Data(ResultsJSON.encode(result).utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
-        } catch {
-            throw CommandFailure(.usage, "cannot write \(json)")
-        }
     }
 
     private static func lines(_ result: LoopbackResult) -> [String] {

@@ -59,12 +59,7 @@ struct MutantsCommand: ParsableCommand {
                     id: $0.id, title: $0.title, killedBy: $0.killedBy, noticedBy: $0.noticedBy, missed: $0.missed,
                     message: $0.message)
             }
-            let text = try ResultsJSON.encode(Document(mutants: rows))
-            do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
-            } catch {
-                throw CommandFailure(.usage, "cannot write \(json): \(error.localizedDescription)")
-            }
+            try OutputFile.write(ResultsJSON.encode(Document(mutants: rows)), to: json)
         }
         let survivors = results.count { $0.killedBy.isEmpty }
         Console.line("\(results.count - survivors) of \(results.count) mutants killed")

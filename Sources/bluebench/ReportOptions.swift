@@ -26,19 +26,11 @@ struct ReportOptions: ParsableArguments {
 
         func write(_ result: RunResult) throws {
             let text = try ResultsJSON.text(result)
-            for path in json { try save(text, path) }
-            for path in junit { try save(JUnit.text(result), path) }
+            for path in json { try OutputFile.write(text, to: path, orElse: .bench) }
+            for path in junit { try OutputFile.write(JUnit.text(result), to: path, orElse: .bench) }
             guard !html.isEmpty else { return }
             let page = try HTMLPage(result, throughput: throughput).text()
-            for path in html { try save(page, path) }
-        }
-
-        private func save(_ text: String, _ path: String) throws {
-            do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-            } catch {
-                throw CommandFailure(.bench, "cannot write \(path): \(error.localizedDescription)")
-            }
+            for path in html { try OutputFile.write(page, to: path, orElse: .bench) }
         }
     }
 

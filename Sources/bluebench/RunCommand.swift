@@ -50,8 +50,8 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         let catalogue = try CaseFolder.load(cases)
-        var setup = try setup()
-        setup.firmware = firmware.folders
+        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "none")
+        let setup = try setup(ends)
         var plan: RunPlan
         do {
             plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, tags: tags, shuffle: shuffle)
@@ -64,44 +64,25 @@ struct RunCommand: ParsableCommand {
             return
         }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(cases)") }
-        try execute(&plan)
+        try execute(&plan, ends)
     }
 
-    private func setup() throws -> BenchSetup {
-        var setup = try ends()
-        if let slack {
-            guard setup.tester != .virtual || subjectPort != nil else {
-                throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
-            }
-            guard (0...10_000).contains(slack) else { throw CommandFailure(.usage, "--slack is 0 to 10000 ms") }
-            setup.slack = .milliseconds(slack)
+    private func setup(_ ends: BenchEnds) throws -> BenchSetup {
+        if throughput, !ends.areVirtual {
+            throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
         }
+        var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
+        setup.opener = DeviceOpener(firmware: firmware.folders)
+        guard let slack else { return setup }
+        guard !ends.areVirtual else {
+            throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
+        }
+        guard (0...10_000).contains(slack) else { throw CommandFailure(.usage, "--slack is 0 to 10000 ms") }
+        setup.slack = .milliseconds(slack)
         return setup
     }
 
-    private func ends() throws -> BenchSetup {
-        if throughput, tester != "virtual" || subject != "virtual" || subjectPort != nil {
-            throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
-        }
-        do {
-            let tester = try DeviceSelector(tester)
-            if subjectPort != nil {
-                guard tester == .virtual else {
-                    throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air")
-                }
-                return BenchSetup(tester: tester, subject: nil, seed: seed)
-            }
-            let subject = subject == "none" ? nil : try DeviceSelector(subject)
-            guard (tester == .virtual) == (subject == .virtual) else {
-                throw CommandFailure(.usage, "a virtual device and a real one never meet on the air: give both, or neither")
-            }
-            return BenchSetup(tester: tester, subject: subject, seed: seed)
-        } catch let error as SelectorError {
-            throw CommandFailure(.usage, "\(error)")
-        }
-    }
-
-    private func execute(_ plan: inout RunPlan) throws {
+    private func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
         var files = try outputs.prepare()
         let header = ResultStore.Header(seed: seed, tester: plan.setup.tester.description, subject: subjectPort ?? subject)
         var store: ResultStore?
@@ -110,7 +91,7 @@ struct RunCommand: ParsableCommand {
         } catch { throw CommandFailure(.usage, "\(error)") }
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let progress = ProgressLine(total: plan.cases.count)
-        let port = try openPort()
+        let port = try openPort(ends)
         let signals = SignalHandler()
         let devices = try realDevices(plan.setup)
         let recorder: Recorder
@@ -163,24 +144,15 @@ struct RunCommand: ParsableCommand {
         return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
     }
 
-    private func openPort() throws -> SubjectPort? {
-        guard let subjectPort else { return nil }
-        let parts = subjectPort.split(separator: ":", maxSplits: 1).map(String.init)
-        let address: SocketAddress
-        if parts.count == 2, parts[0] == "tcp-listen", let number = UInt16(parts[1]) {
-            address = .tcp(host: "127.0.0.1", port: number)
-        } else if parts.count == 2, parts[0] == "unix-listen" {
-            address = .unix(path: parts[1])
-        } else {
-            throw CommandFailure(.usage, "--subject-port is tcp-listen:PORT or unix-listen:PATH, not '\(subjectPort)'")
-        }
+    private func openPort(_ ends: BenchEnds) throws -> SubjectPort? {
+        guard case .port(let address) = ends.subject else { return nil }
         do {
             let port = try SubjectPort(address, seed: seed)
             Console.line("waiting for an accessory's host on \(port.address)")
             try port.waitForHost(.seconds(timeOut))
             return port
-        } catch let error as TransportError {
-            throw CommandFailure(.bench, "\(error)")
+        } catch {
+            throw CommandFailure(error)
         }
     }
 }

@@ -22,12 +22,12 @@ struct ScanCommand: ParsableCommand {
         var settings = ScanSettings()
         settings.isActive = !passive
         settings.filtersDuplicates = !duplicates
-        settings.phys = try BenchTool.phys(phy)
+        settings.phys = try Arguments.phys(phy)
         settings.ownAddressType = .randomDevice
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
         let command = self
-        try BenchTool.withHost(on: device, firmware: firmware) { [settings] host in
+        try HostSession.run(on: device, firmware: firmware) { [settings] host in
             try await host.setRandomAddress(host.drawStaticAddress())
             if command.summary {
                 try await Self.count(host, settings, most, limit)
@@ -88,7 +88,7 @@ struct ScanCommand: ParsableCommand {
         if report.isDirected { words.append("directed") }
         if report.isScanResponse { words.append("response") }
         if report.isTruncated { words.append("truncated") }
-        words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(BenchTool.name).joined(separator: "/"))
+        words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(\.shortName).joined(separator: "/"))
         if let name = report.data.localName { words.append("'\(name)'") }
         words.append("\(report.octets.count): " + Hex.octets(report.octets))
         return words.joined(separator: "  ")

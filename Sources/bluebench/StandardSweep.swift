@@ -31,9 +31,7 @@ enum StandardSweep {
         if let path {
             var report = ThroughputReport(virtualSeconds: pair.loop.now.seconds, rows: rows)
             report.seed = seed
-            do { try report.json().write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
-                throw CommandFailure(.bench, "cannot write \(path)")
-            }
+            try OutputFile.write(report.json(), to: path, orElse: .bench)
         }
         return rows.map(bar)
     }

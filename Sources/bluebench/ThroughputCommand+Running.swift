@@ -9,64 +9,47 @@ import Transport
 extension ThroughputCommand {
     /// Two hosts on simulated controllers, in virtual time.
     func runVirtual(_ plan: SweepPlan, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
+        let loop = RunLoop()
+        let captures = try Captures(packets: capture, air: air, on: loop)
         do {
-            let log = try capture.map { try CaptureLog(path: $0) }
-            let airLog = try air.map { try CaptureLog(path: $0, format: .pcapng) }
-            let pair = try VirtualPair(settings, capture: log)
-            if let airLog { try pair.logAir(into: airLog) }
+            let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
+            try captures.logAir(of: pair.simulation)
             output.watch(pair)
-            try sweep(plan, pair.bench, pair.loop, &output)
-            try log?.finish()
-            try airLog?.finish()
-        } catch let error as CaptureError {
-            throw CommandFailure(.usage, "\(error)")
+            try sweep(plan, pair.bench, loop, &output)
+            try captures.finish()
+        } catch {
+            throw CommandFailure(error)
         }
     }
 
     /// Devices that exist, or a subject with a host of its own, in real time.
-    func runDevices(_ plan: SweepPlan, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
+    func runDevices(
+        _ plan: SweepPlan, _ ends: BenchEnds, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput
+    ) throws {
         let loop = RunLoop(mode: .wall)
+        let captures = try Captures(packets: capture, air: nil, on: loop)
+        defer { do { try captures.finish() } catch { Console.complain("the capture is incomplete: \(error)") } }
         do {
-            let log = try capture.map { try CaptureLog(path: $0, epoch: .epoch(of: loop)) }
-            defer { if let log { Self.finish(log) } }
-            if let subjectPort {
-                guard tester == "virtual" else { throw CommandFailure(.usage, "--subject-port needs --tester virtual") }
-                let port = try ListeningSubject(settings, listeningOn: try Self.listeningAddress(subjectPort), loop: loop, capture: log)
+            if case .port(let address) = ends.subject {
+                let port = try ListeningSubject(settings, listeningOn: address, loop: loop, capture: captures.packets)
                 Console.complain("waiting for the subject's host on \(port.address)")
                 try loop.run { try await port.arrived(within: .seconds(60)) }
                 return try sweep(plan, port.bench, loop, &output)
             }
-            guard tester != "virtual", subject != "virtual" else {
-                throw CommandFailure(.usage, "a virtual device and a real one never meet on the air")
-            }
-            guard tester != "air" else { throw CommandFailure(.usage, "--tester air: the tester needs a controller") }
-            let first = try end("tester", on: tester, loop, log)
-            let second = subject == "air" ? nil : try end("subject", on: subject, loop, log)
-            defer { try? loop.run { [first, second] in for end in [first, second] { end?.host.close() } } }
-            try sweep(plan, ThroughputBench(loop: loop, tester: first, subject: second), loop, &output)
+            let tester = try end("tester", on: ends.tester, loop, captures)
+            let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
+            defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
+            try sweep(plan, ThroughputBench(loop: loop, tester: tester, subject: subject), loop, &output)
         } catch {
-            throw BenchTool.failure(for: error)
+            throw CommandFailure(error)
         }
     }
 
     /// A host on a device, whose packets go into the capture.
-    private func end(_ role: String, on device: String, _ loop: RunLoop, _ log: CaptureLog?) throws -> ThroughputBench.End {
-        var transport = try BenchTool.open(DeviceSelector(device), firmware: firmware, on: loop)
-        if let log { transport = CaptureTransport(transport, into: log, interface: try log.addController(role), on: loop) }
+    private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
+        let transport = try firmware.open(device, on: loop).captured(into: captures.packets, as: role, on: loop)
         return ThroughputBench.End(
             host: Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed))
-    }
-
-    private static func finish(_ log: CaptureLog) {
-        do { try log.finish() } catch { Console.complain("the capture is incomplete: \(error)") }
-    }
-
-    static func listeningAddress(_ text: String) throws -> SocketAddress {
-        let parts = text.split(separator: ":").map(String.init)
-        guard parts.count >= 2, parts[0] == "tcp-listen", let port = UInt16(parts[parts.count - 1]) else {
-            throw CommandFailure(.usage, "--subject-port \(text): write tcp-listen:PORT or tcp-listen:HOST:PORT")
-        }
-        return .tcp(host: parts.count > 2 ? parts[1..<(parts.count - 1)].joined(separator: ":") : "127.0.0.1", port: port)
     }
 
     private func sweep(_ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput) throws {

@@ -44,17 +44,17 @@ struct ThroughputCommand: ParsableCommand {
     func run() throws {
         let plan = try makePlan()
         let settings = try makeSettings()
-        let isVirtual = tester == "virtual" && subject == "virtual" && subjectPort == nil
-        guard isVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
+        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "air")
+        guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
         let stop = StopFlag()
         SignalHandler().onStop { stop.raise() }
         var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
         if ladder {
             try runLadder(settings, &output)
-        } else if isVirtual {
+        } else if ends.areVirtual {
             try runVirtual(plan, settings, &output)
         } else {
-            try runDevices(plan, settings, &output)
+            try runDevices(plan, ends, settings, &output)
         }
         let code = output.exitCode
         if code != .pass { throw code }

@@ -75,12 +75,7 @@ struct ThroughputOutput {
     }
 
     private func save() throws {
-        guard let path else { return }
-        do {
-            try report.json().write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw CommandFailure(.usage, "cannot write \(path)")
-        }
+        if let path { try OutputFile.write(report.json(), to: path) }
     }
 
     // MARK: Ladder

@@ -13,8 +13,8 @@ public struct BenchSetup: Sendable {
     /// What a wall clock adds to the ends of windows, for the time that packets spend in USB and in a busy machine.
     public var slack: Microseconds
     public static let usualSlack = Microseconds.milliseconds(100)
-    /// Where dongles get their firmware from.
-    public var firmware = FirmwareFolders.system
+    /// Opens real devices, and gives them their firmware.
+    public var opener = DeviceOpener(firmware: .system)
 
     public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64, slack: Microseconds = usualSlack) {
         self.tester = tester
@@ -90,18 +90,6 @@ struct BenchFactory {
         }
         return CaseBench(
             loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack)
-    }
-}
-
-extension BenchFactory {
-    /// Opens a device by its selector. A dongle brings its firmware in when its pipe is opened or prepared.
-    static func open(_ selector: DeviceSelector, firmware: FirmwareFolders, on loop: RunLoop) throws -> any HCITransport {
-        switch selector {
-        case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
-        case .socket(let address): return try H4Transport.connect(to: address, on: loop)
-        case .serial(let path, let speed): return try H4Transport.serial(path, speed: speed, on: loop)
-        case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, on: loop), folders: firmware, on: loop)
-        }
     }
 }
 

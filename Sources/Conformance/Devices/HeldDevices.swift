@@ -9,7 +9,7 @@ public final class HeldDevices {
     /// How long to wait for a device that is away; nil when a loss is for good.
     public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
-    private let firmware: FirmwareFolders
+    private let opener: DeviceOpener
     private(set) var devices: [Side: HeldTransport] = [:]
     private var homes: [Side: USBHome] = [:]
     private var books: [Side: DeviceReport] = [:]
@@ -19,7 +19,7 @@ public final class HeldDevices {
     /// - Parameter timeOut: how long to wait for a device that is lost, or not there yet.
     public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
         self.timeOut = timeOut
-        firmware = setup.firmware
+        opener = setup.opener
         selectors = [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)].compactMap { side, selector in
             selector.map { (side, $0) }
         }
@@ -94,7 +94,7 @@ public final class HeldDevices {
             }
         }
         do {
-            let held = HeldTransport(try BenchFactory.open(selector, firmware: firmware, on: loop), on: loop)
+            let held = HeldTransport(try opener.transport(to: selector, on: loop), on: loop)
             devices[side] = held
             try held.start()
             try await held.isReady.value()

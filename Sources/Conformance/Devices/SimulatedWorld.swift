@@ -9,7 +9,6 @@ final class SimulatedWorld {
     let simulation: Simulation
     let loop: RunLoop
     private var identifiers: [Side: ControllerID] = [:]
-    private var airSinks: [(AirFrame, Microseconds) -> Void] = []
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -18,30 +17,29 @@ final class SimulatedWorld {
 
     /// Adds a virtual controller and returns the host's end of its pipe.
     func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = []) throws -> any HCITransport {
-        let pair = InProcessTransport.pair(name: "virtual", on: loop)
-        try addController(side, settings: settings, rewrites: rewrites, on: pair.controller)
-        return pair.host
+        let (identifier, host) = try simulation.addController(try Self.configuration(side, settings, rewrites))
+        identifiers[side] = identifier
+        return host
     }
 
     /// Adds a virtual controller on the controller's end of a pipe.
-    func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = [], on end: any HCITransport) throws {
+    func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
+        identifiers[side] = try simulation.addController(try Self.configuration(side, settings, []), on: end)
+    }
+
+    private static func configuration(_ side: Side, _ settings: [ControllerSetting], _ rewrites: [Fault.Rewrite]) throws
+        -> ControllerConfiguration
+    {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
         for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
         for rule in rewrites { if let rewrite = try ControllerFaults.rewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
-        identifiers[side] = try simulation.addController(configuration, on: end)
+        return configuration
     }
 
     static func address(of side: Side) -> DeviceAddress {
         DeviceAddress(value: side == .tester ? 0x00B1_BE00_0001 : 0x00B1_BE00_0002)
-    }
-
-    /// Hands every transmission to `sink` from now on, beside the sinks before it.
-    func onAir(_ sink: @escaping (AirFrame, Microseconds) -> Void) {
-        airSinks.append(sink)
-        let sinks = airSinks
-        simulation.logAir { frame, time in for sink in sinks { sink(frame, time) } }
     }
 
     func setPacketErrorRate(_ rate: Double) {

@@ -7,20 +7,16 @@ import Transport
 public final class SubjectPort {
     let loop = RunLoop(mode: .wall)
     let world: SimulatedWorld
-    private let listener: SocketListener
-    private var isTaken = false
-    private var arrival: Promise<Void>
-    public let address: SocketAddress
+    private let listener: H4Listener
+    public var address: SocketAddress { listener.address }
 
     /// Listens for the foreign host.
     ///
     /// - Throws: `TransportError.busy` when the port is taken.
     public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
-        world = SimulatedWorld(loop: loop, seed: seed)
-        arrival = Promise<Void>(on: loop)
-        listener = try SocketListener(address, on: loop)
-        self.address = listener.address
-        listener.start { [self] stream in accept(stream) }
+        let world = SimulatedWorld(loop: loop, seed: seed)
+        self.world = world
+        listener = try H4Listener(address, on: loop) { try world.addController(.subject, settings: [], on: $0) }
     }
 
     /// Logs what is on the air from now on, if the run wants that.
@@ -28,21 +24,6 @@ public final class SubjectPort {
 
     /// Waits until a host has connected.
     public func waitForHost(_ timeOut: Microseconds) throws {
-        let arrival = arrival
-        let deadline = loop.now + timeOut
-        do {
-            try loop.run { try await arrival.value(until: deadline) }
-        } catch is TimeOut {
-            throw TransportError.unreachable("an accessory: no host connected to \(address) within \(timeOut.text)")
-        }
-    }
-
-    private func accept(_ stream: ByteStream) {
-        do {
-            try world.addController(.subject, settings: [], on: H4Transport(stream))
-            arrival.fulfil(())
-        } catch {
-            stream.close()
-        }
+        try loop.run { [listener] in try await listener.waitForHost(as: "an accessory", within: timeOut) }
     }
 }

@@ -76,7 +76,7 @@ public final class Recorder {
     /// Logs what is on the air of a case's world, if the run wants that.
     func logAir(of world: SimulatedWorld) {
         guard air != nil else { return }
-        world.onAir { [self] frame, time in air?.record(frame, interface: airInterface, at: offset + time) }
+        world.simulation.logAir { [self] frame, time in air?.record(frame, interface: airInterface, at: offset + time) }
     }
 
     public func finish() throws(CaptureError) {

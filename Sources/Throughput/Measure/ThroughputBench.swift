@@ -1,5 +1,7 @@
+import Capture
 import Host
 import Packets
+import Simulation
 import Timing
 
 /// A tester and a subject between which flows are measured, row by row, each on a link of its own.
@@ -73,5 +75,18 @@ public final class ThroughputBench {
         case let failure as HostError: row.failure = failure.description
         default: (row.failure, row.isEnvironment) = ("\(error)", true)
         }
+    }
+}
+
+extension ThroughputBench.End {
+    /// A host above a simulated controller, into which one can look.
+    static func simulated(
+        _ name: String, _ configuration: ControllerConfiguration, in simulation: Simulation, seed: UInt64, capture: CaptureLog?,
+        on loop: RunLoop
+    ) throws -> Self {
+        let (identifier, pipe) = try simulation.addController(configuration)
+        let transport = try pipe.captured(into: capture, as: name, on: loop)
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: seed)
+        return Self(host: host) { handle in simulation.statistics(of: handle, on: identifier).map(LinkCounters.init) }
     }
 }

@@ -25,27 +25,12 @@ public final class VirtualPair {
         self.loop = loop
         let simulation = Simulation(loop: loop, seed: settings.seed)
         self.simulation = simulation
-        var ends: [ThroughputBench.End] = []
-        for (name, configuration) in [("tester", settings.tester), ("subject", settings.subject)] {
-            let pipe = InProcessTransport.pair(on: loop)
-            let identifier = try simulation.addController(configuration, on: pipe.controller)
-            var transport: any HCITransport = pipe.host
-            if let capture { transport = CaptureTransport(transport, into: capture, interface: try capture.addController(name), on: loop) }
-            let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: settings.seed)
-            ends.append(
-                ThroughputBench.End(host: host) { handle in
-                    simulation.statistics(of: handle, on: identifier).map(LinkCounters.init)
-                })
-        }
+        bench = ThroughputBench(
+            loop: loop,
+            tester: try .simulated("tester", settings.tester, in: simulation, seed: settings.seed, capture: capture, on: loop),
+            subject: try .simulated("subject", settings.subject, in: simulation, seed: settings.seed, capture: capture, on: loop))
         if settings.packetErrorRate > 0 { simulation.setPacketErrorRate(settings.packetErrorRate) }
-        bench = ThroughputBench(loop: loop, tester: ends[0], subject: ends[1])
         bench.limits = Self.limits(settings)
-    }
-
-    /// Logs every transmission.
-    public func logAir(into log: CaptureLog) throws {
-        let interface = try log.addAir()
-        simulation.logAir { frame, start in log.record(frame, interface: interface, at: start) }
     }
 
     /// What the two controllers' own rules leave of a connection event.

@@ -54,15 +54,6 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         return try await ready.value()
     }
 
-    /// Opens a dongle and brings it what it needs; the loop runs until that is done.
-    ///
-    /// - Throws: as `USBTransport` and `prepare()`.
-    public static func open(_ selector: USBSelector, folders: FirmwareFolders, on loop: RunLoop) throws -> FirmwareTransport {
-        let transport = FirmwareTransport(try USBTransport(selector, on: loop), folders: folders, on: loop)
-        _ = try loop.run { try await transport.prepare() }
-        return transport
-    }
-
     public func open(_ sink: any HCITransportSink) throws(TransportError) {
         if let end { throw end }
         self.sink = sink

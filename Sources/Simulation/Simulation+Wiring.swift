@@ -1,0 +1,20 @@
+import Capture
+import Transport
+
+extension Simulation {
+    /// Adds a controller whose host is in this program.
+    ///
+    /// - Returns: the controller, and the host's end of its pipe.
+    public func addController(
+        _ configuration: ControllerConfiguration
+    ) throws(TransportError) -> (identifier: ControllerID, host: any HCITransport) {
+        let pipe = InProcessTransport.pair(on: loop)
+        return (try addController(configuration, on: pipe.controller), pipe.host)
+    }
+
+    /// Logs every transmission from now on into a pcapng capture.
+    public func logAir(into log: CaptureLog) throws(CaptureError) {
+        let interface = try log.addAir()
+        logAir { frame, time in log.record(frame, interface: interface, at: time) }
+    }
+}

@@ -1,0 +1,48 @@
+import Transport
+
+/// Who tests whom: `--tester`, `--subject` and `--subject-port`.
+struct BenchEnds {
+    enum Subject: Equatable {
+        case device(DeviceSelector)
+        /// With a host of its own, found over the air.
+        case overTheAir
+        /// With a host of its own, which connects to a virtual controller that is served here.
+        case port(SocketAddress)
+    }
+
+    let tester: DeviceSelector
+    let subject: Subject
+
+    /// - Parameter absent: how the command line calls a subject over the air.
+    init(tester: String, subject: String, port: String?, absent: String) throws {
+        do { self.tester = try DeviceSelector(tester) } catch { throw CommandFailure(error) }
+        if let port {
+            guard self.tester == .virtual else {
+                throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air")
+            }
+            self.subject = .port(try Self.listeningAddress(port))
+            return
+        }
+        do { self.subject = subject == absent ? .overTheAir : .device(try DeviceSelector(subject)) } catch { throw CommandFailure(error) }
+        guard (self.tester == .virtual) == (self.subject == .device(.virtual)) else {
+            throw CommandFailure(.usage, "a virtual device and a real one never meet on the air: give both, or neither")
+        }
+    }
+
+    /// Both are virtual, in this program.
+    var areVirtual: Bool { subject == .device(.virtual) }
+
+    /// The subject's own selector, if its controller is the bench's.
+    var subjectDevice: DeviceSelector? {
+        if case .device(let selector) = subject { selector } else { nil }
+    }
+
+    private static func listeningAddress(_ text: String) throws -> SocketAddress {
+        if text.hasPrefix("unix-listen:") { return .unix(path: String(text.dropFirst("unix-listen:".count))) }
+        let parts = text.split(separator: ":").map(String.init)
+        guard parts.count >= 2, parts[0] == "tcp-listen", let port = UInt16(parts[parts.count - 1]) else {
+            throw CommandFailure(.usage, "--subject-port is tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH, not '\(text)'")
+        }
+        return .tcp(host: parts.count > 2 ? parts[1..<(parts.count - 1)].joined(separator: ":") : "127.0.0.1", port: port)
+    }
+}

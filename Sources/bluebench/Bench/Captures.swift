@@ -1,0 +1,41 @@
+import Capture
+import Simulation
+import Timing
+
+/// The captures that a command writes: the packets of controllers, and the simulated air.
+struct Captures {
+    let packets: CaptureLog?
+    let air: CaptureLog?
+
+    /// In wall time packets bear the date of the day; in virtual time equal runs give equal files.
+    init(packets path: String?, air airPath: String?, on loop: RunLoop) throws {
+        do {
+            let epoch = CaptureTime.epoch(of: loop)
+            packets = try path.map { try CaptureLog(path: $0, epoch: epoch) }
+            air = try airPath.map { try CaptureLog(path: $0, format: .pcapng, epoch: epoch) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Logs what is on the air, if that is wanted.
+    func logAir(of simulation: Simulation) throws {
+        if let air { try simulation.logAir(into: air) }
+    }
+
+    /// Brings what is there to the disk every half second, so that a viewer can follow.
+    func keepFlushing(on loop: RunLoop) {
+        guard packets != nil || air != nil else { return }
+        loop.schedule(after: .milliseconds(500)) {
+            packets?.flush()
+            air?.flush()
+            keepFlushing(on: loop)
+        }
+    }
+
+    /// - Throws: `CaptureError` when a file is not complete.
+    func finish() throws {
+        try packets?.finish()
+        try air?.finish()
+    }
+}

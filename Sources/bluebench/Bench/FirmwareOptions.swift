@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+import Timing
+import Transport
+import TransportUSB
+
+/// Where dongles that wait for firmware get it from.
+struct FirmwareOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Where firmware for dongles is: a folder with rtl_bt and intel in it, or none to load nothing. Else the variable \
+            \(FirmwareFolders.variable), else /lib/firmware.
+            """, valueName: "folder"))
+    var firmware: String?
+
+    var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
+
+    /// Opens a device for a tool that needs nothing but it. A dongle gets its firmware; another device only when a folder is named.
+    func open(_ selector: DeviceSelector, on loop: Timing.RunLoop) throws -> any HCITransport {
+        guard selector != .virtual else {
+            throw CommandFailure(
+                .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
+        }
+        let transport = try DeviceOpener(firmware: folders, asksEveryChip: firmware != nil).open(selector, on: loop)
+        guard let prepared = transport as? FirmwareTransport, let outcome = prepared.outcome else { return transport }
+        let isNews = if case .loaded = outcome { true } else { prepared.dongle == nil }
+        if isNews { Console.line("\(transport.name): \(outcome)") }
+        return transport
+    }
+}
