@@ -71,7 +71,7 @@ let package = Package(
         tests("Host", ["BluetoothCrypto", "HCI", "Simulation", "Transport", "Timing", "Packets"]),
         tests("HCI", ["Timing", "Packets"]),
         tests("VirtualDongle", ["Transport", "Timing", "Packets"]),
-        tests("Packets"),
+        tests("Packets", ["PDUGenerator"]),
         tests("Timing", ["Transport", "Packets"]),
         tests("Transport", ["Capture", "Timing", "Packets"]),
         tests("TransportUSB", ["VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),

@@ -1,18 +1,18 @@
 /// Writes the structs and their codecs of one layer's file.
 struct CodecEmitter {
     var layer: Layer
-    var octetsOfType: [String: Int]
+    var namedTypes: [String: NamedType]
     private var out = SourceText()
 
-    init(layer: Layer, octetsOfType: [String: Int]) {
+    init(layer: Layer, namedTypes: [String: NamedType]) {
         self.layer = layer
-        self.octetsOfType = octetsOfType
+        self.namedTypes = namedTypes
     }
 
     mutating func emit() -> String {
         out.line("// Generated from the declarations of \(layer.name); edit those.")
         out.block("extension \(layer.name)") { out in
-            for pdu in layer.pdus where !pdu.handWritten { Self.pdu(pdu, layer, octetsOfType, &out) }
+            for pdu in layer.pdus where !pdu.handWritten { Self.pdu(pdu, layer, namedTypes, &out) }
         }
         return out.text
     }
@@ -21,9 +21,9 @@ struct CodecEmitter {
         Naming.type(pdu.name.hasPrefix(layer.prefix) ? String(pdu.name.dropFirst(layer.prefix.count)) : pdu.name)
     }
 
-    private static func pdu(_ pdu: Declaration, _ layer: Layer, _ octets: [String: Int], _ out: inout SourceText) {
+    private static func pdu(_ pdu: Declaration, _ layer: Layer, _ namedTypes: [String: NamedType], _ out: inout SourceText) {
         out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(layer.place(of: pdu)).")")
-        let emitter = StructEmitter(octetsOfType: octets, inlinable: layer.inlinable)
+        let emitter = StructEmitter(namedTypes: namedTypes, inlinable: layer.inlinable, isCommand: layer.kind == .hciCommand)
         let proto = layer.kind.proto
         out.block("public struct \(swiftName(pdu, layer)): \(proto)") { out in
             out.line("public static var name: String { \"\(pdu.name)\" }")
@@ -31,15 +31,24 @@ struct CodecEmitter {
             case .hciCommand:
                 out.line("public static var opcode: UInt16 { \(hex(pdu.code, 4)) }")
                 out.line("public static var completion: CommandCompletion { .\(pdu.endsInStatus ? "status" : "complete") }")
+                let bit = pdu.supported.map { "SupportedCommandsBit(octet: \($0.octet), bit: \($0.bit))" } ?? "nil"
+                out.line("public static var supportedCommandsBit: SupportedCommandsBit? { \(bit) }")
             case .hciEvent:
                 out.line("public static var code: UInt8 { \(hex(pdu.code, 2)) }")
                 out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")
+                let position = pdu.mask.map { "\($0.mask)(\($0.bit))" } ?? "unmaskable"
+                out.line("public static var maskPosition: EventMaskPosition { .\(position) }")
             case .llControl, .att, .smp, .l2capSignaling: out.line("public static var opcode: UInt8 { \(hex(pdu.code, 2)) }")
             case .advertising: out.line("public static var pduType: UInt8 { \(hex(pdu.code, 1)) }")
             case .header, .structure, .hciData: break
             }
+            if !pdu.needs.isEmpty {
+                let features = pdu.needs.map { "." + Naming.property($0) }.joined(separator: ", ")
+                out.line("public static var neededFeatures: LEFeatures { [\(features)] }")
+            }
             emitter.body(pdu.fields, cutShort: false, &out)
             guard layer.kind == .hciCommand else { return }
+            ValidationEmitter(fields: emitter).validate(pdu.fields, ofCommand: true, &out)
             returns(pdu, emitter, &out)
         }
     }

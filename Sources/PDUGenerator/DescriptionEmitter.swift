@@ -9,7 +9,8 @@ enum DescriptionEmitter {
             lines.append(
                 [
                     "P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", layer.place(of: pdu),
-                    pdu.endsInStatus ? "S" : "C",
+                    pdu.endsInStatus ? "S" : "C", pdu.supported.map { "\($0.octet).\($0.bit)" } ?? "",
+                    pdu.mask.map { "\($0.mask).\($0.bit)" } ?? "", pdu.needs.joined(separator: " "),
                 ]
                 .joined(separator: "\t"))
             for field in pdu.fields { describe(field, 0, &lines) }

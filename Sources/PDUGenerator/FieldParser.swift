@@ -86,13 +86,15 @@ struct FieldParser {
         return (value, parts[1])
     }
 
-    /// `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, or a bare unit.
+    /// `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, `conditional`, or a bare unit.
     private func note(_ token: String, into field: inout Field) throws {
         let (head, argument) = call(token)
         if head == "if", let argument {
             let parts = argument.split(separator: ".").map(String.init)
             guard parts.count == 2, let bit = Int(parts[1]) else { throw Problem(text: "\(token): if(Field.bit)") }
             field.condition = (parts[0], bit)
+        } else if token == "conditional" {
+            field.notes.isConditional = true
         } else if let dots = token.firstRange(of: "...") {
             field.notes.low = Self.number(String(token[..<dots.lowerBound]))
             field.notes.high = Self.number(String(token[dots.upperBound...]))

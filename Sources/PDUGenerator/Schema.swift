@@ -45,8 +45,24 @@ struct Declaration {
     var section: String
     var endsInStatus = false
     var handWritten = false
+    /// Octet and bit in the Supported_Commands mask, of a command.
+    var supported: (octet: Int, bit: Int)?
+    /// Which mask can hold the event back; nil where none can.
+    var mask: MaskPosition?
+    /// LE features of which one is needed; empty where none is.
+    var needs: [String] = []
     var fields: [Field]
     var returns: [Field]?
+}
+
+/// The bit of an event in one of the three event masks.
+struct MaskPosition {
+    /// `page1`, `page2` or `le`.
+    var mask: String
+    var bit: Int
+
+    /// The named type that holds the mask's bits.
+    var typeName: String { mask == "page1" ? "EventMask" : mask == "page2" ? "EventMaskPage2" : "LEEventMask" }
 }
 
 /// One field, or a group of them.
@@ -68,8 +84,20 @@ struct Notes {
     var low: Int?
     var high: Int?
     var labels: [(value: Int, name: String)] = []
+    /// The values are limited only where other fields say so; whoever acts on the PDU checks them.
+    var isConditional = false
 
-    var isEmpty: Bool { unit == nil && low == nil && labels.isEmpty }
+    /// How many microseconds one count is, where the unit is one of time.
+    var microsecondsPerCount: Int? {
+        let unitLength: Double? =
+            switch unit {
+            case "us": 1
+            case "ms": 1_000
+            case "s": 1_000_000
+            default: nil
+            }
+        return unitLength.map { Int(($0 * (scale.flatMap(Double.init) ?? 1)).rounded()) }
+    }
 }
 
 indirect enum Shape {
@@ -110,6 +138,8 @@ struct NamedType {
     var octets: Int
     var isFlags: Bool
     var section: String
+    /// The bits are those that the events' declarations give.
+    var isEventMask = false
     var values: [(value: Int, name: String)]
 }
 

@@ -21,6 +21,19 @@ struct SchemaLoader {
         for document in documents where document.root["pdus"] != nil {
             layers.append(try layer(document.root, document.path, document.stem))
         }
+        fillEventMasks()
+    }
+
+    /// The masks' bits are declared with the events.
+    private mutating func fillEventMasks() {
+        for index in namedTypes.indices where namedTypes[index].isEventMask {
+            for pdu in layers.flatMap(\.pdus) {
+                guard let mask = pdu.mask, mask.typeName == namedTypes[index].name else { continue }
+                let label = pdu.name.replacingOccurrences(of: " [v", with: "_V").filter { $0 != "]" && $0 != "-" }
+                namedTypes[index].values.append((mask.bit, label))
+            }
+            namedTypes[index].values.sort { $0.value < $1.value }
+        }
     }
 
     private mutating func loadTypes(_ root: Node, _ path: String) throws {
@@ -34,6 +47,8 @@ struct SchemaLoader {
                         type.octets = (Int((value.string ?? "u8").dropFirst()) ?? 8) / 8
                     } else if word == "section" {
                         type.section = value.string ?? ""
+                    } else if word == "bits", value.string == "events" {
+                        type.isEventMask = true
                     } else if let number = FieldParser.number(word), let label = value.string {
                         type.values.append((number, label))
                     } else {
@@ -70,6 +85,7 @@ struct SchemaLoader {
             } else {
                 declaration.code = ogf << 10 | code
             }
+            try facts(node, kind, &declaration, path)
             declaration.endsInStatus = node["ends"]?.string == "Status"
             declaration.handWritten = node["codec"]?.string == "hand"
             declaration.fields = try fields(node["fields"], path)
@@ -80,6 +96,41 @@ struct SchemaLoader {
             result.pdus.append(declaration)
         }
         return result
+    }
+
+    /// What a command or an event says of itself besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
+    private func facts(_ node: Node, _ kind: LayerKind, _ declaration: inout Declaration, _ path: String) throws {
+        if kind == .hciCommand {
+            guard let text = node["supported"]?.string else {
+                throw error(node, path, "a command says `supported: octet.bit` or `supported: none`")
+            }
+            if text != "none" {
+                guard let (octet, bit) = Self.position(text), let octet = Int(octet), (0..<64).contains(octet), bit < 8 else {
+                    throw error(node, path, "\(text) is no octet.bit")
+                }
+                declaration.supported = (octet, bit)
+            }
+        }
+        if kind == .hciEvent {
+            guard let text = node["mask"]?.string else {
+                throw error(node, path, "an event says `mask: page1.bit` and the like, or `mask: none`")
+            }
+            if text != "none" {
+                guard let (mask, bit) = Self.position(text), ["page1", "page2", "le"].contains(mask), bit < 64 else {
+                    throw error(node, path, "\(text) is no mask.bit")
+                }
+                declaration.mask = MaskPosition(mask: mask, bit: bit)
+            }
+        }
+        declaration.needs = node["needs"]?.sequence?.compactMap(\.string) ?? node["needs"]?.string.map { [$0] } ?? []
+        let features = namedTypes.first { $0.name == "LEFeatures" }?.values.map(\.name) ?? []
+        for feature in declaration.needs where !features.contains(feature) { throw error(node, path, "\(feature) is no LE feature") }
+    }
+
+    private static func position(_ text: String) -> (String, Int)? {
+        let parts = text.split(separator: ".").map(String.init)
+        guard parts.count == 2, let bit = Int(parts[1]), bit >= 0 else { return nil }
+        return (parts[0], bit)
     }
 
     private func fields(_ node: Node?, _ path: String) throws -> [Field] {
@@ -118,8 +169,7 @@ struct SchemaLoader {
         }
         let (name, count) = try parser.split(key)
         guard let count else { throw FieldParser.Problem(text: "\(key): a group needs a count") }
-        let type = name.hasSuffix("ies") ? name.dropLast(3) + "y" : name.hasSuffix("s") ? name.dropLast() : name[...]
-        return Field(name: name, shape: .rows(count, type: Naming.type(String(type)), try fields(value, path)))
+        return Field(name: name, shape: .rows(count, type: Naming.type(Naming.singular(name)), try fields(value, path)))
     }
 
     private func error(_ node: Node, _ path: String, _ text: String) -> SchemaError {

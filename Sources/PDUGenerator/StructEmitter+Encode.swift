@@ -35,7 +35,7 @@ extension StructEmitter {
     }
 
     /// The expression that a count or a length follows from.
-    private func derivation(of name: String, _ all: [Field]) -> String {
+    func derivation(of name: String, _ all: [Field]) -> String {
         for field in all {
             let property = Naming.escaped(field.name)
             switch field.shape {

@@ -1,7 +1,9 @@
 /// Writes the properties, the initialisers and the codec of one list of fields.
 struct StructEmitter {
-    var octetsOfType: [String: Int]
+    var namedTypes: [String: NamedType]
     var inlinable: Bool
+    /// Commands are validated, and so are their rows.
+    var isCommand = false
 
     /// A stored property.
     private struct Property {
@@ -40,10 +42,29 @@ struct StructEmitter {
         out.block("public func encode(into writer: inout ByteWriter)") { out in
             for field in fields { encode(field, fields, &out) }
         }
+        for field in fields { time(field, &out) }
         for field in fields {
             guard case .rows(_, let type, let inner) = field.shape else { continue }
             out.line("/// One row of `\(Naming.property(field.name))`.")
-            out.block("public struct \(type): WireValue") { out in body(inner, cutShort: false, &out) }
+            out.block("public struct \(type): WireValue") { out in
+                body(inner, cutShort: false, &out)
+                if isCommand { ValidationEmitter(fields: self).validate(inner, ofCommand: false, &out) }
+            }
+        }
+    }
+
+    /// The same field as a time, where its unit is one of time. What is set is rounded down to a whole count, within what the field can hold.
+    private func time(_ field: Field, _ out: inout SourceText) {
+        guard case .integer(let octets, let signed, _, nil) = field.shape, !field.derived, let length = field.notes.microsecondsPerCount
+        else {
+            return
+        }
+        let name = Naming.property(field.name)
+        let type = (signed ? "Int" : "UInt") + "\(Self.word(octets) * 8)"
+        out.line("/// `\(name)` as a time.")
+        out.block("public var \(name)Microseconds: Microseconds") { out in
+            out.line("get { Microseconds(Int64(\(Naming.escaped(field.name))) * \(length)) }")
+            out.line("set { \(Naming.escaped(field.name)) = \(type)(clamping: newValue.rawValue / \(length)) }")
         }
     }
 
@@ -104,6 +125,9 @@ struct StructEmitter {
         }
     }
 
+    /// Only `ConnectionHandle` and `BDADDR` are written by hand.
+    private func octetCount(of named: String) -> Int { named == "ConnectionHandle" ? 2 : namedTypes[named]?.octets ?? 1 }
+
     /// The octets of the Swift integer that holds so many octets.
     static func word(_ octets: Int) -> Int { octets <= 2 ? octets : octets <= 4 ? 4 : 8 }
 
@@ -134,7 +158,7 @@ struct StructEmitter {
             if member.derived {
                 out.line("let \(name) = Int(\(value))")
             } else if let named {
-                out.line("self.\(name) = \(named)(rawValue: UInt\((octetsOfType[named] ?? 1) * 8)(truncatingIfNeeded: \(value)))")
+                out.line("self.\(name) = \(named)(rawValue: UInt\(octetCount(of: named) * 8)(truncatingIfNeeded: \(value)))")
             } else if width == 1 {
                 out.line("self.\(name) = \(value) != 0")
             } else {

@@ -9,7 +9,11 @@ guard arguments.count > 2 else {
 let output = URL(fileURLWithPath: arguments[0], isDirectory: true)
 let root = arguments[1]
 
+/// What this run has written, or left as it was.
+var written: Set<String> = []
+
 func write(_ text: String, to name: String) throws {
+    written.insert(name)
     let url = output.appendingPathComponent(name)
     if let old = try? String(contentsOf: url, encoding: .utf8), old == text { return }
     try text.write(to: url, atomically: true, encoding: .utf8)
@@ -19,11 +23,10 @@ do {
     var loader = SchemaLoader()
     try loader.load(arguments.dropFirst(2).sorted().map { ($0, OutputName.stem(of: $0, under: root)) })
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
-    var octets = Dictionary(loader.namedTypes.map { ($0.name, $0.octets) }, uniquingKeysWith: { first, _ in first })
-    octets["ConnectionHandle"] = 2
+    let namedTypes = Dictionary(loader.namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     var stems = Set(arguments.dropFirst(2).map { OutputName.stem(of: $0, under: root) })
     for layer in loader.layers {
-        var emitter = CodecEmitter(layer: layer, octetsOfType: octets)
+        var emitter = CodecEmitter(layer: layer, namedTypes: namedTypes)
         try write(emitter.emit(), to: layer.stem + ".codec.swift")
         try write(DescriptionEmitter.emit(layer), to: layer.stem + ".description.swift")
         stems.remove(layer.stem)
@@ -38,6 +41,10 @@ do {
     }
     try write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
     try write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
+    // Files of declarations that are no more.
+    for name in try FileManager.default.contentsOfDirectory(atPath: output.path) where name.hasSuffix(".swift") && !written.contains(name) {
+        try FileManager.default.removeItem(at: output.appendingPathComponent(name))
+    }
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(1)

@@ -22,9 +22,20 @@ enum Answer {
                 ("layer", JSON.string(pdu.layer)), ("name", JSON.string(pdu.name)), ("code", "\(pdu.code)"),
                 ("subevent", pdu.subevent.map { "\($0)" } ?? "null"),
                 ("returns", pdu.returns == nil ? "false" : "true"),
+                ("supported", pdu.supportedCommandsBit.map { JSON.array(["\($0.octet)", "\($0.bit)"]) } ?? "null"),
+                ("mask", mask(pdu.maskPosition)),
             ])
         }
         return JSON.array(entries)
+    }
+
+    private static func mask(_ position: EventMaskPosition) -> String {
+        switch position {
+        case .page1(let bit): JSON.array([JSON.string("page1"), "\(bit)"])
+        case .page2(let bit): JSON.array([JSON.string("page2"), "\(bit)"])
+        case .le(let bit): JSON.array([JSON.string("le"), "\(bit)"])
+        case .unmaskable: "null"
+        }
     }
 
     private static func random(layer: String, seed: String, name: String) -> String {

@@ -9,7 +9,7 @@ import Testing
         #expect(queue.submit(id: 1, [0x0A, 3, 0]) == [.startTimer, .send([0x0A, 3, 0])])
         #expect(queue.submit(id: 2, [0x0A, 4, 0]) == [])
         #expect(queue.received([0x0B, 9]) == [.stopTimer, .finish(id: 1, .success([0x0B, 9])), .startTimer, .send([0x0A, 4, 0])])
-        let error = HostError.peer(.att(request: .attREADREQ, handle: 4, .readNotPermitted))
+        let error = HostError.peer(.att(request: .attReadReq, handle: 4, .readNotPermitted))
         #expect(queue.received([1, 0x0A, 4, 0, 2]) == [.stopTimer, .finish(id: 2, .failure(error))])
         #expect(queue.received([0x0B]) == [])
     }

@@ -46,12 +46,12 @@ import Timing
             #expect(pair.b.host.database[15] == value)
             try await gatt.reliableWrite([(15, [1, 2, 3]), (25, [9])])
             #expect(pair.b.host.database[15] == [1, 2, 3])
-            await #expect(throws: HostError.peer(.att(request: .attEXECUTEWRITEREQ, handle: 15, .invalidAttributeValueLength))) {
+            await #expect(throws: HostError.peer(.att(request: .attExecuteWriteReq, handle: 15, .invalidAttributeValueLength))) {
                 try await gatt.writeLong(15, [UInt8](0..<65))
             }
             try await gatt.writeCommand(15, [4])
             #expect(try await gatt.read(15) == [4])
-            await #expect(throws: HostError.peer(.att(request: .attWRITEREQ, handle: 3, .writeNotPermitted))) {
+            await #expect(throws: HostError.peer(.att(request: .attWriteReq, handle: 3, .writeNotPermitted))) {
                 try await gatt.write(3, [0])
             }
             await #expect(throws: HostError.misuse(.tooLong(octets: mtu, limit: mtu - 3))) {

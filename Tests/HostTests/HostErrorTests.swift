@@ -27,15 +27,15 @@ import Timing
 
     static let rows: [Row] = [
         Row(
-            "an error", "01 0a 0300 02", fault: .att(request: .attREADREQ, handle: 3, .readNotPermitted),
+            "an error", "01 0a 0300 02", fault: .att(request: .attReadReq, handle: 3, .readNotPermitted),
             text: "ATT_READ_REQ on handle 0x0003 answered with Read_Not_Permitted"
         ) { _ = try await $0.read(3) },
         Row(
-            "a response to something else", "0d 09", fault: .malformed(.response(.attREADBLOBRSP, to: .attREADREQ)),
+            "a response to something else", "0d 09", fault: .malformed(.response(.attReadBlobRsp, to: .attReadReq)),
             text: "malformed: ATT_READ_BLOB_RSP as the response to ATT_READ_REQ"
         ) { _ = try await $0.read(3) },
         Row(
-            "an error about something else", "01 0c 0300 02", fault: .malformed(.errorResponse(about: .attREADBLOBREQ, to: .attREADREQ)),
+            "an error about something else", "01 0c 0300 02", fault: .malformed(.errorResponse(about: .attReadBlobReq, to: .attReadReq)),
             text: "malformed: ATT_ERROR_RSP about ATT_READ_BLOB_REQ as the response to ATT_READ_REQ"
         ) { _ = try await $0.read(3) },
         Row(

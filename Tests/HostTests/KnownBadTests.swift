@@ -149,7 +149,7 @@ import Timing
             try await loop.sleep(for: .seconds(1))
             #expect(pair.central.security == .none && pair.peripheral.security == .none)
             let refusal = await failure { _ = try await pair.central.gatt.read(0x16) }
-            #expect(refusal == .peer(.att(request: .attREADREQ, handle: 0x16, .insufficientAuthentication)))
+            #expect(refusal == .peer(.att(request: .attReadReq, handle: 0x16, .insufficientAuthentication)))
             pair.b.emit(event: "3e 0d 05 4000 0000000000000000 0000")
             try await loop.sleep(for: .seconds(1))
             #expect(pair.b.opcodes.last == HCICommands.LELongTermKeyRequestNegativeReply.opcode)

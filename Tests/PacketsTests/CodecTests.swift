@@ -127,7 +127,7 @@ import Testing
 
     @Test("Any PDU of a layer by its opcode")
     func messages() throws {
-        let update = LLControl.PHYUpdateInd(phyCTOP: .le2M, phyPTOC: .le2M, instant: 9)
+        let update = LLControl.PHYUpdateInd(phyCToP: .le2M, phyPToC: .le2M, instant: 9)
         var reader = ByteReader(update.parameters.span.bytes)
         #expect(try LLControl.Message(opcode: LLControl.PHYUpdateInd.opcode, from: &reader) == .phyUpdateInd(update))
         let other: [UInt8] = [1, 2]

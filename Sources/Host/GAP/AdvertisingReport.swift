@@ -36,10 +36,10 @@ extension AdvertisingReport {
         address = DeviceAddress(report.address, kind: report.addressType.rawValue & 1 == 0 ? .public : .random)
         addressType = report.addressType
         isLegacy = true
-        isConnectable = type == .advIND || type == .advDIRECTIND
-        isScannable = type == .advIND || type == .advSCANIND
-        isDirected = type == .advDIRECTIND
-        isScanResponse = type == .scanRSP
+        isConnectable = type == .advInd || type == .advDirectInd
+        isScannable = type == .advInd || type == .advScanInd
+        isDirected = type == .advDirectInd
+        isScanResponse = type == .scanRsp
         rssi = report.rssi
         octets = report.data
     }

@@ -41,11 +41,11 @@ public struct AdvertisingSettings: Sendable, Hashable {
     /// The type that legacy commands have for the properties; nil if they have none.
     var legacyType: LegacyAdvertisingType? {
         switch properties.subtracting(.legacy) {
-        case [.connectable, .scannable]: .advIND
-        case [.connectable, .directed, .highDutyCycle]: .advDIRECTINDHighDuty
-        case [.connectable, .directed]: .advDIRECTINDLowDuty
-        case [.scannable]: .advSCANIND
-        case []: .advNONCONNIND
+        case [.connectable, .scannable]: .advInd
+        case [.connectable, .directed, .highDutyCycle]: .advDirectIndHighDuty
+        case [.connectable, .directed]: .advDirectIndLowDuty
+        case [.scannable]: .advScanInd
+        case []: .advNonconnInd
         default: nil
         }
     }

@@ -42,8 +42,20 @@ extension ReferencePage {
         if declaration.kind == .hciCommand {
             parts.append("OGF \(Hex.number(declaration.code >> 10, bits: 8)), OCF \(Hex.number(declaration.code & 0x3FF, bits: 16))")
         }
+        if let bit = declaration.supportedCommandsBit { parts.append("Supported_Commands octet \(bit.octet), bit \(bit.bit)") }
+        if declaration.kind == .hciEvent { parts.append(mask(declaration.maskPosition)) }
+        if !declaration.neededFeatures.isEmpty { parts.append("needs " + declaration.neededFeatures.joined(separator: " or ")) }
         if declaration.fields.isEmpty { parts.append("no parameters") }
         return parts.filter { !$0.isEmpty }.joined(separator: " · ")
+    }
+
+    private static func mask(_ position: EventMaskPosition) -> String {
+        switch position {
+        case .page1(let bit): "event mask, bit \(bit)"
+        case .page2(let bit): "event mask page 2, bit \(bit)"
+        case .le(let bit): "LE event mask, bit \(bit)"
+        case .unmaskable: "cannot be masked"
+        }
     }
 
     /// What a command is answered with.

@@ -16,13 +16,19 @@ public final class PDUDeclaration: Sendable {
     public let section: String
     /// For commands.
     public let completion: CommandCompletion
+    /// For commands that have one.
+    public let supportedCommandsBit: SupportedCommandsBit?
+    /// For events; unmaskable for everything else.
+    public let maskPosition: EventMaskPosition
+    /// LE features of which a controller needs one to have the command or the event.
+    public let neededFeatures: [String]
     public let fields: [FieldDeclaration]
     /// The return parameters of a command that ends in Command Complete.
     public let returns: [FieldDeclaration]?
 
     init(
         layer: String, name: String, kind: Kind, code: Int, subevent: Int?, section: String, completion: CommandCompletion,
-        fields: [FieldDeclaration],
+        supportedCommandsBit: SupportedCommandsBit?, maskPosition: EventMaskPosition, neededFeatures: [String], fields: [FieldDeclaration],
         returns: [FieldDeclaration]?
     ) {
         self.layer = layer
@@ -32,6 +38,9 @@ public final class PDUDeclaration: Sendable {
         self.subevent = subevent
         self.section = section
         self.completion = completion
+        self.supportedCommandsBit = supportedCommandsBit
+        self.maskPosition = maskPosition
+        self.neededFeatures = neededFeatures
         self.fields = fields
         self.returns = returns
     }

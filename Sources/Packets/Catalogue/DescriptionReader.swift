@@ -35,7 +35,7 @@ struct DescriptionReader {
 
     private mutating func finish() {
         defer { (head, fields, returns) = ([], [], nil) }
-        guard head.count > 7, let kind = PDUDeclaration.Kind(rawValue: String(head[3])) else { return }
+        guard head.count > 10, let kind = PDUDeclaration.Kind(rawValue: String(head[3])) else { return }
         var index = 0
         let own = group(fields, 0, &index)
         index = 0
@@ -44,7 +44,24 @@ struct DescriptionReader {
             PDUDeclaration(
                 layer: String(head[1]), name: String(head[2]), kind: kind, code: Int(head[4]) ?? 0, subevent: Int(head[5]),
                 section: String(head[6]),
-                completion: head[7] == "S" ? .status : .complete, fields: own, returns: back))
+                completion: head[7] == "S" ? .status : .complete, supportedCommandsBit: Self.supported(head[8]),
+                maskPosition: Self.maskPosition(head[9]), neededFeatures: head[10].split(separator: " ").map(String.init), fields: own,
+                returns: back))
+    }
+
+    private static func supported(_ text: Substring) -> SupportedCommandsBit? {
+        let parts = text.split(separator: ".").compactMap { Int($0) }
+        return parts.count == 2 ? SupportedCommandsBit(octet: parts[0], bit: parts[1]) : nil
+    }
+
+    private static func maskPosition(_ text: Substring) -> EventMaskPosition {
+        let parts = text.split(separator: ".")
+        guard parts.count == 2, let bit = Int(parts[1]) else { return .unmaskable }
+        switch parts[0] {
+        case "page1": return .page1(bit)
+        case "page2": return .page2(bit)
+        default: return .le(bit)
+        }
     }
 
     private func group(_ lines: [(depth: Int, columns: [Substring])], _ depth: Int, _ index: inout Int) -> [FieldDeclaration] {

@@ -66,12 +66,32 @@ public protocol HCICommand: PDU {
     /// OGF in the upper 6 bits, OCF in the lower 10.
     static var opcode: UInt16 { get }
     static var completion: CommandCompletion { get }
+    /// Nil for a vendor's command, and for the few that every controller has.
+    static var supportedCommandsBit: SupportedCommandsBit? { get }
+    /// The LE features of which a controller needs one to have the command; empty where it needs none. Core Vol 4, Part E, 3.1.
+    static var neededFeatures: LEFeatures { get }
+
+    /// Checks every field by itself against its declared range or values. Rules about several fields, and about what is supported, are the controller's.
+    func validate() throws(IllegalValue)
+}
+
+extension HCICommand {
+    public static var neededFeatures: LEFeatures { [] }
+    public func validate() throws(IllegalValue) {}
 }
 
 /// An HCI event; LE subevents carry the code 0x3E and a subevent code. Core Vol 4, Part E, 5.4.4.
 public protocol HCIEvent: PDU {
     static var code: UInt8 { get }
     static var subevent: UInt8? { get }
+    /// Which bit of which event mask holds it back.
+    static var maskPosition: EventMaskPosition { get }
+    /// The LE features of which a controller needs one to send the event; empty where it needs none. Core Vol 4, Part E, 3.1.
+    static var neededFeatures: LEFeatures { get }
+}
+
+extension HCIEvent {
+    public static var neededFeatures: LEFeatures { [] }
 }
 
 /// A PDU that begins with its opcode.

@@ -61,7 +61,7 @@ final class RawWorld {
     func connect() async throws {
         ends[1].send(
             HCICommands.LESetAdvertisingParameters(
-                advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advIND, advertisingChannelMap: 7))
+                advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advInd, advertisingChannelMap: 7))
         ends[1].send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
         ends[0].send(
             HCICommands.LECreateConnection(

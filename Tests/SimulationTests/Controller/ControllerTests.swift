@@ -43,7 +43,7 @@ import Transport
         func heard(window: UInt16) throws -> Int {
             try World.run(hosts: 2) { world in
                 let scanner = world.hosts[1]
-                try await world.hosts[0].advertiseLegacy(.advNONCONNIND)
+                try await world.hosts[0].advertiseLegacy(.advNonconnInd)
                 try await scanner.succeed(
                     HCICommands.LESetScanParameters(leScanInterval: 0x640, leScanWindow: window),
                     HCICommands.LESetScanEnable(leScanEnable: 1))
@@ -86,7 +86,7 @@ import Transport
         try World.run(hosts: 3) { world in
             try await world.hosts[0].succeed(
                 HCICommands.LESetAdvertisingParameters(
-                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDIRECTINDLowDuty,
+                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDirectIndLowDuty,
                     peerAddress: World.address(2).bdADDR, advertisingChannelMap: 7),
                 HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
             for central in world.hosts[1...] { try await central.createConnection(to: World.address(0)) }
@@ -104,7 +104,7 @@ import Transport
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
             try await advertiser.succeed(
                 HCICommands.LESetAdvertisingParameters(
-                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDIRECTINDLowDuty,
+                    advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: .advDirectIndLowDuty,
                     peerAddressType: .randomDevice, peerAddress: target.bdADDR, advertisingChannelMap: 7),
                 HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
             for policy: ScanningFilterPolicy in [.basicUnfiltered, .extendedUnfiltered] {

@@ -6,7 +6,7 @@ import Timing
 /// Legacy advertising, scanning and connecting, as message sequences between two hosts.
 @Suite struct LegacyTests {
     @Test(arguments: [
-        (LegacyAdvertisingType.advIND, UInt8(0), true), (.advSCANIND, 2, true), (.advNONCONNIND, 3, false),
+        (LegacyAdvertisingType.advInd, UInt8(0), true), (.advScanInd, 2, true), (.advNonconnInd, 3, false),
     ])
     func anActiveScannerHearsDataAndScanResponse(_ type: LegacyAdvertisingType, _ reported: UInt8, _ isScannable: Bool) throws {
         try World.run(hosts: 2) { world in
@@ -57,7 +57,7 @@ import Timing
         try World.run(hosts: 1) { world in
             let host = world.hosts[0]
             let start = world.loop.now
-            try await host.advertiseLegacy(.advDIRECTINDHighDuty)
+            try await host.advertiseLegacy(.advDirectIndHighDuty)
             let event: HCIEvents.LEEnhancedConnectionComplete = try await host.next(within: .milliseconds(1_300))
             #expect(event.status == .advertisingTimeout && event.role == .peripheral)
             #expect(abs((world.loop.now - start).milliseconds - 1_280) < 5)

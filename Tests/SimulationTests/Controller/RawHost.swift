@@ -173,7 +173,7 @@ extension RawHost {
             HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x0FFF_FFFF_FFFF)))
     }
 
-    func advertiseLegacy(_ type: LegacyAdvertisingType = .advIND, data: [UInt8] = [], scanResponse: [UInt8] = []) async throws {
+    func advertiseLegacy(_ type: LegacyAdvertisingType = .advInd, data: [UInt8] = [], scanResponse: [UInt8] = []) async throws {
         try await succeed(
             HCICommands.LESetAdvertisingParameters(
                 advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: type, advertisingChannelMap: 7),

@@ -108,7 +108,7 @@ import Timing
     @Test func eventsFollowAfterTheIntervalAndADelayOfUpToTenMilliseconds() throws {
         try World.run(hosts: 1) { world in
             let log = await Self.listen(world)
-            try await world.hosts[0].advertiseLegacy(.advNONCONNIND)
+            try await world.hosts[0].advertiseLegacy(.advNonconnInd)
             try await world.loop.sleep(for: .seconds(20))
             let starts = log.packets.filter { $0.rfChannel == 0 }.map(\.start)
             let delays = zip(starts.dropFirst(), starts).map { $0 - $1 - 20_000 }
@@ -123,7 +123,7 @@ import Timing
     @Test func highDutyCycleRepeatsEveryChannelWithin3750Microseconds() throws {
         try World.run(hosts: 1) { world in
             let log = await Self.listen(world)
-            try await world.hosts[0].advertiseLegacy(.advDIRECTINDHighDuty)
+            try await world.hosts[0].advertiseLegacy(.advDirectIndHighDuty)
             try await world.loop.sleep(for: .seconds(2))
             for channel: UInt8 in [0, 12, 39] {
                 let starts = log.packets.filter { $0.rfChannel == channel }.map(\.start)

@@ -57,7 +57,7 @@ import Timing
                 }
             if opcode == 0x18 {
                 // It must be part of a procedure.
-                bench.central.link.send(control: LLControl.PHYReq(txPHYS: .le2M, rxPHYS: .le2M).bytes)
+                bench.central.link.send(control: LLControl.PHYReq(txPHYs: .le2M, rxPHYs: .le2M).bytes)
                 try bench.run(5_000)
             }
             bench.central.link.send(control: [opcode] + body + instant)

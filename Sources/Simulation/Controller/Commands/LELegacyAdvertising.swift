@@ -39,8 +39,8 @@ extension Controller {
     fileprivate func setLegacyParameters(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
         try Check.that(advertiser(0xFF) == nil, else: .disallowed)
         try Check.that(command.advertisingType.rawValue <= 4 && command.advertisingFilterPolicy.rawValue <= 3)
-        let isDirected = command.advertisingType == .advDIRECTINDHighDuty || command.advertisingType == .advDIRECTINDLowDuty
-        let isHighDuty = command.advertisingType == .advDIRECTINDHighDuty
+        let isDirected = command.advertisingType == .advDirectIndHighDuty || command.advertisingType == .advDirectIndLowDuty
+        let isHighDuty = command.advertisingType == .advDirectIndHighDuty
         if !isHighDuty {
             let range: ClosedRange<UInt16> = 0x0020...0x4000
             try Check.that(range.contains(command.advertisingIntervalMin) && range.contains(command.advertisingIntervalMax))
@@ -48,8 +48,8 @@ extension Controller {
         }
         var parameters = AdvertisingParameters()
         parameters.properties = AdvertisingParameters.Properties(
-            connectable: command.advertisingType == .advIND || isDirected,
-            scannable: command.advertisingType == .advIND || command.advertisingType == .advSCANIND, directed: isDirected,
+            connectable: command.advertisingType == .advInd || isDirected,
+            scannable: command.advertisingType == .advInd || command.advertisingType == .advScanInd, directed: isDirected,
             highDuty: isHighDuty)
         parameters.interval = Microseconds(Int(command.advertisingIntervalMin) * 625)
         parameters.channels = try Check.channels(command.advertisingChannelMap)

@@ -19,9 +19,9 @@ struct LocalPHYUpdate: LinkProcedure {
             guard !link.peer.lacks([.le2MPHY, .leCodedPHY]) else { return [.report(.phy(.unsupportedRemoteFeature)), .finish] }
             state = .awaitingAnswer
             let preference = PHYPreference(link)
-            return [.send(LLControl.PHYReq(txPHYS: preference.transmit, rxPHYS: preference.receive))]
+            return [.send(LLControl.PHYReq(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyRsp(let pdu)), .awaitingAnswer, .central):
-            let peer = PHYPreference(transmit: pdu.txPHYS, receive: pdu.rxPHYS)
+            let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .report(.phy(.success)), .finish] }
             state = .awaitingInstant
@@ -55,9 +55,9 @@ struct RemotePHYUpdate: LinkProcedure {
         case (.message(.phyReq), .awaitingRequest, .peripheral):
             state = .awaitingUpdate
             let preference = PHYPreference(link, isAnswer: true)
-            return [.send(LLControl.PHYRsp(txPHYS: preference.transmit, rxPHYS: preference.receive))]
+            return [.send(LLControl.PHYRsp(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyReq(let pdu)), .awaitingRequest, .central):
-            let peer = PHYPreference(transmit: pdu.txPHYS, receive: pdu.rxPHYS)
+            let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link, isAnswer: true), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .finish] }
             state = .awaitingInstant
@@ -114,19 +114,19 @@ struct PHYDecision {
     }
 
     /// LL_PHY_UPDATE_IND for the case that nothing changes; it has no instant.
-    var noChange: LinkAction { .send(LLControl.PHYUpdateInd(phyCTOP: [], phyPTOC: [], instant: 0)) }
+    var noChange: LinkAction { .send(LLControl.PHYUpdateInd(phyCToP: [], phyPToC: [], instant: 0)) }
 
     func announcement(_ link: LinkState) -> [LinkAction] {
         let instant = link.nextInstant
         let pdu = LLControl.PHYUpdateInd(
-            phyCTOP: toPeripheral?.flag ?? [], phyPTOC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: instant))
+            phyCToP: toPeripheral?.flag ?? [], phyPToC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: instant))
         return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), instant: instant)]
     }
 
     /// What a peripheral does on LL_PHY_UPDATE_IND; nil when nothing is to change.
     static func acceptance(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) -> [LinkAction]? {
         func phy(_ mask: PHYs) -> PHY? { PHY.allCases.first { mask == $0.flag && link.supportedPHYs.contains($0.flag) } }
-        let (receive, transmit) = (phy(pdu.phyCTOP), phy(pdu.phyPTOC))
+        let (receive, transmit) = (phy(pdu.phyCToP), phy(pdu.phyPToC))
         guard receive != nil || transmit != nil else { return nil }
         guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
         return [.schedule(.phys(transmit: transmit, receive: receive), instant: instant)]

@@ -27,9 +27,9 @@ struct ConnectRequest: Equatable {
 
     var pdu: AdvertisingPDU {
         let data = Structures.LLData(
-            aa: accessAddress, cRCInit: crcInit, winSize: windowSize, winOffset: windowOffset, interval: interval, latency: latency,
+            aa: accessAddress, crcInit: crcInit, winSize: windowSize, winOffset: windowOffset, interval: interval, latency: latency,
             timeout: timeout, chM: channelMap, hop: hop, sca: clockAccuracy)
-        let request = Advertising.ConnectInd(initA: initiator.bdADDR, advA: advertiser.bdADDR, lLData: data)
+        let request = Advertising.ConnectInd(initA: initiator.bdADDR, advA: advertiser.bdADDR, llData: data)
         var pdu = AdvertisingPDU(.connectInd, payload: request.parameters)
         pdu.chSel = chSel
         pdu.txAdd = initiator.kind
@@ -41,10 +41,10 @@ struct ConnectRequest: Equatable {
 extension ConnectRequest {
     init?(_ pdu: AdvertisingPDU) {
         guard pdu.type == .connectInd, let request = try? Advertising.ConnectInd(parameters: pdu.payload) else { return nil }
-        let data = request.lLData
+        let data = request.llData
         self.init(
             initiator: DeviceAddress(request.initA, kind: pdu.txAdd), advertiser: DeviceAddress(request.advA, kind: pdu.rxAdd),
-            accessAddress: data.aa, crcInit: data.cRCInit, windowSize: data.winSize, windowOffset: data.winOffset, interval: data.interval,
+            accessAddress: data.aa, crcInit: data.crcInit, windowSize: data.winSize, windowOffset: data.winOffset, interval: data.interval,
             latency: data.latency, timeout: data.timeout, channelMap: data.chM, hop: data.hop, clockAccuracy: data.sca, chSel: pdu.chSel)
     }
 
