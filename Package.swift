@@ -77,7 +77,7 @@ let package = Package(
         tests("TransportUSB", ["VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
-        tests("Conformance", ["Timing", "Packets"]),
+        tests("Conformance", ["HCI", "Host", "Timing", "Packets"]),
         tests("Report", ["Conformance"]),
         tests("Throughput", ["Simulation", "Timing", "Packets"]),
     ]

@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 import Transport
@@ -63,7 +64,9 @@ public struct ProbedCommand: Sendable, Equatable {
 public final class DongleProbe: HCITransportSink {
     private let transport: any HCITransport
     private let loop: RunLoop
-    private var awaited: (opcode: UInt16, answer: Promise<[UInt8]>)?
+    private var commands = CommandQueue()
+    private var answers: [Int: Promise<CommandAnswer>] = [:]
+    private var lastCommand = 0
     private var end: TransportError?
     private static let patience = Microseconds.milliseconds(1_000)
 
@@ -110,8 +113,8 @@ public final class DongleProbe: HCITransportSink {
             let claims =
                 identity.supportedCommands.count > command.octet && identity.supportedCommands[command.octet] >> command.bit & 1 == 1
             let answer = try await raw(command.opcode, command.parameters)
-            let works = answer?.first == 0
-            let isUnknown = answer == nil || answer?.first == 1
+            let works = answer?.status == .success
+            let isUnknown = answer == nil || answer?.status == .unknownHCICommand
             let finding: ProbedCommand.Finding = claims && isUnknown ? .claimedFalsely : !claims && works ? .workedUnclaimed : .asClaimed
             findings.append(ProbedCommand(name: command.name, finding: finding))
         }
@@ -121,34 +124,43 @@ public final class DongleProbe: HCITransportSink {
     // MARK: Pipe
 
     public func received(_ packet: HCIPacket, at time: Microseconds) {
-        guard packet.kind == .event, let awaited, packet.bytes.count >= 6 else { return }
-        let bytes = packet.bytes
-        switch bytes[0] {
-        case 0x0E where UInt16(bytes[3]) | UInt16(bytes[4]) << 8 == awaited.opcode: awaited.answer.fulfil(Array(bytes[5...]))
-        case 0x0F where UInt16(bytes[4]) | UInt16(bytes[5]) << 8 == awaited.opcode: awaited.answer.fulfil([bytes[2]])
-        default: break
-        }
+        if let answer = try? CommandAnswer(event: packet) { perform(commands.answered(answer)) }
     }
 
     public func closed(_ reason: TransportError) {
         end = reason
-        awaited?.answer.fail(reason)
+        for answer in answers.values { answer.fail(reason) }
     }
 
-    /// The return parameters; nil when there is no answer in time.
-    private func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = patience) async throws -> [UInt8]? {
+    private func perform(_ actions: [CommandQueue.Action]) {
+        for action in actions {
+            switch action {
+            case .transmit(_, let packet): transport.send(packet)
+            case .finish(let id, let answer): answers[id]?.fulfil(answer)
+            }
+        }
+    }
+
+    /// Nil when there is no answer in time.
+    private func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = patience) async throws -> CommandAnswer? {
         if let end { throw end }
-        let answer = Promise<[UInt8]>(on: loop)
-        awaited = (opcode, answer)
-        defer { awaited = nil }
-        let header = [UInt8(truncatingIfNeeded: opcode), UInt8(truncatingIfNeeded: opcode >> 8), UInt8(parameters.count)]
-        transport.send(HCIPacket(.command, header + parameters))
-        do { return try await answer.value(until: loop.now + time) } catch is TimeOut { return nil }
+        lastCommand += 1
+        let id = lastCommand
+        let answer = Promise<CommandAnswer>(on: loop)
+        answers[id] = answer
+        defer { answers[id] = nil }
+        perform(commands.submit(id: id, opcode: opcode, HCIPacket(opcode: opcode, parameters: parameters)))
+        do {
+            return try await answer.value(until: loop.now + time)
+        } catch is TimeOut {
+            perform(commands.expire(id: id))
+            return nil
+        }
     }
 
     private func ask<Command: HCICommand>(_ command: Command, within time: Microseconds = patience) async throws -> Command.Return? {
-        guard let octets = try await raw(Command.opcode, command.parameters, within: time), octets.first == 0 else { return nil }
-        return try? Command.Return(prefixOf: octets)
+        guard let answer = try await raw(Command.opcode, command.parameters, within: time), answer.status == .success else { return nil }
+        return try? Command.Return(prefixOf: answer.returns)
     }
 }
 

@@ -1,4 +1,5 @@
 import CLibUSB
+import HCI
 import Packets
 import Timing
 import Transport
@@ -18,10 +19,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Packets of the past thrown away at the start.
     public var discardedAtStart: Int { ladder.discarded }
     /// What the race between the two pipes cost.
-    public var race: PipeDisorder { gate.statistics }
+    public var race: PipeDisorder { order.statistics }
     public var product: String? { description.title }
     public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
-    public func takeDisorder() -> PipeDisorder { gate.takeRecent() }
+    public func takeDisorder() -> PipeDisorder { order.takeRecent() }
     /// Transfers that never reported at the end; they keep the handle open.
     public private(set) var leakedTransfers = 0
     /// How often a halted endpoint was cleared.
@@ -42,8 +43,9 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var sink: (any HCITransportSink)?
     private var ladder = StartupLadder()
     private var ladderTimer: Timer?
-    private var gate = HandleGate()
-    private var gateTimer: Timer?
+    private var tracker = ConnectionTracker()
+    private var order = EventOrder()
+    private var orderTimer: Timer?
     private var voiceControl: VoiceControl
     private var voiceAtEnd = VoiceStatistics()
     private var waiting: [HCIPacket] = []
@@ -135,7 +137,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         let role: USBTransfer.Role
         switch packet.kind {
         case .command:
-            gate.note(command: packet, at: loop.now)
+            if let change = tracker.sent(packet) { _ = order.changed(change, at: loop.now) }
             voiceControl.note(command: packet)
             role = usesBulkPipeForImages && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
         case .acl, .iso: role = .dataOut
@@ -194,23 +196,28 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         case .event:
             if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
             sink?.received(packet, at: time)
-            for held in gate.note(event: packet, at: time) { sink?.received(typed(held), at: time) }
+            if let change = try? tracker.received(packet) {
+                for held in order.changed(change, at: time) { sink?.received(typed(held), at: time) }
+            }
         case .sco: sink?.received(packet, at: time)
-        case .acl, .iso, .command: if gate.admit(packet, at: time) { sink?.received(typed(packet), at: time) }
+        case .acl, .iso, .command: if order.admit(packet, at: time) { sink?.received(typed(packet), at: time) }
         }
-        watchGate()
+        watchOrder()
     }
 
     /// Isochronous data shares the bulk pipe; its handle tells it apart.
-    private func typed(_ packet: HCIPacket) -> HCIPacket { gate.isIsochronous(packet) ? HCIPacket(.iso, packet.bytes) : packet }
+    private func typed(_ packet: HCIPacket) -> HCIPacket {
+        guard let handle = packet.dataHandle, tracker[handle]?.kind == .isochronous else { return packet }
+        return HCIPacket(.iso, packet.bytes)
+    }
 
-    private func watchGate() {
-        guard gateTimer == nil, let deadline = gate.deadline else { return }
-        gateTimer = loop.schedule(at: deadline) { [weak self] in
+    private func watchOrder() {
+        guard orderTimer == nil, let deadline = order.deadline else { return }
+        orderTimer = loop.schedule(at: deadline) { [weak self] in
             guard let self, !isEnded else { return }
-            gateTimer = nil
-            for packet in gate.expire(at: loop.now) { sink?.received(typed(packet), at: loop.now) }
-            watchGate()
+            orderTimer = nil
+            for packet in order.expire(at: loop.now) { sink?.received(typed(packet), at: loop.now) }
+            watchOrder()
         }
     }
 
@@ -275,7 +282,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func end() {
         guard !isEnded else { return }
         isEnded = true
-        for timer in [ladderTimer, gateTimer].compactMap({ $0 }) { loop.cancel(timer) }
+        for timer in [ladderTimer, orderTimer].compactMap({ $0 }) { loop.cancel(timer) }
         voiceAtEnd = voiceStatistics
         leakedTransfers = device?.close(resettingPort: endsWithReset) ?? 0
         clearedHaltsAtEnd = device?.clearings ?? 0

@@ -1,3 +1,5 @@
+import HCI
+import Host
 import Packets
 import Testing
 import Timing
@@ -23,5 +25,89 @@ struct EndpointTests {
         try loop.run { try await loop.sleep(for: 1_000) }
         #expect(log.observations.count { $0.name == "ATT_READ_REQ" } == received)
         #expect(end.strayData == stray)
+    }
+
+    // MARK: One queue and one count of buffers for a case and a host
+
+    @Test func commandsOfACaseAndAHostGoInTurnAndAnswersFindTheirOwner() throws {
+        let bench = try Bench()
+        try bench.loop.run {
+            bench.end.send(HCIPacket(command: HCICommands.LERand()))
+            let step = bench.loop.start { try await bench.end.ask(HCICommands.ReadBDADDR()) }
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.controller.opcodes == [HCICommands.LERand.opcode])
+            bench.controller.say(HCIPacket(complete: HCICommands.LERand.self, .init()))
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.controller.opcodes == [HCICommands.LERand.opcode, HCICommands.ReadBDADDR.opcode])
+            bench.controller.say(HCIPacket(complete: HCICommands.ReadBDADDR.self, .init(), credits: 3))
+            let reply = try await step.value()
+            #expect(reply.commandNumber == 3 && reply.number == 4 && !reply.isStatus)
+            #expect(bench.host.packets.map(\.completedOpcode) == [HCICommands.LERand.opcode, CommandQueue.noCommand])
+        }
+    }
+
+    @Test func aHostThatGaveUpACommandDoesNotBlockTheNext() throws {
+        let bench = try Bench()
+        try bench.loop.run {
+            bench.end.send(HCIPacket(command: HCICommands.LERand()))
+            try await bench.loop.sleep(for: Host.commandTimeOut - 1)
+            bench.end.send(HCIPacket(command: HCICommands.ReadBDADDR()))
+            try await bench.loop.sleep(for: 1)
+            #expect(bench.controller.opcodes == [HCICommands.LERand.opcode])
+            bench.end.send(HCIPacket(command: HCICommands.ReadBufferSize()))
+            try await bench.loop.sleep(for: 1)
+            #expect(bench.controller.opcodes == [HCICommands.LERand.opcode, HCICommands.ReadBDADDR.opcode])
+        }
+    }
+
+    @Test func buffersAreSharedAndCreditsForNothingAreCounted() throws {
+        let bench = try Bench()
+        try bench.loop.run {
+            bench.end.setBuffers(length: 27, count: 2)
+            bench.controller.say(Self.connected)
+            try await bench.loop.sleep(for: 10)
+            bench.end.send(HCIPacket(acl: 64, .firstNonFlushable, [1, 0, 4, 0, 0x0A]))
+            bench.end.sendFrame([UInt8](repeating: 7, count: 40), channel: 4, handle: 64)
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.controller.data.map(\.bytes.count) == [9, 31])
+            bench.controller.say(Self.completed(1))
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.controller.data.map(\.bytes.count) == [9, 31, 21])
+            bench.controller.say(Self.completed(5))
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.end.strayCredits == 3)
+        }
+    }
+
+    static func completed(_ count: UInt16) -> HCIPacket {
+        HCIPacket(event: HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: 64, numCompletedPackets: count)]))
+    }
+
+    private final class Far: HCITransportSink {
+        var packets: [HCIPacket] = []
+        var opcodes: [UInt16] { packets.compactMap(\.commandOpcode) }
+        var data: [HCIPacket] { packets.filter { $0.kind == .acl } }
+        var end: InProcessTransport?
+
+        func say(_ packet: HCIPacket) { end?.send(packet) }
+        func received(_ packet: HCIPacket, at time: Microseconds) { packets.append(packet) }
+        func closed(_ reason: TransportError) {}
+    }
+
+    /// An end between a controller and a host that only note what they get.
+    private struct Bench {
+        let loop = RunLoop()
+        let end: Endpoint
+        let controller = Far()
+        let host = Far()
+
+        init() throws {
+            let pair = InProcessTransport.pair(name: "virtual", on: loop)
+            end = Endpoint(.subject, on: pair.host, log: ObservationLog(loop: loop), recorder: try Recorder(path: nil), loop: loop)
+            controller.end = pair.controller
+            try pair.controller.open(controller)
+            try end.start()
+            try end.open(host)
+        }
     }
 }

@@ -113,7 +113,7 @@ import Transport
             try await fake.host.start()
             fake.script[0x3FFF] = { _ in [HCIPacket(statusOpcode: 0x3FFF, .unknownHCICommand)] }
             let answer = try await fake.host.sendRaw(opcode: 0x3FFF, parameters: [1, 2], length: 9)
-            #expect(answer == CommandAnswer(kind: .status, status: .unknownHCICommand))
+            #expect(answer == CommandAnswer(opcode: 0x3FFF, kind: .status, status: .unknownHCICommand))
             #expect(fake.commands.last?.bytes == [0xFF, 0x3F, 9, 1, 2])
         }
     }

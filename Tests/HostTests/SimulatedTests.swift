@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Simulation
 import Testing

@@ -12,65 +12,10 @@ private final class Held<Value> {
 }
 
 @Suite struct ProtocolTests {
-    private static let connected: [UInt8] = [0x3E, 19, 0x01, 0, 0x40, 0x00, 0] + [UInt8](repeating: 0, count: 14)
     private static let disconnected: [UInt8] = [0x05, 4, 0, 0x40, 0x00, 0x13]
-    private static let encryptionChanged: [UInt8] = [0x08, 4, 0, 0x40, 0x00, 1]
 
     private func event(_ bytes: [UInt8]) -> HCIPacket { HCIPacket(.event, bytes) }
     private func data(_ octet: UInt8, handle: UInt8 = 0x40) -> HCIPacket { HCIPacket(.acl, [handle, 0x20, 1, 0, octet]) }
-
-    // MARK: Order of data and events
-
-    @Test func dataThatOvertakesItsConnectionWaitsForIt() {
-        let gate = Held(HandleGate())
-        #expect(!gate({ $0.admit(data(1), at: 0) }))
-        #expect(!gate({ $0.admit(data(2), at: 3_000) }))
-        #expect(gate.value.deadline == 100_000)
-        #expect(gate({ $0.note(event: event(Self.connected), at: 7_000) }) == [data(1), data(2)])
-        #expect(gate({ $0.admit(data(3), at: 7_001) }))
-        #expect(gate.value.statistics == PipeDisorder(held: 2, worstWait: 7_000, dropped: 0))
-        #expect(gate.value.deadline == nil)
-    }
-
-    @Test func dataWhoseConnectionNeverComesIsCountedAndDropped() {
-        let gate = Held(HandleGate())
-        #expect(!gate({ $0.admit(data(1), at: 0) }))
-        #expect(gate({ $0.expire(at: 99_999) }).isEmpty)
-        #expect(gate.value.statistics.dropped == 0)
-        #expect(gate({ $0.expire(at: 100_000) }).isEmpty)
-        #expect(gate.value.statistics == PipeDisorder(held: 1, worstWait: 0, dropped: 1))
-        for octet in 0..<200 { _ = gate({ $0.admit(data(UInt8(octet)), at: 200_000) }) }
-        #expect(gate.value.statistics.held == 1 + HandleGate.mostHeld)
-    }
-
-    @Test func encryptedDataWaitsForTheChangeAndPassesInTheEndAnyway() {
-        let gate = Held(HandleGate())
-        _ = gate({ $0.note(event: event(Self.connected), at: 0) })
-        gate({ $0.note(command: HCIPacket(.command, [0x19, 0x20, 28, 0x40, 0x00] + [UInt8](repeating: 0, count: 26)), at: 1_000) })
-        #expect(!gate({ $0.admit(data(1), at: 2_000) }))
-        #expect(gate({ $0.note(event: event(Self.encryptionChanged), at: 4_000) }) == [data(1)])
-        gate({ $0.note(command: HCIPacket(.command, [0x1A, 0x20, 18, 0x40, 0x00] + [UInt8](repeating: 0, count: 16)), at: 5_000) })
-        #expect(!gate({ $0.admit(data(2), at: 6_000) }))
-        #expect(gate({ $0.expire(at: 106_000) }) == [data(2)])
-        #expect(gate({ $0.admit(data(3), at: 106_001) }))
-    }
-
-    @Test func aHandleEndsWithItsConnectionAndWithAReset() {
-        for end in [Self.disconnected, [0x0E, 4, 1, 0x03, 0x0C, 0]] {
-            let gate = Held(HandleGate())
-            _ = gate({ $0.note(event: event(Self.connected), at: 0) })
-            #expect(gate({ $0.admit(data(1), at: 1) }))
-            _ = gate({ $0.note(event: event(end), at: 2) })
-            #expect(!gate({ $0.admit(data(2), at: 3) }))
-        }
-    }
-
-    @Test func isochronousDataIsToldByItsHandle() {
-        let gate = Held(HandleGate())
-        _ = gate({ $0.note(event: event([0x3E, 29, 0x19, 0, 0x60, 0x00] + [UInt8](repeating: 0, count: 25)), at: 0) })
-        #expect(gate({ $0.isIsochronous(data(0, handle: 0x60)) }))
-        #expect(!gate({ $0.isIsochronous(data(0)) }))
-    }
 
     // MARK: Reassembly
 

@@ -45,10 +45,10 @@ final class CaseBench {
     func end(_ side: Side) -> Endpoint? { ends[side] }
 
     func connectionInterval(at side: Side) -> Microseconds? {
-        ends[side]?.links.connectionInterval ?? ends.values.lazy.compactMap(\.links.connectionInterval).first
+        ends[side]?.tracker.connectionInterval ?? ends.values.lazy.compactMap(\.tracker.connectionInterval).first
     }
 
-    var advertisingInterval: Microseconds? { ends.values.compactMap(\.links.advertisingInterval).max() }
+    var advertisingInterval: Microseconds? { ends.values.compactMap(\.tracker.advertisingInterval).max() }
 
     /// Opens both ends, resets them and asks what they are.
     func prepare() async throws {
@@ -80,7 +80,7 @@ final class CaseBench {
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             if end.isStarted, end.failure == nil {
-                _ = try? await end.command(opcode: 0x0C03, parameters: [], until: loop.now + .seconds(2))
+                _ = try? await end.ask(HCICommands.Reset(), within: .seconds(2))
             }
             end.shutDown()
         }
@@ -90,35 +90,42 @@ final class CaseBench {
     // MARK: Probing
 
     private func probe(_ end: Endpoint) async throws {
-        _ = try await ask(end, "Reset")
-        let everything: [UInt8] = Array(repeating: 0xFF, count: 7) + [0x3F]
-        _ = try await ask(end, "Set_Event_Mask", everything)
-        _ = try await ask(end, "LE_Set_Event_Mask", Array(repeating: 0xFF, count: 8), isRequired: false)
-        if let buffers = try await ask(end, "LE_Read_Buffer_Size"), buffers.count >= 4 {
-            end.data.bufferLength = max(1, Int(buffers[1]) | Int(buffers[2]) << 8)
-            end.data.bufferCount = max(1, Int(buffers[3]))
+        try await ask(end, HCICommands.Reset())
+        // All but the two bits that are reserved.
+        try await ask(end, HCICommands.SetEventMask(eventMask: EventMask(rawValue: .max >> 2)))
+        _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: LEEventMask(rawValue: .max)))
+        try await readBuffers(end)
+        for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
+            features.insert("\(end.side.rawValue).\(name)")
         }
-        if let answer = try await ask(end, "LE_Read_Local_Supported_Features"), answer.count >= 9 {
-            let mask = answer[1..<9].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-            for name in Features.names(in: mask) { features.insert("\(end.side.rawValue).\(name)") }
-        }
-        if let answer = try await ask(end, "Read_Local_Supported_Features"), answer.count >= 9, answer[5] & 0x20 == 0 {
+        if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
         }
-        if let answer = try await ask(end, "Read_BD_ADDR"), answer.count >= 7 {
-            let address = DeviceAddress(value: answer[1..<7].reversed().reduce(0) { $0 << 8 | UInt64($1) })
-            addresses[end.side] = .record(CaseRecord([("address", .text(address.description)), ("type", .number(0))]))
-        }
+        let address = DeviceAddress(try await ask(end, HCICommands.ReadBDADDR()).bdADDR, kind: .public)
+        addresses[end.side] = .record(CaseRecord([("address", .text(address.description)), ("type", .number(0))]))
     }
 
-    private func ask(_ end: Endpoint, _ name: String, _ parameters: [UInt8] = [], isRequired: Bool = true) async throws -> [UInt8]? {
-        guard let opcode = PDUBook.opcode(of: name) else { throw StepFailure(.bench, "\(name) is not declared") }
-        let deadline = loop.now + .seconds(3)
-        guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline) else {
-            throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) does not answer \(name)")
+    /// A length or a count of 0 says that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.
+    private func readBuffers(_ end: Endpoint) async throws {
+        let own = try await ask(end, HCICommands.LEReadBufferSize())
+        guard own.leACLDataPacketLength == 0 || own.totalNumLEACLDataPackets == 0 else {
+            return end.setBuffers(length: Int(own.leACLDataPacketLength), count: Int(own.totalNumLEACLDataPackets))
         }
-        if reply.parameters.first == 0 { return reply.parameters }
-        guard isRequired else { return nil }
-        throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) refuses \(name) with status \(reply.parameters.first ?? 0)")
+        let shared = try await ask(end, HCICommands.ReadBufferSize())
+        end.setBuffers(length: Int(shared.aclDataPacketLength), count: Int(shared.totalNumACLDataPackets))
+    }
+
+    @discardableResult
+    private func ask<Command: HCICommand>(_ end: Endpoint, _ command: Command) async throws -> Command.Return {
+        let reply = try await end.ask(command)
+        let status = ErrorCode(rawValue: reply.parameters.first ?? 0)
+        guard status == .success else {
+            throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) refuses \(Command.name) with status \(status.rawValue)")
+        }
+        do {
+            return try Command.Return(prefixOf: reply.parameters)
+        } catch {
+            throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) answers \(Command.name) wrongly: \(error)")
+        }
     }
 }

@@ -1,10 +1,12 @@
 import Capture
+import HCI
+import Host
 import Packets
 import Timing
 import Transport
 
 /// One end of the bench: a controller, seen from above its HCI. Case steps send commands here, and a host of ours may use the same controller:
-/// commands of both go one at a time, and what answers a step's command does not reach the host.
+/// commands of both share one queue, data of both the same buffers, and what answers a step's command does not reach the host.
 final class Endpoint: HCITransport, HCITransportSink {
     let side: Side
     let log: ObservationLog
@@ -14,23 +16,28 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// A host of ours above this end.
     private var host: (any HCITransportSink)?
 
-    private var credits = 1
-    private var outstanding: Pending?
-    private var queue: [Pending] = []
+    private var commands = CommandQueue()
+    private var pending: [Int: Pending] = [:]
+    private var lastCommand = 0
     /// The connection is gone for good.
     private(set) var failure: TransportError?
     /// What the controller says arrives here.
     private(set) var isStarted = false
-    let data: DataChannel
-    private(set) var links = LinkTable()
+    /// What the controller has said about its connections.
+    private(set) var tracker = ConnectionTracker()
+    private let scheduler: ACLScheduler
+    private var reassembly = ACLReassembly()
     /// Data packets of connections that no event had told of: a host throws them away.
     private(set) var strayData = 0
+    /// Completed packets that were reported and never sent.
+    var strayCredits: Int { scheduler.strayCredits }
 
+    /// A command that has not been answered.
     private struct Pending {
-        var packet: HCIPacket
-        var opcode: UInt16
         /// Nil for a command of the host.
         var answer: Promise<Reply>?
+        /// Its number in the capture and when it was sent; nil while it waits.
+        var sent: (number: Int, time: Microseconds)?
     }
 
     /// What a controller says to a command.
@@ -54,12 +61,19 @@ final class Endpoint: HCITransport, HCITransportSink {
         self.log = log
         self.recorder = recorder
         self.loop = loop
-        data = DataChannel()
+        let outlet = Outlet()
+        scheduler = ACLScheduler { packet in outlet.endpoint?.transmit(packet) }
+        outlet.endpoint = self
+        setBuffers(length: 27, count: 1)
+    }
+
+    /// The scheduler must not own the end that owns it.
+    private final class Outlet {
+        weak var endpoint: Endpoint?
     }
 
     var name: String { transport.name }
     func takeDisorder() -> PipeDisorder { transport.takeDisorder() }
-    private var lastCommand: (number: Int, time: Microseconds) = (0, .zero)
 
     func start() throws(TransportError) {
         do {
@@ -79,24 +93,41 @@ final class Endpoint: HCITransport, HCITransportSink {
     func command(opcode: UInt16, parameters: [UInt8], until deadline: Microseconds) async throws -> Reply? {
         if let failure { throw failure }
         let answer = Promise<Reply>(on: loop)
-        queue.append(Pending(packet: HCIPacket(.command, opcode: opcode, parameters: parameters), opcode: opcode, answer: answer))
-        pump()
+        let id = submit(opcode, HCIPacket(opcode: opcode, parameters: parameters), answer)
         do {
             return try await answer.value(until: deadline)
         } catch is TimeOut {
-            queue.removeAll { $0.answer === answer }
-            if outstanding?.answer === answer {
-                outstanding = nil
-                credits = max(credits, 1)
-                pump()
-            }
+            expire(id)
             return nil
         }
     }
 
-    /// Sends an L2CAP frame on a connection, cut to the controller's buffers.
+    /// The same for a declared command without anything wrong in it.
+    ///
+    /// - Throws: `StepFailure` of the environment when it is not answered in time.
+    func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = .seconds(3)) async throws -> Reply {
+        let reply = try await self.command(opcode: Command.opcode, parameters: command.parameters, until: loop.now + limit)
+        guard let reply else {
+            throw StepFailure(.environment, "the \(side.rawValue) (\(name)) does not answer \(Command.name)")
+        }
+        return reply
+    }
+
+    /// The controller's buffers for the data of LE connections.
+    func setBuffers(length: Int, count: Int) {
+        scheduler.setPools([ACLScheduler.Pool(fragmentLength: max(1, length), total: max(1, count))])
+    }
+
+    /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
-        for packet in data.packets(of: payload, channel: channel, handle: handle) { transmit(packet) }
+        if let slot = scheduler.slot(of: handle) {
+            scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
+        } else {
+            var writer = ByteWriter(reserving: L2CAPHeader.octets + payload.count)
+            L2CAPHeader(length: UInt16(truncatingIfNeeded: payload.count), channel: channel).encode(into: &writer)
+            writer.bytes(payload)
+            transmit(HCIPacket(acl: ConnectionHandle(handle), .firstNonFlushable, writer.bytes))
+        }
     }
 
     // MARK: The host's end
@@ -107,12 +138,14 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     func send(_ packet: HCIPacket) {
-        guard packet.kind == .command, let opcode = packet.commandOpcode else {
+        if packet.kind == .command, let opcode = packet.commandOpcode {
+            giveUpOldCommands()
+            submit(opcode, packet, nil)
+        } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
+            scheduler.enqueueRaw(slot, packet: packet.bytes)
+        } else {
             transmit(packet)
-            return
         }
-        queue.append(Pending(packet: packet, opcode: opcode, answer: nil))
-        pump()
     }
 
     func close() { host = nil }
@@ -130,13 +163,13 @@ final class Endpoint: HCITransport, HCITransportSink {
         switch packet.kind {
         case .event: receivedEvent(packet, number, at: time)
         case .acl:
-            guard links.handles.contains(DataChannel.handle(of: packet)) else {
+            guard let handle = packet.dataHandle, tracker[handle] != nil else {
                 strayData += 1
                 break
             }
-            if let frame = data.received(packet), let layer = PDULayer(channel: frame.channel) {
+            if let pdu = reassembly.receive(packet), let layer = PDULayer(channel: pdu.cid) {
                 log.add(
-                    side, PDUBook.name(of: frame.payload, in: layer), .upper(layer, frame.payload, handle: frame.handle), number: number,
+                    side, PDUBook.name(of: pdu.payload, in: layer), .upper(layer, pdu.payload, handle: handle.rawValue), number: number,
                     at: time)
             }
             host?.received(packet, at: time)
@@ -148,58 +181,85 @@ final class Endpoint: HCITransport, HCITransportSink {
         failure = reason
         host?.closed(reason)
         host = nil
-        for pending in queue { pending.answer?.fail(reason) }
-        queue.removeAll()
-        outstanding?.answer?.fail(reason)
-        outstanding = nil
+        commands.reset()
+        for command in pending.values { command.answer?.fail(reason) }
+        pending.removeAll()
         log.breakOff(reason)
     }
 
     private func receivedEvent(_ packet: HCIPacket, _ number: Int, at time: Microseconds) {
-        links.note(packet)
-        if packet.eventCode == 0x13 { for packet in data.completed(packet) { transmit(packet) } }
-        if packet.eventCode == 0x05 { data.forget(packet) }
-        if let (opcode, newCredits, reply) = reply(in: packet, number, at: time) {
-            credits = newCredits
-            if let pending = outstanding, pending.opcode == opcode {
-                outstanding = nil
-                if let answer = pending.answer {
-                    answer.fulfil(reply)
-                    log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
-                    host?.received(HCIPacket(eventCode: 0x0E, parameters: [UInt8(clamping: newCredits), 0, 0]), at: time)
-                    return pump()
-                }
-            }
+        if packet.eventCode == HCIEvents.NumberOfCompletedPackets.code {
+            _ = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { scheduler.completed(handle: $0.rawValue, count: $1) }
+        } else if let change = try? tracker.received(packet) {
+            connectionChanged(change)
         }
+        let answer = try? CommandAnswer(event: packet)
+        let actions = answer.map { commands.answered($0) } ?? []
+        let isForStep = finish(actions, number, at: time)
         log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
-        host?.received(packet, at: time)
-        pump()
+        host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
+        perform(actions)
     }
 
-    private func reply(in packet: HCIPacket, _ number: Int, at time: Microseconds) -> (UInt16, Int, Reply)? {
-        let bytes = packet.bytes
-        func made(_ isStatus: Bool, _ parameters: [UInt8]) -> Reply {
-            Reply(
-                isStatus: isStatus, parameters: parameters, commandNumber: lastCommand.number, number: number, sentAt: lastCommand.time,
-                answeredAt: time, index: log.end + 1)
+    private func connectionChanged(_ change: ConnectionChange) {
+        switch change {
+        case .opened(let connection): if connection.kind == .le || connection.kind == .classic { open(connection.handle) }
+        case .closed(let handle, _):
+            scheduler.close(handle: handle.rawValue)
+            reassembly.forget(handle)
+        case .reset:
+            scheduler.closeAll()
+            reassembly.forgetAll()
+        case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
-        if packet.eventCode == 0x0E, bytes.count >= 5 {
-            return (UInt16(bytes[3]) | UInt16(bytes[4]) << 8, Int(bytes[2]), made(false, Array(bytes[5...])))
-        }
-        if packet.eventCode == 0x0F, bytes.count >= 6 {
-            return (UInt16(bytes[4]) | UInt16(bytes[5]) << 8, Int(bytes[3]), made(true, [bytes[2]]))
-        }
-        return nil
     }
 
-    private func pump() {
-        guard outstanding == nil, credits > 0, !queue.isEmpty else { return }
-        let next = queue.removeFirst()
-        outstanding = next
-        credits -= 1
-        if next.opcode == 0x0C03 { data.reset() }
-        links.note(next.packet)
-        lastCommand = (transmit(next.packet), loop.now)
+    private func open(_ handle: ConnectionHandle) {
+        _ = scheduler.open(handle: handle.rawValue, pool: 0)
+        reassembly.forget(handle)
+    }
+
+    // MARK: Commands
+
+    @discardableResult
+    private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?) -> Int {
+        lastCommand += 1
+        pending[lastCommand] = Pending(answer: answer)
+        perform(commands.submit(id: lastCommand, opcode: opcode, packet))
+        return lastCommand
+    }
+
+    private func perform(_ actions: [CommandQueue.Action]) {
+        for case .transmit(let id, let packet) in actions {
+            _ = tracker.sent(packet)
+            pending[id]?.sent = (transmit(packet), loop.now)
+        }
+    }
+
+    /// Hands an answer to the step that waits for it; true if there was one.
+    private func finish(_ actions: [CommandQueue.Action], _ number: Int, at time: Microseconds) -> Bool {
+        for case .finish(let id, let answer) in actions {
+            guard let command = pending.removeValue(forKey: id), let promise = command.answer, let sent = command.sent else { continue }
+            promise.fulfil(
+                Reply(
+                    isStatus: answer.kind == .status,
+                    parameters: answer.kind == .status ? [answer.status.rawValue] : answer.returns, commandNumber: sent.number,
+                    number: number, sentAt: sent.time, answeredAt: time, index: log.end + 1))
+            return true
+        }
+        return false
+    }
+
+    private func expire(_ id: Int) {
+        pending[id] = nil
+        perform(commands.expire(id: id))
+    }
+
+    /// A host of ours that sends another command has stopped waiting for those that were not answered in time.
+    private func giveUpOldCommands() {
+        for (id, command) in pending.sorted(by: { $0.key < $1.key }) where command.answer == nil {
+            if let sent = command.sent, loop.now - sent.time >= Host.commandTimeOut { expire(id) }
+        }
     }
 
     @discardableResult
@@ -207,5 +267,12 @@ final class Endpoint: HCITransport, HCITransportSink {
         let number = recorder.record(packet, .hostToController, side, at: loop.now)
         transport.send(packet)
         return number
+    }
+}
+
+extension HCIPacket {
+    /// Command Complete for no command: it only tells how many commands may be sent. Core Vol 4, Part E, 7.7.14.
+    fileprivate static func credits(_ count: Int) -> HCIPacket {
+        HCIPacket(completeOpcode: CommandQueue.noCommand, returns: [], credits: UInt8(clamping: count))
     }
 }

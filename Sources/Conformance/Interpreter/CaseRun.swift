@@ -112,7 +112,8 @@ final class CaseRun {
         guard let end = bench.end(side) else { return [] }
         let count = end.strayData
         let stray = count == 0 ? nil : "threw away \(count) packet\(count == 1 ? "" : "s") of connections that no event had told of"
-        return [end.takeDisorder().text, stray].compactMap { $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) } }
+        let credits = end.strayCredits == 0 ? nil : "was given \(end.strayCredits) credits for packets that it had not sent"
+        return [end.takeDisorder().text, stray, credits].compactMap { $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) } }
     }
 
     private func note(_ failure: StepFailure, in result: inout CaseResult) {

@@ -1,26 +1,6 @@
 import DequeModule
 import Packets
 
-/// What a controller answered to a command first.
-public struct CommandAnswer: Sendable, Equatable {
-    public enum Kind: Sendable, Equatable {
-        case status
-        case complete
-    }
-
-    public var kind: Kind
-    /// Command Status's status, or the first return parameter.
-    public var status: ErrorCode
-    /// The return parameters, Status first; empty after Command Status.
-    public var returns: [UInt8]
-
-    public init(kind: Kind, status: ErrorCode, returns: [UInt8] = []) {
-        self.kind = kind
-        self.status = status
-        self.returns = returns
-    }
-}
-
 /// Sends commands as Num_HCI_Command_Packets allows and matches answers to them. Core Vol 4, Part E, 4.4.
 public struct CommandQueue: Sendable {
     public enum Action: Sendable, Equatable {
@@ -33,6 +13,9 @@ public struct CommandQueue: Sendable {
         var opcode: UInt16
         var packet: HCIPacket
     }
+
+    /// The opcode of an event that answers no command. Core Vol 4, Part E, 7.7.14.
+    public static let noCommand: UInt16 = 0
 
     /// Commands that may be sent now.
     public private(set) var credits = 1
@@ -50,13 +33,13 @@ public struct CommandQueue: Sendable {
         return send()
     }
 
-    /// Command Complete or Command Status; opcode 0 only carries credits.
-    public mutating func answered(opcode: UInt16, credits: Int, _ answer: CommandAnswer) -> [Action] {
-        self.credits = credits
+    /// Command Complete or Command Status. One for no command only carries credits.
+    public mutating func answered(_ answer: CommandAnswer) -> [Action] {
+        credits = answer.credits
         var actions: [Action] = []
-        if let index = inFlight.firstIndex(where: { $0.opcode == opcode }) {
+        if let index = inFlight.firstIndex(where: { $0.opcode == answer.opcode }) {
             actions.append(.finish(id: inFlight.remove(at: index).id, answer))
-        } else if opcode != 0 {
+        } else if answer.opcode != Self.noCommand {
             strayAnswers += 1
         }
         return actions + send()

@@ -1,22 +1,5 @@
+import HCI
 import Packets
-
-/// The parameters in force on a connection. Core Vol 6, Part B, 4.5.
-public struct ConnectionParameters: Sendable, Hashable {
-    /// N x 1.25 ms, 0x0006...0x0C80.
-    public var interval: UInt16
-    /// Connection events, 0...0x01F3.
-    public var latency: UInt16
-    /// N x 10 ms, 0x000A...0x0C80.
-    public var supervisionTimeout: UInt16
-
-    public init(interval: UInt16, latency: UInt16 = 0, supervisionTimeout: UInt16 = 200) {
-        self.interval = interval
-        self.latency = latency
-        self.supervisionTimeout = supervisionTimeout
-    }
-
-    public var intervalTime: Microseconds { Microseconds(Int(interval) * 1250) }
-}
 
 /// The parameters that one side asks for. Core Vol 3, Part C, 9.3.9.
 public struct ConnectionParameterRequest: Sendable, Hashable {
@@ -58,17 +41,6 @@ public struct ConnectionParameterRequest: Sendable, Hashable {
     }
 }
 
-/// The PHYs of a link, each direction its own.
-public struct LinkPHYs: Sendable, Hashable {
-    public var tx: PHY
-    public var rx: PHY
-
-    public init(tx: PHY = .le1M, rx: PHY = .le1M) {
-        self.tx = tx
-        self.rx = rx
-    }
-}
-
 /// Which coding a transmitter prefers on LE Coded. Core Vol 4, Part E, 7.8.49.
 public enum CodingPreference: UInt16, Sendable, Hashable {
     case none = 0
@@ -92,35 +64,3 @@ public enum LinkEvent: Sendable, Hashable {
     case encryptionChanged(Bool)
     case disconnected(ErrorCode)
 }
-
-/// What the two connection events have in common.
-struct ConnectionEvent {
-    var status: ErrorCode
-    var handle: ConnectionHandle
-    var role: ConnectionRole
-    var peer: DeviceAddress
-    var parameters: ConnectionParameters
-
-    init(_ event: some ConnectionCompleteEvent) {
-        status = event.status
-        handle = event.connectionHandle
-        role = event.role
-        peer = DeviceAddress(event.peerAddress, kind: event.peerAddressType.rawValue & 1 == 0 ? .public : .random)
-        parameters = ConnectionParameters(
-            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
-    }
-}
-
-protocol ConnectionCompleteEvent {
-    var status: ErrorCode { get }
-    var connectionHandle: ConnectionHandle { get }
-    var role: ConnectionRole { get }
-    var peerAddressType: AddressType { get }
-    var peerAddress: BDADDR { get }
-    var connectionInterval: UInt16 { get }
-    var peripheralLatency: UInt16 { get }
-    var supervisionTimeout: UInt16 { get }
-}
-
-extension HCIEvents.LEConnectionComplete: ConnectionCompleteEvent {}
-extension HCIEvents.LEEnhancedConnectionComplete: ConnectionCompleteEvent {}

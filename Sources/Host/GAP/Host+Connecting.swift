@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 
@@ -105,18 +106,13 @@ extension Host {
 
     // MARK: Events
 
-    func connected(_ event: ConnectionEvent) {
-        guard event.status == .success else { return connectionFailed(event) }
-        guard event.handle.rawValue <= 0x0EFF else {
-            path.counters.malformedEvents += 1
-            return
-        }
-        if let old = path.link(event.handle.rawValue) { end(old, .connectionTimeout) }
-        let slot = path.scheduler.open(handle: event.handle.rawValue, pool: 0)
-        let link = Link(host: self, path: path, slot: slot, event: event)
+    func opened(_ connection: ConnectionState) {
+        if let old = path.link(connection.handle.rawValue) { end(old, .connectionTimeout) }
+        let slot = path.scheduler.open(handle: connection.handle.rawValue, pool: 0)
+        let link = Link(host: self, path: path, slot: slot, connection: connection)
         onLink?(link)
         path.add(link, slot: slot)
-        if event.role == .central {
+        if link.isCentral {
             let waiting = connecting
             connecting = nil
             waiting?.fulfil(link)
@@ -139,8 +135,8 @@ extension Host {
         }
     }
 
-    private func connectionFailed(_ event: ConnectionEvent) {
-        if event.status == .advertisingTimeout {
+    func connectionFailed(_ status: ErrorCode) {
+        if status == .advertisingTimeout {
             if let set = advertisingSets[0], !set.isExtended {
                 set.isRunning = false
                 advertisingSets[0] = nil
@@ -150,6 +146,6 @@ extension Host {
         }
         let waiting = connecting
         connecting = nil
-        waiting?.fail(HostError.peer(.rejected("LE_Connection_Complete", event.status)))
+        waiting?.fail(HostError.peer(.rejected("LE_Connection_Complete", status)))
     }
 }

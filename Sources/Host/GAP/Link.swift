@@ -11,8 +11,6 @@ public final class Link {
     public internal(set) var phys = LinkPHYs()
     public internal(set) var dataLength = DataLength()
     public internal(set) var security = LinkSecurity.none
-    /// The controller was given a key; without one an encryption change is not believed.
-    var hasKey = false
     /// Why the link ended; nil while it is up.
     public private(set) var disconnectReason: ErrorCode?
     /// Called for what happens on the link without being asked for.
@@ -34,14 +32,14 @@ public final class Link {
     var signalingTimer: Timer?
     let bearer: ATTBearer
 
-    init(host: Host, path: DataPath, slot: Int, event: ConnectionEvent) {
+    init(host: Host, path: DataPath, slot: Int, connection: ConnectionState) {
         self.host = host
         self.path = path
         self.slot = slot
-        handle = event.handle
-        role = event.role
-        peer = event.peer
-        parameters = event.parameters
+        handle = connection.handle
+        role = connection.role ?? .central
+        peer = connection.peer ?? DeviceAddress(value: 0)
+        parameters = connection.parameters ?? ConnectionParameters(interval: 0)
         endPromise = Promise(on: path.loop)
         bearer = ATTBearer(path: path)
         bearer.link = self

@@ -1,3 +1,4 @@
+import HCI
 import Packets
 
 /// What a controller says about itself when it is started.
@@ -37,21 +38,4 @@ public struct ControllerInformation: Sendable, Equatable {
 
     public var isLEOnly: Bool { features >> 37 & 1 == 1 }
     public var supportsExtendedAdvertising: Bool { leFeatures.contains(.leExtendedAdvertising) }
-}
-
-/// The data length of a link, each direction its own. Core Vol 6, Part B, 4.5.10.
-public struct DataLength: Sendable, Hashable {
-    public var txOctets: UInt16 = 27
-    /// Microseconds.
-    public var txTime: UInt16 = 328
-    public var rxOctets: UInt16 = 27
-    /// Microseconds.
-    public var rxTime: UInt16 = 328
-
-    public init(txOctets: UInt16 = 27, txTime: UInt16 = 328, rxOctets: UInt16 = 27, rxTime: UInt16 = 328) {
-        self.txOctets = txOctets
-        self.txTime = txTime
-        self.rxOctets = rxOctets
-        self.rxTime = rxTime
-    }
 }

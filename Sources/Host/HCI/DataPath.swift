@@ -57,10 +57,11 @@ final class DataPath: HCITransportSink {
     private(set) var links: [Link?] = []
     private var observers: [(id: ObserverID, call: PacketObserver)] = []
     private var nextObserver = 0
+    /// What the packets say about connections.
+    var tracker = ConnectionTracker()
     /// Data that came before the event that announces its link, on transports with several pipes.
-    private var held: [(handle: UInt16, packet: HCIPacket)] = []
-    static let heldLimit = 32
-    static let holdTime = Microseconds.milliseconds(100)
+    private var eventOrder = EventOrder()
+    private var orderTimer: Timer?
 
     init(loop: RunLoop, transport: any HCITransport) {
         self.loop = loop
@@ -78,6 +79,9 @@ final class DataPath: HCITransportSink {
         unowned var path: DataPath?
     }
 
+    /// Data whose link never came.
+    var droppedData: Int { eventOrder.statistics.dropped }
+
     func addObserver(_ observer: @escaping PacketObserver) -> ObserverID {
         nextObserver += 1
         let id = ObserverID(value: nextObserver)
@@ -89,17 +93,8 @@ final class DataPath: HCITransportSink {
 
     func send(_ packet: HCIPacket) {
         for observer in observers { observer.call(.sent, packet, loop.now) }
-        if packet.kind == .command { noteKey(in: packet) }
+        if packet.kind == .command { _ = tracker.sent(packet) }
         transport.send(packet)
-    }
-
-    /// A link can be encrypted only once its controller was given a key for it.
-    private func noteKey(in command: HCIPacket) {
-        let opcode = command.commandOpcode
-        guard opcode == HCICommands.LEEnableEncryption.opcode || opcode == HCICommands.LELongTermKeyRequestReply.opcode,
-            command.bytes.count >= 5
-        else { return }
-        link((UInt16(command.bytes[3]) | UInt16(command.bytes[4]) << 8) & 0xFFF)?.hasKey = true
     }
 
     // MARK: HCITransportSink
@@ -109,8 +104,8 @@ final class DataPath: HCITransportSink {
         switch packet.kind {
         case .acl: receivedData(packet)
         case .event:
-            if packet.bytes.count > 2, packet.bytes[0] == HCIEvents.NumberOfCompletedPackets.code {
-                receivedCredits(packet.bytes)
+            if packet.eventCode == HCIEvents.NumberOfCompletedPackets.code {
+                receivedCredits(packet)
             } else {
                 host?.received(event: packet)
             }
@@ -127,11 +122,6 @@ final class DataPath: HCITransportSink {
     func add(_ link: Link, slot: Int) {
         while links.count <= slot { links.append(nil) }
         links[slot] = link
-        let handle = link.handle.rawValue
-        let early = held.filter { $0.handle == handle }
-        held.removeAll { $0.handle == handle }
-        counters.heldData += early.count
-        for packet in early { receivedData(packet.packet) }
     }
 
     func remove(_ link: Link) {
@@ -148,7 +138,6 @@ final class DataPath: HCITransportSink {
     /// Every link has ended; every buffer is free again.
     func forgetLinks() {
         links.removeAll()
-        held.removeAll()
         scheduler.closeAll()
     }
 
@@ -162,35 +151,36 @@ final class DataPath: HCITransportSink {
             counters.malformedData += 1
             return
         }
-        guard let link = link(header.handle.rawValue) else { return hold(header.handle.rawValue, packet) }
+        guard let link = link(header.handle.rawValue) else { return hold(packet) }
         link.receivedFragment(boundary: header.boundary, span.extracting(ACLHeader.octets...))
     }
 
-    private func receivedCredits(_ bytes: [UInt8]) {
-        let rows = Int(bytes[2])
-        if Int(bytes[1]) != bytes.count - 2 || bytes.count - 3 < rows * 4 { counters.malformedEvents += 1 }
-        var position = 3
-        for _ in 0..<rows {
-            guard position + 4 <= bytes.count else { return }
-            let handle = UInt16(bytes[position]) | UInt16(bytes[position + 1]) << 8
-            let count = UInt16(bytes[position + 2]) | UInt16(bytes[position + 3]) << 8
-            scheduler.completed(handle: handle & 0xFFF, count: Int(count))
-            position += 4
-        }
+    private func receivedCredits(_ packet: HCIPacket) {
+        let isWhole = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { scheduler.completed(handle: $0.rawValue, count: $1) }
+        if !isWhole { counters.malformedEvents += 1 }
     }
 
-    private func hold(_ handle: UInt16, _ packet: HCIPacket) {
-        guard held.count < Self.heldLimit else {
-            counters.strayData += 1
-            return
-        }
-        held.append((handle, packet))
-        loop.schedule(after: Self.holdTime) { self.release(handle) }
+    // MARK: Order of data and events
+
+    /// Data that waited for this change follows it.
+    func order(_ change: ConnectionChange) {
+        let released = eventOrder.changed(change, at: loop.now)
+        counters.heldData += released.count
+        for packet in released { receivedData(packet) }
     }
 
-    private func release(_ handle: UInt16) {
-        guard let index = held.firstIndex(where: { $0.handle == handle }) else { return }
-        held.remove(at: index)
-        counters.strayData += 1
+    private func hold(_ packet: HCIPacket) {
+        if eventOrder.admit(packet, at: loop.now) { counters.strayData += 1 }
+        watchOrder()
+    }
+
+    private func watchOrder() {
+        guard orderTimer == nil, let deadline = eventOrder.deadline else { return }
+        orderTimer = loop.schedule(at: deadline) { [weak self] in
+            guard let self else { return }
+            orderTimer = nil
+            for packet in eventOrder.expire(at: loop.now) { receivedData(packet) }
+            watchOrder()
+        }
     }
 }

@@ -4,7 +4,7 @@ import Packets
 extension Host {
     /// Takes an event. Unknown, malformed and unsolicited ones are counted and change nothing.
     func received(event packet: HCIPacket) {
-        guard packet.bytes.count >= 2, packet.bytes.count == Int(packet.bytes[1]) + 2 else {
+        guard packet.isWholeEvent else {
             path.counters.malformedEvents += 1
             return
         }
@@ -17,16 +17,13 @@ extension Host {
     }
 
     private func dispatch(_ packet: HCIPacket) throws(PDUError) {
-        switch packet.bytes[0] {
-        case HCIEvents.CommandComplete.code: try commandCompleted(packet)
-        case HCIEvents.CommandStatus.code: try commandStatus(packet)
-        case HCIEvents.DisconnectionComplete.code: disconnected(try packet.event())
-        case HCIEvents.EncryptionChange.code: encryptionChanged(try packet.event())
-        case 0x3E: try dispatchLE(packet)
+        if let change = try path.tracker.received(packet) { connectionChanged(change) }
+        if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
+        switch packet.eventCode {
+        case HCIEvents.LEAdvertisingReport.code: try dispatchLE(packet)
         case HCIEvents.HardwareError.code: path.counters.hardwareErrors += 1
         case HCIEvents.DataBufferOverflow.code: path.counters.bufferOverflows += 1
-        case HCIEvents.ReadRemoteVersionInformationComplete.code: break
-        default: path.counters.unknownEvents += 1
+        default: noteUnknown(packet)
         }
     }
 
@@ -34,47 +31,36 @@ extension Host {
         switch packet.leSubevent {
         case HCIEvents.LEAdvertisingReport.subevent: try legacyReports(packet)
         case HCIEvents.LEExtendedAdvertisingReport.subevent: try extendedReports(packet)
-        case HCIEvents.LEConnectionComplete.subevent: connected(ConnectionEvent(try packet.event(as: HCIEvents.LEConnectionComplete.self)))
-        case HCIEvents.LEEnhancedConnectionComplete.subevent:
-            connected(ConnectionEvent(try packet.event(as: HCIEvents.LEEnhancedConnectionComplete.self)))
-        case HCIEvents.LEConnectionUpdateComplete.subevent: parametersUpdated(try packet.event())
         case HCIEvents.LERemoteConnectionParameterRequest.subevent: parametersRequested(try packet.event())
-        case HCIEvents.LEDataLengthChange.subevent: dataLengthChanged(try packet.event())
-        case HCIEvents.LEPHYUpdateComplete.subevent: phyUpdated(try packet.event())
         case HCIEvents.LELongTermKeyRequest.subevent: keyRequested(try packet.event())
         case HCIEvents.LEAdvertisingSetTerminated.subevent: advertisingEnded(try packet.event())
         case HCIEvents.LEScanTimeout.subevent: scanTimedOut()
-        case .some(let subevent) where subevent >= 1 && subevent <= 0x2B: break
         case nil: path.counters.malformedEvents += 1
-        default: path.counters.unknownEvents += 1
+        default: noteUnknown(packet)
         }
     }
 
-    private func commandCompleted(_ packet: HCIPacket) throws(PDUError) {
-        let bytes = packet.bytes
-        guard bytes.count >= 5 else {
-            throw PDUError(pdu: "Command_Complete", field: "", offset: 0, problem: .short(needed: 5, left: bytes.count))
-        }
-        let returns = [UInt8](bytes[5...])
-        let answer = CommandAnswer(kind: .complete, status: ErrorCode(rawValue: returns.first ?? 0), returns: returns)
-        answered(opcode: UInt16(bytes[3]) | UInt16(bytes[4]) << 8, credits: bytes[2], answer)
-    }
-
-    private func commandStatus(_ packet: HCIPacket) throws(PDUError) {
-        let event = try packet.event(as: HCIEvents.CommandStatus.self)
-        answered(opcode: event.commandOpcode, credits: event.numHCICommandPackets, CommandAnswer(kind: .status, status: event.status))
-    }
-
-    private func answered(opcode: UInt16, credits: UInt8, _ answer: CommandAnswer) {
-        if opcode == HCICommands.Reset.opcode, answer.kind == .complete, answer.status == .success { controllerWasReset() }
-        perform(commands.answered(opcode: opcode, credits: Int(credits), answer))
+    /// An event that the specification knows may be for whoever waits for it.
+    private func noteUnknown(_ packet: HCIPacket) {
+        guard let code = packet.eventCode, PDUCatalog.event(code: code, subevent: packet.leSubevent) == nil else { return }
+        path.counters.unknownEvents += 1
     }
 
     // MARK: Links
 
-    private func disconnected(_ event: HCIEvents.DisconnectionComplete) {
-        guard event.status == .success, let link = path.link(event.connectionHandle.rawValue & 0xFFF) else { return }
-        end(link, event.reason)
+    private func connectionChanged(_ change: ConnectionChange) {
+        switch change {
+        case .opened(let connection): if connection.kind == .le { opened(connection) }
+        case .failed(let kind, let status): if kind == .le { connectionFailed(status) }
+        case .closed(let handle, let reason): if let link = path.link(handle.rawValue) { end(link, reason) }
+        case .reset: controllerWasReset()
+        case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
+        case .physChanged(let handle, let phys): physUpdated(handle, phys)
+        case .dataLengthChanged(let handle, let length): dataLengthChanged(handle, length)
+        case .encryptionChanged(let handle, let isOn, let status): if status == .success { encryptionChanged(handle, isOn: isOn) }
+        case .encryptionRequested, .keyRefreshed: break
+        }
+        path.order(change)
     }
 
     /// The link is gone; a controller that gives its handle away again has only forgotten to say so.
@@ -85,42 +71,37 @@ extension Host {
         failWaiters(of: link.handle.rawValue, error)
     }
 
-    private func encryptionChanged(_ event: HCIEvents.EncryptionChange) {
-        guard let link = path.link(event.connectionHandle.rawValue & 0xFFF), event.status == .success else { return }
-        guard link.hasKey || event.encryptionEnabled == 0 else {
+    /// A link can be encrypted only once its controller was given a key for it.
+    private func encryptionChanged(_ handle: ConnectionHandle, isOn: Bool) {
+        guard let link = path.link(handle.rawValue) else { return }
+        guard !isOn || path.tracker[handle]?.wasGivenKey == true else {
             path.counters.malformedEvents += 1
             return
         }
-        link.security = event.encryptionEnabled == 0 ? .none : .encrypted
-        link.notify(.encryptionChanged(event.encryptionEnabled != 0))
+        link.security = isOn ? .encrypted : .none
+        link.notify(.encryptionChanged(isOn))
     }
 
-    private func parametersUpdated(_ event: HCIEvents.LEConnectionUpdateComplete) {
-        guard event.status == .success, let link = path.link(event.connectionHandle.rawValue & 0xFFF) else { return }
-        link.parameters = ConnectionParameters(
-            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
-        link.notify(.parametersUpdated(link.parameters))
+    private func parametersUpdated(_ handle: ConnectionHandle, _ parameters: ConnectionParameters) {
+        guard let link = path.link(handle.rawValue) else { return }
+        link.parameters = parameters
+        link.notify(.parametersUpdated(parameters))
     }
 
-    private func dataLengthChanged(_ event: HCIEvents.LEDataLengthChange) {
-        guard let link = path.link(event.connectionHandle.rawValue & 0xFFF) else { return }
-        link.dataLength = DataLength(
-            txOctets: event.maxTXOctets, txTime: event.maxTXTime, rxOctets: event.maxRXOctets, rxTime: event.maxRXTime)
-        link.notify(.dataLengthChanged(link.dataLength))
+    private func dataLengthChanged(_ handle: ConnectionHandle, _ length: DataLength) {
+        guard let link = path.link(handle.rawValue) else { return }
+        link.dataLength = length
+        link.notify(.dataLengthChanged(length))
     }
 
-    private func phyUpdated(_ event: HCIEvents.LEPHYUpdateComplete) {
-        guard event.status == .success, let link = path.link(event.connectionHandle.rawValue & 0xFFF) else { return }
-        guard let tx = PHY(rawValue: event.txPHY), let rx = PHY(rawValue: event.rxPHY) else {
-            path.counters.malformedEvents += 1
-            return
-        }
-        link.phys = LinkPHYs(tx: tx, rx: rx)
-        link.notify(.phyUpdated(link.phys))
+    private func physUpdated(_ handle: ConnectionHandle, _ phys: LinkPHYs) {
+        guard let link = path.link(handle.rawValue) else { return }
+        link.phys = phys
+        link.notify(.phyUpdated(phys))
     }
 
     private func parametersRequested(_ event: HCIEvents.LERemoteConnectionParameterRequest) {
-        guard let link = path.link(event.connectionHandle.rawValue & 0xFFF) else { return }
+        guard let link = path.link(event.connectionHandle.rawValue) else { return }
         let request = ConnectionParameterRequest(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency, supervisionTimeout: event.timeout)
         if parameterPolicy(link, request) {

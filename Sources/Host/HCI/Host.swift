@@ -59,6 +59,7 @@ public final class Host {
     public var counters: HostCounters {
         var counters = path.counters
         counters.strayAnswers = commands.strayAnswers
+        counters.strayData += path.droppedData
         return counters
     }
 

@@ -75,6 +75,10 @@ public enum PDUCatalog {
         declaration(layer: "HCICommands", code: opcode)?.name ?? DecodedLayer.name(undeclared: "HCICommands", opcode, nil)
     }
 
+    public static func event(code: UInt8, subevent: UInt8?) -> PDUDeclaration? {
+        declaration(layer: "HCIEvents", code: Int(code), subevent: subevent.map { Int($0) })
+    }
+
     public static func type(named name: String) -> NamedType? { index.types[name] }
 
     /// A structure inside PDUs by its declared name.

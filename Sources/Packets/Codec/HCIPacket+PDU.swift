@@ -60,6 +60,14 @@ extension HCIPacket {
     /// The subevent code of an LE Meta event.
     @inlinable public var leSubevent: UInt8? { eventCode == 0x3E && bytes.count >= 3 ? bytes[2] : nil }
 
+    /// The opcode that a Command Complete event answers.
+    @inlinable public var completedOpcode: UInt16? {
+        eventCode == HCIEvents.CommandComplete.code && bytes.count >= 5 ? bytes.span.bytes.u16(at: 3) : nil
+    }
+
+    /// Whether an event is as long as its header says.
+    @inlinable public var isWholeEvent: Bool { kind == .event && bytes.count >= 2 && bytes.count == Int(bytes[1]) + 2 }
+
     /// What follows the header of a command or an event, whatever its length field says.
     @inlinable public var parameters: [UInt8] {
         let header = kind == .command ? 3 : kind == .event ? 2 : 4

@@ -55,4 +55,13 @@ extension HCIPacket {
 
     /// The header of an ACL data packet.
     @inlinable public var aclHeader: ACLHeader? { kind == .acl ? ACLHeader(bytes.span.bytes) : nil }
+
+    /// The connection that an ACL, synchronous or isochronous data packet belongs to: the headers of all three begin with it.
+    /// Core Vol 4, Part E, 5.4.2 to 5.4.5.
+    @inlinable public var dataHandle: ConnectionHandle? {
+        switch kind {
+        case .acl, .sco, .iso: bytes.count >= 2 ? ConnectionHandle(bytes.span.bytes.u16(at: 0) & 0x0FFF) : nil
+        case .command, .event: nil
+        }
+    }
 }

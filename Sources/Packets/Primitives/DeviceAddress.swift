@@ -31,3 +31,8 @@ extension DeviceAddress: CustomStringConvertible {
         return kind == .public ? text : text + " (random)"
     }
 }
+
+extension AddressType {
+    /// What the address itself is: an identity address is public or random, too.
+    @inlinable public var kind: DeviceAddress.Kind { self == .publicDevice || self == .publicIdentity ? .public : .random }
+}

@@ -1,3 +1,4 @@
+import HCI
 import Packets
 
 /// Which step brought a dongle to answer.
@@ -39,7 +40,7 @@ struct StartupLadder {
 
     static let drainTime = Microseconds.milliseconds(30)
     static let resetTime = Microseconds.milliseconds(1_000)
-    static let reset = HCIPacket(.command, [0x03, 0x0C, 0x00])
+    static let reset = HCIPacket(command: HCICommands.Reset())
 
     private var state = State.draining
     /// When `timeOut(at:)` should be called.
@@ -64,13 +65,8 @@ struct StartupLadder {
     }
 
     private static func isAnswer(_ packet: HCIPacket) -> Bool {
-        let bytes = packet.bytes
-        guard packet.kind == .event, bytes.count >= 6 else { return false }
-        switch bytes[0] {
-        case 0x0E: return bytes[3...4] == [0x03, 0x0C] && bytes[5] <= 1
-        case 0x0F: return bytes[4...5] == [0x03, 0x0C] && bytes[2] == 1
-        default: return false
-        }
+        guard let answer = try? CommandAnswer(event: packet), answer.opcode == HCICommands.Reset.opcode else { return false }
+        return answer.status == .unknownHCICommand || answer.kind == .complete && answer.status == .success
     }
 
     mutating func timeOut(at time: Microseconds) -> [Action] {

@@ -1,3 +1,4 @@
+import HCI
 import Packets
 
 /// Follows commands and events for the synchronous links that are up and the coding of their voice.
@@ -16,24 +17,27 @@ struct VoiceLinks {
 
     /// Takes a command on its way to the controller. Of the two commands that name codecs for each path, the size of the host's samples counts.
     mutating func note(command: HCIPacket) {
-        guard let opcode = command.commandOpcode else { return }
-        let bytes = command.bytes
-        switch opcode {
-        case HCICommands.WriteVoiceSetting.opcode: noteVoiceSetting(bytes, at: 3)
-        case HCICommands.SetupSynchronousConnection.opcode: noteVoiceSetting(bytes, at: 3 + 12)
-        case HCICommands.AcceptSynchronousConnectionRequest.opcode: noteVoiceSetting(bytes, at: 3 + 16)
-        case HCICommands.EnhancedSetupSynchronousConnection.opcode: noteSampleSize(bytes, at: 3 + 42)
-        case HCICommands.EnhancedAcceptSynchronousConnectionRequest.opcode: noteSampleSize(bytes, at: 3 + 46)
+        switch command.commandOpcode {
+        case HCICommands.WriteVoiceSetting.opcode:
+            note(voiceSetting: (try? command.command(as: HCICommands.WriteVoiceSetting.self))?.voiceSetting)
+        case HCICommands.SetupSynchronousConnection.opcode:
+            note(voiceSetting: (try? command.command(as: HCICommands.SetupSynchronousConnection.self))?.voiceSetting)
+        case HCICommands.AcceptSynchronousConnectionRequest.opcode:
+            note(voiceSetting: (try? command.command(as: HCICommands.AcceptSynchronousConnectionRequest.self))?.voiceSetting)
+        case HCICommands.EnhancedSetupSynchronousConnection.opcode:
+            note(sampleSize: (try? command.command(as: HCICommands.EnhancedSetupSynchronousConnection.self))?.inputCodedDataSize)
+        case HCICommands.EnhancedAcceptSynchronousConnectionRequest.opcode:
+            note(sampleSize: (try? command.command(as: HCICommands.EnhancedAcceptSynchronousConnectionRequest.self))?.inputCodedDataSize)
         default: break
         }
     }
 
-    private mutating func noteVoiceSetting(_ bytes: [UInt8], at offset: Int) {
-        if bytes.count > offset { has16Bits = bytes[offset] & 0x20 != 0 }
+    private mutating func note(voiceSetting: UInt16?) {
+        if let voiceSetting { has16Bits = voiceSetting & 0x20 != 0 }
     }
 
-    private mutating func noteSampleSize(_ bytes: [UInt8], at offset: Int) {
-        if bytes.count > offset { has16Bits = bytes[offset] != 8 }
+    private mutating func note(sampleSize: UInt16?) {
+        if let sampleSize { has16Bits = sampleSize != 8 }
     }
 
     /// Takes an event; true when what the pipes must carry has changed.
@@ -54,7 +58,11 @@ struct VoiceLinks {
                 handles.remove(event.connectionHandle.rawValue)
                 transparent.remove(event.connectionHandle.rawValue)
             }
-        case HCIEvents.CommandComplete.code where event.bytes.count > 5 && event.bytes[3...5] == [0x03, 0x0C, 0x00]: self = VoiceLinks()
+        case HCIEvents.CommandComplete.code:
+            guard event.completedOpcode == HCICommands.Reset.opcode, (try? CommandAnswer(event: event))?.status == .success else {
+                return false
+            }
+            self = VoiceLinks()
         default: return false
         }
         return before != (handles, need)

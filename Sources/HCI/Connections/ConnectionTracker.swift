@@ -1,0 +1,190 @@
+import Packets
+
+/// Follows the packets between a host and its controller and tells what they say about connections, in the specification's order.
+///
+/// It answers nothing and sends nothing. A change of a connection that was never opened is no change.
+public struct ConnectionTracker: Sendable {
+    public private(set) var connections: [ConnectionHandle: ConnectionState] = [:]
+    /// The interval of the LE connection that was made or updated last.
+    public private(set) var connectionInterval: Microseconds?
+    /// The longest time between advertising events that was asked for last, advDelay included.
+    public private(set) var advertisingInterval: Microseconds?
+
+    /// advDelay is at most so long. Core Vol 6, Part B, 4.4.2.2.1.
+    private static let longestAdvertisingDelay = Microseconds.milliseconds(10)
+    private static let handles: ClosedRange<ConnectionHandle> = 0x0000...0x0EFF
+
+    public init() {}
+
+    public subscript(_ handle: ConnectionHandle) -> ConnectionState? { connections[handle] }
+
+    // MARK: From the host
+
+    /// Takes a command on its way to the controller.
+    public mutating func sent(_ command: HCIPacket) -> ConnectionChange? {
+        switch command.commandOpcode {
+        case HCICommands.SetConnectionEncryption.opcode:
+            return requested((try? command.command(as: HCICommands.SetConnectionEncryption.self))?.connectionHandle)
+        case HCICommands.LEEnableEncryption.opcode:
+            return requested((try? command.command(as: HCICommands.LEEnableEncryption.self))?.connectionHandle)
+        case HCICommands.LELongTermKeyRequestReply.opcode:
+            return requested((try? command.command(as: HCICommands.LELongTermKeyRequestReply.self))?.connectionHandle)
+        case HCICommands.LESetAdvertisingParameters.opcode:
+            let parameters = try? command.command(as: HCICommands.LESetAdvertisingParameters.self)
+            advertises(parameters.map { UInt32($0.advertisingIntervalMax) })
+        case HCICommands.LESetExtendedAdvertisingParameters.opcode:
+            advertises((try? command.command(as: HCICommands.LESetExtendedAdvertisingParameters.self))?.primaryAdvertisingIntervalMax)
+        case HCICommands.LESetExtendedAdvertisingParametersV2.opcode:
+            advertises((try? command.command(as: HCICommands.LESetExtendedAdvertisingParametersV2.self))?.primaryAdvertisingIntervalMax)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func requested(_ handle: ConnectionHandle?) -> ConnectionChange? {
+        guard let handle = handle?.withoutReservedBits else { return nil }
+        connections[handle]?.wasGivenKey = true
+        return .encryptionRequested(handle)
+    }
+
+    /// - Parameter intervalMax: N x 0.625 ms.
+    private mutating func advertises(_ intervalMax: UInt32?) {
+        guard let intervalMax else { return }
+        advertisingInterval = Microseconds(Int(intervalMax) * 625) + Self.longestAdvertisingDelay
+    }
+
+    // MARK: From the controller
+
+    /// Takes an event.
+    ///
+    /// - Throws: when an event about connections cannot be read, or has a handle or a PHY that does not exist.
+    public mutating func received(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
+        switch event.eventCode {
+        case HCIEvents.LEConnectionComplete.code: try receivedLE(event)
+        case HCIEvents.ConnectionComplete.code: try connected(event.event(as: HCIEvents.ConnectionComplete.self))
+        case HCIEvents.SynchronousConnectionComplete.code: try connected(event.event(as: HCIEvents.SynchronousConnectionComplete.self))
+        case HCIEvents.DisconnectionComplete.code: disconnected(try event.event())
+        case HCIEvents.EncryptionChange.code:
+            encryptionChanged(try event.event(as: HCIEvents.EncryptionChange.self))
+        case HCIEvents.EncryptionChangeV2.code:
+            encryptionChanged(try event.event(as: HCIEvents.EncryptionChangeV2.self))
+        case HCIEvents.EncryptionKeyRefreshComplete.code: keyRefreshed(try event.event())
+        case HCIEvents.CommandComplete.code: try event.completedOpcode == HCICommands.Reset.opcode ? wasReset(event) : nil
+        default: nil
+        }
+    }
+
+    private mutating func receivedLE(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
+        switch event.leSubevent {
+        case HCIEvents.LEConnectionComplete.subevent: try connected(event.event(as: HCIEvents.LEConnectionComplete.self))
+        case HCIEvents.LEEnhancedConnectionComplete.subevent: try connected(event.event(as: HCIEvents.LEEnhancedConnectionComplete.self))
+        case HCIEvents.LEEnhancedConnectionCompleteV2.subevent:
+            try connected(event.event(as: HCIEvents.LEEnhancedConnectionCompleteV2.self))
+        case HCIEvents.LECISEstablished.subevent: try streamEstablished(event.event(as: HCIEvents.LECISEstablished.self))
+        case HCIEvents.LECISEstablishedV2.subevent: try streamEstablished(event.event(as: HCIEvents.LECISEstablishedV2.self))
+        case HCIEvents.LEConnectionUpdateComplete.subevent: updated(try event.event())
+        case HCIEvents.LEDataLengthChange.subevent: dataLengthChanged(try event.event())
+        case HCIEvents.LEPHYUpdateComplete.subevent: try phyUpdated(event.event())
+        default: nil
+        }
+    }
+
+    private mutating func connected(_ event: some LEConnectionCompleteEvent) throws(PDUError) -> ConnectionChange? {
+        guard event.status == .success else { return .failed(.le, event.status) }
+        let parameters = ConnectionParameters(
+            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
+        let change = try open(
+            ConnectionState(
+                event.connectionHandle, .le, role: event.role, peer: DeviceAddress(event.peerAddress, kind: event.peerAddressType.kind),
+                isPeerResolved: event.peerAddressType == .publicIdentity || event.peerAddressType == .randomIdentity,
+                ownPrivateAddress: event.localResolvablePrivateAddress, peerPrivateAddress: event.peerResolvablePrivateAddress,
+                parameters: parameters))
+        connectionInterval = parameters.intervalTime
+        return change
+    }
+
+    private mutating func connected(_ event: HCIEvents.ConnectionComplete) throws(PDUError) -> ConnectionChange? {
+        let kind: ConnectionState.Kind = event.linkType == .acl ? .classic : .synchronous
+        guard event.status == .success else { return .failed(kind, event.status) }
+        return try open(ConnectionState(event.connectionHandle, kind, peer: DeviceAddress(event.bdADDR, kind: .public)))
+    }
+
+    private mutating func connected(_ event: HCIEvents.SynchronousConnectionComplete) throws(PDUError) -> ConnectionChange? {
+        guard event.status == .success else { return .failed(.synchronous, event.status) }
+        return try open(ConnectionState(event.connectionHandle, .synchronous, peer: DeviceAddress(event.bdADDR, kind: .public)))
+    }
+
+    private mutating func streamEstablished(_ event: some CISEstablishedEvent) throws(PDUError) -> ConnectionChange? {
+        guard event.status == .success else { return .failed(.isochronous, event.status) }
+        return try open(ConnectionState(event.connectionHandle, .isochronous))
+    }
+
+    private mutating func open(_ connection: ConnectionState) throws(PDUError) -> ConnectionChange {
+        guard Self.handles.contains(connection.handle) else {
+            throw PDUError(field: "Connection_Handle", offset: 0, problem: .value("no handle: \(connection.handle.rawValue)"))
+        }
+        connections[connection.handle] = connection
+        return .opened(connection)
+    }
+
+    private mutating func disconnected(_ event: HCIEvents.DisconnectionComplete) -> ConnectionChange? {
+        guard event.status == .success else { return nil }
+        let handle = event.connectionHandle.withoutReservedBits
+        connections[handle] = nil
+        return .closed(handle, reason: event.reason)
+    }
+
+    private mutating func wasReset(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
+        guard try CommandAnswer(event: event)?.status == .success else { return nil }
+        connections.removeAll()
+        return .reset
+    }
+
+    /// The handle, if its connection was opened.
+    private func known(_ handle: ConnectionHandle) -> ConnectionHandle? {
+        connections[handle.withoutReservedBits] == nil ? nil : handle.withoutReservedBits
+    }
+
+    private mutating func updated(_ event: HCIEvents.LEConnectionUpdateComplete) -> ConnectionChange? {
+        guard event.status == .success, let handle = known(event.connectionHandle) else { return nil }
+        let parameters = ConnectionParameters(
+            interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
+        connections[handle]?.parameters = parameters
+        connectionInterval = parameters.intervalTime
+        return .parametersChanged(handle, parameters)
+    }
+
+    private mutating func phyUpdated(_ event: HCIEvents.LEPHYUpdateComplete) throws(PDUError) -> ConnectionChange? {
+        guard event.status == .success, let handle = known(event.connectionHandle) else { return nil }
+        guard let tx = PHY(rawValue: event.txPHY), let rx = PHY(rawValue: event.rxPHY) else {
+            throw PDUError(field: "TX_PHY, RX_PHY", offset: 0, problem: .value("no PHY: \(event.txPHY), \(event.rxPHY)"))
+        }
+        let phys = LinkPHYs(tx: tx, rx: rx)
+        connections[handle]?.phys = phys
+        return .physChanged(handle, phys)
+    }
+
+    private mutating func dataLengthChanged(_ event: HCIEvents.LEDataLengthChange) -> ConnectionChange? {
+        guard let handle = known(event.connectionHandle) else { return nil }
+        let length = DataLength(
+            txOctets: event.maxTXOctets, txTime: event.maxTXTime, rxOctets: event.maxRXOctets, rxTime: event.maxRXTime)
+        connections[handle]?.dataLength = length
+        return .dataLengthChanged(handle, length)
+    }
+
+    private mutating func encryptionChanged(_ event: some EncryptionChangeEvent) -> ConnectionChange? {
+        guard let handle = known(event.connectionHandle) else { return nil }
+        let isOn = event.encryptionEnabled != 0
+        if event.status == .success { connections[handle]?.isEncrypted = isOn }
+        return .encryptionChanged(handle, isOn: isOn, event.status)
+    }
+
+    private mutating func keyRefreshed(_ event: HCIEvents.EncryptionKeyRefreshComplete) -> ConnectionChange? {
+        known(event.connectionHandle).map { .keyRefreshed($0, event.status) }
+    }
+}
+
+extension ConnectionHandle {
+    /// The upper four bits are reserved and ignored on reception. Core Vol 4, Part E, 5.4.2.
+    fileprivate var withoutReservedBits: ConnectionHandle { ConnectionHandle(rawValue & 0x0FFF) }
+}

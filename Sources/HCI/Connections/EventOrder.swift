@@ -1,0 +1,118 @@
+import DequeModule
+import Packets
+import Transport
+
+/// Puts data in order with events where they come through pipes of their own, as over USB: the bulk pipe may bring a connection's first packets
+/// before the interrupt pipe brings its Connection Complete, and encrypted data before Encryption Change.
+///
+/// Data of an unknown handle waits for its connection, then is dropped. Data of a handle whose encryption is being switched waits for the end of
+/// that, then passes all the same.
+public struct EventOrder: Sendable {
+    private struct Held: Sendable {
+        var packet: HCIPacket
+        var handle: ConnectionHandle
+        var since: Microseconds
+    }
+
+    /// How long a packet may wait.
+    public static let holdTime = Microseconds.milliseconds(100)
+    /// How many packets may wait.
+    public static let heldLimit = 64
+
+    /// What the disorder cost.
+    public private(set) var statistics = PipeDisorder()
+    private var recent = PipeDisorder()
+    private var known: Set<ConnectionHandle> = []
+    /// Handles whose encryption was asked for, and since when.
+    private var encrypting: [ConnectionHandle: Microseconds] = [:]
+    private var held = Deque<Held>()
+
+    public init() {}
+
+    /// The statistics since the last call.
+    public mutating func takeRecent() -> PipeDisorder {
+        defer { recent = PipeDisorder() }
+        return recent
+    }
+
+    private mutating func count(_ disorder: PipeDisorder) {
+        statistics.add(disorder)
+        recent.add(disorder)
+    }
+
+    /// When `expire(at:)` should be called next.
+    public var deadline: Microseconds? { held.first.map { $0.since + Self.holdTime } }
+
+    /// Takes a data packet; true when it may pass at once.
+    public mutating func admit(_ packet: HCIPacket, at time: Microseconds) -> Bool {
+        guard let handle = packet.dataHandle else { return true }
+        let mustWait = !known.contains(handle) || isEncrypting(handle, at: time)
+        guard mustWait || held.contains(where: { $0.handle == handle }) else { return true }
+        guard held.count < Self.heldLimit else {
+            count(PipeDisorder(dropped: 1))
+            return false
+        }
+        count(PipeDisorder(held: 1))
+        held.append(Held(packet: packet, handle: handle, since: time))
+        return false
+    }
+
+    private func isEncrypting(_ handle: ConnectionHandle, at time: Microseconds) -> Bool {
+        guard !encrypting.isEmpty, let since = encrypting[handle] else { return false }
+        return time - since < Self.holdTime
+    }
+
+    /// Takes what an event or a command says about a connection; returns the data that may follow it.
+    public mutating func changed(_ change: ConnectionChange, at time: Microseconds) -> [HCIPacket] {
+        switch change {
+        case .opened(let connection):
+            known.insert(connection.handle)
+            return settled(connection.handle, at: time)
+        case .closed(let handle, _): closed(handle)
+        case .reset: reset()
+        case .encryptionRequested(let handle): encrypting[handle] = time
+        case .encryptionChanged(let handle, _, _), .keyRefreshed(let handle, _): return settled(handle, at: time)
+        case .failed, .parametersChanged, .physChanged, .dataLengthChanged: break
+        }
+        return []
+    }
+
+    /// Ends the waits that have lasted too long; returns what passes nevertheless.
+    public mutating func expire(at time: Microseconds) -> [HCIPacket] {
+        var passing: [HCIPacket] = []
+        while let first = held.first, time - first.since >= Self.holdTime {
+            held.removeFirst()
+            if known.contains(first.handle) {
+                count(PipeDisorder(worstWait: time - first.since))
+                passing.append(first.packet)
+            } else {
+                count(PipeDisorder(dropped: 1))
+            }
+        }
+        return passing
+    }
+
+    /// Nothing stands in the way of the handle's data any more.
+    private mutating func settled(_ handle: ConnectionHandle, at time: Microseconds) -> [HCIPacket] {
+        encrypting[handle] = nil
+        guard known.contains(handle), !held.isEmpty else { return [] }
+        let released = held.filter { $0.handle == handle }
+        held.removeAll { $0.handle == handle }
+        for entry in released { count(PipeDisorder(worstWait: time - entry.since)) }
+        return released.map(\.packet)
+    }
+
+    private mutating func closed(_ handle: ConnectionHandle) {
+        known.remove(handle)
+        encrypting[handle] = nil
+        count(PipeDisorder(dropped: held.count { $0.handle == handle }))
+        held.removeAll { $0.handle == handle }
+    }
+
+    private mutating func reset() {
+        count(PipeDisorder(dropped: held.count))
+        known.removeAll()
+        encrypting.removeAll()
+        held.removeAll()
+    }
+}
