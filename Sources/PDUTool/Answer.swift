@@ -75,8 +75,7 @@ enum Answer {
 
     private static func decodeReturns(_ bytes: [UInt8], name: String) -> String {
         guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
-        let opcode = [UInt8(truncatingIfNeeded: declaration.code), UInt8(truncatingIfNeeded: declaration.code >> 8)]
-        let pdu = DynamicPDU(hci: HCIPacket(eventCode: 0x0E, parameters: [1] + opcode + bytes))
+        let pdu = DynamicPDU(hci: HCIPacket(completeOpcode: UInt16(truncatingIfNeeded: declaration.code), returns: bytes))
         guard case .structure(let fields)? = pdu["Return_Parameters"] else { return error("\(pdu)") }
         let encoded = (try? pdu.parameters()).map { Array($0.dropFirst(3)) } ?? []
         return JSON.object([

@@ -10,7 +10,7 @@ import Testing
 
     private func make(_ outlet: Outlet, total: Int, length: Int = 27, limit: Int = 64) -> ACLScheduler {
         let scheduler = ACLScheduler(limit: limit) { outlet.packets.append($0) }
-        scheduler.setPools([.init(fragmentLength: length, total: total)])
+        scheduler.setPools([ACLBuffers(fragmentLength: length, total: total)])
         return scheduler
     }
 

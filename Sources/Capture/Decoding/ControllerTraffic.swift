@@ -1,9 +1,11 @@
+import HCI
 import Packets
 
 /// What crosses one controller's HCI: whose controller it is, its connections, and the PDUs on them.
 struct ControllerTraffic {
     /// From Read_Local_Version_Information: it names vendor commands.
     private var company: UInt16?
+    private var tracker = ConnectionTracker()
     private var connections: [UInt16: ConnectionTraffic] = [:]
 
     private static let mostConnections = 1_024
@@ -14,6 +16,7 @@ struct ControllerTraffic {
         case .event:
             let event = DecodedLayer(hci: packet, vendor: .company(company))
             note(event)
+            if let change = try? tracker.received(packet) { follow(change) }
             return DecodedPacket(layers: [event])
         case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
         case .sco:
@@ -27,16 +30,16 @@ struct ControllerTraffic {
     }
 
     private mutating func note(_ event: DecodedLayer) {
-        switch event.name {
-        case "Command_Complete":
-            if let company = event.returns.named("Company_Identifier")?.int { self.company = UInt16(truncatingIfNeeded: company) }
-        case "LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]", "Connection_Complete":
-            guard event.fields.named("Status")?.int == 0, let handle = event.fields.named("Connection_Handle")?.int else { return }
-            open(UInt16(truncatingIfNeeded: handle))
-        case "Disconnection_Complete":
-            guard event.fields.named("Status")?.int == 0, let handle = event.fields.named("Connection_Handle")?.int else { return }
-            connections[UInt16(truncatingIfNeeded: handle)] = nil
-        default: break
+        guard event.name == "Command_Complete", let company = event.returns.named("Company_Identifier")?.int else { return }
+        self.company = UInt16(truncatingIfNeeded: company)
+    }
+
+    private mutating func follow(_ change: ConnectionChange) {
+        switch change {
+        case .opened(let connection): open(connection.handle.rawValue)
+        case .closed(let handle, _): connections[handle.rawValue] = nil
+        case .reset: connections.removeAll()
+        case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
     }
 

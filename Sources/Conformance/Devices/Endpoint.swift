@@ -115,7 +115,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// The controller's buffers for the data of LE connections.
     func setBuffers(length: Int, count: Int) {
-        scheduler.setPools([ACLScheduler.Pool(fragmentLength: max(1, length), total: max(1, count))])
+        scheduler.setPools([ACLBuffers(fragmentLength: max(1, length), total: max(1, count))])
     }
 
     /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.

@@ -5,23 +5,6 @@ import Packets
 ///
 /// Links of one kind share that kind's buffers. A link that has disconnected gives its buffers back, whether or not they were ever reported.
 public final class ACLScheduler {
-    /// The buffers of one kind of link.
-    public struct Pool: Sendable {
-        /// HC_ACL_Data_Packet_Length or LE_ACL_Data_Packet_Length.
-        public var fragmentLength: Int
-        /// Total_Num_(LE_)ACL_Data_Packets.
-        public var total: Int
-        public fileprivate(set) var free: Int
-        /// The slot after which the next turn begins.
-        fileprivate var lastServed = 0
-
-        public init(fragmentLength: Int, total: Int) {
-            self.fragmentLength = fragmentLength
-            self.total = total
-            free = total
-        }
-    }
-
     private struct Queue {
         var handle: UInt16
         var pool: Int
@@ -34,7 +17,7 @@ public final class ACLScheduler {
 
     /// Fragments that wait per link before `enqueue` turns more away.
     public let limit: Int
-    public private(set) var pools: [Pool] = []
+    public private(set) var pools: [ACLBuffers] = []
     private var queues: [Queue] = []
     /// Slots by connection handle; -1 where there is none.
     private var slots = [Int16](repeating: -1, count: 0x1000)
@@ -52,7 +35,7 @@ public final class ACLScheduler {
         self.transmit = transmit
     }
 
-    public func setPools(_ pools: [Pool]) {
+    public func setPools(_ pools: [ACLBuffers]) {
         self.pools = pools
     }
 
@@ -84,14 +67,14 @@ public final class ACLScheduler {
         queues[slot].fragments.removeAll()
         queues[slot].inFlight = 0
         guard pools.indices.contains(queue.pool) else { return }
-        pools[queue.pool].free = min(pools[queue.pool].total, pools[queue.pool].free + queue.inFlight)
+        pools[queue.pool].giveBack(queue.inFlight)
         pump(queue.pool)
     }
 
     public func closeAll() {
         for queue in queues where queue.isUsed { slots[Int(queue.handle)] = -1 }
         queues.removeAll()
-        for index in pools.indices { pools[index].free = pools[index].total }
+        for index in pools.indices { pools[index].giveBackAll() }
     }
 
     /// Fragments of a link that wait here.
@@ -137,7 +120,7 @@ public final class ACLScheduler {
         queues[slot].inFlight -= returned
         let pool = queues[slot].pool
         guard pools.indices.contains(pool) else { return }
-        pools[pool].free = min(pools[pool].total, pools[pool].free + returned)
+        pools[pool].giveBack(returned)
         pump(pool)
     }
 
@@ -175,7 +158,7 @@ public final class ACLScheduler {
         guard pools.indices.contains(pool) else { return }
         while pools[pool].free > 0, let slot = nextSlot(of: pool), let fragment = queues[slot].fragments.popFirst() {
             pools[pool].lastServed = slot
-            pools[pool].free -= 1
+            pools[pool].take()
             queues[slot].inFlight += 1
             fragmentsSent += 1
             transmit(HCIPacket(.acl, fragment))

@@ -32,9 +32,7 @@ extension Host {
     ///
     /// - Parameter length: the parameter length to claim; the true one unless a test wants otherwise.
     public func sendRaw(opcode: UInt16, parameters: [UInt8], length: UInt8? = nil) async throws -> CommandAnswer {
-        var packet = HCIPacket(opcode: opcode, parameters: parameters)
-        if let length { packet.bytes[2] = length }
-        return try await answer(opcode: opcode, packet)
+        try await answer(opcode: opcode, HCIPacket(opcode: opcode, parameters: parameters, length: length))
     }
 
     /// Sends a packet as it is, past the command queue and past the buffers' accounting.

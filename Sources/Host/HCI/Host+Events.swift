@@ -4,7 +4,7 @@ import Packets
 extension Host {
     /// Takes an event. Unknown, malformed and unsolicited ones are counted and change nothing.
     func received(event packet: HCIPacket) {
-        guard packet.isWholeEvent else {
+        guard packet.isWhole else {
             path.counters.malformedEvents += 1
             return
         }

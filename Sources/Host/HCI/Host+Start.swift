@@ -79,9 +79,9 @@ extension Host {
         guard information.leDataLength >= 27, information.leDataPackets > 0 else {
             throw HostError.peer(.malformed(.buffers(octets: information.leDataLength, count: information.leDataPackets)))
         }
-        var pools = [ACLScheduler.Pool(fragmentLength: information.leDataLength, total: information.leDataPackets)]
+        var pools = [ACLBuffers(fragmentLength: information.leDataLength, total: information.leDataPackets)]
         if information.hasOwnLEBuffers, information.classicDataPackets > 0 {
-            pools.append(ACLScheduler.Pool(fragmentLength: information.classicDataLength, total: information.classicDataPackets))
+            pools.append(ACLBuffers(fragmentLength: information.classicDataLength, total: information.classicDataPackets))
         }
         path.scheduler.setPools(pools)
     }

@@ -5,10 +5,12 @@ extension HCIPacket {
     }
 
     /// A command packet with any opcode and parameters.
-    public init(_ kind: Kind = .command, opcode: UInt16, parameters: [UInt8]) {
+    ///
+    /// - Parameter length: the parameter length to claim; the true one unless a test wants otherwise.
+    public init(_ kind: Kind = .command, opcode: UInt16, parameters: [UInt8], length: UInt8? = nil) {
         var writer = ByteWriter(reserving: 3 + parameters.count)
         writer.u16(opcode)
-        writer.u8(UInt8(truncatingIfNeeded: parameters.count))
+        writer.u8(length ?? UInt8(truncatingIfNeeded: parameters.count))
         writer.bytes(parameters)
         self.init(kind, writer.bytes)
     }
@@ -65,13 +67,9 @@ extension HCIPacket {
         eventCode == HCIEvents.CommandComplete.code && bytes.count >= 5 ? bytes.span.bytes.u16(at: 3) : nil
     }
 
-    /// Whether an event is as long as its header says.
-    @inlinable public var isWholeEvent: Bool { kind == .event && bytes.count >= 2 && bytes.count == Int(bytes[1]) + 2 }
-
     /// What follows the header of a command or an event, whatever its length field says.
-    @inlinable public var parameters: [UInt8] {
-        let header = kind == .command ? 3 : kind == .event ? 2 : 4
-        return bytes.count > header ? [UInt8](bytes[header...]) : []
+    public var parameters: [UInt8] {
+        bytes.count > kind.headerLength ? [UInt8](bytes[kind.headerLength...]) : []
     }
 
     /// Reads a command's parameters, which must be used up exactly: a controller answers anything else with Invalid HCI Command Parameters.

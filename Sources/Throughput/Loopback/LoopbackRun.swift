@@ -1,3 +1,4 @@
+import HCI
 import Packets
 
 /// A loopback test from HCI_Reset to its result: packets and time in, packets out. Core Vol 4, Part E, 7.6.2.
@@ -29,7 +30,8 @@ struct LoopbackRun {
     private var turn = 0
     private var result = LoopbackResult()
     private var pace: VoicePace?
-    private var credits = 0
+    private var commands = CommandQueue()
+    private var buffers = ACLBuffers(fragmentLength: 0, total: 0)
     private var began = Microseconds.zero
     private var last = Microseconds.zero
     private var starvedSince: Microseconds?
@@ -52,8 +54,7 @@ struct LoopbackRun {
     }
 
     mutating func start(at now: Microseconds, _ send: (HCIPacket) -> Void) {
-        deadline = now + plan.patience
-        send(HCIPacket(command: HCICommands.Reset()))
+        proceed(.awaitingReset, HCICommands.Reset(), now, send)
     }
 
     /// - Parameters:
@@ -91,16 +92,12 @@ struct LoopbackRun {
     private var isEntered = false
 
     private mutating func event(_ packet: HCIPacket, now: Microseconds, _ send: (HCIPacket) -> Void) {
-        switch packet.bytes.first {
-        case HCIEvents.NumberOfCompletedPackets.code: completed(packet.bytes, now: now, send)
-        case HCIEvents.CommandComplete.code:
-            if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
-                answered(event.commandOpcode, event.returnParameters, now: now, send)
-            }
-        case HCIEvents.CommandStatus.code:
-            if let event = try? packet.event(as: HCIEvents.CommandStatus.self), event.status != .success {
-                answered(event.commandOpcode, [event.status.rawValue], now: now, send)
-            }
+        switch packet.eventCode {
+        case HCIEvents.NumberOfCompletedPackets.code: completed(packet, now: now, send)
+        case HCIEvents.CommandComplete.code, HCIEvents.CommandStatus.code:
+            // Command Status of Success is no answer yet.
+            guard let answer = try? CommandAnswer(event: packet), answer.kind == .complete || answer.status != .success else { return }
+            perform(commands.answered(answer), now: now, send)
         case HCIEvents.ConnectionComplete.code:
             guard state == .awaitingHandles, let event = try? packet.event(as: HCIEvents.ConnectionComplete.self) else { return }
             if event.status == .success { connected(event.connectionHandle, isVoice: event.linkType == .sco) }
@@ -110,14 +107,23 @@ struct LoopbackRun {
         }
     }
 
-    private mutating func answered(_ opcode: UInt16, _ returns: [UInt8], now: Microseconds, _ send: (HCIPacket) -> Void) {
-        let status = ErrorCode(rawValue: returns.first ?? ErrorCode.unspecifiedError.rawValue)
-        switch (state, opcode) {
+    private mutating func perform(_ actions: [CommandQueue.Action], now: Microseconds, _ send: (HCIPacket) -> Void) {
+        for action in actions {
+            switch action {
+            case .transmit(_, let packet): send(packet)
+            case .finish(_, let answer): answered(answer, now: now, send)
+            }
+        }
+    }
+
+    private mutating func answered(_ answer: CommandAnswer, now: Microseconds, _ send: (HCIPacket) -> Void) {
+        let status = answer.status
+        switch (state, answer.opcode) {
         case (.awaitingReset, HCICommands.Reset.opcode):
             guard status == .success else { return fail(.refused(command: HCICommands.Reset.name, status)) }
-            proceed(.awaitingBuffers, HCIPacket(command: HCICommands.ReadBufferSize()), now, send)
+            proceed(.awaitingBuffers, HCICommands.ReadBufferSize(), now, send)
         case (.awaitingBuffers, HCICommands.ReadBufferSize.opcode):
-            guard status == .success, let sizes = try? HCICommands.ReadBufferSize.Return(parameters: returns) else {
+            guard status == .success, let sizes = try? HCICommands.ReadBufferSize.Return(prefixOf: answer.returns) else {
                 return fail(.refused(command: HCICommands.ReadBufferSize.name, status))
             }
             note(sizes, now, send)
@@ -131,10 +137,12 @@ struct LoopbackRun {
         }
     }
 
-    private mutating func proceed(_ next: State, _ command: HCIPacket, _ now: Microseconds, _ send: (HCIPacket) -> Void) {
+    private mutating func proceed<Command: HCICommand>(
+        _ next: State, _ command: Command, _ now: Microseconds, _ send: (HCIPacket) -> Void
+    ) {
         state = next
         deadline = now + plan.patience
-        send(command)
+        perform(commands.submit(id: 0, opcode: Command.opcode, HCIPacket(command: command)), now: now, send)
     }
 
     private mutating func note(_ sizes: HCICommands.ReadBufferSize.Return, _ now: Microseconds, _ send: (HCIPacket) -> Void) {
@@ -144,7 +152,7 @@ struct LoopbackRun {
         guard result.bufferOctets >= FlowPacket.shortest, result.buffers > 0 else { return fail(.noBuffers(plan.channel)) }
         let range = FlowPacket.shortest...result.bufferOctets
         if let octets = plan.octets, !range.contains(octets) { return fail(.wrongLength(octets, range)) }
-        proceed(.awaitingHandles, HCIPacket(command: HCICommands.WriteLoopbackMode(loopbackMode: 1)), now, send)
+        proceed(.awaitingHandles, HCICommands.WriteLoopbackMode(loopbackMode: 1), now, send)
     }
 
     private mutating func connected(_ handle: ConnectionHandle, isVoice: Bool) {
@@ -171,7 +179,7 @@ struct LoopbackRun {
             }
         }
         state = .running
-        credits = result.buffers
+        buffers = ACLBuffers(fragmentLength: result.bufferOctets, total: result.buffers)
         (began, last) = (now, now)
         deadline = now + (pace == nil ? plan.patience : .zero)
         sendData(at: now, send)
@@ -181,30 +189,29 @@ struct LoopbackRun {
     private mutating func leave(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
         starvedSince = nil
-        proceed(.awaitingEnd, HCIPacket(command: HCICommands.WriteLoopbackMode(loopbackMode: 0)), now, send)
+        proceed(.awaitingEnd, HCICommands.WriteLoopbackMode(loopbackMode: 0), now, send)
     }
 
     // MARK: There and back
 
     private mutating func sendData(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard state == .running, pace == nil else { return }
-        while credits > 0, result.sent < plan.packets {
-            credits -= 1
+        while buffers.free > 0, result.sent < plan.packets {
+            buffers.take()
             result.sent += 1
             send(flows[0].next(octets: result.octets, at: now))
         }
-        if credits == 0, result.sent < plan.packets { starvedSince = now }
+        if buffers.free == 0, result.sent < plan.packets { starvedSince = now }
     }
 
     /// Num_Completed_Packets of the data's handle are as many free buffers. Core Vol 4, Part E, 7.7.19.
-    private mutating func completed(_ bytes: [UInt8], now: Microseconds, _ send: (HCIPacket) -> Void) {
-        guard state == .running, pace == nil, bytes.count >= 3 else { return }
-        for index in 0..<Int(bytes[2]) where bytes.count >= 7 + 4 * index {
-            let start = 3 + 4 * index
-            guard word(bytes, start) & 0x0FFF == flows[0].handle.rawValue else { continue }
-            credits = min(result.buffers, credits + Int(word(bytes, start + 2)))
+    private mutating func completed(_ packet: HCIPacket, now: Microseconds, _ send: (HCIPacket) -> Void) {
+        guard state == .running, pace == nil else { return }
+        let data = flows[0].handle
+        _ = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { handle, count in
+            if handle == data { buffers.giveBack(count) }
         }
-        guard credits > 0 else { return }
+        guard buffers.free > 0 else { return }
         if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
         starvedSince = nil
         sendData(at: now, send)
@@ -231,19 +238,16 @@ struct LoopbackRun {
     }
 
     private mutating func data(_ packet: HCIPacket, at time: Microseconds, now: Microseconds, _ send: (HCIPacket) -> Void) {
-        let header = packet.kind == .sco ? 3 : 4
-        guard state == .running || state == .awaitingEnd, packet.bytes.count >= header else { return }
-        let handle = word(packet.bytes, 0) & 0x0FFF
-        guard let index = flows.firstIndex(where: { $0.handle.rawValue == handle }) else { return }
-        flows[index].take(packet.bytes.span.bytes.extracting(header...), at: time)
+        guard state == .running || state == .awaitingEnd, packet.bytes.count >= packet.kind.headerLength, let handle = packet.dataHandle,
+            let index = flows.firstIndex(where: { $0.handle == handle })
+        else { return }
+        flows[index].take(packet.bytes.span.bytes.extracting(packet.kind.headerLength...), at: time)
         last = time
         result.returned += 1
         guard state == .running else { return }
         if result.returned >= plan.packets { return leave(at: now, send) }
         if pace == nil || result.sent == plan.packets { deadline = now + plan.patience }
     }
-
-    private func word(_ bytes: [UInt8], _ at: Int) -> UInt16 { UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8 }
 
     // MARK: End
 

@@ -94,7 +94,7 @@ struct VoiceReassembly {
     }
 
     private mutating func finish(_ packet: HCIPacket, _ deliver: (HCIPacket) -> Void) {
-        lengths[handle(packet.bytes[0], packet.bytes[1])] = packet.bytes[2]
+        if let handle = packet.dataHandle { lengths[handle.rawValue] = UInt8(truncatingIfNeeded: packet.bytes.count - Self.header) }
         statistics.packets += 1
         deliver(packet)
     }

@@ -38,6 +38,8 @@ struct IntelBootROM: BootROM {
     }
 
     static let company: UInt16 = 0x0002
+    /// The kind of vendor event that carries the verdict about an image.
+    static let secureSendResult: UInt8 = 0x06
     static let bootTime = Microseconds.milliseconds(20)
     static let largest = 1 << 21
 
@@ -164,7 +166,7 @@ struct IntelBootROM: BootROM {
         let result = Structures.IntelSecureSendResult(
             result: isGood && firmware != nil ? 0 : 1, commandOpcode: HCICommands.IntelSecureSend.opcode,
             status: isGood && firmware != nil ? .success : .authenticationFailure)
-        return .send(HCIPacket(event: HCIEvents.VendorSpecific(data: [0x06] + result.parameters)))
+        return .send(HCIPacket(event: HCIEvents.VendorSpecific(data: [Self.secureSendResult] + result.parameters)))
     }
 
     private static func firmware(in commands: [UInt8]) -> Firmware? {

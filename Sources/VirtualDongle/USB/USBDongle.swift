@@ -238,8 +238,7 @@ public final class USBDongle {
 extension USBDongle: HCITransportSink {
     public func received(_ packet: HCIPacket, at time: Microseconds) {
         if isResetting {
-            isResetting =
-                !(packet.kind == .event && packet.bytes.count >= 5 && packet.bytes[0] == 0x0E && packet.bytes[3...4] == [0x03, 0x0C])
+            isResetting = packet.completedOpcode != HCICommands.Reset.opcode
             return
         }
         switch packet.kind {
@@ -269,10 +268,9 @@ extension USBDongle: HCITransportSink {
 
     /// Answers to what came on the bulk pipe, and the verdict about it, go back there.
     private func isBootLoaders(_ packet: HCIPacket) -> Bool {
-        guard descriptors.takesCommandsOnBulk, let code = packet.eventCode else { return false }
-        let opcode = [UInt8].little(HCICommands.IntelSecureSend.opcode)
-        if code == HCIEvents.CommandComplete.code { return packet.bytes.count >= 5 && packet.bytes[3...4].elementsEqual(opcode) }
-        return code == HCIEvents.VendorSpecific.code && packet.bytes.count >= 3 && packet.bytes[2] == 0x06
+        guard descriptors.takesCommandsOnBulk else { return false }
+        if packet.completedOpcode == HCICommands.IntelSecureSend.opcode { return true }
+        return packet.eventCode == HCIEvents.VendorSpecific.code && packet.parameters.first == IntelBootROM.secureSendResult
     }
 
     public func closed(_ reason: TransportError) { unplug() }
