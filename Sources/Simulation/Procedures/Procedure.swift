@@ -24,7 +24,7 @@ protocol ControlLayer {
     /// Whether this side's procedure prevails where two meet.
     static func prevails(_ context: Context) -> Bool
     /// Who began the transaction that a PDU belongs to, where the PDU says so, as the transaction ID of LMP does.
-    static func initiator(of message: Message) -> ProcedureInitiator?
+    static func initiator(of message: Message, _ context: Context) -> ProcedureInitiator?
     /// The refusal that a PDU is: LL_UNKNOWN_RSP, LL_REJECT_IND, LMP_not_accepted ...
     static func refusal(in message: Message) -> ProcedureRefusal<Self>?
     /// What a PDU that no running procedure awaits begins.

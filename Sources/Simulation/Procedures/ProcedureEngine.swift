@@ -82,7 +82,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         _ message: Layer.Message, _ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context
     ) -> [Output] {
         guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
-        let initiator = Layer.initiator(of: message)
+        let initiator = Layer.initiator(of: message, context)
         if let refusal = Layer.refusal(in: message) {
             _ = offer(.refused(refusal), to: initiator, at: now, &context)
         } else if !offer(.message(message), to: initiator, at: now, &context) {

@@ -56,5 +56,6 @@ import Timing
         #expect(!sender.link.isClosed && !receiver.link.isClosed)
         #expect(receiver.received == sender.sentOctets)
         #expect(sender.received == receiver.sentOctets)
+        try bench.expectNothingIsLeft()
     }
 }

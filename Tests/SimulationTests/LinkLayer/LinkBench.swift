@@ -1,4 +1,5 @@
 import Packets
+import Testing
 import Timing
 
 @testable import Simulation
@@ -155,5 +156,27 @@ final class LinkBench {
     func run(_ time: Microseconds) throws {
         let loop = loop
         try loop.run { try await loop.sleep(for: time) }
+    }
+
+    /// Ends the link without a word.
+    func abandon() { for end in ends { end.link?.abandon() } }
+
+    func expectNothingIsLeft(_ location: SourceLocation = #_sourceLocation) throws {
+        try LinkEnd.expectNothingIsLeft(ends, on: air, location)
+    }
+}
+
+extension LinkEnd {
+    /// Lets links come to rest on an undisturbed air, and checks that no procedure, no instant, no time-out, no data and no PDU is left.
+    static func expectNothingIsLeft(_ ends: [LinkEnd], on air: Air, _ location: SourceLocation = #_sourceLocation) throws {
+        for end in ends { end.backlog = 0 }
+        air.fading.setLoss(.init(), on: .init())
+        let links = ends.compactMap(\.link)
+        let loop = air.loop
+        for _ in 0..<600 where !links.allSatisfy(\.isAtRest) { try loop.run { try await loop.sleep(for: 100_000) } }
+        for link in links {
+            #expect(link.isAtRest, "\(link.role) of a link that is \(link.isClosed ? "closed" : "open")", sourceLocation: location)
+            if link.isClosed { #expect(link.radio.owner !== link, sourceLocation: location) }
+        }
     }
 }

@@ -38,6 +38,10 @@ import Timing
             }
         }
 
+        func expectNothingIsLeft(_ location: SourceLocation = #_sourceLocation) throws {
+            try LinkEnd.expectNothingIsLeft(near + far, on: air, location)
+        }
+
         func run(_ time: Microseconds) throws {
             let loop = loop
             try loop.run { try await loop.sleep(for: time) }
@@ -61,6 +65,7 @@ import Timing
         // 27 octets per 892 us both ways, less what is left over at each end.
         #expect(total > 200_000 && total < 303_000)
         #expect(try #require(octets.min()) * 2 > total / count)
+        try hub.expectNothingIsLeft()
     }
 
     @Test(arguments: [ConnectionParameters.Role.central, .peripheral])
@@ -74,6 +79,7 @@ import Timing
             #expect(other.received == Array(own.sentOctets.prefix(other.received.count)))
             #expect(own.received.count > 20_000)
         }
+        try hub.expectNothingIsLeft()
     }
 
     @Test func intervalsThatDriftThroughEachOther() throws {
@@ -88,5 +94,6 @@ import Timing
             #expect(other.received == Array(own.sentOctets.prefix(other.received.count)))
             #expect(own.received.count > 50_000)
         }
+        try hub.expectNothingIsLeft()
     }
 }

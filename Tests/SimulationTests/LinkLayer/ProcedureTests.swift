@@ -194,6 +194,7 @@ import Timing
         #expect(bench.central.log == ["established"] + row.centralLog)
         #expect(bench.peripheral.log == ["established"] + row.peripheralLog)
         checkAgreement(bench)
+        try bench.expectNothingIsLeft()
     }
 
     @Test(arguments: cases)
@@ -212,6 +213,7 @@ import Timing
             let ended = bench.ends.allSatisfy { $0.link.isClosed }
             #expect(ended == row.name.hasPrefix("terminate"))
             for end in bench.ends { #expect(end.link.isClosed || end.link.engine.isIdle) }
+            try bench.expectNothingIsLeft()
         }
     }
 
@@ -276,6 +278,8 @@ import Timing
             let terminated = strange.pdu == "0200"
             #expect(receiver.link.isClosed == terminated)
             #expect(!receiver.link.engine.isAwaitingPeer)
+            bench.abandon()
+            try bench.expectNothingIsLeft()
         }
     }
 
@@ -291,6 +295,8 @@ import Timing
                 if random.chance(0.3) { _ = end.link.updatePHY(tx: PHYs(rawValue: UInt8(random.next() % 8)), rx: .le2M) }
             }
             try bench.run(500_000)
+            bench.abandon()
+            try bench.expectNothingIsLeft()
         }
     }
 }

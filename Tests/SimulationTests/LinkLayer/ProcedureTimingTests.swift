@@ -38,6 +38,7 @@ import Timing
             #expect(ahead >= 6 + latency - (latency > 0 ? latency : 0) && ahead <= 7 + latency)
             #expect(bench.peripheral.link.channelMap == bench.central.link.channelMap && bench.central.link.channelMap.used.count == 16)
             #expect(bench.ends.allSatisfy { !$0.link.isClosed })
+            try bench.expectNothingIsLeft()
         }
     }
 
@@ -65,6 +66,8 @@ import Timing
             let hasPassed = (0...32_767).contains(back) || opcode == 0x18
             #expect(bench.peripheral.link.isClosed == (back <= 32_767), "back \(back), opcode \(opcode), \(hasPassed)")
             if back <= 32_767 { #expect(bench.peripheral.log == ["established", "disconnected 28"]) }
+            bench.abandon()
+            try bench.expectNothingIsLeft()
         }
     }
 
@@ -83,6 +86,7 @@ import Timing
         try bench.run(50_000_000)
         #expect(bench.central.log.last == "disconnected 22")
         #expect(bench.central.disconnectedAt == 41_000_000)
+        try bench.expectNothingIsLeft()
     }
 
     @Test func aHostThatDoesNotAnswerARequestEndsTheLink() throws {
@@ -92,6 +96,7 @@ import Timing
         try bench.run(50_000_000)
         #expect(bench.peripheral.log.last == "disconnected 22")
         #expect(bench.peripheral.disconnectedAt == 41_000_000)
+        try bench.expectNothingIsLeft()
     }
 
     @Test func aTerminationThatNobodyHearsEndsWithTheSupervisionTimeout() throws {
@@ -102,6 +107,7 @@ import Timing
         try bench.run(2_000_000)
         #expect(bench.central.log == ["established", "disconnected 16"])
         #expect(bench.peripheral.log == ["established", "disconnected 08"])
+        try bench.expectNothingIsLeft()
     }
 
     // MARK: Rules
@@ -127,6 +133,7 @@ import Timing
                 let answer = try #require(sent.first)
                 #expect(answer.start - request.start >= 100_000)
             }
+            try bench.expectNothingIsLeft()
         }
         #expect(throws: DynamicPDUError.self) { try PacketRewrite(.linkLayerControl, "LL_PHY_ANSWER", .drop) }
         #expect(throws: DynamicPDUError.self) { try PacketRewrite(.linkLayerControl, "LL_PHY_RSP", .set([DynamicField("Nothing", 1)])) }
@@ -144,12 +151,17 @@ import Timing
             try bench.run(100_000)
         }
         #expect(sniffer.pdus.filter { $0.pdu == [0x13] }.count == 1)
+        try bench.expectNothingIsLeft()
     }
 
     // MARK: Planted faults
 
     @Test func plantedFaultsShow() throws {
-        func run(_ change: (inout LinkBench.Options) -> Void, _ body: (LinkBench) throws -> Void) rethrows { try body(LinkBench(change)) }
+        func run(_ change: (inout LinkBench.Options) -> Void, _ body: (LinkBench) throws -> Void) throws {
+            let bench = LinkBench(change)
+            try body(bench)
+            try bench.expectNothingIsLeft()
+        }
 
         try run {
             $0.peripheral.quirks.dataLengthAnswer = 27
@@ -209,6 +221,7 @@ import Timing
             bench.central.saturate(length: 20)
             try bench.run(5_000_000)
             #expect(bench.central.completed * 20 > bench.peripheral.received.count)
+            try bench.expectNothingIsLeft()
         }
     }
 
@@ -228,6 +241,7 @@ import Timing
             }
             bench.peripheral.saturate(length: 27)
             try bench.run(10_000_000)
+            try bench.expectNothingIsLeft()
             return (bench.central.receivedPDUs.count, bench.central.link.statistics.missedEvents)
         }
         let (good, bad) = (try exchanges(false), try exchanges(true))

@@ -75,3 +75,16 @@ extension Connection {
     /// LE ping, which an encrypted link does by itself.
     func ping() { request(LocalPing()) }
 }
+
+/// What a host may know of a link.
+extension Connection {
+    var handle: ConnectionHandle { parameters.handle }
+    var interval: Microseconds { state.timing.interval }
+    var peripheralLatency: Int { state.timing.peripheralLatency }
+    var supervisionTimeout: Microseconds { state.timing.supervisionTimeout }
+    var channelMap: ChannelMap { state.channels.map }
+    var transmitPHY: PHY { state.phys.transmit }
+    var receivePHY: PHY { state.phys.receive }
+    /// The effective values.
+    var dataLength: DataLength { state.lengths.effective }
+}

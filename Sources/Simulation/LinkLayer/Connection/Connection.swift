@@ -25,13 +25,13 @@ final class Connection: RadioActivity {
     private(set) var state: LinkState
     private(set) var engine: Engine
     private(set) var packets = PacketExchange()
+    private(set) var event: ConnectionEvent
     private(set) var statistics = LinkStatistics()
     private(set) var missedEvents = 0
     /// Of the last packet heard, in dBm; 127 before the first.
     private(set) var rssi: Int8 = 127
 
     private var phase = Phase.idle
-    private var event: ConnectionEvent
     private var nextEvent = 0
     private var responseDeadline: Microseconds?
     private var eventTimer: AirTimer!
@@ -148,7 +148,7 @@ final class Connection: RadioActivity {
 
     /// Makes a change that concerns this end alone, as what its host prefers does.
     func apply(_ change: LinkChange) {
-        for report in state.apply(change, at: nil).reports { self.report(report) }
+        for report in state.apply(change, at: nil).reports { delegate?.connection(self, reports: report) }
     }
 
     private func run(_ step: (inout Engine, Microseconds, inout LinkState) -> [Engine.Output]) {
@@ -163,7 +163,7 @@ final class Connection: RadioActivity {
             case .send(let pdu): sendAsRuled(pdu)
             case .changed(.timing): startSupervision()
             case .changed: break
-            case .report(let report): self.report(report)
+            case .report(let report): delegate?.connection(self, reports: report)
             case .disconnect(let reason): close(reason)
             }
         }
@@ -188,17 +188,6 @@ final class Connection: RadioActivity {
             send(control: $0)
         } later: { [loop = air.loop] bytes, delay in
             loop.schedule(after: delay) { [weak self] in self?.send(control: bytes) }
-        }
-    }
-
-    private func report(_ report: LinkReport) {
-        switch report {
-        case .updated(let status): delegate?.connectionUpdated(self, status: status)
-        case .requested(let parameters): delegate?.connection(self, requested: parameters)
-        case .phy(let status): delegate?.connectionPHYUpdated(self, status: status)
-        case .dataLength: delegate?.connectionDataLengthChanged(self)
-        case .features(let features, let status): delegate?.connection(self, remoteFeatures: features, status: status)
-        case .version(let version, let status): delegate?.connection(self, remoteVersion: version, status: status)
         }
     }
 
@@ -236,12 +225,6 @@ final class Connection: RadioActivity {
         }
     }
 
-    private func channel(of number: Int) -> ChannelIndex {
-        let channel = state.channels.channel(of: number)
-        let offset = configuration.quirks.hopOffset
-        return offset == 0 ? channel : ChannelIndex((channel.rawValue &+ offset) % 37)
-    }
-
     private func miss() {
         missedEvents += 1
         statistics.missedEvents += 1
@@ -260,17 +243,6 @@ final class Connection: RadioActivity {
         schedule(event: followingEvent)
     }
 
-    /// The next event to take part in. Core Vol 6, Part B, 4.5.1: connPeripheralLatency.
-    private var followingEvent: Int {
-        let soonest = state.timing.eventCounter + 1
-        let latency = state.timing.peripheralLatency
-        guard role == .peripheral, latency > 0, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
-            !configuration.quirks.ignoresPeripheralLatency
-        else { return soonest }
-        let latest = soonest + latency
-        return engine.nextInstant.map { max(soonest, min(latest, $0)) } ?? latest
-    }
-
     /// There is something to send: a peripheral that sleeps through events takes part in the next.
     private func wake() {
         let timing = state.timing
@@ -287,12 +259,6 @@ final class Connection: RadioActivity {
         missedEvents += 1
         if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
     }
-
-    /// When the event may not go on any more: this link, or another use of the radio, needs it.
-    private var eventLimit: Microseconds { min(event.nextAnchor, radio.nextReservation(besides: self)) }
-
-    /// Whether the event ends with the exchange under way because no more are allowed.
-    private var isLastExchange: Bool { configuration.maxExchangesPerEvent.map { event.exchanges >= $0 } ?? false }
 
     // MARK: Sending
 
@@ -342,21 +308,6 @@ final class Connection: RadioActivity {
         event.countExchange(isExtra: isExtra)
         statistics.exchanges += 1
         transmitNext(at: start)
-    }
-
-    /// Own PDU, gap, the other side's PDU, gap.
-    private var exchangeTime: Microseconds {
-        let own = state.airTime(packets.nextLength(acknowledged: false, limit: state.payloadLimit))
-        return own + replyTime + configuration.quirks.interFrameSpace
-    }
-
-    /// Gap and PDU of the other side, as `EventFilling` judges them.
-    private var replyTime: Microseconds {
-        let longest = interFrameSpace + state.longestReply
-        switch configuration.eventFilling {
-        case .reserveMax: return longest
-        case .actual: return air.replyForecasts.time(on: parameters.accessAddress, after: packets.nextExpected) ?? longest
-        }
     }
 
     /// The peripheral's part of an exchange.
@@ -439,24 +390,5 @@ final class Connection: RadioActivity {
             if endsPacket { delegate?.connection(self, completed: 1) }
         case .control(let opcode): run { $0.acknowledged(opcode, at: $1, &$2) }
         }
-    }
-}
-
-/// What a controller asks of a link.
-extension Connection {
-    var handle: ConnectionHandle { parameters.handle }
-    var interval: Microseconds { state.timing.interval }
-    var peripheralLatency: Int { state.timing.peripheralLatency }
-    var supervisionTimeout: Microseconds { state.timing.supervisionTimeout }
-    var channelMap: ChannelMap { state.channels.map }
-    var transmitPHY: PHY { state.phys.transmit }
-    var receivePHY: PHY { state.phys.receive }
-    /// The effective values.
-    var dataLength: DataLength { state.lengths.effective }
-}
-
-extension Connection: ReplyForecast {
-    func replyTime(after nextExpected: UInt8) -> Microseconds {
-        configuration.quirks.interFrameSpace + state.airTime(packets.nextLength(after: nextExpected, limit: state.payloadLimit))
     }
 }

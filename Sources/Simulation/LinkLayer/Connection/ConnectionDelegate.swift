@@ -26,6 +26,19 @@ protocol ConnectionDelegate: AnyObject {
     func connectionAuthenticatedPayloadExpired(_ connection: Connection)
 }
 
+extension ConnectionDelegate {
+    func connection(_ connection: Connection, reports report: LinkReport) {
+        switch report {
+        case .updated(let status): connectionUpdated(connection, status: status)
+        case .requested(let parameters): self.connection(connection, requested: parameters)
+        case .phy(let status): connectionPHYUpdated(connection, status: status)
+        case .dataLength: connectionDataLengthChanged(connection)
+        case .features(let features, let status): self.connection(connection, remoteFeatures: features, status: status)
+        case .version(let version, let status): self.connection(connection, remoteVersion: version, status: status)
+        }
+    }
+}
+
 /// What LL_CONNECTION_PARAM_REQ asks for. Core Vol 6, Part B, 2.4.2.16.
 struct RequestedParameters: Hashable {
     /// In units of 1.25 ms.

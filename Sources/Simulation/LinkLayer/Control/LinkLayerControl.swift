@@ -54,7 +54,7 @@ enum LinkLayerControl: ControlLayer {
     static func prevails(_ link: LinkState) -> Bool { link.role == .central }
 
     /// A PDU does not say whose procedure it belongs to.
-    static func initiator(of message: LLControl.Message) -> ProcedureInitiator? { nil }
+    static func initiator(of message: LLControl.Message, _ link: LinkState) -> ProcedureInitiator? { nil }
 
     /// Nil for what is unknown or malformed.
     static func decode(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> LLControl.Message? {

@@ -1,0 +1,184 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// Every two procedures that begin at the same time, one on each side or both on one, over an undisturbed and over a lossy air.
+@Suite struct ProcedurePairTests {
+    typealias Kind = LinkLayerControl.Kind
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var central: [Kind] = []
+        var peripheral: [Kind] = []
+        var testDescription: String { "central \(central), peripheral \(peripheral)" }
+    }
+
+    /// Those that only a central begins.
+    static let ofTheCentral: Set<Kind> = [.connectionUpdate, .channelMap]
+    static let ofThePeripheral = Kind.allCases.filter { !ofTheCentral.contains($0) }
+
+    static let rows: [Row] =
+        Kind.allCases.flatMap { first in ofThePeripheral.map { Row(central: [first], peripheral: [$0]) } }
+        + Kind.allCases.flatMap { first in Kind.allCases.map { Row(central: [first, $0]) } }
+        + ofThePeripheral.flatMap { first in ofThePeripheral.map { Row(peripheral: [first, $0]) } }
+
+    /// Begins a procedure on one side; each side asks for something else.
+    private func begin(_ kind: Kind, _ end: LinkEnd) -> ErrorCode {
+        let isCentral = end.link.role == .central
+        let requested = isCentral ? ProcedureTests.faster : ProcedureTests.slower
+        switch kind {
+        case .version: return end.link.readRemoteVersion()
+        case .features: return end.link.readRemoteFeatures()
+        case .connectionUpdate: return end.link.updateParameters(requested)
+        case .parameterRequest: return end.link.updateParameters(requested, negotiates: true)
+        case .channelMap: end.link.updateChannelMap(ChannelMap(0xFF_FFFF))
+        case .phy: return end.link.updatePHY(tx: isCentral ? .le2M : .leCoded, rx: isCentral ? .le2M : .le1M)
+        case .dataLength: return end.link.setDataLength(txOctets: isCentral ? 251 : 100, txTime: 2_120)
+        case .ping: end.link.ping()
+        case .termination: return end.link.terminate(.remoteUserTerminatedConnection)
+        }
+        return .success
+    }
+
+    /// How the host hears of the end of a procedure; nil where it does not.
+    private func word(_ kind: Kind) -> String? {
+        switch kind {
+        case .version: "version"
+        case .features: "features"
+        case .connectionUpdate, .parameterRequest: "updated"
+        case .phy: "phy"
+        case .termination: "disconnected"
+        case .channelMap, .dataLength, .ping: nil
+        }
+    }
+
+    /// LL_REJECT_EXT_IND as they were first sent.
+    private final class Refusals {
+        var list: [[UInt8]] = []
+
+        init(_ bench: LinkBench) {
+            bench.air.log = { [unowned self] frame, _ in
+                let pdu = Array(frame.bytes[6...].dropLast(3))
+                if frame.bytes[4] & 3 == LLID.control, pdu.first == LLControl.RejectExtInd.opcode, !list.contains(pdu) { list.append(pdu) }
+            }
+        }
+    }
+
+    private func run(_ row: Row, seed: UInt64, loss: Double) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
+        let bench = LinkBench {
+            $0.seed = seed
+            $0.timeout = 4_000_000
+        }
+        for end in bench.ends { end.answersRequests = { ($0, .success) } }
+        let refusals = Refusals(bench)
+        try bench.run(100_000)
+        bench.air.fading.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
+        for (end, kinds) in [(bench.central, row.central), (bench.peripheral, row.peripheral)] {
+            end.feed(200)
+            for kind in kinds where begin(kind, end) == .success {
+                end.log.append("asked \(word(kind) ?? "")")
+            }
+        }
+        try bench.run(loss > 0 ? 3_000_000 : 1_500_000)
+        return (bench, refusals.list)
+    }
+
+    /// Each host has heard the end of what it asked for, once for each; both ends have the same view of the link; nothing is left.
+    private func check(_ bench: LinkBench, _ row: Row) throws {
+        let terminates = (row.central + row.peripheral).contains(.termination)
+        try bench.expectNothingIsLeft()
+        #expect(bench.ends.allSatisfy { $0.link.isClosed == terminates })
+        guard !terminates else { return }
+        for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
+            for word in ["version", "features", "updated", "phy"] {
+                let asked = end.log.filter { $0 == "asked \(word)" }.count
+                let ended = end.log.filter { $0.hasPrefix("\(word) ") }.count
+                #expect(ended >= asked, "\(end.log)")
+            }
+            #expect(end.received == other.sentOctets)
+        }
+        let (central, peripheral) = (bench.central.link.state, bench.peripheral.link.state)
+        #expect(central.phys.transmit == peripheral.phys.receive && central.phys.receive == peripheral.phys.transmit)
+        #expect(central.channels.map == peripheral.channels.map)
+        #expect(central.timing.interval == peripheral.timing.interval)
+        #expect(central.timing.peripheralLatency == peripheral.timing.peripheralLatency)
+        #expect(central.timing.supervisionTimeout == peripheral.timing.supervisionTimeout)
+        #expect(central.lengths.effective.maxTxOctets == peripheral.lengths.effective.maxRxOctets)
+        #expect(central.lengths.effective.maxRxOctets == peripheral.lengths.effective.maxTxOctets)
+    }
+
+    @Test(arguments: rows) func undisturbed(row: Row) throws {
+        let (bench, refusals) = try run(row, seed: 1, loss: 0)
+        try check(bench, row)
+        var expected: [[UInt8]] = []
+        if let first = row.central.first, let second = row.peripheral.first, first != .termination, second != .termination {
+            let opcodes: [Kind: UInt8] = [.phy: LLControl.PHYReq.opcode, .parameterRequest: LLControl.ConnectionParamReq.opcode]
+            if let reason = LinkLayerControl.collisions.reason(against: second, beside: first), let opcode = opcodes[second] {
+                expected = [[LLControl.RejectExtInd.opcode, opcode, reason.rawValue]]
+            }
+        }
+        #expect(refusals == expected)
+    }
+
+    @Test(arguments: rows) func lossy(row: Row) throws {
+        for seed in 1...2 as ClosedRange<UInt64> {
+            let (bench, _) = try run(row, seed: seed, loss: 0.25)
+            try check(bench, row)
+        }
+    }
+
+    /// The table is symmetric, and says of the pairs what Core Vol 6, Part B, 5.3 does.
+    @Test func theTable() {
+        let instants: [Kind] = [.connectionUpdate, .parameterRequest, .channelMap, .phy]
+        let same: Set<Set<Kind>> = [
+            [.connectionUpdate], [.parameterRequest], [.connectionUpdate, .parameterRequest], [.channelMap], [.phy],
+        ]
+        for first in Kind.allCases {
+            for second in Kind.allCases {
+                let reason = LinkLayerControl.collisions.reason(against: first, beside: second)
+                #expect(reason == LinkLayerControl.collisions.reason(against: second, beside: first))
+                guard instants.contains(first), instants.contains(second) else {
+                    #expect(reason == nil)
+                    continue
+                }
+                #expect(reason?.rawValue == (same.contains([first, second]) ? 0x23 : 0x2A))
+            }
+        }
+    }
+
+    /// A procedure that holds data back, as encryption will.
+    private struct HoldingPing: LinkProcedure {
+        let kind = Kind.ping
+        let isAwaitingPeer = true
+        let holdsData = true
+
+        mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
+            switch event {
+            case .start: [.send(LLControl.PingReq())]
+            case .message(.pingRsp): [.finish]
+            default: nil
+            }
+        }
+    }
+
+    @Test(arguments: [ConnectionParameters.Role.central, .peripheral], [0, 4])
+    func dataIsHeldBackUntilTheProcedureIsOver(role: ConnectionParameters.Role, latency: Int) throws {
+        let rule = try PacketRewrite(.linkLayerControl, "LL_PING_RSP", .delay(400_000))
+        let bench = LinkBench {
+            $0.latency = latency
+            $0.timeout = 4_000_000
+            $0.central.quirks.rewrites = [rule]
+            $0.peripheral.quirks.rewrites = [rule]
+        }
+        let (holder, other) = role == .central ? (bench.central, bench.peripheral) : (bench.peripheral, bench.central)
+        try bench.run(100_000)
+        holder.link.request(HoldingPing())
+        for end in bench.ends { end.feed(60) }
+        try bench.run(300_000)
+        #expect(other.received.isEmpty && holder.link.packets.isDataHeld)
+        #expect(holder.received == other.sentOctets)
+        try bench.expectNothingIsLeft()
+        #expect(other.received == holder.sentOctets && other.starts == 1)
+    }
+}
