@@ -6,45 +6,31 @@ guard arguments.count > 2 else {
     FileHandle.standardError.write(Data("usage: PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...\n".utf8))
     exit(2)
 }
-let output = URL(fileURLWithPath: arguments[0], isDirectory: true)
 let root = arguments[1]
 
-/// What this run has written, or left as it was.
-var written: Set<String> = []
-
-func write(_ text: String, to name: String) throws {
-    written.insert(name)
-    let url = output.appendingPathComponent(name)
-    if let old = try? String(contentsOf: url, encoding: .utf8), old == text { return }
-    try text.write(to: url, atomically: true, encoding: .utf8)
-}
-
 do {
+    var output = try OutputFolder(arguments[0])
     var loader = SchemaLoader()
     try loader.load(arguments.dropFirst(2).sorted().map { ($0, OutputName.stem(of: $0, under: root)) })
-    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
     let namedTypes = Dictionary(loader.namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     var stems = Set(arguments.dropFirst(2).map { OutputName.stem(of: $0, under: root) })
     for layer in loader.layers {
         var emitter = CodecEmitter(layer: layer, namedTypes: namedTypes)
-        try write(emitter.emit(), to: layer.stem + ".codec.swift")
-        try write(DescriptionEmitter.emit(layer), to: layer.stem + ".description.swift")
+        try output.write(emitter.emit(), to: layer.stem + ".codec.swift")
+        try output.write(DescriptionEmitter.emit(layer), to: layer.stem + ".description.swift")
         stems.remove(layer.stem)
     }
     for stem in stems.sorted() where stem != "NamedTypes" {
-        try write("", to: stem + ".codec.swift")
-        try write("", to: stem + ".description.swift")
+        try output.write("", to: stem + ".codec.swift")
+        try output.write("", to: stem + ".description.swift")
     }
-    try write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
-    try write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
+    try output.write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
+    try output.write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
     let messages = ["LLControl", "ATT", "SMP", "L2CAPSignaling"].map { name in MessageEmitter.emit(loader.layers.filter { $0.name == name })
     }
-    try write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
-    try write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
-    // Files of declarations that are no more.
-    for name in try FileManager.default.contentsOfDirectory(atPath: output.path) where name.hasSuffix(".swift") && !written.contains(name) {
-        try FileManager.default.removeItem(at: output.appendingPathComponent(name))
-    }
+    try output.write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
+    try output.write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
+    try output.removeOthers()
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(1)

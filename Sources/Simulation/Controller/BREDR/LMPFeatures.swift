@@ -1,0 +1,35 @@
+import Packets
+
+/// Features of BR/EDR, page 0: those that the simulation has. Core Vol 2, Part C, 3.3.
+struct LMPFeatures: OptionSet {
+    var rawValue: UInt64
+
+    static let enhancedInquiryScan = LMPFeatures(rawValue: 1 << 27)
+    static let interlacedInquiryScan = LMPFeatures(rawValue: 1 << 28)
+    static let rssiWithInquiryResults = LMPFeatures(rawValue: 1 << 30)
+    static let bredrNotSupported = LMPFeatures(rawValue: 1 << 37)
+    static let leSupportedController = LMPFeatures(rawValue: 1 << 38)
+    static let extendedInquiryResponse = LMPFeatures(rawValue: 1 << 48)
+    static let simultaneousLEAndBREDR = LMPFeatures(rawValue: 1 << 49)
+    static let variableInquiryTXPowerLevel = LMPFeatures(rawValue: 1 << 57)
+    static let extendedPages = LMPFeatures(rawValue: 1 << 63)
+
+    static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
+    /// Nothing that needs a BR/EDR link: there is none yet.
+    static let dual: LMPFeatures = [
+        .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController, .extendedInquiryResponse,
+        .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
+    ]
+}
+
+extension Controller {
+    /// A page of features; page 1 has what the host supports. Nil for a page it does not have.
+    func lmpFeatures(page: UInt8) -> UInt64? {
+        switch (configuration.profile, page) {
+        case (.le, 0): LMPFeatures.le.rawValue
+        case (.dual, 0): LMPFeatures.dual.rawValue
+        case (.dual, 1): bredr.settings.isLESupportedByHost ? 1 << 1 : 0
+        case (.le, _), (.dual, _): nil
+        }
+    }
+}

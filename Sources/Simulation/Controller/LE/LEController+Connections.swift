@@ -1,0 +1,147 @@
+import Packets
+
+/// Links that begin, and what they tell. Core Vol 4, Part E, 7.7.65.
+extension LEController {
+    /// Makes this side's end of a new link and tells the host.
+    func connect(_ request: ConnectRequest, _ link: NewLink, role: ConnectionParameters.Role) -> ConnectionHandle {
+        let isCentral = role == .central
+        let own = isCentral ? request.initiator : request.advertiser
+        let peer = isCentral ? request.advertiser : request.initiator
+        let parameters = ConnectionParameters(
+            role: role, handle: controller.makeHandle(), accessAddress: request.accessAddress, crcInit: request.crcInit,
+            interval: request.connectionInterval, peripheralLatency: Int(request.latency),
+            supervisionTimeout: request.supervisionTimeout, channelMap: ChannelMap(request.channelMap),
+            hopIncrement: request.hop, usesAlgorithm2: link.usesAlgorithm2, phy: link.phy, ownAddress: own, peerAddress: peer,
+            transmitWindowStart: link.requestEnd + link.transmitWindowDelay + request.transmitWindowOffset,
+            transmitWindowSize: request.transmitWindowSize,
+            peerClockAccuracy: isCentral ? 500 : ClockAccuracy.partsPerMillion(request.clockAccuracy))
+        let connection = Connection(
+            parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: controller.rewriter, delegate: self)
+        let end = LinkEnd(connection, peer: peer)
+        controller.add(end)
+        tellConnected(.success, end, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
+        emit(
+            HCIEvents.LEChannelSelectionAlgorithm(
+                connectionHandle: end.handle, channelSelectionAlgorithm: link.usesAlgorithm2 ? 1 : 0))
+        return end.handle
+    }
+
+    private func tellConnected(_ status: ErrorCode, _ end: LinkEnd, clockAccuracy: UInt8) {
+        let connection = end.connection
+        var event = HCIEvents.LEEnhancedConnectionComplete()
+        event.status = status
+        event.connectionHandle = end.handle
+        event.role = ConnectionRole(rawValue: connection.role.rawValue)
+        event.peerAddressType = AddressType(rawValue: end.peer.kind.rawValue)
+        event.peerAddress = end.peer.bdADDR
+        event.connectionIntervalMicroseconds = connection.interval
+        event.peripheralLatency = UInt16(truncatingIfNeeded: connection.peripheralLatency)
+        event.supervisionTimeoutMicroseconds = connection.supervisionTimeout
+        event.centralClockAccuracy = clockAccuracy
+        tellConnected(event)
+    }
+
+    /// A connection that was not made: cancelled, or nobody answered directed advertising.
+    func tellNotConnected(_ status: ErrorCode, role: ConnectionParameters.Role, peer: DeviceAddress?) {
+        var event = HCIEvents.LEEnhancedConnectionComplete()
+        event.status = status
+        event.role = ConnectionRole(rawValue: role.rawValue)
+        event.peerAddressType = AddressType(rawValue: peer?.kind.rawValue ?? 0)
+        event.peerAddress = peer?.bdADDR ?? 0
+        tellConnected(event)
+    }
+
+    /// The enhanced event takes the other's place when it is not masked. Core Vol 4, Part E, 7.7.65.1.
+    private func tellConnected(_ event: HCIEvents.LEEnhancedConnectionComplete) {
+        if controller.masks.pass(HCIEvents.LEEnhancedConnectionComplete.self) { return emit(event) }
+        emit(
+            HCIEvents.LEConnectionComplete(
+                status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
+                peerAddress: event.peerAddress, connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
+                supervisionTimeout: event.supervisionTimeout, centralClockAccuracy: event.centralClockAccuracy))
+    }
+}
+
+/// The codes of sleep clock accuracies. Core Vol 6, Part B, 2.3.3.1, table 2.11.
+enum ClockAccuracy {
+    private static let bounds = [500, 250, 150, 100, 75, 50, 30, 20]
+
+    static func partsPerMillion(_ code: UInt8) -> Int { bounds[Int(code & 7)] }
+
+    static func code(_ partsPerMillion: Int) -> UInt8 { UInt8(bounds.lastIndex { $0 >= partsPerMillion } ?? 0) }
+}
+
+extension LEController: ConnectionDelegate {
+    private func end(of connection: Connection) -> LinkEnd? { links.first { $0.connection === connection } }
+
+    func connectionEstablished(_ connection: Connection) {}
+
+    func connection(_ connection: Connection, disconnected reason: ErrorCode) {
+        guard let end = end(of: connection) else { return }
+        controller.reportCompletedPackets()
+        controller.remove(end)
+        controller.aclInUse -= end.inUse
+        emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
+    }
+
+    func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool) {
+        controller.deliver(data, isStart: isStart, on: connection.handle)
+    }
+
+    func connection(_ connection: Connection, completed count: Int) {
+        guard let end = end(of: connection) else { return }
+        controller.complete(count, end)
+    }
+
+    func connectionUpdated(_ connection: Connection, status: ErrorCode) {
+        var event = HCIEvents.LEConnectionUpdateComplete(
+            status: status, connectionHandle: connection.handle, peripheralLatency: UInt16(truncatingIfNeeded: connection.peripheralLatency)
+        )
+        event.connectionIntervalMicroseconds = connection.interval
+        event.supervisionTimeoutMicroseconds = connection.supervisionTimeout
+        emit(event)
+    }
+
+    func connection(_ connection: Connection, requested parameters: RequestedParameters) {
+        guard controller.masks.pass(HCIEvents.LERemoteConnectionParameterRequest.self) else {
+            _ = connection.replyToParameterRequest(nil, reason: .unsupportedRemoteFeature)
+            return
+        }
+        emit(
+            HCIEvents.LERemoteConnectionParameterRequest(
+                connectionHandle: connection.handle, intervalMin: parameters.intervalMin, intervalMax: parameters.intervalMax,
+                maxLatency: parameters.latency, timeout: parameters.timeout))
+    }
+
+    func connectionPHYUpdated(_ connection: Connection, status: ErrorCode) {
+        emit(
+            HCIEvents.LEPHYUpdateComplete(
+                status: status, connectionHandle: connection.handle, txPHY: connection.transmitPHY.rawValue,
+                rxPHY: connection.receivePHY.rawValue))
+    }
+
+    func connectionDataLengthChanged(_ connection: Connection) {
+        let length = connection.dataLength
+        emit(
+            HCIEvents.LEDataLengthChange(
+                connectionHandle: connection.handle, maxTXOctets: length.maxTxOctets, maxTXTime: length.maxTxTime,
+                maxRXOctets: length.maxRxOctets, maxRXTime: length.maxRxTime))
+    }
+
+    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode) {
+        emit(
+            HCIEvents.LEReadRemoteFeaturesComplete(
+                status: status, connectionHandle: connection.handle, leFeatures: remoteFeatures))
+    }
+
+    func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
+        emit(
+            HCIEvents.ReadRemoteVersionInformationComplete(
+                status: status, connectionHandle: connection.handle, version: remoteVersion.version,
+                companyIdentifier: remoteVersion.companyIdentifier, subversion: remoteVersion.subversion))
+    }
+
+    func connectionAuthenticatedPayloadExpired(_ connection: Connection) {
+        emit(HCIEvents.AuthenticatedPayloadTimeoutExpired(connectionHandle: connection.handle))
+    }
+}
