@@ -5,17 +5,18 @@
 public final class Listeners<Action> {
     /// Names one listener of one list.
     public struct Token: Sendable, Hashable {
-        fileprivate let number: Int
+        @usableFromInline let number: Int
+        @inlinable init(number: Int) { self.number = number }
     }
 
-    private var actions: [(token: Token, action: Action)] = []
-    private var last = 0
+    @usableFromInline var actions: [(token: Token, action: Action)] = []
+    @usableFromInline var last = 0
 
-    public init() {}
+    @inlinable public init() {}
 
-    public var isEmpty: Bool { actions.isEmpty }
+    @inlinable public var isEmpty: Bool { actions.isEmpty }
 
-    @discardableResult
+    @inlinable @discardableResult
     public func add(_ action: Action) -> Token {
         last += 1
         let token = Token(number: last)
@@ -24,12 +25,12 @@ public final class Listeners<Action> {
     }
 
     /// Removes a listener; one that is not there changes nothing.
-    public func remove(_ token: Token) { actions.removeAll { $0.token == token } }
+    @inlinable public func remove(_ token: Token) { actions.removeAll { $0.token == token } }
 
-    public func removeAll() { actions.removeAll() }
+    @inlinable public func removeAll() { actions.removeAll() }
 
     /// Calls `call` with each listener.
-    @inline(__always) public func tell(_ call: (Action) -> Void) {
+    @inlinable public func tell(_ call: (Action) -> Void) {
         for entry in actions { call(entry.action) }
     }
 }

@@ -16,7 +16,7 @@ struct GATTSession {
         var time: Microseconds
     }
 
-    let link: Link
+    let link: Connection
     let loop: RunLoop
     /// Takes a line for people.
     let say: @Sendable (String) -> Void
@@ -26,13 +26,13 @@ struct GATTSession {
     /// Values that may wait to be shown.
     private static let mostWaiting = 65_536
 
-    init(_ link: Link, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
+    init(_ link: Connection, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
         self.link = link
         self.loop = loop
         self.say = say
         let interval = Double(link.parameters.interval) * 1.25
-        report = GATTReport(peer: link.peer.description, interval: interval)
-        say("connected to \(link.peer), interval \(interval) ms")
+        report = GATTReport(peer: link.peer.address.description, interval: interval)
+        say("connected to \(link.peer.address), interval \(interval) ms")
     }
 
     // MARK: Discovery

@@ -31,6 +31,41 @@ import Testing
         #expect(outlet.handles == [1, 1, 2, 3, 1, 2, 3, 1, 1, 1, 1])
     }
 
+    /// PDUs as lane and length, queued while the controller's one buffer is taken, and the lanes in the order of the fragments.
+    static let lanes: [(name: String, pdus: [(lane: Int, length: Int)], fragments: [Int])] = [
+        ("one lane", [(0, 1), (0, 1)], [0, 0]),
+        ("lanes take turns", [(1, 1), (1, 1), (1, 1), (2, 1), (3, 1), (3, 1)], [1, 2, 3, 1, 3, 1]),
+        ("the fragments of a PDU stay together", [(1, 60), (2, 1), (1, 1), (2, 40)], [1, 1, 1, 2, 1, 2, 2]),
+        ("an unused lane has no turn", [(5, 1), (0, 1), (5, 1)], [5, 0, 5]),
+    ]
+
+    @Test(arguments: lanes) func channelsOfALinkTakeTurns(name: String, pdus: [(lane: Int, length: Int)], fragments: [Int]) {
+        let outlet = Outlet()
+        let scheduler = make(outlet, total: 1)
+        let slot = scheduler.open(handle: 1, pool: 0)
+        send(scheduler, slot, [0])
+        for (lane, length) in pdus {
+            let payload = [UInt8](repeating: UInt8(lane), count: length)
+            scheduler.enqueue(slot, lane: lane, cid: 4, body: payload.span.bytes)
+        }
+        #expect(scheduler.waiting(slot) == fragments.count)
+        for _ in fragments { scheduler.completed(handle: 1, count: 1) }
+        #expect(outlet.packets.dropFirst().map { Int($0.bytes.last ?? 0) } == fragments)
+        #expect(scheduler.waiting(slot) == 0)
+    }
+
+    @Test func aFullLaneTurnsNoOtherAway() {
+        let outlet = Outlet()
+        let scheduler = make(outlet, total: 1, limit: 4)
+        let slot = scheduler.open(handle: 1, pool: 0)
+        var told: [Int] = []
+        scheduler.onWritable = { _, lane in told.append(lane) }
+        while scheduler.hasRoom(slot, lane: 1) { scheduler.enqueue(slot, lane: 1, cid: 4, body: [UInt8]([1]).span.bytes) }
+        #expect(scheduler.hasRoom(slot, lane: 2) && scheduler.waiting(slot, lane: 1) == 4)
+        for _ in 0..<2 { scheduler.completed(handle: 1, count: 1) }
+        #expect(told == [1])
+    }
+
     @Test func longPDUsAreCutToTheBuffers() {
         let outlet = Outlet()
         let scheduler = make(outlet, total: 10)
@@ -73,7 +108,7 @@ import Testing
         let outlet = Outlet()
         let scheduler = make(outlet, total: 1, limit: 4)
         var told: [Int] = []
-        scheduler.onWritable = { told.append($0) }
+        scheduler.onWritable = { slot, _ in told.append(slot) }
         let slot = scheduler.open(handle: 1, pool: 0)
         while scheduler.hasRoom(slot) { send(scheduler, slot, [1]) }
         #expect(scheduler.waiting(slot) == 4)

@@ -101,7 +101,7 @@ import Timing
     ]
 
     @Test(arguments: rows) func exchange(name: String, exchange: [(request: String, response: String?)]) {
-        let server = ATTServer(database: Self.database())
+        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
         for (request, response) in exchange {
             let pdu = octets(request)
             #expect(server.receive(pdu.span.bytes, from: AttributeAccess()).map(hex) == response.map { hex(octets($0)) }, "\(request)")
@@ -109,7 +109,7 @@ import Timing
     }
 
     @Test func anEncryptedLinkReadsButMayNotWriteWhatAsksForAuthentication() {
-        let server = ATTServer(database: Self.database())
+        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
         let read = octets("0a 1600")
         let write = octets("12 1600 01")
         #expect(server.receive(read.span.bytes, from: AttributeAccess(security: .encrypted)) == [0x0B])
@@ -118,7 +118,7 @@ import Timing
     }
 
     @Test func thePreparedQueueIsBounded() {
-        let server = ATTServer(database: Self.database())
+        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
         let part = octets("16 0f00 0000 01")
         for _ in 0..<ATTServer.preparedLimit { #expect(server.receive(part.span.bytes, from: AttributeAccess())?.first == 0x17) }
         #expect(server.receive(part.span.bytes, from: AttributeAccess()) == octets("01 16 0f00 09"))
@@ -126,7 +126,7 @@ import Timing
 
     @Test func noRequestTrapsAndEveryResponseFits() {
         var random = RandomSource(seed: 4)
-        let server = ATTServer(database: Self.database())
+        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
         for round in 0..<30_000 {
             var pdu = random.octets(1 + Int(random.next() % 12))
             if round & 1 == 0 { pdu[0] = UInt8(random.next() % 0x24) }
@@ -147,7 +147,7 @@ import Timing
 
     @Test(arguments: faults)
     func faultOnPurpose(name: String, change: @Sendable (inout HostQuirks) -> Void, request: [String], last: String) {
-        let server = ATTServer(database: Self.database())
+        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
         change(&server.quirks)
         var response: [UInt8]?
         for text in request {

@@ -151,8 +151,8 @@ struct Pair {
     let loop: RunLoop
     let a: FakeController
     let b: FakeController
-    let central: Link
-    let peripheral: Link
+    let central: Connection
+    let peripheral: Connection
 
     static func make(
         _ loop: RunLoop, database: GATTDatabase = GATTDatabase(deviceName: "test"), configure: (FakeController) -> Void = { _ in }
@@ -173,7 +173,7 @@ struct Pair {
             return [HCIPacket(statusOpcode: HCICommands.LECreateConnection.opcode, .success)]
         }
         let central = try await a.host.connect(to: DeviceAddress(value: 0xA0_B0C0_D0E0))
-        let peripheral = try await b.host.nextIncomingLink(within: .seconds(1))
+        let peripheral = try await b.host.nextIncomingConnection(within: .seconds(1))
         return Pair(loop: loop, a: a, b: b, central: central, peripheral: peripheral)
     }
 }

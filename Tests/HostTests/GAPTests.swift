@@ -180,7 +180,7 @@ import Timing
             try await loop.sleep(for: .milliseconds(11))
             #expect(fake.data.isEmpty)
             fake.connect(handle: 0x41, role: .peripheral)
-            let link = try await fake.host.nextIncomingLink()
+            let link = try await fake.host.nextIncomingConnection()
             try await loop.sleep(for: 10)
             #expect(link.mtu == 247)
             #expect(fake.data.map { hex($0.bytes) } == ["410007000300040003" + "0502"])
@@ -196,11 +196,12 @@ import Timing
         try loop.run {
             let pair = try await Pair.make(loop)
             let answers = Answers()
-            pair.central.setChannel(6) { answers.pdus.append($0.octets) }
+            let channel = pair.central.channel(L2CAP.smpCID)
+            channel.handler = { answers.pdus.append($0.octets) }
             for text in ["01 03 00 09 10 07 07", "0b 00", "0c" + String(repeating: "00", count: 64), "05 05", "00", "0f", "ff"] {
-                pair.central.trySend(cid: 6, octets(text))
+                channel.trySend(octets(text))
             }
-            pair.central.trySend(cid: 3, octets("020000000000030000"))
+            pair.central.channel(3).trySend(octets("020000000000030000"))
             try await loop.sleep(for: .milliseconds(100))
             #expect(answers.pdus == [[5, 5], [5, 5], [5, 5]])
             #expect(pair.b.host.counters.unknownChannels == 1)
@@ -212,15 +213,15 @@ import Timing
         try loop.run {
             let pair = try await Pair.make(loop)
             pair.a.connect(role: .peripheral)
-            let second = try await pair.a.host.nextIncomingLink()
+            let second = try await pair.a.host.nextIncomingConnection()
             #expect(pair.central.disconnectReason == .connectionTimeout)
             #expect(second.isConnected)
             let reason = try await second.disconnect()
             #expect(reason == .connectionTerminatedByLocalHost)
-            #expect(pair.a.host.links.isEmpty)
+            #expect(pair.a.host.connections.isEmpty)
             let other = try await pair.peripheral.ended(within: .seconds(1))
             #expect(other == .remoteUserTerminatedConnection)
-            #expect(await failure { try await pair.central.send(cid: 4, [1]) } == .peer(.disconnected(.connectionTimeout)))
+            #expect(await failure { try await pair.central.channel(4).send([1]) } == .peer(.disconnected(.connectionTimeout)))
         }
     }
 }

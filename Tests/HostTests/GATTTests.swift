@@ -72,7 +72,7 @@ import Timing
             let characteristic = try await pair.central.gatt.discoverCharacteristics(
                 in: RemoteService(uuid: service.uuid, handle: service.handle, endHandle: service.endHandle))[0]
             let seen = Answers()
-            try await pair.central.gatt.subscribe(characteristic) { kind, handle, value in
+            let token = try await pair.central.gatt.subscribe(characteristic) { kind, handle, value in
                 seen.pdus.append([kind == .notification ? 0 : 1, UInt8(handle)] + value.octets)
             }
             #expect(pair.peripheral.tryNotify(value, [1]) == .sent)
@@ -85,6 +85,7 @@ import Timing
             try await pair.central.gatt.subscribe(characteristic, .indication) { kind, handle, value in
                 seen.pdus.append([kind == .notification ? 0 : 1, UInt8(handle)] + value.octets)
             }
+            pair.central.gatt.values(of: value).remove(token)
             try await pair.peripheral.indicate(value, [5])
             #expect(seen.pdus == [[0, 28, 1], [0, 28, 2, 2], [0, 28, 3], [0, 28, 4, 4], [1, 28, 5]])
             var quirks = HostQuirks()
@@ -106,7 +107,7 @@ import Timing
             let pair = try await pair(loop)
             let gatt = pair.central.gatt
             let seen = Counter()
-            gatt.onAnyValue { _, _, value in
+            gatt.otherValues.add { _, _, value in
                 #expect(value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self) == UInt32(seen.value))
                 seen.value += 1
             }
@@ -120,7 +121,7 @@ import Timing
                     sent.value += 1
                 }
             }
-            pair.peripheral.onWritable = flow
+            pair.peripheral.writable.add(flow)
             flow()
             #expect(sent.value == 64 + 4)
             try await loop.sleep(for: .seconds(1))
@@ -153,11 +154,12 @@ import Timing
         try loop.run {
             let pair = try await pair(loop)
             let seen = Answers()
-            pair.central.setChannel(4) { seen.pdus.append($0.octets) }
-            pair.central.trySend(cid: 4, octets("0a0500"))
-            pair.central.trySend(cid: 4, octets("0a0500"))
-            pair.central.sendFragment(boundary: 0, octets("0300 0400 0a"))
-            pair.central.sendFragment(boundary: 1, octets("0500"))
+            let channel = pair.central.channel(L2CAP.attCID)
+            channel.handler = { seen.pdus.append($0.octets) }
+            channel.trySend(octets("0a0500"))
+            channel.trySend(octets("0a0500"))
+            pair.central.sendFragment(boundary: .firstNonFlushable, octets("0300 0400 0a"))
+            pair.central.sendFragment(boundary: .continuing, octets("0500"))
             try await loop.sleep(for: .milliseconds(10))
             #expect(seen.pdus == Array(repeating: [0x0B, 0, 0], count: 3))
         }

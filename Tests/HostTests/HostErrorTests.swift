@@ -79,8 +79,9 @@ import Timing
             let pair = try await Pair.make(loop)
             let answers = Answers()
             answers.pdus = row.answers.map(octets)
-            pair.peripheral.setChannel(4) { _ in
-                if !answers.pdus.isEmpty { pair.peripheral.trySend(cid: 4, answers.pdus.removeFirst()) }
+            let channel = pair.peripheral.channel(L2CAP.attCID)
+            channel.handler = { _ in
+                if !answers.pdus.isEmpty { channel.trySend(answers.pdus.removeFirst()) }
             }
             let fault = await failure { try await row.procedure(pair.central.gatt) }
             #expect(fault == .peer(row.fault))

@@ -81,7 +81,7 @@ import Transport
                 loop.start { await failure { _ = try await pair.central.gatt.read(3) } },
                 loop.start { await failure { _ = try await pair.a.host.nextEvent(HCIEvents.HardwareError.self, within: .seconds(60)) } },
                 loop.start { await failure { _ = try await pair.central.updatePHY(tx: .le2M, rx: .le2M) } },
-                loop.start { await failure { _ = try await pair.a.host.nextIncomingLink() } },
+                loop.start { await failure { _ = try await pair.a.host.nextIncomingConnection() } },
             ]
             var all: [HostError?] = []
             for wait in waits { all.append(try await wait.value()) }

@@ -71,7 +71,7 @@ import Timing
         Row(
             "CVE-2017-1000251: a pending configuration response",
             [(2, "4a00 0500 05 01 4600 4000 0000 0400" + String(repeating: "01020000", count: 16))],
-            ["0600 0500 01 01 0200 0000"]),
+            ["0800 0500 01 01 0400 0100 1700"]),
         Row("a command reject as an answer", cid: 5, "01 01 0200 0000"),
         Row(
             "a channel for a PSM that does not exist", cid: 5, "14 09 0a00 8000 4000 1700 1700 0100",

@@ -18,6 +18,12 @@ import Timing
         ("identifier 0", "12 00 0000", true, []),
         ("command reject nobody waits for", "01 03 0200 0000", true, []),
         ("disconnection of an unknown channel", "06 07 0400 40004100", true, [.send([1, 7, 6, 0, 2, 0, 0x40, 0, 0x41, 0])]),
+        ("24 octets", "12 05 1400" + String(repeating: "00", count: 20), true, [.send([1, 5, 4, 0, 1, 0, 23, 0])]),
+        (
+            "24 octets that begin with a response", "13 05 0200 0000 12 06 0e00" + String(repeating: "00", count: 14), true,
+            [.send([1, 6, 4, 0, 1, 0, 23, 0])]
+        ),
+        ("24 octets of responses", "13 05 1400" + String(repeating: "00", count: 20), true, []),
         ("credits for an unknown channel", "16 08 0400 40000100", true, []),
         ("channel refused", "14 09 0a00 8000 4000 1700 1700 0100", true, [.send([0x15, 9, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0])]),
     ]

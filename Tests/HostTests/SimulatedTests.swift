@@ -36,10 +36,10 @@ import Transport
             return World(loop: loop, simulation: simulation, central: hosts[0], peripheral: hosts[1])
         }
 
-        func link(_ settings: ConnectSettings = ConnectSettings()) async throws -> (central: Link, peripheral: Link) {
+        func link(_ settings: ConnectSettings = ConnectSettings()) async throws -> (central: Connection, peripheral: Connection) {
             let set = try await peripheral.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("p")])))
             let a = try await central.connect(to: Self.peripheralAddress, settings)
-            let b = try await peripheral.nextIncomingLink(within: .seconds(1))
+            let b = try await peripheral.nextIncomingConnection(within: .seconds(1))
             _ = set
             return (a, b)
         }
@@ -95,7 +95,7 @@ import Transport
             let world = try await World.make(loop)
             let (central, peripheral) = try await world.link()
             #expect(central.parameters.interval == 24 && peripheral.parameters.interval == 24)
-            #expect(peripheral.peer == World.centralAddress)
+            #expect(peripheral.peer.address == World.centralAddress)
             #expect(try await central.readRemoteFeatures().contains(.le2MPHY))
             #expect(try await central.readRemoteVersion().version == 0x0D)
             #expect(try await central.updatePHY(tx: .le2M, rx: .le2M) == LinkPHYs(tx: .le2M, rx: .le2M))
@@ -173,15 +173,15 @@ import Transport
                         CharacteristicDefinition(
                             0xAAA1, properties: [.notify, .write],
                             onWrite: { access, value in
-                                _ = access.link?.tryNotify(access.handle, value)
+                                _ = access.connection?.tryNotify(access.handle, value)
                                 return nil
                             },
-                            onSubscribe: { access, _ in _ = access.link?.tryNotify(access.handle - 1, [9]) })
+                            onSubscribe: { access, _ in _ = access.connection?.tryNotify(access.handle - 1, [9]) })
                     ]))
             let world = try await World.make(loop, database: database)
             let (central, _) = try await world.link()
             let seen = Answers()
-            central.gatt.onValue(service.characteristics[0].value) { _, _, value in
+            central.gatt.values(of: service.characteristics[0].value).add { _, _, value in
                 seen.pdus.append(value.octets)
                 _ = central.gatt.tryWriteCommand(1, [])
             }
@@ -204,7 +204,7 @@ import Transport
                         CharacteristicDefinition(
                             0xAAA1, properties: .writeWithoutResponse,
                             onWrite: { access, _ in
-                                sink.lines.append("\(access.link?.host === world.peripheral)")
+                                sink.lines.append("\(access.connection?.host === world.peripheral)")
                                 return nil
                             })
                     ]))
@@ -221,7 +221,7 @@ import Transport
             let sent = [Counter(), Counter()]
             for (link, counter) in zip([first, second], sent) {
                 let flow: () -> Void = { while link.gatt.tryWriteCommand(handle, [1, 2, 3]) == .sent { counter.value += 1 } }
-                link.onWritable = flow
+                link.writable.add(flow)
                 flow()
             }
             try await loop.sleep(for: .seconds(10))
@@ -255,8 +255,8 @@ import Transport
             let log = Lines()
             try loop.run {
                 let world = try await World.make(loop, seed: seed, database: ATTServerTests.database())
-                _ = world.central.addObserver { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
-                _ = world.peripheral.addObserver { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
+                world.central.packetObservers.add { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
+                world.peripheral.packetObservers.add { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
                 let (central, _) = try await world.link()
                 _ = try await central.gatt.discoverServices()
                 try await central.disconnect()

@@ -42,7 +42,7 @@ struct ActionContext {
     }
 
     /// The connection after `on:`.
-    func link() throws(StepFailure) -> Link {
+    func link() throws(StepFailure) -> Connection {
         guard let link = try driver().links[try self(.connection).rawValue] else {
             throw StepFailure(.bench, "\(action.name) needs a connection of the host: what `do: connect` gave")
         }

@@ -7,7 +7,7 @@ final class HostDriver {
     let host: Host
     let loop: RunLoop
     private var accessory: ReferenceAccessory?
-    var links: [UInt16: Link] = [:]
+    var links: [UInt16: Connection] = [:]
 
     private init(_ host: Host, loop: RunLoop) {
         self.host = host

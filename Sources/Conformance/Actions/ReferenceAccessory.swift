@@ -8,6 +8,7 @@ final class ReferenceAccessory {
     private let loop: RunLoop
     private var handles = Handles()
     private var tasks: [Activity<Void>] = []
+    private var listener: Listeners<(Connection) -> Void>.Token?
 
     private struct Handles {
         var long: UInt16 = 0
@@ -31,7 +32,7 @@ final class ReferenceAccessory {
 
     func start() async {
         publish()
-        host.onLink = { [self] link in began(link) }
+        listener = host.newConnections.add { [self] _ in restoreValues() }
         tasks.append(loop.start { [self] in await serve() })
     }
 
@@ -39,7 +40,8 @@ final class ReferenceAccessory {
         for task in tasks { task.cancel() }
         for task in tasks { await task.ended() }
         tasks.removeAll()
-        host.onLink = nil
+        if let listener { host.newConnections.remove(listener) }
+        listener = nil
     }
 
     // MARK: Service
@@ -56,13 +58,13 @@ final class ReferenceAccessory {
         settings.intervalMax = 0x00A0
         while !Task.isCancelled {
             guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await host.nextIncomingLink(within: .seconds(86_400)) else { return }
+            guard let link = try? await host.nextIncomingConnection(within: .seconds(86_400)) else { return }
             if set.isRunning, link.isConnected { try? await set.stop() }
             _ = try? await link.ended()
         }
     }
 
-    private func began(_ link: Link) {
+    private func restoreValues() {
         host.database[handles.long] = Self.longValue
         host.database[handles.short] = [0x2A]
     }
@@ -96,14 +98,14 @@ final class ReferenceAccessory {
                 CharacteristicDefinition(
                     Self.uuid(3), properties: [.write, .writeWithoutResponse],
                     onWrite: { [unowned self] access, value in
-                        echo(access.link, value)
+                        echo(access.connection, value)
                         return nil
                     }),
                 CharacteristicDefinition(Self.uuid(4), properties: .notify, permissions: []),
                 CharacteristicDefinition(Self.uuid(5), properties: .indicate, permissions: []),
                 CharacteristicDefinition(
                     Self.uuid(6), properties: .write,
-                    onWrite: { [unowned self] access, value in control(access.link, Self.octets(value)) }),
+                    onWrite: { [unowned self] access, value in control(access.connection, Self.octets(value)) }),
                 CharacteristicDefinition(Self.uuid(7), properties: .write),
                 CharacteristicDefinition(Self.uuid(8), properties: [.read, .write], value: [0x2A], maximumLength: 8),
                 CharacteristicDefinition(
@@ -116,12 +118,12 @@ final class ReferenceAccessory {
 
     private static func octets(_ span: RawSpan) -> [UInt8] { span.withUnsafeBytes { Array($0) } }
 
-    private func echo(_ link: Link?, _ value: RawSpan) {
+    private func echo(_ link: Connection?, _ value: RawSpan) {
         guard let link else { return }
         _ = link.tryNotify(handles.notifier, Array(Self.octets(value).prefix(link.mtu - 3)))
     }
 
-    private func control(_ link: Link?, _ value: [UInt8]) -> ATTErrorCode? {
+    private func control(_ link: Connection?, _ value: [UInt8]) -> ATTErrorCode? {
         let lengths: [UInt8: Int] = [1: 3, 2: 3, 3: 9, 4: 3]
         guard let opcode = value.first else { return ATTErrorCode(0x0D) }
         guard let length = lengths[opcode] else { return ATTErrorCode(0x80) }
@@ -130,7 +132,7 @@ final class ReferenceAccessory {
         return nil
     }
 
-    private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Link) async {
+    private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Connection) async {
         func number(_ index: Int) -> UInt16 { UInt16(parameters[2 * index]) | UInt16(parameters[2 * index + 1]) << 8 }
         switch opcode {
         case 1:

@@ -11,7 +11,21 @@ public enum AttributeValueKind: Sendable, Hashable {
 /// Takes a notified or indicated value, on the loop, from within the delivery of its packet. The span is valid during the call.
 public typealias AttributeValueHandler = (AttributeValueKind, UInt16, RawSpan) -> Void
 
-/// The attribute protocol on one link: both roles' cores, their timers, and the hot path of values.
+/// What became of a value that was to be sent without waiting.
+public enum SendResult: Sendable, Hashable {
+    case sent
+    /// The queue is full; `Connection.writable` will tell.
+    case full
+    /// The client has not asked for values of this characteristic.
+    case notSubscribed
+    /// The value does not fit ATT_MTU.
+    case tooLong
+    /// A transaction on this bearer timed out: nothing more is sent on it. Core Vol 3, Part F, 3.3.3.
+    case timedOut
+    case disconnected
+}
+
+/// The attribute protocol on one L2CAP channel: both roles' cores, their timers, and the hot path of values. Core Vol 3, Part F, 3.2.11.
 final class ATTBearer {
     static let defaultMTU = 23
     static let maximumMTU = 517
@@ -22,25 +36,33 @@ final class ATTBearer {
         case awaitConfirmation(Promise<Void>, Timer)
     }
 
-    /// Until the link has ended.
-    unowned var link: Link?
-    private let path: DataPath
-    private var loop: RunLoop { path.loop }
-    var server: ATTServer
+    let channel: L2CAPChannel
+    /// The client at the other end, as the server sees it.
+    let client: GATTServerSession
+    /// Told of a new ATT_MTU.
+    let mtuChanges = Listeners<(Int) -> Void>()
+    private let context: HostContext
+    private var loop: RunLoop { context.loop }
+    private let server: ATTServer
     private var requests = ATTRequestQueue()
     private var responses: [Int: Promise<[UInt8]>] = [:]
     private var nextRequest = 0
     private var requestTimer: Timer?
     private var indication = IndicationState.idle
     private var waitingIndications = Deque<(handle: UInt16, value: [UInt8], done: Promise<Void>)>()
-    private var failure: HostError?
-    /// Values by characteristic value handle, then for all others.
-    var valueHandlers: [UInt16: AttributeValueHandler] = [:]
-    var defaultHandler: AttributeValueHandler?
+    /// Why requests, commands, notifications and indications are sent no more.
+    private(set) var failure: HostError?
+    /// By characteristic value handle.
+    private var valueListeners: [UInt16: Listeners<AttributeValueHandler>] = [:]
+    /// Told of values that nobody else is told of.
+    let otherValues = Listeners<AttributeValueHandler>()
 
-    init(path: DataPath) {
-        self.path = path
-        server = ATTServer(database: path.database)
+    init(on channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
+        self.channel = channel
+        self.client = client
+        self.context = context
+        server = ATTServer(database: context.server.database, client: client)
+        channel.user = { [unowned self] in received($0) }
     }
 
     /// ATT_MTU.
@@ -49,45 +71,56 @@ final class ATTBearer {
     func setMTU(_ mtu: Int) {
         guard server.mtu != mtu else { return }
         server.mtu = mtu
-        link?.notify(.mtuChanged(mtu))
+        mtuChanges.tell { $0(mtu) }
+    }
+
+    func listeners(of handle: UInt16) -> Listeners<AttributeValueHandler> {
+        if let listeners = valueListeners[handle] { return listeners }
+        let listeners = Listeners<AttributeValueHandler>()
+        valueListeners[handle] = listeners
+        return listeners
     }
 
     // MARK: Receiving
 
-    func received(_ pdu: RawSpan, on link: Link) {
+    private func received(_ pdu: RawSpan) {
         guard pdu.byteCount > 0 else { return }
-        switch pdu.u8(at: 0) {
-        case ATT.HandleValueNtf.opcode: value(.notification, pdu)
-        case ATT.HandleValueInd.opcode: indicated(pdu)
-        case ATT.MultipleHandleValueNtf.opcode: values(pdu)
-        case ATT.HandleValueCfm.opcode: confirmed()
-        case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x21: perform(requests.received(pdu.octets))
-        case ATT.WriteCmd.opcode:
-            server.quirks.ignoresPermissions = path.quirks.ignoresPermissions
-            _ = server.receive(pdu, from: AttributeAccess(link: link, security: link.security))
-        default: serve(pdu, link)
+        let opcode = ATTOpcode(pdu.u8(at: 0))
+        switch opcode {
+        case .attHandleValueNtf: value(.notification, pdu)
+        case .attHandleValueInd: indicated(pdu)
+        case .attMultipleHandleValueNtf: values(pdu)
+        case .attHandleValueCfm: confirmed()
+        case .attWriteCmd:
+            server.quirks.ignoresPermissions = context.quirks.ignoresPermissions
+            _ = server.receive(pdu, from: client.access)
+        default:
+            if opcode.isResponse { perform(requests.received(pdu.octets)) } else { serve(pdu) }
         }
     }
 
-    private func serve(_ pdu: RawSpan, _ link: Link) {
+    private func serve(_ pdu: RawSpan) {
         let before = server.mtu
-        server.quirks = path.quirks
-        server.offeredMTU = path.offeredMTU
-        if let response = server.receive(pdu, from: AttributeAccess(link: link, security: link.security)) {
-            link.transmit(cid: L2CAP.attCID, response)
-        }
+        server.quirks = context.quirks
+        server.offeredMTU = context.server.offeredMTU
+        if let response = server.receive(pdu, from: client.access) { channel.transmit(response) }
         guard server.mtu != before else { return }
-        if let other = path.quirks.usedMTU { server.mtu = other }
-        link.notify(.mtuChanged(server.mtu))
+        if let other = context.quirks.usedMTU { server.mtu = other }
+        let mtu = server.mtu
+        mtuChanges.tell { $0(mtu) }
     }
 
     private func value(_ kind: AttributeValueKind, _ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
-        deliver(kind, pdu.u16(at: 1), pdu.extracting(3..<pdu.byteCount))
+        deliver(kind, pdu.u16(at: 1), pdu.extracting(3...))
     }
 
     private func deliver(_ kind: AttributeValueKind, _ handle: UInt16, _ value: RawSpan) {
-        if let handler = valueHandlers[handle] ?? defaultHandler { handler(kind, handle, value) }
+        if let listeners = valueListeners[handle], !listeners.isEmpty {
+            listeners.tell { $0(kind, handle, value) }
+        } else {
+            otherValues.tell { $0(kind, handle, value) }
+        }
     }
 
     private func values(_ pdu: RawSpan) {
@@ -103,7 +136,37 @@ final class ATTBearer {
     private func indicated(_ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
         value(.indication, pdu)
-        if !path.quirks.neverConfirms { link?.transmit(cid: L2CAP.attCID, ATT.HandleValueCfm().bytes) }
+        if !context.quirks.neverConfirms { channel.transmit(ATT.HandleValueCfm().bytes) }
+    }
+
+    // MARK: Commands and notifications
+
+    /// Sends a value at once or not at all; allocates nothing.
+    func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
+        guard channel.isOpen else { return .disconnected }
+        guard failure == nil else { return .timedOut }
+        guard value.byteCount + 3 <= mtu else { return .tooLong }
+        guard channel.isWritable else { return .full }
+        channel.transmit(opcode: opcode, attribute: attribute, value)
+        return .sent
+    }
+
+    /// Waits for room for a command or notification.
+    func waitForRoom() async throws {
+        if let failure { throw failure }
+        try await channel.waitForRoom()
+        if let failure { throw failure }
+    }
+
+    /// What a result means to those who wait.
+    func check(_ result: SendResult, octets: Int) throws {
+        switch result {
+        case .sent: return
+        case .full: throw HostError.misuse(.busy(.sending))
+        case .notSubscribed: throw HostError.misuse(.notSubscribed(.notification))
+        case .tooLong: throw HostError.misuse(.tooLong(octets: octets, limit: mtu - 3))
+        case .timedOut, .disconnected: throw failure ?? HostError.misuse(.notConnected)
+        }
     }
 
     // MARK: Requests
@@ -121,11 +184,11 @@ final class ATTBearer {
     private func perform(_ actions: [ATTRequestQueue.Action]) {
         for action in actions {
             switch action {
-            case .send(let pdu): link?.transmit(cid: L2CAP.attCID, pdu)
+            case .send(let pdu): channel.transmit(pdu)
             case .startTimer:
                 requestTimer = loop.schedule(after: Self.transactionTimeOut) { [self] in
                     requestTimer = nil
-                    perform(requests.expired())
+                    fail(.peer(.timedOut(.attResponse)))
                 }
             case .stopTimer:
                 if let requestTimer { loop.cancel(requestTimer) }
@@ -148,9 +211,9 @@ final class ATTBearer {
 
     private func nextIndication() {
         guard case .idle = indication, let (handle, value, done) = waitingIndications.popFirst() else { return }
-        let timer = loop.schedule(after: Self.transactionTimeOut) { self.indicationExpired() }
+        let timer = loop.schedule(after: Self.transactionTimeOut) { [self] in fail(.peer(.timedOut(.attConfirmation))) }
         indication = .awaitConfirmation(done, timer)
-        link?.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+        channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
     }
 
     private func confirmed() {
@@ -161,13 +224,19 @@ final class ATTBearer {
         nextIndication()
     }
 
-    private func indicationExpired() {
-        let error = HostError.peer(.timedOut(.attConfirmation))
-        failure = error
-        failIndications(error)
+    // MARK: End
+
+    /// The channel is closed.
+    func ended(_ error: HostError) {
+        fail(error)
+        valueListeners.removeAll()
+        otherValues.removeAll()
+        mtuChanges.removeAll()
     }
 
-    private func failIndications(_ error: HostError) {
+    /// From now on only responses and confirmations are sent: all that waits has failed. Core Vol 3, Part F, 3.3.3.
+    private func fail(_ error: HostError) {
+        failure = error
         if case .awaitConfirmation(let done, let timer) = indication {
             loop.cancel(timer)
             done.fail(error)
@@ -176,17 +245,19 @@ final class ATTBearer {
         let waiting = waitingIndications
         waitingIndications.removeAll()
         for entry in waiting { entry.done.fail(error) }
+        perform(requests.close(error))
     }
+}
 
-    func ended(_ error: HostError) {
-        failure = error
-        if let requestTimer { loop.cancel(requestTimer) }
-        failIndications(error)
-        let unanswered = responses.sorted { $0.key < $1.key }
-        responses.removeAll()
-        for (_, promise) in unanswered { promise.fail(error) }
-        valueHandlers.removeAll()
-        defaultHandler = nil
-        link = nil
+extension ATTOpcode {
+    /// ATT_ERROR_RSP and the responses of the requests. Core Vol 3, Part F, 3.4.8.
+    var isResponse: Bool {
+        switch self {
+        case .attErrorRsp, .attExchangeMTURsp, .attFindInformationRsp, .attFindByTypeValueRsp, .attReadByTypeRsp, .attReadRsp,
+            .attReadBlobRsp, .attReadMultipleRsp, .attReadByGroupTypeRsp, .attWriteRsp, .attPrepareWriteRsp, .attExecuteWriteRsp,
+            .attReadMultipleVariableRsp:
+            true
+        default: false
+        }
     }
 }

@@ -13,17 +13,15 @@ struct ATTRequestQueue {
     private enum State {
         case idle
         case awaitResponse(id: Int, request: ATTOpcode)
-        /// A transaction timed out: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
-        case dead
+        /// A transaction timed out, or the channel is closed: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
+        case closed(HostError)
     }
 
     private var state = State.idle
     private var waiting = Deque<(id: Int, pdu: [UInt8])>()
 
-    var isDead: Bool { if case .dead = state { true } else { false } }
-
     mutating func submit(id: Int, _ pdu: [UInt8]) -> [Action] {
-        if isDead { return [.finish(id: id, .failure(Self.deadError))] }
+        if case .closed(let error) = state { return [.finish(id: id, .failure(error))] }
         waiting.append((id, pdu))
         return next()
     }
@@ -43,12 +41,14 @@ struct ATTRequestQueue {
         return [.stopTimer, .finish(id: id, result)] + next()
     }
 
-    mutating func expired() -> [Action] {
-        guard case .awaitResponse(let id, _) = state else { return [] }
-        state = .dead
-        let rest = waiting.map { Action.finish(id: $0.id, .failure(Self.deadError)) }
+    /// Fails the request under way and all that wait, and every later one.
+    mutating func close(_ error: HostError) -> [Action] {
+        var actions: [Action] = []
+        if case .awaitResponse(let id, _) = state { actions += [.stopTimer, .finish(id: id, .failure(error))] }
+        for (id, _) in waiting { actions.append(.finish(id: id, .failure(error))) }
         waiting.removeAll()
-        return [.finish(id: id, .failure(Self.deadError))] + rest
+        state = .closed(error)
+        return actions
     }
 
     private mutating func next() -> [Action] {
@@ -56,8 +56,6 @@ struct ATTRequestQueue {
         state = .awaitResponse(id: id, request: ATTOpcode(rawValue: pdu.first ?? 0))
         return [.startTimer, .send(pdu)]
     }
-
-    private static var deadError: HostError { .peer(.timedOut(.attResponse)) }
 
     private static func error(_ pdu: [UInt8], _ request: ATTOpcode) -> HostError {
         do throws(PDUError) {

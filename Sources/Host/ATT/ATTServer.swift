@@ -2,7 +2,7 @@ import Packets
 
 /// The server's side of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
 ///
-/// A class, because handlers that it calls may ask it about the link they serve.
+/// A class, because handlers that it calls may ask it about the client they serve.
 final class ATTServer {
     /// A request refused: the handle and the code of ATT_ERROR_RSP.
     struct Refusal: Error {
@@ -17,26 +17,23 @@ final class ATTServer {
     }
 
     let database: GATTDatabase
+    private let client: GATTServerSession
     /// ATT_MTU of the bearer.
     var mtu = ATTBearer.defaultMTU
     /// What ATT_EXCHANGE_MTU_RSP offers.
     var offeredMTU = ATTBearer.maximumMTU
     var quirks = HostQuirks()
-    /// Client Characteristic Configurations of this link other than zero, by characteristic value.
-    private var configurations: [(value: UInt16, bits: UInt16)] = []
     private var prepared: [Prepared] = []
     static let preparedLimit = 64
     static let preparedOctetsLimit = 4096
 
-    init(database: GATTDatabase) {
+    init(database: GATTDatabase, client: GATTServerSession) {
         self.database = database
+        self.client = client
     }
 
     /// Bit 0: notifications, bit 1: indications.
-    func configuration(of value: UInt16) -> UInt16 {
-        for row in configurations where row.value == value { return row.bits }
-        return 0
-    }
+    func configuration(of value: UInt16) -> UInt16 { client.configurations[value] }
 
     /// Answers a request. Commands and whatever else has no response give nil.
     func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
@@ -144,8 +141,7 @@ final class ATTServer {
         let bits = value.u16(at: 0)
         let allowed: UInt16 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
         guard bits & ~allowed == 0 else { return .valueNotAllowed }
-        configurations.removeAll { $0.value == characteristic }
-        if bits != 0 { configurations.append((characteristic, bits)) }
+        client.configurations[characteristic] = bits
         attribute.onSubscribe?(access, bits)
         return nil
     }

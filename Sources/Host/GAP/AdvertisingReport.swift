@@ -33,7 +33,7 @@ extension AdvertisingReport {
     init?(_ report: HCIEvents.LEAdvertisingReport.Report) {
         guard report.eventType.rawValue <= 4, report.data.count <= 31 else { return nil }
         let type = report.eventType
-        address = DeviceAddress(report.address, kind: report.addressType.rawValue & 1 == 0 ? .public : .random)
+        address = DeviceAddress(report.address, kind: report.addressType.kind)
         addressType = report.addressType
         isLegacy = true
         isConnectable = type == .advInd || type == .advDirectInd
@@ -52,7 +52,7 @@ extension AdvertisingReport {
         addressType = report.addressType
         address =
             report.addressType == .anonymous
-            ? nil : DeviceAddress(report.address, kind: report.addressType.rawValue & 1 == 0 ? .public : .random)
+            ? nil : DeviceAddress(report.address, kind: report.addressType.kind)
         isConnectable = type & 1 != 0
         isScannable = type & 2 != 0
         isDirected = type & 4 != 0
@@ -63,7 +63,7 @@ extension AdvertisingReport {
         txPower = report.txPower
         rssi = report.rssi
         octets = report.data
-        if isDirected { target = DeviceAddress(report.directAddress, kind: report.directAddressType.rawValue & 1 == 0 ? .public : .random) }
+        if isDirected { target = DeviceAddress(report.directAddress, kind: report.directAddressType.kind) }
     }
 }
 

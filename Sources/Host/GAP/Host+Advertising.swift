@@ -58,13 +58,16 @@ public final class AdvertisingSet {
     /// The transmit power that the controller chose, dBm; 127 unless extended.
     public internal(set) var selectedTxPower: Int8 = 127
     let isExtended: Bool
+    /// The address in its packets, where the host knows it.
+    let ownAddress: DeviceAddress?
     private unowned let host: Host
     let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
 
-    init(host: Host, handle: UInt8, isExtended: Bool) {
+    init(host: Host, handle: UInt8, isExtended: Bool, ownAddress: DeviceAddress?) {
         self.host = host
         self.handle = handle
         self.isExtended = isExtended
+        self.ownAddress = ownAddress
         end = Promise(on: host.loop)
     }
 
@@ -95,7 +98,9 @@ extension Host {
         let limit = isExtended && !settings.properties.contains(.legacy) ? controller.maximumAdvertisingDataLength : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
-        let set = AdvertisingSet(host: self, handle: settings.handle, isExtended: isExtended)
+        let random = settings.randomAddress ?? (isExtended ? nil : randomAddress)
+        let set = AdvertisingSet(
+            host: self, handle: settings.handle, isExtended: isExtended, ownAddress: ownAddress(settings.ownAddressType, random: random))
         if isExtended { try await enableExtended(set, settings) } else { try await enableLegacy(settings) }
         advertisingSets[settings.handle] = set
         return set
@@ -206,7 +211,25 @@ extension Host {
     func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
         guard let set = advertisingSets.removeValue(forKey: event.advertisingHandle) else { return }
         set.isRunning = false
+        if event.status == .success, let own = set.ownAddress, let connection = path.connection(event.connectionHandle) {
+            connection.advertised(as: own)
+        }
         set.end.fulfil(event)
+    }
+
+    /// The address in packets of this host's controller; nil where the controller draws private ones. Core Vol 4, Part E, 7.8.12.
+    func ownAddress(_ type: OwnAddressType, random: DeviceAddress?) -> DeviceAddress? {
+        switch type {
+        case .publicDevice: controller.address
+        case .randomDevice: random
+        default: nil
+        }
+    }
+
+    /// The address that a peer has connected to, if only one is advertised; with several, LE_Advertising_Set_Terminated tells which it was.
+    var advertisedAddress: DeviceAddress? {
+        let addresses = Set(advertisingSets.values.map(\.ownAddress))
+        return addresses.count == 1 ? addresses.first ?? nil : nil
     }
 
     // MARK: Filter accept list

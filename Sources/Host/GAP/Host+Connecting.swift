@@ -25,13 +25,14 @@ extension Host {
     ///
     /// - Throws: `HostError.peer(.timedOut)` after the limit, when the attempt has been cancelled; `.peer(.rejected)` with the controller's reason;
     ///   `.misuse(.busy)`, for a controller initiates one connection at a time.
-    public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Link {
+    public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Connection {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
-        let promise = Promise<Link>(on: loop)
+        let promise = Promise<Connection>(on: loop)
         connecting = promise
+        initiatingAddress = ownAddress(settings.ownAddressType, random: randomAddress)
         do {
             if isExtended {
                 try await send(Self.extendedCommand(device, settings))
@@ -45,7 +46,7 @@ extension Host {
         return try await outcome(of: promise, within: settings.limit)
     }
 
-    private func outcome(of promise: Promise<Link>, within limit: Microseconds) async throws -> Link {
+    private func outcome(of promise: Promise<Connection>, within limit: Microseconds) async throws -> Connection {
         do {
             return try await promise.value(until: loop.now + limit)
         } catch is TimeOut {
@@ -87,15 +88,15 @@ extension Host {
             initiatingPHYs: settings.phys, phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount))
     }
 
-    /// Waits for a link that another device makes to this one, or takes one that has come.
+    /// Waits for a connection that another device makes to this one, or takes one that has come.
     ///
     /// - Throws: `HostError.environment(.timedOut)`.
-    public func nextIncomingLink(within limit: Microseconds = .seconds(30)) async throws -> Link {
+    public func nextIncomingConnection(within limit: Microseconds = .seconds(30)) async throws -> Connection {
         if let failure { throw failure }
-        while let link = arrivals.popFirst() {
-            if link.isConnected { return link }
+        while let connection = arrivals.popFirst() {
+            if connection.isConnected { return connection }
         }
-        let promise = arrival ?? Promise<Link>(on: loop)
+        let promise = arrival ?? Promise<Connection>(on: loop)
         arrival = promise
         do {
             return try await promise.value(until: loop.now + limit)
@@ -106,32 +107,35 @@ extension Host {
 
     // MARK: Events
 
-    func opened(_ connection: ConnectionState) {
-        if let old = path.link(connection.handle.rawValue) { end(old, .connectionTimeout) }
-        let slot = path.scheduler.open(handle: connection.handle.rawValue, pool: 0)
-        let link = Link(host: self, path: path, slot: slot, connection: connection)
-        onLink?(link)
-        path.add(link, slot: slot)
-        if link.isCentral {
+    func opened(_ state: ConnectionState) {
+        if let old = path.connection(state.handle) { end(old, .connectionTimeout) }
+        let ownAddress = state.role == .central ? initiatingAddress : advertisedAddress
+        let slot = context.scheduler.open(handle: state.handle.rawValue, pool: 0)
+        guard let connection = Connection(state, host: self, context: context, slot: slot, ownAddress: ownAddress) else {
+            return context.scheduler.close(handle: state.handle.rawValue)
+        }
+        newConnections.tell { $0(connection) }
+        path.add(connection, slot: slot)
+        if connection.isCentral {
             let waiting = connecting
             connecting = nil
-            waiting?.fulfil(link)
+            waiting?.fulfil(connection)
         } else {
-            arrived(link)
+            arrived(connection)
         }
     }
 
-    private func arrived(_ link: Link) {
+    private func arrived(_ connection: Connection) {
         if let set = advertisingSets[0], !set.isExtended {
             set.isRunning = false
             advertisingSets[0] = nil
         }
         if let waiting = arrival {
             arrival = nil
-            waiting.fulfil(link)
+            waiting.fulfil(connection)
         } else {
             if arrivals.count >= 16 { arrivals.removeFirst() }
-            arrivals.append(link)
+            arrivals.append(connection)
         }
     }
 

@@ -127,14 +127,14 @@ extension Host {
 
     func legacyReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEAdvertisingReport.self).reports {
-            if let report = AdvertisingReport(row) { deliver(report) } else { path.counters.malformedEvents += 1 }
+            if let report = AdvertisingReport(row) { deliver(report) } else { context.counters.malformedEvents += 1 }
         }
     }
 
     func extendedReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self).reports {
             guard let report = AdvertisingReport(row) else {
-                path.counters.malformedEvents += 1
+                context.counters.malformedEvents += 1
                 continue
             }
             if let whole = reportAssembler.receive(report, status: UInt8(row.eventType >> 5 & 3)) { deliver(whole) }
@@ -142,7 +142,7 @@ extension Host {
     }
 
     private func deliver(_ report: AdvertisingReport) {
-        for scan in scans where !scan.receive(report) { path.counters.droppedReports += 1 }
+        for scan in scans where !scan.receive(report) { context.counters.droppedReports += 1 }
     }
 
     func scanTimedOut() {

@@ -33,12 +33,15 @@ public struct RemoteDescriptor: Sendable, Hashable {
     public var handle: UInt16
 }
 
-/// The client's procedures on one link. Core Vol 3, Part G, 4.
+/// The client's procedures on one bearer. Core Vol 3, Part G, 4.
 ///
 /// Requests wait for one another; each fails with `HostError.peer(.timedOut)` after 30 s, after which the bearer takes no more.
 public struct GATTClient {
-    public let link: Link
-    var bearer: ATTBearer { link.bearer }
+    let bearer: ATTBearer
+
+    init(_ bearer: ATTBearer) {
+        self.bearer = bearer
+    }
 
     /// Sends any request PDU, legal or not, and returns the response PDU.
     ///
@@ -50,7 +53,7 @@ public struct GATTClient {
         do throws(PDUError) { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed(.pdu(error))) }
     }
 
-    /// Agrees on ATT_MTU; to be done once per link. Core Vol 3, Part G, 4.3.1.
+    /// Agrees on ATT_MTU; to be done once per bearer. Core Vol 3, Part G, 4.3.1.
     @discardableResult
     public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
         let response: ATT.ExchangeMTURsp = try await request(ATT.ExchangeMTUReq(clientRxMTU: UInt16(clamping: mtu)))
@@ -76,14 +79,14 @@ public struct GATTClient {
     public func readLong(_ handle: UInt16) async throws -> [UInt8] {
         var value = try await read(handle)
         var last = value.count
-        while last == link.mtu - 1, value.count < 512 {
+        while last == bearer.mtu - 1, value.count < 512 {
             do {
                 let part = try await readBlob(handle, offset: value.count)
                 value += part
                 last = part.count
             } catch HostError.peer(.att(_, _, .attributeNotLong)) {
                 break
-            } catch HostError.peer(.att(_, _, .invalidOffset)) where value.count == link.mtu - 1 {
+            } catch HostError.peer(.att(_, _, .invalidOffset)) where value.count == bearer.mtu - 1 {
                 break
             }
         }
@@ -122,34 +125,30 @@ public struct GATTClient {
 
     /// Core Vol 3, Part G, 4.9.3.
     public func write(_ handle: UInt16, _ value: [UInt8]) async throws {
-        guard value.count + 3 <= link.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: link.mtu - 3)) }
+        guard value.count + 3 <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 3)) }
         let _: ATT.WriteRsp = try await request(ATT.WriteReq(attributeHandle: handle, attributeValue: value))
     }
 
     /// Writes without response at once or not at all: the way for many packets. Core Vol 3, Part G, 4.9.1.
     public func tryWriteCommand(_ handle: UInt16, _ value: RawSpan) -> SendResult {
-        guard link.isConnected else { return .disconnected }
-        guard value.byteCount + 3 <= bearer.mtu else { return .tooLong }
-        guard link.isWritable else { return .full }
-        link.transmit(opcode: ATT.WriteCmd.opcode, attribute: handle, value)
-        return .sent
+        bearer.trySend(opcode: ATT.WriteCmd.opcode, attribute: handle, value)
     }
 
     public func tryWriteCommand(_ handle: UInt16, _ value: [UInt8]) -> SendResult { tryWriteCommand(handle, value.span.bytes) }
 
     /// Writes without response, waiting for room in the queue.
     public func writeCommand(_ handle: UInt16, _ value: [UInt8]) async throws {
-        try await link.room()
-        try link.check(tryWriteCommand(handle, value), value.count)
+        try await bearer.waitForRoom()
+        try bearer.check(tryWriteCommand(handle, value), octets: value.count)
     }
 
     /// Core Vol 3, Part G, 4.9.2.
     public func signedWrite(_ handle: UInt16, _ value: [UInt8], csrk: UInt128, counter: UInt32) async throws {
-        try await link.room()
+        try await bearer.waitForRoom()
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
         let pdu = message + AttributeHashes.signature(csrk: csrk, message: message, counter: counter)
-        guard pdu.count <= link.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: link.mtu - 15)) }
-        link.transmit(cid: L2CAP.attCID, pdu)
+        guard pdu.count <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 15)) }
+        bearer.channel.transmit(pdu)
     }
 
     /// A value of any length, prepared in parts and executed. Core Vol 3, Part G, 4.9.4.
@@ -168,7 +167,7 @@ public struct GATTClient {
         do {
             for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
         } catch let HostError.peer(fault) {
-            if link.isConnected { try? await execute(false) }
+            if bearer.channel.isOpen { try? await execute(false) }
             throw HostError.peer(fault)
         }
         try await execute(true)
@@ -177,7 +176,7 @@ public struct GATTClient {
     private func prepareParts(_ handle: UInt16, _ value: [UInt8], verify: Bool) async throws {
         var offset = 0
         repeat {
-            let part = [UInt8](value[offset...].prefix(link.mtu - 5))
+            let part = [UInt8](value[offset...].prefix(bearer.mtu - 5))
             let echo = try await prepareWrite(handle, offset: offset, part)
             guard !verify || echo == part else {
                 throw HostError.peer(.malformed(.preparedValueDiffers(handle: handle)))
@@ -201,25 +200,29 @@ public struct GATTClient {
 
     // MARK: Values from the server
 
-    /// Takes values of one characteristic; nil stops that. Indications are confirmed whether or not anybody listens.
-    public func onValue(_ characteristic: UInt16, _ handler: AttributeValueHandler?) { bearer.valueHandlers[characteristic] = handler }
-    /// Takes values of characteristics that have no handler of their own.
-    public func onAnyValue(_ handler: AttributeValueHandler?) { bearer.defaultHandler = handler }
+    /// Told of the values of one characteristic. Indications are confirmed whether or not anybody listens.
+    public func values(of characteristic: UInt16) -> Listeners<AttributeValueHandler> { bearer.listeners(of: characteristic) }
+    /// Told of values of characteristics that have no listener of their own.
+    public var otherValues: Listeners<AttributeValueHandler> { bearer.otherValues }
 
-    /// Writes the Client Characteristic Configuration of a characteristic, after finding it. Core Vol 3, Part G, 4.10 and 4.11.
+    /// Listens to a characteristic and writes its Client Characteristic Configuration, after finding it. Core Vol 3, Part G, 4.10 and 4.11.
+    ///
+    /// - Returns: the listener's token in `values(of:)`.
+    @discardableResult
     public func subscribe(
         _ characteristic: RemoteCharacteristic, _ kind: AttributeValueKind = .notification, _ handler: @escaping AttributeValueHandler
-    ) async throws {
+    ) async throws -> Listeners<AttributeValueHandler>.Token {
         let descriptors = try await discoverDescriptors(of: characteristic)
         guard let configuration = descriptors.first(where: { $0.uuid == .clientConfiguration }) else {
             throw HostError.peer(.malformed(.noClientConfiguration(characteristic: characteristic.value)))
         }
-        bearer.valueHandlers[characteristic.value] = handler
-        try await write(configuration.handle, kind == .notification ? [1, 0] : [2, 0])
+        let token = values(of: characteristic.value).add(handler)
+        do {
+            try await write(configuration.handle, kind == .notification ? [1, 0] : [2, 0])
+        } catch {
+            values(of: characteristic.value).remove(token)
+            throw error
+        }
+        return token
     }
-}
-
-extension Link {
-    /// The attribute protocol's client side.
-    public var gatt: GATTClient { GATTClient(link: self) }
 }

@@ -30,14 +30,14 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
 
 /// Who accesses an attribute.
 public struct AttributeAccess {
-    /// Nil when the database is used without a link.
-    public var link: Link?
+    /// Nil when the database is used without a connection.
+    public var connection: Connection?
     public var security: LinkSecurity
     /// The attribute's handle.
     public var handle: UInt16
 
-    public init(link: Link? = nil, security: LinkSecurity = .none, handle: UInt16 = 0) {
-        self.link = link
+    public init(connection: Connection? = nil, security: LinkSecurity = .none, handle: UInt16 = 0) {
+        self.connection = connection
         self.security = security
         self.handle = handle
     }

@@ -32,9 +32,7 @@ public struct ControllerInformation: Sendable, Equatable {
     public init() {}
 
     /// Whether the bit of a command is set. Core Vol 4, Part E, 6.27.
-    public func supports(octet: Int, bit: Int) -> Bool {
-        supportedCommands.indices.contains(octet) && supportedCommands[octet] >> UInt8(bit & 7) & 1 == 1
-    }
+    public func supports<Command: HCICommand>(_ command: Command.Type) -> Bool { SupportedCommands(supportedCommands).contains(command) }
 
     public var isLEOnly: Bool { features >> 37 & 1 == 1 }
     public var supportsExtendedAdvertising: Bool { leFeatures.contains(.leExtendedAdvertising) }

@@ -5,13 +5,13 @@ extension Host {
     /// Takes an event. Unknown, malformed and unsolicited ones are counted and change nothing.
     func received(event packet: HCIPacket) {
         guard packet.isWhole else {
-            path.counters.malformedEvents += 1
+            context.counters.malformedEvents += 1
             return
         }
         do throws(PDUError) {
             try dispatch(packet)
         } catch {
-            path.counters.malformedEvents += 1
+            context.counters.malformedEvents += 1
         }
         deliverToWaiters(packet)
     }
@@ -21,8 +21,8 @@ extension Host {
         if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
         switch packet.eventCode {
         case HCIEvents.LEAdvertisingReport.code: try dispatchLE(packet)
-        case HCIEvents.HardwareError.code: path.counters.hardwareErrors += 1
-        case HCIEvents.DataBufferOverflow.code: path.counters.bufferOverflows += 1
+        case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
+        case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1
         default: noteUnknown(packet)
         }
     }
@@ -35,7 +35,7 @@ extension Host {
         case HCIEvents.LELongTermKeyRequest.subevent: keyRequested(try packet.event())
         case HCIEvents.LEAdvertisingSetTerminated.subevent: advertisingEnded(try packet.event())
         case HCIEvents.LEScanTimeout.subevent: scanTimedOut()
-        case nil: path.counters.malformedEvents += 1
+        case nil: context.counters.malformedEvents += 1
         default: noteUnknown(packet)
         }
     }
@@ -43,16 +43,16 @@ extension Host {
     /// An event that the specification knows may be for whoever waits for it.
     private func noteUnknown(_ packet: HCIPacket) {
         guard let code = packet.eventCode, PDUCatalog.event(code: code, subevent: packet.leSubevent) == nil else { return }
-        path.counters.unknownEvents += 1
+        context.counters.unknownEvents += 1
     }
 
-    // MARK: Links
+    // MARK: Connections
 
     private func connectionChanged(_ change: ConnectionChange) {
         switch change {
         case .opened(let connection): if connection.kind == .le { opened(connection) }
         case .failed(let kind, let status): if kind == .le { connectionFailed(status) }
-        case .closed(let handle, let reason): if let link = path.link(handle.rawValue) { end(link, reason) }
+        case .closed(let handle, let reason): if let connection = path.connection(handle) { end(connection, reason) }
         case .reset: controllerWasReset()
         case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
         case .physChanged(let handle, let phys): physUpdated(handle, phys)
@@ -63,48 +63,42 @@ extension Host {
         path.order(change)
     }
 
-    /// The link is gone; a controller that gives its handle away again has only forgotten to say so.
-    func end(_ link: Link, _ reason: ErrorCode) {
+    /// The connection is gone; a controller that gives its handle away again has only forgotten to say so.
+    func end(_ connection: Connection, _ reason: ErrorCode) {
         let error = HostError.peer(.disconnected(reason))
-        link.ended(error, reason: reason)
-        path.remove(link)
-        failWaiters(of: link.handle.rawValue, error)
+        connection.ended(error, reason: reason)
+        path.remove(connection)
+        failWaiters(of: connection.handle.rawValue, error)
     }
 
-    /// A link can be encrypted only once its controller was given a key for it.
     private func encryptionChanged(_ handle: ConnectionHandle, isOn: Bool) {
-        guard let link = path.link(handle.rawValue) else { return }
-        guard !isOn || path.tracker[handle]?.wasGivenKey == true else {
-            path.counters.malformedEvents += 1
-            return
-        }
-        link.security = isOn ? .encrypted : .none
-        link.notify(.encryptionChanged(isOn))
+        guard let connection = path.connection(handle), !connection.encryptionChanged(isOn: isOn) else { return }
+        context.counters.malformedEvents += 1
     }
 
     private func parametersUpdated(_ handle: ConnectionHandle, _ parameters: ConnectionParameters) {
-        guard let link = path.link(handle.rawValue) else { return }
-        link.parameters = parameters
-        link.notify(.parametersUpdated(parameters))
+        guard let connection = path.connection(handle) else { return }
+        connection.parameters = parameters
+        connection.tell(.parametersUpdated(parameters))
     }
 
     private func dataLengthChanged(_ handle: ConnectionHandle, _ length: DataLength) {
-        guard let link = path.link(handle.rawValue) else { return }
-        link.dataLength = length
-        link.notify(.dataLengthChanged(length))
+        guard let connection = path.connection(handle) else { return }
+        connection.dataLength = length
+        connection.tell(.dataLengthChanged(length))
     }
 
     private func physUpdated(_ handle: ConnectionHandle, _ phys: LinkPHYs) {
-        guard let link = path.link(handle.rawValue) else { return }
-        link.phys = phys
-        link.notify(.phyUpdated(phys))
+        guard let connection = path.connection(handle) else { return }
+        connection.phys = phys
+        connection.tell(.phyUpdated(phys))
     }
 
     private func parametersRequested(_ event: HCIEvents.LERemoteConnectionParameterRequest) {
-        guard let link = path.link(event.connectionHandle.rawValue) else { return }
+        guard let connection = path.connection(event.connectionHandle) else { return }
         let request = ConnectionParameterRequest(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency, supervisionTimeout: event.timeout)
-        if parameterPolicy(link, request) {
+        if parameterPolicy(connection, request) {
             post(
                 HCICommands.LERemoteConnectionParameterRequestReply(
                     connectionHandle: event.connectionHandle, intervalMin: event.intervalMin, intervalMax: event.intervalMax,
@@ -116,8 +110,8 @@ extension Host {
         }
     }
 
-    /// Nobody has paired, so there is no key.
     private func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
+        if let connection = path.connection(event.connectionHandle) { return connection.keyRequested(event) }
         post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: event.connectionHandle))
     }
 }

@@ -67,7 +67,7 @@ extension Host {
     }
 
     private func readBuffers(_ information: inout ControllerInformation) async throws {
-        if information.supports(octet: 14, bit: 7) {
+        if information.supports(HCICommands.ReadBufferSize.self) {
             let shared = try await send(HCICommands.ReadBufferSize())
             information.classicDataLength = Int(shared.aclDataPacketLength)
             information.classicDataPackets = Int(shared.totalNumACLDataPackets)
@@ -83,7 +83,7 @@ extension Host {
         if information.hasOwnLEBuffers, information.classicDataPackets > 0 {
             pools.append(ACLBuffers(fragmentLength: information.classicDataLength, total: information.classicDataPackets))
         }
-        path.scheduler.setPools(pools)
+        context.scheduler.setPools(pools)
     }
 
     private func readLEAbilities(_ information: inout ControllerInformation) async throws {

@@ -48,21 +48,3 @@ public struct PDURewrite: Sendable {
     public static func drop(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { _ in [] } }
     public static func duplicate(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { [$0, $0] } }
 }
-
-extension Link {
-    /// Applies the first rule that fits; false if none does.
-    func rewrite(cid: UInt16, _ payload: [UInt8]) -> Bool {
-        for index in path.quirks.rewrites.indices {
-            let rule = path.quirks.rewrites[index]
-            guard rule.cid == cid, payload.first == rule.opcode, rule.count != 0 else { continue }
-            if rule.skip > 0 {
-                path.quirks.rewrites[index].skip -= 1
-                return false
-            }
-            if let count = rule.count { path.quirks.rewrites[index].count = count - 1 }
-            for replacement in rule.replace(payload) { transmitAsIs(cid: cid, replacement) }
-            return true
-        }
-        return false
-    }
-}

@@ -1,6 +1,6 @@
 import Packets
 
-/// The LE signalling channel of one link. Core Vol 3, Part A, 4. Credit-based channels are refused in the words the specification has for it.
+/// The LE signalling channel of one connection, as a machine. Core Vol 3, Part A, 4. Credit-based channels are refused in the words the specification has for it.
 struct LESignaling {
     enum Action: Equatable {
         case send([UInt8])
@@ -9,6 +9,9 @@ struct LESignaling {
         /// The central's answer to our request.
         case parametersAnswered(accepted: Bool)
     }
+
+    /// MTUsig of LE. Core Vol 3, Part A, 4.
+    static let mtu = 23
 
     private enum State {
         case idle
@@ -33,6 +36,7 @@ struct LESignaling {
     }
 
     mutating func received(_ pdu: [UInt8], asCentral: Bool) -> [Action] {
+        guard pdu.count <= Self.mtu else { return Self.refuseLength(of: pdu) }
         guard pdu.count >= 2, pdu[1] != 0 else { return [] }
         let identifier = pdu[1]
         guard pdu.count >= 4, Int(pdu[2]) | Int(pdu[3]) << 8 == pdu.count - 4 else { return Self.reject(identifier) }
@@ -77,46 +81,45 @@ struct LESignaling {
         switch code {
         case L2CAPSignaling.DisconnectionReq.opcode:
             guard parameters.count == 4 else { return reject(identifier) }
-            return [.send([L2CAPSignaling.CommandRejectRsp.opcode, identifier, 6, 0, 2, 0] + parameters)]
+            return reject(identifier, .invalidCIDInRequest, parameters)
         case L2CAPSignaling.LECreditBasedConnectionReq.opcode:
             guard parameters.count == 10 else { return reject(identifier) }
             return [
                 .send(
                     L2CAPSignaling.LECreditBasedConnectionRsp(result: 0x0002).bytes(identifier: identifier))
             ]
-        case L2CAPSignaling.DisconnectionRsp.opcode, L2CAPSignaling.LECreditBasedConnectionRsp.opcode,
+        default: return isAnswer(code) ? [] : reject(identifier)
+        }
+    }
+
+    /// Signaling MTU exceeded, in the name of the first request; nothing if there are responses only. Core Vol 3, Part A, 4.1.
+    private static func refuseLength(of pdu: [UInt8]) -> [Action] {
+        var rest = pdu[...]
+        while rest.count >= 4 {
+            let octets = [UInt8](rest.prefix(4))
+            if !isAnswer(octets[0]), octets[1] != 0 {
+                return reject(octets[1], .signalingMTUExceeded, [UInt8(mtu), 0])
+            }
+            rest = rest.dropFirst(4 + Int(octets[2]) + Int(octets[3]) << 8)
+        }
+        return []
+    }
+
+    /// Responses and indications are never answered.
+    private static func isAnswer(_ code: UInt8) -> Bool {
+        switch code {
+        case L2CAPSignaling.CommandRejectRsp.opcode, L2CAPSignaling.DisconnectionRsp.opcode,
+            L2CAPSignaling.ConnectionParameterUpdateRsp.opcode, L2CAPSignaling.LECreditBasedConnectionRsp.opcode,
             L2CAPSignaling.FlowControlCreditInd.opcode, L2CAPSignaling.CreditBasedConnectionRsp.opcode,
             L2CAPSignaling.CreditBasedReconfigureRsp.opcode:
-            return []
-        default: return reject(identifier)
+            true
+        default: false
         }
     }
 
-    private static func reject(_ identifier: UInt8) -> [Action] {
-        [.send([L2CAPSignaling.CommandRejectRsp.opcode, identifier, 2, 0, 0, 0])]
-    }
-}
-
-extension Link {
-    func receivedSignaling(_ pdu: [UInt8]) { perform(signaling.received(pdu, asCentral: role == .central)) }
-
-    func perform(_ actions: [LESignaling.Action]) {
-        for action in actions {
-            switch action {
-            case .send(let pdu): transmit(cid: L2CAP.signalingCID, pdu)
-            case .parametersAnswered(let accepted): parameterResponse?.fulfil(accepted)
-            case .decideParameters(let identifier, let request): decide(identifier, request)
-            }
-        }
-    }
-
-    private func decide(_ identifier: UInt8, _ request: ConnectionParameterRequest) {
-        let accepted = host.parameterPolicy(self, request)
-        perform(signaling.decide(identifier: identifier, accepted: accepted))
-        guard accepted else { return }
-        let command = HCICommands.LEConnectionUpdate(
-            connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
-            maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout)
-        host.post(command)
+    private static func reject(
+        _ identifier: UInt8, _ reason: L2CAPRejectReason = .commandNotUnderstood, _ data: [UInt8] = []
+    ) -> [Action] {
+        [.send(L2CAPSignaling.CommandRejectRsp(reason: reason, reasonData: data).bytes(identifier: identifier))]
     }
 }

@@ -1,15 +1,17 @@
 import Host
 import Packets
+import Timing
 
 /// Where a flow begins: keeps a link's queue full until told to stop.
 final class FlowSender {
     typealias Output = (RawSpan) -> SendResult
 
-    private let link: Link
+    private let link: Connection
     private let length: Int
     private let output: Output
     private var packet: [UInt8] = []
     private var isPrepared = false
+    private var listener: Listeners<() -> Void>.Token?
     /// Packets still to be sent; nil for no end.
     private var remaining: UInt32?
     private(set) var isRunning = false
@@ -20,7 +22,7 @@ final class FlowSender {
     private(set) var failure: SendResult?
 
     /// - Parameter count: nil to go on until `stop`.
-    init(_ link: Link, length: Int, count: UInt32? = nil, output: @escaping Output) {
+    init(_ link: Connection, length: Int, count: UInt32? = nil, output: @escaping Output) {
         self.link = link
         self.length = max(FlowPacket.shortest, length)
         self.output = output
@@ -29,14 +31,15 @@ final class FlowSender {
 
     func start() {
         isRunning = true
-        link.onWritable = { [weak self] in self?.pump() }
+        listener = link.writable.add { [weak self] in self?.pump() }
         pump()
         supply = SupplyCounters()
     }
 
     func stop() {
         isRunning = false
-        link.onWritable = nil
+        if let listener { link.writable.remove(listener) }
+        listener = nil
     }
 
     private func pump() {

@@ -6,9 +6,9 @@ import Timing
 struct LinkSetup {
     let request: ThroughputRow.Request
     /// The tester's end; the tester is the central.
-    let tester: Link
+    let tester: Connection
     /// The subject's end, where it is ours.
-    let subject: Link?
+    let subject: Connection?
     let client: ThroughputClient
     let parameters: LinkParameters
 
@@ -32,7 +32,7 @@ struct LinkSetup {
     }
 
     /// The end that sends the data; nil for a foreign one.
-    var sender: Link? { Self.isFromSubject(request) ? subject : tester }
+    var sender: Connection? { Self.isFromSubject(request) ? subject : tester }
 
     func end() async {
         _ = try? await tester.disconnect()
@@ -43,7 +43,7 @@ struct LinkSetup {
     /// The server is where notifications come from and where writes go to.
     static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { (request.over == .notify) == isFromSubject(request) }
 
-    private static func clientLink(_ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request) throws -> Link {
+    private static func clientLink(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) throws -> Connection {
         if isServedBySubject(request) { return tester }
         guard let subject else { throw MeasurementFailure("the subject cannot act as client") }
         return subject
@@ -51,7 +51,7 @@ struct LinkSetup {
 
     // MARK: Steps
 
-    private static func connect(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws -> (Link, Link?) {
+    private static func connect(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws -> (Connection, Connection?) {
         var settings = ConnectSettings()
         let units = UInt16(clamping: request.interval.rawValue / 1_250)
         // At least 2 s, and many events even of the longest interval.
@@ -71,7 +71,7 @@ struct LinkSetup {
     private static let attempts = 8
 
     /// Nil when only the tester believes in a connection.
-    private static func attempt(_ tester: Host, _ subject: Host, _ settings: ConnectSettings) async throws -> (Link, Link?)? {
+    private static func attempt(_ tester: Host, _ subject: Host, _ settings: ConnectSettings) async throws -> (Connection, Connection?)? {
         var advertising = AdvertisingSettings()
         (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
         let set = try await subject.advertise(advertising)
@@ -79,7 +79,7 @@ struct LinkSetup {
             let link = try await tester.connect(to: subject.controller.address, settings)
             let patience = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
             do {
-                let incoming = try await subject.nextIncomingLink(within: patience)
+                let incoming = try await subject.nextIncomingConnection(within: patience)
                 if link.isConnected, incoming.isConnected { return (link, incoming) }
             } catch HostError.environment(.timedOut) {
                 try await set.stop()
@@ -92,7 +92,7 @@ struct LinkSetup {
         }
     }
 
-    private static func choosePHY(_ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request) async throws {
+    private static func choosePHY(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) async throws {
         guard request.phy != .le1M else { return }
         let coding: CodingPreference =
             switch request.phy {
@@ -108,14 +108,14 @@ struct LinkSetup {
     }
 
     /// Raises the length of what the sender transmits, and only that.
-    private static func chooseDataLength(_ sender: Link?, _ request: ThroughputRow.Request) async throws {
+    private static func chooseDataLength(_ sender: Connection?, _ request: ThroughputRow.Request) async throws {
         guard request.dataLength > 27, let sender else { return }
         _ = try await sender.updateDataLength(
             txOctets: UInt16(clamping: request.dataLength), txTime: UInt16(clamping: request.phy.longestTime.rawValue))
     }
 
     private static func parameters(
-        _ bench: ThroughputBench, _ tester: Link, _ subject: Link?, _ request: ThroughputRow.Request
+        _ bench: ThroughputBench, _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request
     ) async -> LinkParameters {
         let isFromSubject = isFromSubject(request)
         let sender = isFromSubject ? subject : tester

@@ -150,7 +150,7 @@ struct RowMeasurement {
 
     // MARK: Accounting
 
-    private func drained(_ link: Link) async throws {
+    private func drained(_ link: Connection) async throws {
         try await settle { link.queuedFragments == 0 && link.fragmentsInController == 0 }
     }
 

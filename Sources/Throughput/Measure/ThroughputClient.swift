@@ -3,7 +3,7 @@ import Packets
 
 /// The client of the throughput service on one link.
 struct ThroughputClient {
-    let link: Link
+    let link: Connection
     private let source: RemoteCharacteristic
     let sink: UInt16
     private let control: UInt16
@@ -12,7 +12,7 @@ struct ThroughputClient {
     /// Finds the service.
     ///
     /// - Throws: `MeasurementFailure` when the server lacks it or a part of it, `HostError`.
-    init(discoveringOn link: Link) async throws {
+    init(discoveringOn link: Connection) async throws {
         self.link = link
         guard let service = try await link.gatt.discoverServices(uuid: ThroughputService.service).first else {
             throw MeasurementFailure("the server has no throughput service (docs/throughput-service.md)")

@@ -25,7 +25,7 @@ final class ThroughputServer {
                         }),
                     CharacteristicDefinition(
                         ThroughputService.control, properties: .write,
-                        onWrite: { [self] access, value in perform(value.withUnsafeBytes { Array($0) }, for: access.link) }),
+                        onWrite: { [self] access, value in perform(value.withUnsafeBytes { Array($0) }, for: access.connection) }),
                     CharacteristicDefinition(
                         ThroughputService.counters, properties: .read,
                         onRead: { [self] _ in .value(ThroughputService.Counters(sent: sender?.sent ?? 0, sink.tally).octetString) }),
@@ -40,7 +40,7 @@ final class ThroughputServer {
         sink.reset()
     }
 
-    private func perform(_ octets: [UInt8], for link: Link?) -> ATTErrorCode? {
+    private func perform(_ octets: [UInt8], for link: Connection?) -> ATTErrorCode? {
         do throws(ThroughputService.Refusal) {
             switch try ThroughputService.Command(octets: octets) {
             case .start(let length, let count):
@@ -55,7 +55,7 @@ final class ThroughputServer {
         }
     }
 
-    private func start(on link: Link, length: Int, count: UInt32?) {
+    private func start(on link: Connection, length: Int, count: UInt32?) {
         sender?.stop()
         let source = source
         let sender = FlowSender(link, length: min(length, link.mtu - 3), count: count) { [unowned link] in link.tryNotify(source, $0) }

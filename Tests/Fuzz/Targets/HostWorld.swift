@@ -34,7 +34,7 @@ final class HostWorld {
     let loop = RunLoop()
     let taps: [Tap]
     let hosts: [Host]
-    private(set) var links: [Link] = []
+    private(set) var links: [Connection] = []
     private let simulation: Simulation
 
     init() throws {
@@ -68,7 +68,7 @@ final class HostWorld {
             var settings = ConnectSettings()
             settings.parameters = ConnectionParameterRequest(interval: 6)
             let near = try await hosts[0].connect(to: RawWorld.address(1), settings)
-            links = [near, try await hosts[1].nextIncomingLink(within: .seconds(1))]
+            links = [near, try await hosts[1].nextIncomingConnection(within: .seconds(1))]
             try await body(self)
             links = []
             for host in hosts { host.close() }

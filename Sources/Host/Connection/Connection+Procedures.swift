@@ -2,8 +2,8 @@ import HCI
 import Packets
 import Timing
 
-extension Link {
-    /// Ends the link and waits until it has ended.
+extension Connection {
+    /// Ends the connection and waits until it has ended.
     ///
     /// - Throws: `HostError.peer(.rejected)` if the controller refuses the reason.
     @discardableResult
@@ -115,17 +115,16 @@ extension Link {
     /// - Throws: `HostError.peer(.parametersRejected)`, `.peer(.timedOut)` after 30 s.
     public func requestParameters(_ request: ConnectionParameterRequest) async throws {
         guard role == .peripheral else { throw HostError.misuse(.onlyForPeripherals) }
-        guard parameterResponse == nil else { throw HostError.misuse(.busy(.parameterRequest)) }
         guard isConnected else { throw HostError.misuse(.notConnected) }
-        let promise = Promise<Bool>(on: loop)
-        parameterResponse = promise
-        defer { parameterResponse = nil }
-        perform(signaling.requestParameters(request))
-        do {
-            guard try await promise.value(until: loop.now + .seconds(30)) else { throw HostError.peer(.parametersRejected) }
-        } catch is TimeOut {
-            throw HostError.peer(.timedOut(.parameterUpdateResponse))
-        }
+        try await signaling.requestParameters(request)
+    }
+
+    /// Puts parameters into force that a peripheral has asked for.
+    func apply(_ request: ConnectionParameterRequest) {
+        host.post(
+            HCICommands.LEConnectionUpdate(
+                connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
+                maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout))
     }
 }
 

@@ -7,17 +7,24 @@ import Transport
 /// A Bluetooth host on one controller: commands, connections, L2CAP, ATT and GATT.
 ///
 /// It lives on its loop. What has a result to wait for is `async`; what happens per packet is synchronous: handlers are called on the loop, from within
-/// the delivery of the packet, and may call back into links at once.
+/// the delivery of the packet, and may call back into connections at once.
 public final class Host {
     public let loop: RunLoop
     /// What others can read here, and what this host answers to requests of any peer.
     public let database: GATTDatabase
     let path: DataPath
+    let context: HostContext
 
     /// How the host departs from good conduct, for tests of testers.
     public var quirks: HostQuirks {
-        get { path.quirks }
-        set { path.quirks = newValue }
+        get { context.quirks }
+        set { context.quirks = newValue }
+    }
+
+    /// The keys of bonded peers.
+    public var keys: KeyStore {
+        get { context.keys }
+        set { context.keys = newValue }
     }
 
     public internal(set) var controller = ControllerInformation()
@@ -27,9 +34,9 @@ public final class Host {
     /// The random address that was set last.
     public internal(set) var randomAddress: DeviceAddress?
     /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.
-    public var parameterPolicy: (Link, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
-    /// Called for each new link before anything is received on it.
-    public var onLink: ((Link) -> Void)?
+    public var parameterPolicy: (Connection, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
+    /// Told of each new connection before anything is received on it.
+    public let newConnections = Listeners<(Connection) -> Void>()
 
     var commands = CommandQueue()
     var answers: [Int: PendingCommand] = [:]
@@ -41,9 +48,11 @@ public final class Host {
     var scans: [Scan] = []
     var reportAssembler = ReportAssembler()
     var advertisingSets: [UInt8: AdvertisingSet] = [:]
-    var connecting: Promise<Link>?
-    var arrivals = Deque<Link>()
-    var arrival: Promise<Link>?
+    var connecting: Promise<Connection>?
+    /// The address that the controller initiates with, where the host knows it.
+    var initiatingAddress: DeviceAddress?
+    var arrivals = Deque<Connection>()
+    var arrival: Promise<Connection>?
 
     /// - Parameters:
     ///   - transport: the host's end of a pipe to a controller.
@@ -51,24 +60,23 @@ public final class Host {
     public init(loop: RunLoop, transport: any HCITransport, database: GATTDatabase = GATTDatabase(), seed: UInt64 = 0) {
         self.loop = loop
         self.database = database
-        path = DataPath(loop: loop, transport: transport)
+        path = DataPath(loop: loop, transport: transport, server: GATTServer(database: database))
+        context = path.context
         random = RandomSource(seed: seed, label: "host \(transport.name)")
-        path.database = database
     }
 
     public var counters: HostCounters {
-        var counters = path.counters
+        var counters = context.counters
         counters.strayAnswers = commands.strayAnswers
         counters.strayData += path.droppedData
         return counters
     }
 
-    /// The links that are up, in no particular order.
-    public var links: [Link] { path.allLinks }
+    /// The connections that are up, in no particular order.
+    public var connections: [Connection] { path.connections.all }
 
-    /// Adds an observer of all packets; it is called synchronously and must not block.
-    public func addObserver(_ observer: @escaping PacketObserver) -> ObserverID { path.addObserver(observer) }
-    public func removeObserver(_ id: ObserverID) { path.removeObserver(id) }
+    /// Told of all packets between host and controller; a listener is called synchronously and must not block.
+    public var packetObservers: Listeners<PacketObserver> { path.observers }
 
     /// Ends everything; the pipe is closed and every wait fails.
     public func close() {
@@ -99,18 +107,18 @@ public final class Host {
         path.host = nil
     }
 
-    /// A reset controller has forgotten links, sets and scans without a word. Core Vol 4, Part E, 7.3.2.
+    /// A reset controller has forgotten connections, sets and scans without a word. Core Vol 4, Part E, 7.3.2.
     func controllerWasReset() {
         let reason = ErrorCode.connectionTerminatedByLocalHost
         let error = HostError.peer(.disconnected(reason))
-        for link in path.allLinks { failWaiters(of: link.handle.rawValue, error) }
+        for connection in path.connections.all { failWaiters(of: connection.handle.rawValue, error) }
         endActivities(error, reason: reason)
         arrivals.removeAll()
     }
 
     private func endActivities(_ error: HostError, reason: ErrorCode) {
-        for link in path.allLinks { link.ended(error, reason: reason) }
-        path.forgetLinks()
+        for connection in path.connections.all { connection.ended(error, reason: reason) }
+        path.forgetConnections()
         connecting?.fail(error)
         connecting = nil
         let sets = advertisingSets.sorted { $0.key < $1.key }

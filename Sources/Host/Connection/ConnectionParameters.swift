@@ -48,15 +48,8 @@ public enum CodingPreference: UInt16, Sendable, Hashable {
     case s8 = 2
 }
 
-/// How well a link is protected; pairing raises it.
-public enum LinkSecurity: Sendable, Hashable, Comparable {
-    case none
-    case encrypted
-    case authenticated
-}
-
-/// What happens on a link without being asked for, or at the peer's wish.
-public enum LinkEvent: Sendable, Hashable {
+/// What happens on a connection without being asked for, or at the peer's wish.
+public enum ConnectionEvent: Sendable, Hashable {
     case parametersUpdated(ConnectionParameters)
     case phyUpdated(LinkPHYs)
     case dataLengthChanged(DataLength)

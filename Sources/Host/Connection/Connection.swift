@@ -1,0 +1,116 @@
+import HCI
+import Packets
+import Timing
+
+/// One LE connection: what is known of it, its channels, and the layers on them.
+public final class Connection {
+    public let handle: ConnectionHandle
+    public let role: ConnectionRole
+    public let peer: PeerIdentity
+    /// What the packets that made the connection carried.
+    public private(set) var addresses: OnAirAddresses
+    public internal(set) var parameters: ConnectionParameters
+    public internal(set) var phys = LinkPHYs()
+    public internal(set) var dataLength = DataLength()
+    /// Why the connection ended; nil while it is up.
+    public private(set) var disconnectReason: ErrorCode?
+    /// Told of what happens without being asked for.
+    public let events = Listeners<(ConnectionEvent) -> Void>()
+
+    public let host: Host
+    let context: HostContext
+    let bearer: ATTBearer
+    var securityManager = SecurityManager()
+    let signaling: SignalingChannel
+    private let multiplexer: L2CAPMultiplexer
+    private let hasOwnPrivateAddress: Bool
+    private let end: Promise<ErrorCode>
+    var loop: RunLoop { context.loop }
+
+    /// Nil for what is no LE connection.
+    init?(_ state: ConnectionState, host: Host, context: HostContext, slot: Int, ownAddress: DeviceAddress?) {
+        guard state.kind == .le, let role = state.role, let address = state.peer, let parameters = state.parameters else { return nil }
+        self.host = host
+        self.context = context
+        handle = state.handle
+        self.role = role
+        peer = PeerIdentity(address, isResolved: state.isPeerResolved)
+        addresses = OnAirAddresses(
+            own: state.ownPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? ownAddress,
+            peer: state.peerPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? address)
+        hasOwnPrivateAddress = state.ownPrivateAddress != nil
+        self.parameters = parameters
+        end = Promise(on: context.loop)
+        multiplexer = L2CAPMultiplexer(handle: state.handle, slot: slot, context: context)
+        let client = context.server.session(of: peer)
+        bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
+        signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
+        client.connection = self
+        bearer.mtuChanges.add { [unowned self] in tell(.mtuChanged($0)) }
+        signaling.grants = { [unowned self] in host.parameterPolicy(self, $0) }
+        signaling.apply = { [unowned self] in apply($0) }
+        let security = multiplexer.channel(L2CAP.smpCID)
+        security.user = { [unowned self, unowned security] in
+            if let answer = securityManager.answer(to: $0) { security.transmit(answer) }
+        }
+    }
+
+    public var isConnected: Bool { disconnectReason == nil }
+    public var isCentral: Bool { role == .central }
+    public var security: LinkSecurity { securityManager.level }
+    /// The attribute protocol's client side.
+    public var gatt: GATTClient { GATTClient(bearer) }
+
+    /// Waits until the connection has ended.
+    public func ended(within limit: Microseconds? = nil) async throws -> ErrorCode {
+        do {
+            return try await end.value(until: limit.map { loop.now + $0 })
+        } catch is TimeOut {
+            throw HostError.environment(.timedOut(.disconnection))
+        }
+    }
+
+    // MARK: Channels
+
+    /// An L2CAP channel, whether or not the host has a layer on it.
+    public func channel(_ cid: UInt16) -> L2CAPChannel { multiplexer.channel(cid) }
+    /// Told of the PDUs on all channels, for evidence.
+    public var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
+
+    /// Sends an ACL packet's content as one fragment: boundary flag and octets may be anything.
+    public func sendFragment(boundary: ACLHeader.Boundary, _ octets: [UInt8]) { multiplexer.sendFragment(boundary: boundary, octets) }
+    /// ACL fragments that wait in the queues of all channels.
+    public var queuedFragments: Int { multiplexer.queuedFragments }
+    /// ACL fragments that the controller holds.
+    public var fragmentsInController: Int { multiplexer.fragmentsInController }
+
+    func received(boundary: ACLHeader.Boundary, _ fragment: RawSpan) { multiplexer.received(boundary: boundary, fragment) }
+    func becameWritable(lane: Int) { multiplexer.becameWritable(lane: lane) }
+
+    /// The advertising set is known that the peer has connected to. A private address that the controller has told of counts for more.
+    func advertised(as address: DeviceAddress) {
+        if !hasOwnPrivateAddress { addresses.own = address }
+    }
+
+    // MARK: Events
+
+    func tell(_ event: ConnectionEvent) { events.tell { $0(event) } }
+
+    func ended(_ error: HostError, reason: ErrorCode) {
+        guard disconnectReason == nil else { return }
+        disconnectReason = reason
+        multiplexer.close(error)
+        signaling.ended(error)
+        bearer.ended(error)
+        context.server.ended(bearer.client, isBonded: context.keys[peer] != nil)
+        end.fulfil(reason)
+        tell(.disconnected(reason))
+    }
+}
+
+/// Fixed channels of LE links. Core Vol 3, Part A, 2.1.
+public enum L2CAP {
+    public static let attCID: UInt16 = 0x0004
+    public static let signalingCID: UInt16 = 0x0005
+    public static let smpCID: UInt16 = 0x0006
+}

@@ -1,0 +1,120 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Host
+
+/// Keys: who gives them, what is believed, and what a bond keeps.
+@Suite struct SecurityTests {
+    private static let peer = PeerIdentity(DeviceAddress(value: 0xA0_B0C0_D0E0))
+    private static let key = [UInt8](0x10..<0x20)
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var bond: Bond?
+        var isAnswered = false
+        var level = LinkSecurity.none
+    }
+
+    static let rows = [
+        Row(testDescription: "no bond"),
+        Row(testDescription: "a key of that name", bond: named(), isAnswered: true, level: .encrypted),
+        Row(testDescription: "an authenticated key", bond: named(isAuthenticated: true), isAnswered: true, level: .authenticated),
+        Row(testDescription: "another diversifier", bond: Bond(longTermKey: key, encryptedDiversifier: 8, randomNumber: 9)),
+        Row(testDescription: "another random number", bond: Bond(longTermKey: key, encryptedDiversifier: 7, randomNumber: 8)),
+    ]
+
+    private static func named(isAuthenticated: Bool = false) -> Bond {
+        Bond(longTermKey: key, encryptedDiversifier: 7, randomNumber: 9, isAuthenticated: isAuthenticated)
+    }
+
+    /// Core Vol 4, Part E, 7.7.65.5: the peripheral's host has the key or not; encryption is believed where it was given.
+    @Test(arguments: rows) func aKeyIsAskedFor(_ row: Row) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            pair.b.host.keys[Self.peer] = row.bond
+            pair.b.emit(
+                HCIPacket(event: HCIEvents.LELongTermKeyRequest(connectionHandle: 0x40, randomNumber: 9, encryptedDiversifier: 7)))
+            try await loop.sleep(for: 100)
+            let reply = HCICommands.LELongTermKeyRequestReply(connectionHandle: 0x40, longTermKey: Self.key)
+            let refusal = HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: 0x40)
+            #expect(pair.b.commands.last == (row.isAnswered ? HCIPacket(command: reply) : HCIPacket(command: refusal)))
+            let before = pair.b.host.counters.malformedEvents
+            pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 1)))
+            try await loop.sleep(for: 100)
+            #expect(pair.peripheral.security == row.level)
+            #expect(pair.b.host.counters.malformedEvents == before + (row.isAnswered ? 0 : 1))
+            pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 0)))
+            try await loop.sleep(for: 100)
+            #expect(pair.peripheral.security == .none)
+        }
+    }
+
+    @Test func aCentralEncryptsWithTheKeyItHas() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop)
+            #expect(await failure { try await pair.central.encrypt() } == .misuse(.noKey))
+            pair.a.host.keys[Self.peer] = Self.named()
+            let opcode = HCICommands.LEEnableEncryption.opcode
+            pair.a.script[opcode] = { _ in
+                [
+                    HCIPacket(statusOpcode: opcode, .success),
+                    HCIPacket(event: HCIEvents.EncryptionChange(status: .pinOrKeyMissing, connectionHandle: 0x40)),
+                ]
+            }
+            #expect(await failure { try await pair.central.encrypt() } == .peer(.rejected("LE_Enable_Encryption", .pinOrKeyMissing)))
+            #expect(pair.central.security == .none)
+            pair.a.script[opcode] = { _ in
+                [
+                    HCIPacket(statusOpcode: opcode, .success),
+                    HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 1)),
+                ]
+            }
+            try await pair.central.encrypt()
+            #expect(pair.central.security == .encrypted)
+        }
+    }
+
+    struct ReturnRow: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var isBonded: Bool
+        /// How the client comes back.
+        var type: AddressType
+        var address: BDADDR
+        var configuration: UInt16
+    }
+
+    static let returns = [
+        ReturnRow(testDescription: "a stranger", isBonded: false, type: .publicDevice, address: 0xA0_B0C0_D0E0, configuration: 0),
+        ReturnRow(testDescription: "a bonded client", isBonded: true, type: .publicDevice, address: 0xA0_B0C0_D0E0, configuration: 1),
+        ReturnRow(
+            testDescription: "a bonded client under a private address", isBonded: true, type: .publicIdentity, address: 0xA0_B0C0_D0E0,
+            configuration: 1),
+        ReturnRow(
+            testDescription: "the same number as a random address", isBonded: true, type: .randomDevice, address: 0xA0_B0C0_D0E0,
+            configuration: 0),
+        ReturnRow(testDescription: "somebody else", isBonded: true, type: .publicDevice, address: 0xA0_B0C0_D0E1, configuration: 0),
+    ]
+
+    /// Core Vol 3, Part G, 3.3.3.3: a configuration lasts with a bond and is reset at disconnection without one.
+    @Test(arguments: returns) func aSubscriptionBelongsToTheClient(_ row: ReturnRow) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let pair = try await Pair.make(loop, database: ATTServerTests.database())
+            if row.isBonded { pair.b.host.keys[Self.peer] = Self.named() }
+            try await pair.central.gatt.write(18, [1, 0])
+            #expect(pair.peripheral.configuration(of: 17) == 1)
+            try await pair.peripheral.disconnect()
+            pair.b.emit(
+                HCIPacket(
+                    event: HCIEvents.LEConnectionComplete(
+                        connectionHandle: 0x41, role: .peripheral, peerAddressType: row.type, peerAddress: row.address,
+                        connectionInterval: 24, supervisionTimeout: 200)))
+            let again = try await pair.b.host.nextIncomingConnection()
+            #expect(again.configuration(of: 17) == row.configuration)
+            #expect(again.tryNotify(17, [1]) == (row.configuration == 1 ? .sent : .notSubscribed))
+        }
+    }
+}
