@@ -20,9 +20,8 @@ public struct DongleIdentity: Sendable, Equatable {
     public var leCount: UInt8 = 0
     public var supportedCommands: [UInt8] = []
 
-    /// Core Vol 2, Part C, 3.3: bit 37 says that BR/EDR is missing, bit 38 that LE is there.
-    public var hasBREDR: Bool { lmpFeatures & 1 << 37 == 0 }
-    public var hasLE: Bool { lmpFeatures & 1 << 38 != 0 }
+    public var hasBREDR: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsClassic }
+    public var hasLE: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsLE }
 
     /// The Core Specification's version, as people call it.
     public var coreVersion: String {
@@ -110,8 +109,7 @@ public final class DongleProbe: HCITransportSink {
     public func compareClaims(_ identity: DongleIdentity) async throws -> [ProbedCommand] {
         var findings: [ProbedCommand] = []
         for command in Self.harmless {
-            let claims =
-                identity.supportedCommands.count > command.octet && identity.supportedCommands[command.octet] >> command.bit & 1 == 1
+            let claims = SupportedCommands(identity.supportedCommands).contains(command.claim)
             let answer = try await raw(command.opcode, command.parameters)
             let works = answer?.status == .success
             let isUnknown = answer == nil || answer?.status == .unknownHCICommand
@@ -169,36 +167,35 @@ extension DongleProbe {
         var name: String
         var opcode: UInt16
         var parameters: [UInt8]
-        var octet: Int
-        var bit: Int
+        var claim: SupportedCommandsBit?
 
-        init<Command: HCICommand>(_ command: Command, octet: Int, bit: Int) {
+        init<Command: HCICommand>(_ command: Command) {
             name = Command.name
             opcode = Command.opcode
             parameters = command.parameters
-            (self.octet, self.bit) = (octet, bit)
+            claim = Command.supportedCommandsBit
         }
     }
 
     static let harmless: [Harmless] = [
-        Harmless(HCICommands.ReadLocalVersionInformation(), octet: 14, bit: 3),
-        Harmless(HCICommands.ReadLocalSupportedFeatures(), octet: 14, bit: 5),
-        Harmless(HCICommands.ReadLocalExtendedFeatures(), octet: 14, bit: 6),
-        Harmless(HCICommands.ReadBufferSize(), octet: 14, bit: 7),
-        Harmless(HCICommands.ReadBDADDR(), octet: 15, bit: 1),
-        Harmless(HCICommands.ReadLocalSupportedCodecs(), octet: 29, bit: 5),
-        Harmless(HCICommands.LEReadBufferSize(), octet: 25, bit: 1),
-        Harmless(HCICommands.LEReadLocalSupportedFeatures(), octet: 25, bit: 2),
-        Harmless(HCICommands.LEReadAdvertisingPhysicalChannelTxPower(), octet: 25, bit: 6),
-        Harmless(HCICommands.LEReadFilterAcceptListSize(), octet: 26, bit: 6),
-        Harmless(HCICommands.LEEncrypt(), octet: 27, bit: 6),
-        Harmless(HCICommands.LERand(), octet: 27, bit: 7),
-        Harmless(HCICommands.LEReadSupportedStates(), octet: 28, bit: 3),
-        Harmless(HCICommands.LEReadSuggestedDefaultDataLength(), octet: 33, bit: 7),
-        Harmless(HCICommands.LEReadResolvingListSize(), octet: 34, bit: 6),
-        Harmless(HCICommands.LEReadMaximumDataLength(), octet: 35, bit: 3),
-        Harmless(HCICommands.LEReadMaximumAdvertisingDataLength(), octet: 36, bit: 6),
-        Harmless(HCICommands.LEReadNumberOfSupportedAdvertisingSets(), octet: 36, bit: 7),
-        Harmless(HCICommands.LEReadTransmitPower(), octet: 38, bit: 7),
+        Harmless(HCICommands.ReadLocalVersionInformation()),
+        Harmless(HCICommands.ReadLocalSupportedFeatures()),
+        Harmless(HCICommands.ReadLocalExtendedFeatures()),
+        Harmless(HCICommands.ReadBufferSize()),
+        Harmless(HCICommands.ReadBDADDR()),
+        Harmless(HCICommands.ReadLocalSupportedCodecs()),
+        Harmless(HCICommands.LEReadBufferSize()),
+        Harmless(HCICommands.LEReadLocalSupportedFeatures()),
+        Harmless(HCICommands.LEReadAdvertisingPhysicalChannelTxPower()),
+        Harmless(HCICommands.LEReadFilterAcceptListSize()),
+        Harmless(HCICommands.LEEncrypt()),
+        Harmless(HCICommands.LERand()),
+        Harmless(HCICommands.LEReadSupportedStates()),
+        Harmless(HCICommands.LEReadSuggestedDefaultDataLength()),
+        Harmless(HCICommands.LEReadResolvingListSize()),
+        Harmless(HCICommands.LEReadMaximumDataLength()),
+        Harmless(HCICommands.LEReadMaximumAdvertisingDataLength()),
+        Harmless(HCICommands.LEReadNumberOfSupportedAdvertisingSets()),
+        Harmless(HCICommands.LEReadTransmitPower()),
     ]
 }
