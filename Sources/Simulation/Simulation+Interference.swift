@@ -46,12 +46,13 @@ extension Simulation {
         corrupted: Double, unnoticed: Double = 0, from source: ControllerID? = nil, to destination: ControllerID? = nil,
         channel: UInt8? = nil
     ) {
-        let path = Fading.Path(source: source?.rawValue, destination: destination?.rawValue, channel: channel.map { ChannelIndex($0) })
-        air.fading.setLoss(.init(corrupted: corrupted, unnoticed: unnoticed), on: path)
+        let path = PropagationModel.Path(
+            source: source?.rawValue, destination: destination?.rawValue, channel: channel.map { .le(ChannelIndex($0)) })
+        air.propagation.setLoss(.init(corrupted: corrupted, unnoticed: unnoticed), on: path)
     }
 
     /// The path loss between two controllers, one way, in dB.
     public func setPathLoss(_ decibels: Int, from source: ControllerID? = nil, to destination: ControllerID? = nil) {
-        air.fading.setPathLoss(decibels, on: Fading.Path(source: source?.rawValue, destination: destination?.rawValue))
+        air.propagation.setPathLoss(decibels, on: PropagationModel.Path(source: source?.rawValue, destination: destination?.rawValue))
     }
 }

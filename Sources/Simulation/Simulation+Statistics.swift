@@ -10,6 +10,6 @@ extension Simulation {
     ///
     /// - Parameter rate: 0...1.
     public func setPacketErrorRate(_ rate: Double) {
-        air.fading.setLoss(Fading.Loss(corrupted: min(max(rate, 0), 1)), on: Fading.Path())
+        air.propagation.setLoss(.init(corrupted: min(max(rate, 0), 1)), on: .init())
     }
 }

@@ -6,7 +6,7 @@ import Timing
 final class Air {
     let loop: RunLoop
     let seed: UInt64
-    var fading: Fading
+    var propagation: PropagationModel
     /// Where every transmission is logged.
     var log: AirLogSink?
     /// Who sees every transmission.
@@ -22,13 +22,14 @@ final class Air {
     static let captureRatio = 10
 
     private var radios = 0
-    private var tuned: [[Radio]] = Array(repeating: [], count: ChannelIndex.count)
+    /// The radios that listen, by the centre frequency of their channel.
+    private var tuned: [[Radio]] = Array(repeating: [], count: RadioChannel.frequencies)
     private var active: [Transmission] = []
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
         self.seed = seed
-        fading = Fading(seed: seed)
+        propagation = PropagationModel(seed: seed)
     }
 
     func makeRadio() -> Radio {
@@ -38,10 +39,10 @@ final class Air {
 
     // MARK: Listening
 
-    func tune(_ radio: Radio, to channel: ChannelIndex) { tuned[Int(channel.rawValue)].append(radio) }
+    func tune(_ radio: Radio, to channel: RadioChannel) { tuned[channel.frequency].append(radio) }
 
-    func untune(_ radio: Radio, from channel: ChannelIndex) {
-        let index = Int(channel.rawValue)
+    func untune(_ radio: Radio, from channel: RadioChannel) {
+        let index = channel.frequency
         guard let position = tuned[index].firstIndex(where: { $0 === radio }) else { return }
         tuned[index].remove(at: position)
     }
@@ -52,11 +53,11 @@ final class Air {
         transmissions &+= 1
         transmission.listeners.removeAll(keepingCapacity: true)
         if log != nil || observer != nil { show(transmission) }
-        let channel = Int(transmission.tuning.channel.rawValue)
+        let frequency = transmission.packet.channel.frequency
         collide(transmission)
         var index = 0
-        while index < tuned[channel].count {
-            let radio = tuned[channel][index]
+        while index < tuned[frequency].count {
+            let radio = tuned[frequency][index]
             guard radio !== transmission.source, radio.follows(transmission), let listener = listener(radio, to: transmission) else {
                 index += 1
                 continue
@@ -68,7 +69,7 @@ final class Air {
     }
 
     private func show(_ transmission: Transmission) {
-        let frame = AirFrame(transmission)
+        let frame = AirFrame(transmission.packet)
         log?(frame, transmission.start)
         let sender = ControllerID(rawValue: transmission.source.identifier)
         observer?(AirObservation(sender: sender, start: transmission.start, frame: frame))
@@ -76,17 +77,12 @@ final class Air {
 
     func finish(_ transmission: Transmission) {
         remove(transmission)
-        var reception = Reception(
-            pdu: transmission.pdu, phy: transmission.phy, channel: transmission.tuning.channel, start: transmission.start,
-            end: transmission.end, rssi: 0, isIntact: true, source: transmission.source)
+        // The sender may use the transmission again at once.
+        let (packet, start, end) = (transmission.packet, transmission.start, transmission.end)
         var listeners: [Transmission.Listener] = []
         swap(&listeners, &transmission.listeners)
         transmission.source.sent()
-        for listener in listeners {
-            reception.rssi = listener.rssi
-            reception.isIntact = listener.isIntact
-            listener.radio.deliver(reception)
-        }
+        for listener in listeners { listener.radio.deliver(packet, from: start, to: end, rssi: listener.rssi, isIntact: listener.isIntact) }
         // The array goes back, so that its memory is used again.
         listeners.removeAll(keepingCapacity: true)
         swap(&listeners, &transmission.listeners)
@@ -98,10 +94,9 @@ final class Air {
         remove(transmission)
         let listeners = transmission.listeners
         transmission.listeners.removeAll(keepingCapacity: true)
-        let reception = Reception(
-            pdu: transmission.pdu, phy: transmission.phy, channel: transmission.tuning.channel, start: transmission.start,
-            end: loop.now, rssi: 0, isIntact: false, source: transmission.source)
-        for listener in listeners { listener.radio.deliver(reception) }
+        for listener in listeners {
+            listener.radio.deliver(transmission.packet, from: transmission.start, to: loop.now, rssi: 0, isIntact: false)
+        }
     }
 
     private func remove(_ transmission: Transmission) {
@@ -114,7 +109,7 @@ final class Air {
         for other in active where other.overlaps(transmission) {
             for index in other.listeners.indices {
                 let listener = other.listeners[index]
-                let interference = fading.rssi(of: transmission, at: listener.radio)
+                let interference = propagation.rssi(of: transmission, at: listener.radio)
                 if Int(listener.rssi) - Int(interference) < Self.captureRatio { other.listeners[index].isIntact = false }
             }
         }
@@ -122,12 +117,12 @@ final class Air {
 
     /// What `radio` makes of a packet it is tuned to; nil when it does not notice it.
     private func listener(_ radio: Radio, to transmission: Transmission) -> Transmission.Listener? {
-        let rssi = fading.rssi(of: transmission, at: radio)
-        var isIntact = transmission.tuning.crcInit == radio.tuning.crcInit
+        let rssi = propagation.rssi(of: transmission, at: radio)
+        var isIntact = radio.recovers(transmission)
         for other in active where other.overlaps(transmission) {
-            if Int(rssi) - Int(fading.rssi(of: other, at: radio)) < Self.captureRatio { isIntact = false }
+            if Int(rssi) - Int(propagation.rssi(of: other, at: radio)) < Self.captureRatio { isIntact = false }
         }
-        switch fading.outcome(of: transmission, at: radio, rssi: rssi) {
+        switch propagation.outcome(of: transmission, at: radio, rssi: rssi) {
         case .received: break
         case .corrupted: isIntact = false
         case .unnoticed: return nil

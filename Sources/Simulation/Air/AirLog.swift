@@ -6,14 +6,14 @@ typealias AirLogSink = (_ frame: AirFrame, _ start: Microseconds) -> Void
 
 extension AirFrame {
     /// What a perfect sniffer next to the sender notes.
-    init(_ transmission: Transmission) {
-        let pdu = transmission.pdu
+    init(_ packet: LEPacket) {
+        let pdu = packet.pdu
         var bytes: [UInt8] = []
         bytes.reserveCapacity(10 + pdu.payload.count)
         for shift in [0, 8, 16, 24] as [UInt32] {
-            bytes.append(UInt8(truncatingIfNeeded: transmission.tuning.accessAddress >> shift))
+            bytes.append(UInt8(truncatingIfNeeded: packet.tuning.accessAddress >> shift))
         }
-        switch transmission.phy {
+        switch packet.phy {
         case .le1M, .le2M: break
         case .codedS8: bytes.append(0)
         case .codedS2: bytes.append(1)
@@ -22,23 +22,23 @@ extension AirFrame {
         bytes.append(pdu.header)
         bytes.append(length)
         bytes.append(contentsOf: pdu.payload)
-        var crc = CRC24(initial: transmission.tuning.crcInit)
+        var crc = CRC24(initial: packet.tuning.crcInit)
         crc.add(pdu.header)
         crc.add(length)
         crc.add(pdu.payload)
-        bytes.append(contentsOf: crc.octets.prefix(transmission.source.crcOctets))
+        bytes.append(contentsOf: crc.octets.prefix(packet.crcOctets))
         let channel: Channel =
-            switch transmission.kind {
+            switch packet.kind {
             case .advertising: .advertising
             case .auxiliary: .auxiliaryAdvertising
             case .dataFromCentral: .dataFromCentral
             case .dataFromPeripheral: .dataFromPeripheral
             }
         self.init(
-            rfChannel: transmission.tuning.channel.physicalChannel, signalPower: transmission.power,
-            referenceAccessAddress: transmission.tuning.accessAddress,
+            rfChannel: packet.tuning.channel.physicalChannel, signalPower: packet.power,
+            referenceAccessAddress: packet.tuning.accessAddress,
             flags: [.dewhitened, .signalPowerValid, .referenceAccessAddressValid, .crcChecked, .crcValid],
-            channel: channel, modulation: Modulation(transmission.phy.phy), bytes: bytes)
+            channel: channel, modulation: Modulation(packet.phy.phy), bytes: bytes)
     }
 }
 

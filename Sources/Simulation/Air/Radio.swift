@@ -44,13 +44,8 @@ final class Radio {
 
     /// Its number on the air, in order of making.
     let identifier: Int
-    /// Transmit power in dBm.
-    var power: Int8 = 0
-    /// The octets of CRC it sends: three, unless a fault is planted.
-    var crcOctets = 3
-
     let air: Air
-    private(set) var tuning = Tuning(channel: 37, phy: .le1M)
+    private var tuning = Tuning(channel: 37, phy: .le1M)
     private(set) weak var owner: (any RadioActivity)?
     private var state = State.idle
     private var timer: AirTimer!
@@ -134,16 +129,11 @@ final class Radio {
     // MARK: Sending and listening
 
     /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
-    func transmit(_ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, kind: PacketKind = .advertising, at start: Microseconds) {
+    func transmit(_ packet: LEPacket, at start: Microseconds) {
         idle()
-        self.tuning = tuning
-        outgoing.tuning = tuning
-        outgoing.pdu = pdu
-        outgoing.phy = phy
-        outgoing.kind = kind
-        outgoing.power = power
+        outgoing.packet = packet
         outgoing.start = max(start, air.loop.now)
-        outgoing.end = outgoing.start + phy.airTime(payload: pdu.payload.count, crcOctets: crcOctets)
+        outgoing.end = outgoing.start + packet.airTime
         state = .waitingToTransmit
         timer.set(at: outgoing.start)
     }
@@ -157,7 +147,7 @@ final class Radio {
         windowStart = start
         windowEnd = end
         state = .listening
-        air.tune(self, to: tuning.channel)
+        air.tune(self, to: .le(tuning.channel))
         if end != .never { timer.set(at: end + 1) }
     }
 
@@ -167,7 +157,7 @@ final class Radio {
         case .idle: return
         case .waitingToTransmit: break
         case .transmitting: air.abandon(outgoing)
-        case .listening: air.untune(self, from: tuning.channel)
+        case .listening: air.untune(self, from: .le(tuning.channel))
         case .receiving:
             incoming?.listeners.removeAll { $0.radio === self }
             incoming = nil
@@ -190,7 +180,7 @@ final class Radio {
             state = .idle
             air.finish(outgoing)
         case .listening:
-            air.untune(self, from: tuning.channel)
+            air.untune(self, from: .le(tuning.channel))
             state = .idle
             owner?.windowClosed()
         }
@@ -200,21 +190,26 @@ final class Radio {
 
     /// Whether a packet that starts now would be followed.
     func follows(_ transmission: Transmission) -> Bool {
-        state == .listening && tuning.accessAddress == transmission.tuning.accessAddress && tuning.phy == transmission.tuning.phy
+        let sent = transmission.packet.tuning
+        return state == .listening && tuning.accessAddress == sent.accessAddress && tuning.phy == sent.phy
             && windowStart <= transmission.start && transmission.start <= windowEnd
     }
 
+    /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
+    func recovers(_ transmission: Transmission) -> Bool { transmission.packet.tuning.crcInit == tuning.crcInit }
+
     func lock(on transmission: Transmission) {
-        air.untune(self, from: tuning.channel)
+        air.untune(self, from: .le(tuning.channel))
         timer.cancel()
         state = .receiving
         incoming = transmission
     }
 
-    func deliver(_ reception: Reception) {
+    func deliver(_ packet: LEPacket, from start: Microseconds, to end: Microseconds, rssi: Int8, isIntact: Bool) {
         state = .idle
         incoming = nil
-        owner?.received(reception)
+        owner?.received(
+            Reception(pdu: packet.pdu, phy: packet.phy, tuning: tuning, start: start, end: end, rssi: rssi, isIntact: isIntact))
     }
 
     func sent() { owner?.transmitted(at: outgoing.end) }

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a radio tunes to.
+/// What a receiver of LE tunes to, and where a packet of LE goes.
 struct Tuning {
     var channel: ChannelIndex
     var phy: PHY
@@ -38,11 +38,39 @@ enum PacketKind: UInt8 {
     case dataFromPeripheral
 }
 
-/// A packet as a receiver got it.
+/// A packet of LE as it goes out: what, where, how, and how strong.
+struct LEPacket {
+    var pdu: AirPDU
+    var tuning: Tuning
+    var phy: AirPHY
+    var kind: PacketKind
+    /// In dBm.
+    var power: Int8
+    /// Three, unless a fault is planted.
+    var crcOctets: Int
+
+    init(
+        _ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, kind: PacketKind = .advertising, power: Int8 = TransmitPower.preferred,
+        crcOctets: Int = 3
+    ) {
+        self.pdu = pdu
+        self.tuning = tuning
+        self.phy = phy
+        self.kind = kind
+        self.power = power
+        self.crcOctets = crcOctets
+    }
+
+    var airTime: Microseconds { phy.airTime(payload: pdu.payload.count, crcOctets: crcOctets) }
+    var channel: RadioChannel { .le(tuning.channel) }
+}
+
+/// A packet of LE as a receiver got it.
 struct Reception {
     var pdu: AirPDU
     var phy: AirPHY
-    var channel: ChannelIndex
+    /// What the receiver was tuned to; the answer goes there too.
+    var tuning: Tuning
     /// The packet's first bit.
     var start: Microseconds
     /// The packet's last bit: the answer starts T_IFS later.
@@ -51,18 +79,12 @@ struct Reception {
     var rssi: Int8
     /// False when the CRC failed: then the PDU's content means nothing.
     var isIntact: Bool
-    /// The radio that sent it, for log and statistics; a link layer judges by content only.
-    unowned var source: Radio
 }
 
 /// A packet on the air.
 final class Transmission {
     unowned let source: Radio
-    var tuning = Tuning(channel: 37, phy: .le1M)
-    var phy = AirPHY.le1M
-    var pdu = AirPDU(header: 0)
-    var kind = PacketKind.advertising
-    var power: Int8 = 0
+    var packet = LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M)
     var start: Microseconds = .zero
     var end: Microseconds = .zero
     /// The radios that follow it, and what each makes of it.
@@ -78,6 +100,6 @@ final class Transmission {
 
     /// Whether it is still on the air when another begins on the same channel.
     func overlaps(_ later: Transmission) -> Bool {
-        tuning.channel == later.tuning.channel && end > later.start && self !== later
+        end > later.start && self !== later && packet.channel.frequency == later.packet.channel.frequency
     }
 }

@@ -33,8 +33,8 @@ final class InquiryChannel {
 
     /// What `receiver` makes of a packet: its strength in dBm and whether it is intact; nil when it is not noticed.
     func reception(power: Int8, from sender: Int, to receiver: Int) -> (rssi: Int8, isIntact: Bool)? {
-        let rssi = air.fading.rssi(power: power, from: sender, to: receiver)
-        return switch air.fading.outcome(from: sender, to: receiver, rssi: rssi) {
+        let rssi = air.propagation.rssi(power: power, from: sender, to: receiver)
+        return switch air.propagation.outcome(from: sender, to: receiver, rssi: rssi) {
         case .received: (rssi, true)
         case .corrupted: (rssi, false)
         case .unnoticed: nil

@@ -51,7 +51,6 @@ final class Controller {
         rewriter = PacketRewriter(configuration.quirks.rewrites)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         settings = HostSettings(configuration)
-        radio.crcOctets = configuration.quirks.crcOctets
         commandTimer = AirTimer(on: radio.air.loop) { [unowned self] in runNextCommand() }
         completionTimer = AirTimer(on: radio.air.loop) { [unowned self] in reportCompletedPackets() }
     }

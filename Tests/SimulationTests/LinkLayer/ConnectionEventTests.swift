@@ -139,7 +139,7 @@ import Timing
     @Test(arguments: [0.01, 0.1, 0.3, 0.6])
     func lossyLinkLosesNothingForTheHost(rate: Double) throws {
         let bench = LinkBench { $0.timeout = 10_000_000 }
-        bench.air.fading.setLoss(.init(corrupted: rate * 0.7, unnoticed: rate * 0.3), on: .init())
+        bench.air.propagation.setLoss(.init(corrupted: rate * 0.7, unnoticed: rate * 0.3), on: .init())
         bench.setDataLength(251)
         bench.central.saturate(length: 100)
         bench.peripheral.saturate(length: 300)
@@ -156,7 +156,7 @@ import Timing
 
     @Test func oneChannelFades() throws {
         let bench = LinkBench { $0.timeout = 10_000_000 }
-        bench.air.fading.setLoss(.init(corrupted: 1), on: .init(channel: 12))
+        bench.air.propagation.setLoss(.init(corrupted: 1), on: .init(channel: .le(12)))
         bench.peripheral.saturate(length: 27)
         try bench.run(5_000_000)
         #expect(bench.central.received == Array(bench.peripheral.sentOctets.prefix(bench.central.received.count)))
@@ -182,7 +182,7 @@ import Timing
     @Test func supervisionTimeout() throws {
         let bench = LinkBench { $0.timeout = 100_000 }
         try bench.run(1_000_000)
-        bench.air.fading.setLoss(.init(unnoticed: 1), on: .init())
+        bench.air.propagation.setLoss(.init(unnoticed: 1), on: .init())
         try bench.run(1_000_000)
         for end in bench.ends {
             #expect(end.log == ["established", "disconnected 08"])
@@ -261,7 +261,7 @@ import Timing
             }
             var times: [Microseconds] = []
             bench.air.log = { _, start in times.append(start) }
-            bench.air.fading.setLoss(.init(corrupted: 0.2), on: .init())
+            bench.air.propagation.setLoss(.init(corrupted: 0.2), on: .init())
             bench.peripheral.saturate(length: 27)
             try bench.run(1_000_000)
             try bench.expectNothingIsLeft()

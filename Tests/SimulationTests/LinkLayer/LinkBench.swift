@@ -123,7 +123,6 @@ final class LinkBench {
     private func connect(_ end: LinkEnd, _ role: ConnectionParameters.Role, _ radio: Radio, _ options: Options) {
         let own = role == .central ? options.central : options.peripheral
         let other = role == .central ? options.peripheral : options.central
-        radio.crcOctets = own.quirks.crcOctets
         let parameters = ConnectionParameters(
             role: role, handle: ConnectionHandle(1), accessAddress: 0x5A3C_96E1, crcInit: 0x123456, interval: options.interval,
             peripheralLatency: options.latency, supervisionTimeout: options.timeout, channelMap: options.map, hopIncrement: options.hop,

@@ -27,7 +27,7 @@ import Timing
                 return listen()
             }
             isDone = true
-            radio.transmit(answer(advertiser), Tuning(channel: 37, phy: .le1M), phy: .le1M, at: reception.end + 150)
+            radio.transmit(LEPacket(answer(advertiser), Tuning(channel: 37, phy: .le1M), phy: .le1M), at: reception.end + 150)
         }
 
         func transmitted(at end: Microseconds) {}
@@ -130,7 +130,8 @@ import Timing
             // A believable extended header, now and then with a pointer.
             if header & 0x0F == 7, payload.count > 20 { (payload[0], payload[1]) = (UInt8(random.next() % 3) << 6 | 12, 0x19) }
             let channel = ChannelIndex(UInt8(37 + random.next() % 3))
-            radio.transmit(AirPDU(header: header, payload), Tuning(channel: channel, phy: .le1M), phy: .le1M, at: radio.air.loop.now + 100)
+            radio.transmit(
+                LEPacket(AirPDU(header: header, payload), Tuning(channel: channel, phy: .le1M), phy: .le1M), at: radio.air.loop.now + 100)
         }
 
         func transmitted(at end: Microseconds) { next() }

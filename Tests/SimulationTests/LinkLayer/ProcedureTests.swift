@@ -201,7 +201,7 @@ import Timing
     func withLossAndData(row: Case) throws {
         for seed in 1...2 as ClosedRange<UInt64> {
             let bench = bench(row, seed: seed)
-            bench.air.fading.setLoss(.init(corrupted: 0.15, unnoticed: 0.05), on: .init())
+            bench.air.propagation.setLoss(.init(corrupted: 0.15, unnoticed: 0.05), on: .init())
             bench.central.saturate(4, length: 60)
             bench.peripheral.saturate(4, length: 251)
             try bench.run(100_000)

@@ -102,7 +102,7 @@ import Timing
     @Test func aTerminationThatNobodyHearsEndsWithTheSupervisionTimeout() throws {
         let bench = LinkBench()
         try bench.run(1_000_000)
-        bench.air.fading.setLoss(.init(unnoticed: 1), on: .init())
+        bench.air.propagation.setLoss(.init(unnoticed: 1), on: .init())
         bench.central.link.terminate(.remoteUserTerminatedConnection)
         try bench.run(2_000_000)
         #expect(bench.central.log == ["established", "disconnected 16"])
@@ -206,7 +206,7 @@ import Timing
             $0.central.quirks.ignoresSupervisionTimeout = true
         } _: { bench in
             try bench.run(1_000_000)
-            bench.air.fading.setLoss(.init(unnoticed: 1), on: .init())
+            bench.air.propagation.setLoss(.init(unnoticed: 1), on: .init())
             try bench.run(30_000_000)
             #expect(bench.central.log == ["established"])
         }
@@ -217,7 +217,7 @@ import Timing
             let bench = LinkBench {
                 if fault == 0 { $0.central.quirks.sequenceNumberIsStuck = true } else { $0.central.quirks.neverRetransmits = true }
             }
-            if fault == 1 { bench.air.fading.setLoss(.init(corrupted: 0.2), on: .init()) }
+            if fault == 1 { bench.air.propagation.setLoss(.init(corrupted: 0.2), on: .init()) }
             bench.central.saturate(length: 20)
             try bench.run(5_000_000)
             #expect(bench.central.completed * 20 > bench.peripheral.received.count)

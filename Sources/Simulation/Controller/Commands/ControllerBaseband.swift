@@ -16,7 +16,7 @@ extension CommandTable {
             try Check.that(command.type <= 1)
             return .init(
                 status: .success, connectionHandle: link.handle,
-                txPowerLevel: command.type == 0 ? controller.radio.power : TransmitPower.maximum)
+                txPowerLevel: command.type == 0 ? TransmitPower.preferred : TransmitPower.maximum)
         }
     }
 }

@@ -69,7 +69,7 @@ extension Controller {
                 windows: windows, links: links, ownAddress: address, peer: peer, isExtended: isExtended, channelMap: usableChannels,
                 supportsAlgorithm2: configuration.features.contains(.channelSelectionAlgorithm2),
                 clockAccuracy: ClockAccuracy.code(configuration.clockAccuracy)),
-            radio: radio, responseGap: configuration.quirks.interFrameSpace, random: makeRandomSource(), delegate: self)
+            radio: radio, quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
         self.initiator = initiator
         initiator.start()
     }

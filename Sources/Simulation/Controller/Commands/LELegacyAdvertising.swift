@@ -88,7 +88,7 @@ extension Controller {
         stopAdvertising(set.handle)
         let advertiser = Advertiser(
             set, ownAddress: address, isExtendedCommand: set.handle != 0xFF, duration: duration, maxEvents: maxEvents, radio: radio,
-            responseGap: configuration.quirks.interFrameSpace, random: makeRandomSource(), delegate: self)
+            quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
         advertisers.append(advertiser)
         advertiser.start()
     }

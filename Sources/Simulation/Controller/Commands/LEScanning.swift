@@ -83,7 +83,7 @@ extension Controller {
                 windows: scan.windows, activePHYs: scan.activePHYs, ownAddress: address, filtersByList: scan.filtersByList,
                 passesResolvableTargets: scan.passesResolvableTargets, duplicates: duplicates, isExtended: isExtended, duration: duration,
                 period: period),
-            radio: radio, responseGap: configuration.quirks.interFrameSpace, random: makeRandomSource(), delegate: self)
+            radio: radio, quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
         self.scanner = scanner
         scanner.start()
     }

@@ -41,7 +41,7 @@ extension Controller {
     fileprivate func startTest(_ mode: DirectTest.Mode, channel: UInt8) throws(CommandFailure) {
         try Check.that(channel <= 0x27)
         try Check.that(isIdle, else: .disallowed)
-        let test = DirectTest(mode, channel: channel, radio: radio)
+        let test = DirectTest(mode, channel: channel, radio: radio, quirks: configuration.quirks)
         try Check.that(test.start(), else: .disallowed)
         self.test = test
     }

@@ -48,7 +48,7 @@ final class Advertiser: RadioActivity {
     /// Whether the host uses the commands for advertising sets.
     let isExtendedCommand: Bool
     let radio: Radio
-    let responseGap: Microseconds
+    let quirks: ControllerQuirks
     unowned let delegate: any AdvertiserDelegate
     var phase = Phase.waitingForEvent
     /// Events begun and ended.
@@ -59,6 +59,8 @@ final class Advertiser: RadioActivity {
     var pendingConnection: (request: ConnectRequest, link: NewLink)?
 
     private let maxEvents: UInt8
+    /// Of the packet that was sent last.
+    private var tuning = Tuning(channel: 37, phy: .le1M)
     private var eventStart: Microseconds = .zero
     private var missed = 0
     private var isStopped = false
@@ -74,13 +76,13 @@ final class Advertiser: RadioActivity {
     ///   - maxEvents: zero for no limit.
     init(
         _ set: AdvertisingSet, ownAddress: DeviceAddress, isExtendedCommand: Bool, duration: Microseconds, maxEvents: UInt8, radio: Radio,
-        responseGap: Microseconds, random: RandomSource, delegate: any AdvertiserDelegate
+        quirks: ControllerQuirks, random: RandomSource, delegate: any AdvertiserDelegate
     ) {
         self.set = set
         self.ownAddress = ownAddress
         self.isExtendedCommand = isExtendedCommand
         self.radio = radio
-        self.responseGap = responseGap
+        self.quirks = quirks
         self.random = random
         self.delegate = delegate
         self.maxEvents = maxEvents
@@ -100,14 +102,7 @@ final class Advertiser: RadioActivity {
         isStopped = true
         eventTimer.cancel()
         durationTimer.cancel()
-        yieldRadio()
         radio.forget(self)
-    }
-
-    /// The set's power is its own; whoever comes next sends with the usual.
-    private func yieldRadio() {
-        if radio.owner === self { radio.power = TransmitPower.preferred }
-        radio.release(self)
     }
 
     // MARK: Events
@@ -133,7 +128,6 @@ final class Advertiser: RadioActivity {
 
     private func runEvent() {
         missed = 0
-        radio.power = set.parameters.txPower
         if set.parameters.properties.legacy { sendLegacy(0, at: loop.now) } else { beginExtendedEvent() }
     }
 
@@ -148,7 +142,7 @@ final class Advertiser: RadioActivity {
     /// The event is over, in full or cut short.
     func endEvent() {
         completedEvents += 1
-        yieldRadio()
+        radio.release(self)
         guard !isStopped else { return }
         if maxEvents > 0, completedEvents >= Int(maxEvents) { return end(.limitReached) }
         if loop.now >= deadline { return end(.advertisingTimeout) }
@@ -217,9 +211,19 @@ final class Advertiser: RadioActivity {
 
     func preempted() {
         guard !isStopped else { return }
-        // The new owner has not sent anything yet.
-        radio.power = TransmitPower.preferred
         endEvent()
+    }
+
+    func send(_ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, at start: Microseconds) {
+        self.tuning = tuning
+        let packet = LEPacket(pdu, tuning, phy: phy, power: set.parameters.txPower, crcOctets: quirks.crcOctets)
+        radio.transmit(packet, at: start)
+    }
+
+    /// Listens for a request T_IFS after the packet that was sent, on its channel.
+    func awaitRequest(after end: Microseconds) {
+        let due = end + interFrameSpace
+        radio.listen(tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
     }
 
     // MARK: Filters

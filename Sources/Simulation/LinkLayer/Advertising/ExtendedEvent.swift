@@ -52,7 +52,7 @@ extension Advertiser {
         let (channel, start) = plan.primaryStarts[index]
         phase = .primary(index)
         let header = primaryHeader(auxiliaryAt: auxiliary.start, from: start, on: auxiliary.channel)
-        radio.transmit(header.pdu().air, Tuning(channel: channel, phy: set.parameters.primaryPHY), phy: primaryPHY, at: start)
+        send(header.pdu().air, Tuning(channel: channel, phy: set.parameters.primaryPHY), phy: primaryPHY, at: start)
     }
 
     // MARK: Secondary channels
@@ -107,8 +107,7 @@ extension Advertiser {
     }
 
     private func send(_ part: ExtendedEventPlan.Part) {
-        let tuning = Tuning(channel: part.channel, phy: set.parameters.secondaryPHY)
-        radio.transmit(part.header.pdu().air, tuning, phy: secondaryPHY, at: part.start)
+        send(part.header.pdu().air, Tuning(channel: part.channel, phy: set.parameters.secondaryPHY), phy: secondaryPHY, at: part.start)
     }
 
     private func sendAuxiliary(_ index: Int) {
@@ -120,8 +119,7 @@ extension Advertiser {
     func auxiliarySent(_ index: Int, at end: Microseconds) {
         guard set.mode != .neither else { return sendAuxiliary(index + 1) }
         phase = .auxiliaryAwaitingRequest
-        let due = end + interFrameSpace
-        radio.listen(radio.tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
+        awaitRequest(after: end)
     }
 
     func scanResponseSent(_ index: Int) {
@@ -137,8 +135,8 @@ extension Advertiser {
         case (.scanReq, .scannable):
             guard let pdu, pdu.payload.count == 12, accepts(pdu, filtered: set.parameters.filtersScanRequests) else { return endEvent() }
             noteScanRequest(pdu)
-            plan.scanResponse = chain(set.scanResponse.bytes, first: scanResponseHeader, from: reception.end + responseGap)
-            plan.scanResponse[0].channel = reception.channel
+            plan.scanResponse = chain(set.scanResponse.bytes, first: scanResponseHeader, from: reception.end + quirks.interFrameSpace)
+            plan.scanResponse[0].channel = reception.tuning.channel
             phase = .auxiliaryScanResponse(0)
             send(plan.scanResponse[0])
         case (.connectInd, .connectable):
@@ -150,7 +148,7 @@ extension Advertiser {
             var response = ExtendedHeader()
             response.advertiser = ownAddress
             response.target = request.initiator
-            radio.transmit(response.pdu(.auxConnectRsp).air, radio.tuning, phy: reception.phy, at: reception.end + responseGap)
+            send(response.pdu(.auxConnectRsp).air, reception.tuning, phy: reception.phy, at: reception.end + quirks.interFrameSpace)
         default: endEvent()
         }
     }

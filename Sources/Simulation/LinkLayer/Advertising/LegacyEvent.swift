@@ -13,7 +13,7 @@ extension Advertiser {
         let channels = channels
         guard index < channels.count else { return endEvent() }
         phase = .primary(index)
-        radio.transmit(legacyPDU.air, Tuning(channel: channels[index], phy: .le1M), phy: .le1M, at: start)
+        send(legacyPDU.air, Tuning(channel: channels[index], phy: .le1M), phy: .le1M, at: start)
     }
 
     func sendNextLegacy(after index: Int) {
@@ -29,8 +29,7 @@ extension Advertiser {
     func legacySent(_ index: Int, at end: Microseconds) {
         guard set.mode != .neither || set.parameters.properties.directed else { return sendNextLegacy(after: index) }
         phase = .primaryAwaitingRequest(index)
-        let due = end + interFrameSpace
-        radio.listen(radio.tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
+        awaitRequest(after: end)
     }
 
     func receivedLegacy(_ pdu: AdvertisingPDU?, _ reception: Reception, _ index: Int) {
@@ -41,7 +40,7 @@ extension Advertiser {
             noteScanRequest(pdu)
             phase = .sendingScanResponse(index)
             let response = AdvertisingPDU.advertisement(.scanRsp, from: ownAddress, data: set.scanResponse.bytes)
-            return radio.transmit(response.air, radio.tuning, phy: .le1M, at: reception.end + responseGap)
+            return send(response.air, reception.tuning, phy: .le1M, at: reception.end + quirks.interFrameSpace)
         case .connectInd where properties.connectable:
             guard let pdu, accepts(pdu, filtered: set.parameters.filtersConnectRequests), let request = ConnectRequest(pdu), request.isValid
             else { break }

@@ -271,9 +271,10 @@ final class Connection: RadioActivity {
         event.hasMoreToSend = packets.hasMore && !isLastExchange
         if configuration.quirks.sequenceNumberIsStuck { packets.repeatSequenceNumber(for: pdu) }
         phase = .transmitting
-        radio.transmit(
+        let packet = LEPacket(
             AirPDU(header: packets.header(of: pdu, moreData: event.hasMoreToSend), payload: pdu.payload), tuning(state.phys.transmit),
-            phy: state.airPHY, kind: role == .central ? .dataFromCentral : .dataFromPeripheral, at: start)
+            phy: state.airPHY, kind: role == .central ? .dataFromCentral : .dataFromPeripheral, crcOctets: configuration.quirks.crcOctets)
+        radio.transmit(packet, at: start)
     }
 
     private func tuning(_ phy: PHY) -> Tuning {

@@ -17,7 +17,8 @@ final class DirectTest: RadioActivity {
     let mode: Mode
     private let radio: Radio
     private let tuning: Tuning
-    private let packet: AirPDU
+    private let pdu: AirPDU
+    private let crcOctets: Int
     private var nextStart: Microseconds
     /// Packets received intact.
     private(set) var received: UInt16 = 0
@@ -25,18 +26,19 @@ final class DirectTest: RadioActivity {
     var priority: Int { 1_000 }
 
     /// - Parameter channel: N for 2402 MHz + N x 2 MHz.
-    init(_ mode: Mode, channel: UInt8, radio: Radio) {
+    init(_ mode: Mode, channel: UInt8, radio: Radio, quirks: ControllerQuirks) {
         self.mode = mode
         self.radio = radio
+        crcOctets = quirks.crcOctets
         nextStart = radio.air.loop.now
         let index = (0..<UInt8(ChannelIndex.count)).map { ChannelIndex($0) }.first { $0.physicalChannel == channel } ?? 37
         switch mode {
         case .transmitter(let phy, let length, let pattern):
             tuning = Tuning(channel: index, phy: phy.phy, accessAddress: Self.syncWord)
-            packet = AirPDU(header: pattern & 0x0F, Self.payload(pattern, Int(length)))
+            pdu = AirPDU(header: pattern & 0x0F, Self.payload(pattern, Int(length)))
         case .receiver(let phy):
             tuning = Tuning(channel: index, phy: phy, accessAddress: Self.syncWord)
-            packet = AirPDU(header: 0)
+            pdu = AirPDU(header: 0)
         }
     }
 
@@ -52,7 +54,7 @@ final class DirectTest: RadioActivity {
     private func go() {
         switch mode {
         case .transmitter(let phy, let length, _):
-            radio.transmit(packet, tuning, phy: phy, at: nextStart)
+            radio.transmit(LEPacket(pdu, tuning, phy: phy, crcOctets: crcOctets), at: nextStart)
             nextStart = nextStart + Self.interval(phy.airTime(payload: Int(length)))
         case .receiver: radio.listen(tuning, from: radio.air.loop.now, until: .never)
         }

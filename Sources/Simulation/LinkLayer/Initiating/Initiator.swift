@@ -35,7 +35,6 @@ protocol InitiatorDelegate: AnyObject {
 /// The initiating state. Core Vol 6, Part B, 4.4.4.
 final class Initiator: WindowedListener {
     let settings: InitiatorSettings
-    private let responseGap: Microseconds
     private unowned let delegate: any InitiatorDelegate
     private var random: RandomSource
     private var request: (request: ConnectRequest, link: NewLink)?
@@ -43,12 +42,11 @@ final class Initiator: WindowedListener {
 
     override var priority: Int { RadioPriority.initiating }
 
-    init(_ settings: InitiatorSettings, radio: Radio, responseGap: Microseconds, random: RandomSource, delegate: any InitiatorDelegate) {
+    init(_ settings: InitiatorSettings, radio: Radio, quirks: ControllerQuirks, random: RandomSource, delegate: any InitiatorDelegate) {
         self.settings = settings
-        self.responseGap = responseGap
         self.random = random
         self.delegate = delegate
-        super.init(settings.windows, radio: radio)
+        super.init(settings.windows, radio: radio, quirks: quirks)
     }
 
     // MARK: What is heard
@@ -70,7 +68,7 @@ final class Initiator: WindowedListener {
         }
     }
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool {
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
         guard pdu.type == .extended, let header = ExtendedHeader(pdu), header.mode == .connectable,
             header.target == nil || header.target == settings.ownAddress
         else { return false }
@@ -91,7 +89,7 @@ final class Initiator: WindowedListener {
             hop: UInt8.random(in: 5...16, using: &random), clockAccuracy: settings.clockAccuracy,
             chSel: !isExtended && settings.supportsAlgorithm2)
         self.request = (request, NewLink(requestEnd: .zero, phy: phy, isExtended: isExtended, usesAlgorithm2: both))
-        beginExchange(request.pdu, after: reception, gap: responseGap)
+        beginExchange(request.pdu, after: reception)
         return true
     }
 

@@ -49,7 +49,7 @@ extension Scanner {
         guard asks, let advertiser = event.report.advertiser, mayAsk(advertiser, event.dataInfo) else { return false }
         let asking = makeEvent(Event(report: event.report, dataInfo: event.dataInfo))
         request = (advertiser, event.report, asking)
-        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception, gap: responseGap)
+        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception)
         return true
     }
 

@@ -31,7 +31,7 @@ extension Scanner {
 
     private func ask(_ advertiser: DeviceAddress, _ reception: Reception, _ report: AdvertisingReport) -> Bool {
         request = (advertiser, report, nil)
-        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception, gap: responseGap)
+        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception)
         return true
     }
 

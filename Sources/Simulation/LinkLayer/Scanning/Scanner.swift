@@ -46,12 +46,11 @@ final class Scanner: WindowedListener {
     }
 
     let settings: ScannerSettings
-    let responseGap: Microseconds
     unowned let delegate: any ScannerDelegate
     var duplicates = DuplicateFilter()
     var backoff = Backoff()
     var random: RandomSource
-    /// Events by the number that their appointments carry.
+    /// Events by the number that their announcements carry.
     var events: [Int: Event] = [:]
     /// Whom the request under way asks, and in which event.
     var request: (advertiser: DeviceAddress, report: AdvertisingReport, event: Int?)?
@@ -59,12 +58,11 @@ final class Scanner: WindowedListener {
     private var durationTimer: AirTimer!
     private var periodTimer: AirTimer!
 
-    init(_ settings: ScannerSettings, radio: Radio, responseGap: Microseconds, random: RandomSource, delegate: any ScannerDelegate) {
+    init(_ settings: ScannerSettings, radio: Radio, quirks: ControllerQuirks, random: RandomSource, delegate: any ScannerDelegate) {
         self.settings = settings
-        self.responseGap = responseGap
         self.random = random
         self.delegate = delegate
-        super.init(settings.windows, radio: radio)
+        super.init(settings.windows, radio: radio, quirks: quirks)
         durationTimer = AirTimer(on: radio.air.loop) { [unowned self] in durationOver() }
         periodTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginPeriod() }
     }
@@ -103,11 +101,11 @@ final class Scanner: WindowedListener {
         }
     }
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool {
-        heardAuxiliary(pdu, reception, event: appointment.event)
+    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
+        heardAuxiliary(pdu, reception, event: announcement.event)
     }
 
-    override func missed(_ appointment: Appointment) { close(appointment.event, status: .truncated) }
+    override func missed(_ announcement: AuxiliaryReception) { close(announcement.event, status: .truncated) }
 
     override func exchangeSent(at end: Microseconds) { awaitAnswer(after: end) }
 

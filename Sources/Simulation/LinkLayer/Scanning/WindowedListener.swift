@@ -27,8 +27,8 @@ class WindowedListener: RadioActivity {
         case exchange
     }
 
-    /// Where an auxiliary packet is expected.
-    struct Appointment {
+    /// An auxiliary packet that an AuxPtr announced.
+    struct AuxiliaryReception {
         var pointer: AuxiliaryPointer
         /// The earliest start of the packet.
         var start: Microseconds
@@ -38,39 +38,43 @@ class WindowedListener: RadioActivity {
     }
 
     let radio: Radio
+    private let quirks: ControllerQuirks
     private var schedules: [Schedule]
     private var current = 0
     private var windowEnd: Microseconds = .zero
     private var phase = Phase.idle
-    private(set) var appointment: Appointment?
-    private var appointments: [Appointment] = []
+    private(set) var expected: AuxiliaryReception?
+    /// Announced and to come, in order of their start.
+    private var announced: [AuxiliaryReception] = []
     private var windowTimer: AirTimer!
-    private var appointmentTimer: AirTimer!
+    private var auxiliaryTimer: AirTimer!
+    private var exchangeTuning = Tuning(channel: 37, phy: .le1M)
     private(set) var isStopped = true
     private var isPaused = false
 
     /// How long before a packet the receiver must be ready.
     private static let lead: Microseconds = 20
-    private static let mostAppointments = 16
+    private static let mostAnnounced = 16
 
     var loop: RunLoop { radio.air.loop }
     var priority: Int { RadioPriority.scanning }
 
-    init(_ windows: [ScanWindows], radio: Radio) {
+    init(_ windows: [ScanWindows], radio: Radio, quirks: ControllerQuirks) {
         self.radio = radio
+        self.quirks = quirks
         schedules = windows.map { Schedule(windows: $0, nextStart: .zero) }
         windowTimer = AirTimer(on: radio.air.loop) { [unowned self] in openWindow() }
-        appointmentTimer = AirTimer(on: radio.air.loop) { [unowned self] in keepAppointment() }
+        auxiliaryTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginAuxiliary() }
     }
 
     // MARK: For subclasses
 
     /// A PDU on a primary channel. True when the subclass has begun an exchange.
     func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool { false }
-    /// A packet at an appointment. True when the subclass has begun an exchange.
-    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, at appointment: Appointment) -> Bool { false }
-    /// Nothing, or nothing intact, came at an appointment.
-    func missed(_ appointment: Appointment) {}
+    /// A packet where one was announced. True when the subclass has begun an exchange.
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool { false }
+    /// Nothing, or nothing intact, came where a packet was announced.
+    func missed(_ announcement: AuxiliaryReception) {}
     /// The request was sent; the subclass listens for the answer.
     func exchangeSent(at end: Microseconds) {}
     /// The answer came, intact or not; nil when there was none. True when the subclass goes on with the exchange.
@@ -90,9 +94,9 @@ class WindowedListener: RadioActivity {
     func stop() {
         isStopped = true
         windowTimer.cancel()
-        appointmentTimer.cancel()
-        appointments.removeAll()
-        appointment = nil
+        auxiliaryTimer.cancel()
+        announced.removeAll()
+        expected = nil
         phase = .idle
         radio.forget(self)
     }
@@ -174,52 +178,54 @@ class WindowedListener: RadioActivity {
         if windowEnd > loop.now || !windowTimer.isSet { listenInWindow() } else { radio.release(self) }
     }
 
-    // MARK: Appointments
+    // MARK: Auxiliary packets
 
     /// Listens where a pointer says that the next packet comes.
     func follow(_ pointer: AuxiliaryPointer, from start: Microseconds, event: Int) {
-        guard appointments.count < Self.mostAppointments else { return missed(Appointment(pointer: pointer, start: start, event: event)) }
-        let appointment = Appointment(pointer: pointer, start: start + pointer.offset, event: event)
-        let index = appointments.firstIndex { $0.start > appointment.start } ?? appointments.endIndex
-        appointments.insert(appointment, at: index)
-        armAppointment()
+        guard announced.count < Self.mostAnnounced else { return missed(AuxiliaryReception(pointer: pointer, start: start, event: event)) }
+        let announcement = AuxiliaryReception(pointer: pointer, start: start + pointer.offset, event: event)
+        let index = announced.firstIndex { $0.start > announcement.start } ?? announced.endIndex
+        announced.insert(announcement, at: index)
+        armAuxiliaryTimer()
     }
 
-    private func armAppointment() {
-        guard let first = appointments.first else { return appointmentTimer.cancel() }
-        appointmentTimer.set(at: first.start - Self.lead)
+    private func armAuxiliaryTimer() {
+        guard let first = announced.first else { return auxiliaryTimer.cancel() }
+        auxiliaryTimer.set(at: first.start - Self.lead)
     }
 
-    private func keepAppointment() {
-        guard !isStopped, !appointments.isEmpty else { return }
-        let next = appointments.removeFirst()
-        defer { armAppointment() }
+    private func beginAuxiliary() {
+        guard !isStopped, !announced.isEmpty else { return }
+        let next = announced.removeFirst()
+        defer { armAuxiliaryTimer() }
         let isBusy = phase == .auxiliary || phase == .exchange || (phase == .window && radio.isReceiving)
         guard !isBusy, loop.now < next.start, radio.acquire(self) else { return missed(next) }
         if phase == .waitingForRadio { windowTimer.cancel() }
         phase = .auxiliary
-        appointment = next
+        expected = next
         let tuning = Tuning(channel: ChannelIndex(next.pointer.channel), phy: next.pointer.phy)
         radio.listen(tuning, from: next.start - activeClockTolerance, until: next.end + activeClockTolerance)
     }
 
     private func lose() {
-        guard let lost = appointment else { return }
-        appointment = nil
+        guard let lost = expected else { return }
+        expected = nil
         missed(lost)
     }
 
     // MARK: Exchanges
 
     /// Sends a request T_IFS after a packet, on its channel.
-    func beginExchange(_ pdu: AdvertisingPDU, after reception: Reception, gap: Microseconds) {
+    func beginExchange(_ pdu: AdvertisingPDU, after reception: Reception) {
         phase = .exchange
-        radio.transmit(pdu.air, radio.tuning, phy: reception.phy, at: reception.end + gap)
+        exchangeTuning = reception.tuning
+        let packet = LEPacket(pdu.air, reception.tuning, phy: reception.phy, crcOctets: quirks.crcOctets)
+        radio.transmit(packet, at: reception.end + quirks.interFrameSpace)
     }
 
     func awaitAnswer(after end: Microseconds) {
         let due = end + interFrameSpace
-        radio.listen(radio.tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
+        radio.listen(exchangeTuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
     }
 
     // MARK: Radio
@@ -235,13 +241,13 @@ class WindowedListener: RadioActivity {
             let goesOn = reception.isIntact && (AdvertisingPDU(reception.pdu).map { heard($0, reception) } ?? false)
             if !goesOn { resume() }
         case .auxiliary:
-            guard let kept = appointment else { return resume() }
-            appointment = nil
+            guard let announcement = expected else { return resume() }
+            expected = nil
             guard reception.isIntact, let pdu = AdvertisingPDU(reception.pdu) else {
-                missed(kept)
+                missed(announcement)
                 return resume()
             }
-            if !heard(pdu, reception, at: kept) { resume() }
+            if !heard(pdu, reception, announcedAs: announcement) { resume() }
         case .exchange: if !exchangeAnswered(reception) { resume() }
         case .idle, .waitingForRadio: break
         }

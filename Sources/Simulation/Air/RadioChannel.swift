@@ -22,6 +22,24 @@ struct ChannelIndex: Hashable, Comparable, RawRepresentable, ExpressibleByIntege
     }
 }
 
+/// A channel of the 2.4 GHz band, as LE or BR/EDR numbers it.
+enum RadioChannel: Hashable {
+    case le(ChannelIndex)
+    /// RF channel 0...78. Core Vol 2, Part A, 2.
+    case bredr(UInt8)
+
+    /// The centre frequency in MHz above 2402, 0...78. Both grids meet on the even ones, so equal numbers are one channel on the air.
+    var frequency: Int {
+        switch self {
+        case .le(let index): 2 * Int(index.physicalChannel)
+        case .bredr(let rfChannel): Int(rfChannel)
+        }
+    }
+
+    /// How many centre frequencies there are.
+    static let frequencies = 79
+}
+
 /// The access address of every advertising packet but AUX_SYNC_IND's. Core Vol 6, Part B, 2.1.2.
 let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 /// The CRC's initial value on advertising channels. Core Vol 6, Part B, 3.1.1.

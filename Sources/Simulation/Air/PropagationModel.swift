@@ -2,12 +2,12 @@ import Packets
 import Timing
 
 /// How packets fare between radios: path loss and seeded losses, by link and by channel.
-struct Fading {
+struct PropagationModel {
     /// One direction between two radios, or all when nil.
     struct Path: Hashable {
         var source: Int?
         var destination: Int?
-        var channel: ChannelIndex?
+        var channel: RadioChannel?
     }
 
     struct Loss {
@@ -38,21 +38,21 @@ struct Fading {
     mutating func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
 
     func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
-        rssi(power: transmission.power, from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel)
+        rssi(power: transmission.packet.power, from: transmission.source.identifier, to: radio.identifier, on: transmission.packet.channel)
     }
 
     /// - Parameter channel: nil for a packet on no channel of LE.
-    func rssi(power: Int8, from source: Int, to destination: Int, on channel: ChannelIndex? = nil) -> Int8 {
+    func rssi(power: Int8, from source: Int, to destination: Int, on channel: RadioChannel? = nil) -> Int8 {
         var loss = pathLoss
         if !pathLosses.isEmpty { loss = lookUp(pathLosses, from: source, to: destination, on: channel) ?? pathLoss }
         return Int8(clamping: Int(power) - loss)
     }
 
     mutating func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
-        outcome(from: transmission.source.identifier, to: radio.identifier, on: transmission.tuning.channel, rssi: rssi)
+        outcome(from: transmission.source.identifier, to: radio.identifier, on: transmission.packet.channel, rssi: rssi)
     }
 
-    mutating func outcome(from source: Int, to destination: Int, on channel: ChannelIndex? = nil, rssi: Int8) -> Outcome {
+    mutating func outcome(from source: Int, to destination: Int, on channel: RadioChannel? = nil, rssi: Int8) -> Outcome {
         guard Int(rssi) >= sensitivity else { return .unnoticed }
         guard !losses.isEmpty, let loss = lookUp(losses, from: source, to: destination, on: channel) else { return .received }
         if random.chance(loss.unnoticed) { return .unnoticed }
@@ -60,7 +60,7 @@ struct Fading {
     }
 
     /// The most particular entry.
-    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: ChannelIndex?) -> Value? {
+    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: RadioChannel?) -> Value? {
         table[Path(source: source, destination: destination, channel: channel)] ?? table[Path(source: source, destination: destination)]
             ?? table[Path(channel: channel)] ?? table[Path(source: source)] ?? table[Path(destination: destination)] ?? table[Path()]
     }
