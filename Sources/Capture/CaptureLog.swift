@@ -12,6 +12,8 @@ public final class CaptureLog {
     private let writer: CaptureWriter
     private let epoch: CaptureTime
     private var pendingComment: String?
+    private var basebandInterface: Int?
+    private static let basebandInterface = CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband)
 
     /// - Parameter epoch: the date of the loop's time zero. Keep the default in virtual time: then equal runs give equal files.
     public init(path: String, format: CaptureFormat? = nil, epoch: CaptureTime = .virtualEpoch) throws(CaptureError) {
@@ -38,10 +40,17 @@ public final class CaptureLog {
         write(.hci(packet, direction), interface: interface, at: time)
     }
 
-    /// Writes a transmission and returns its number in the capture, counted from 1.
+    /// Writes a transmission and returns its number in the capture, counted from 1. Those of BR/EDR have an interface of their own beside `interface`.
     @discardableResult
-    public func record(_ frame: AirFrame, interface: Int, at time: Microseconds) -> Int {
-        write(.air(frame), interface: interface, at: time)
+    public func record(_ frame: AnyAirFrame, interface: Int, at time: Microseconds) -> Int {
+        switch frame {
+        case .le(let frame): return write(.air(frame), interface: interface, at: time)
+        case .bredr(let frame):
+            attempt { () throws(CaptureError) in
+                if basebandInterface == nil { basebandInterface = try writer.addInterface(Self.basebandInterface) }
+            }
+            return write(.baseband(frame), interface: basebandInterface ?? interface, at: time)
+        }
     }
 
     /// Brings everything written so far to the operating system.

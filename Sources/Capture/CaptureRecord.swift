@@ -33,8 +33,10 @@ public struct CaptureRecord: Sendable, Hashable {
     public enum Content: Sendable, Hashable {
         /// An HCI packet; the direction is unknown in formats that do not keep it and cannot be told from the kind.
         case hci(HCIPacket, CaptureDirection?)
-        /// A transmission on the air.
+        /// A transmission of LE on the air.
         case air(AirFrame)
+        /// A transmission of BR/EDR on the air.
+        case baseband(BasebandFrame)
         /// Text that a tool wrote into the capture.
         case note(String)
         /// Anything else, as it lies in the file.
@@ -78,6 +80,7 @@ public struct LinkType: RawRepresentable, Sendable, Hashable {
     public static let perPacketInformation = LinkType(rawValue: 192)
     public static let h4WithDirection = LinkType(rawValue: 201)
     public static let leLinkLayer = LinkType(rawValue: 251)
+    public static let bredrBaseband = LinkType(rawValue: 255)
     public static let linuxMonitor = LinkType(rawValue: 254)
     public static let leLinkLayerWithHeader = LinkType(rawValue: 256)
 }

@@ -19,7 +19,7 @@ public final class Simulation {
     /// Logs every transmission from now on; nil ends it.
     ///
     /// - Parameter sink: called on the loop, at the start of each packet, with the time of its first bit.
-    public func logAir(to sink: ((AirFrame, Microseconds) -> Void)?) { air.log = sink }
+    public func logAir(to sink: ((AnyAirFrame, Microseconds) -> Void)?) { air.log = sink }
 
     /// Packets sent on the air so far.
     public var transmissions: Int { air.transmissions }

@@ -61,7 +61,7 @@ struct ShowCommand: ParsableCommand {
             case .hci(_, .hostToController?): "> "
             case .hci(_, .controllerToHost?): "< "
             case .hci(_, nil): "? "
-            case .air: "~ "
+            case .air, .baseband: "~ "
             case .note, .other: "  "
             }
         return "\(number) \(time) \(name)\(way)\(text)"

@@ -23,14 +23,19 @@ import Timing
             var second = sampleRecords[3]
             second.interface = 1
             let frame = CaptureRecord(time: .virtualEpoch + 7, interface: 2, content: .air(sampleFrame))
-            let interfaces = Self.controllers + [CaptureInterface(name: "air", linkType: .leLinkLayerWithHeader)]
-            try write([first, second, frame], to: path, interfaces: interfaces)
+            let baseband = CaptureRecord(time: .virtualEpoch + 9, interface: 3, content: .baseband(sampleBasebandFrame))
+            let interfaces =
+                Self.controllers + [
+                    CaptureInterface(name: "air", linkType: .leLinkLayerWithHeader),
+                    CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband),
+                ]
+            try write([first, second, frame, baseband], to: path, interfaces: interfaces)
             let reader = try CaptureReader(path: path)
             var records: [CaptureRecord] = []
             while let record = try reader.next() { records.append(record) }
-            #expect(records == [first, second, frame])
+            #expect(records == [first, second, frame, baseband])
             #expect(reader.interfaces == interfaces)
-            #expect(reader.count == 3)
+            #expect(reader.count == 4)
         }
     }
 

@@ -36,6 +36,10 @@ let sampleFrame = AirFrame(
     channel: .dataFromPeripheral,
     modulation: .leCoded, bytes: [0xD6, 0xBE, 0x89, 0x8E, 0, 2, 0, 0xAA, 0xBB, 0xCC])
 
+let sampleBasebandFrame = BasebandFrame(
+    rfChannel: 78, signalPower: -42, transport: .acl, lap: 0x9E_8B33, referenceUAP: 0, packetHeader: 0x2_1234,
+    flags: [.dewhitened, .signalPowerValid, .payloadPresent, .hecChecked, .hecValid], payload: [1, 2, 3, 4])
+
 func write(_ records: [CaptureRecord], to path: String, interfaces: [CaptureInterface] = []) throws {
     let writer = try CaptureWriter(path: path)
     for interface in interfaces { _ = try writer.addInterface(interface) }

@@ -1,11 +1,12 @@
 """tshark reads what we write: the capture of the whole run and the log of the air, without a malformed frame."""
 
 import collections
+import socket
 import subprocess
 
 import pytest
 
-from support import PATIENCE, run_bench
+from support import PATIENCE, dongles, run_bench
 
 # What tshark 4.0 calls malformed although it is not, as filters, each with its reason. Everything else fails.
 GAPS = {
@@ -89,3 +90,25 @@ def test_every_layer_is_recognised(files, name, protocols):
 
 def test_the_checksums_on_the_air_are_right(files):
     assert tshark(files / "air.pcapng", "-Y", "btle.crc.incorrect || btle_rf.flags.crc_valid == 0", "-c", "200000") == []
+
+
+def test_the_answer_to_an_inquiry_is_named(tmp_path):
+    """An FHS packet on the interface of BR/EDR, with its header and payload in order; beside it, the packets of LE."""
+    air = tmp_path / "air.pcapng"
+    with dongles(2, "--profile", "dual", "--air", air) as ports:
+        hosts = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for port in ports]
+        hosts[1].sendall(bytes.fromhex("01240c0304025a" "01470c0101" "011a0c0101"))  # class of device, interlaced scan, inquiry scan
+        hosts[1].sendall(bytes.fromhex("0106200fa000a0000000000000000000000700" "010a200101"))  # legacy advertising
+        hosts[0].sendall(bytes.fromhex("01010405338b9e0801"))  # inquiry with the general LAP, for one response
+        seen = b""
+        while b"\x04\x01\x01\x00" not in seen:
+            octets = hosts[0].recv(4096)
+            assert octets, seen.hex()
+            seen += octets
+        for each in hosts:
+            each.close()
+    answers = tshark(air, "-Y", "btbredr_fhs", "-T", "fields", "-e", "frame.interface_name", "-e", "btbredr_fhs.eir", "-e", "_ws.col.Info")
+    assert len(answers) == 1 and "air, BR/EDR" in answers[0] and "FHS" in answers[0], answers
+    assert tshark(air, "-Y", "_ws.malformed || _ws.expert.severity >= 0x600000") == []
+    protocols = set(tshark(air, "-T", "fields", "-e", "frame.protocols"))
+    assert any("btle" in line for line in protocols) and any("btbredr" in line for line in protocols), protocols

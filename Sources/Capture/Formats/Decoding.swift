@@ -48,6 +48,8 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
         if let opcode: UInt16 = packet.number(at: 2, big: true) { return LinuxMonitor.content(opcode: opcode, packet.dropFirst(4)) }
     case .leLinkLayerWithHeader:
         if let frame = AirFrame(headed: packet) { return .air(frame) }
+    case .bredrBaseband:
+        if let frame = BasebandFrame(headed: packet) { return .baseband(frame) }
     case .leLinkLayer:
         return .air(bareFrame(packet))
     case .perPacketInformation:

@@ -75,7 +75,7 @@ struct PacketLoggerEncoder: RecordEncoder {
             append(PacketLogger.code(packet.kind, packet.way(direction)), packet.bytes, record.time, to: &octets)
         case .note(let note):
             append(PacketLogger.Code.note, Array(note.utf8) + [0], record.time, to: &octets)
-        case .air, .other:
+        case .air, .baseband, .other:
             return false
         }
         return true

@@ -24,7 +24,7 @@ enum PcapNG {
     static let longestBlock = 1 << 24
 }
 
-/// Writes one little-endian section; packets of HCI with link type 201, of the air with 256, times in the given resolution.
+/// Writes one little-endian section; packets of HCI with link type 201, of the air with 256 (LE) and 255 (BR/EDR), times in the given resolution.
 struct PcapNGEncoder: RecordEncoder {
     enum Resolution: UInt8 {
         case microseconds = 6
@@ -65,6 +65,9 @@ struct PcapNGEncoder: RecordEncoder {
         case .air(let frame):
             prefix = frame.header
             packet = frame.bytes
+        case .baseband(let frame):
+            prefix = frame.header
+            packet = frame.payload
         case .other(_, let bytes):
             prefix = []
             packet = bytes

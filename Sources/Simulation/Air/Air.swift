@@ -9,10 +9,8 @@ final class Air {
     var propagation: PropagationModel
     /// Where every transmission is logged.
     var log: AirLogSink?
-    /// Who sees every transmission.
+    /// Who sees every transmission of LE.
     var observer: ((AirObservation) -> Void)?
-    /// Where BR/EDR devices look for one another.
-    private(set) lazy var inquiryChannel = InquiryChannel(self)
     /// How long answers within connection events will be.
     var replyForecasts = ReplyForecasts()
     /// Transmissions so far.
@@ -69,10 +67,14 @@ final class Air {
     }
 
     private func show(_ transmission: Transmission) {
-        let frame = AirFrame(transmission.packet)
-        log?(frame, transmission.start)
-        let sender = ControllerID(rawValue: transmission.source.identifier)
-        observer?(AirObservation(sender: sender, start: transmission.start, frame: frame))
+        switch transmission.packet {
+        case .le(let packet):
+            let frame = AirFrame(packet)
+            log?(.le(frame), transmission.start)
+            let sender = ControllerID(rawValue: transmission.source.identifier)
+            observer?(AirObservation(sender: sender, start: transmission.start, frame: frame))
+        case .bredr(let packet): log?(.bredr(BasebandFrame(packet)), transmission.start)
+        }
     }
 
     func finish(_ transmission: Transmission) {

@@ -2,7 +2,7 @@ import Capture
 import Packets
 
 /// Takes each transmission as it starts, stamped with the time of its first bit.
-typealias AirLogSink = (_ frame: AirFrame, _ start: Microseconds) -> Void
+typealias AirLogSink = (_ frame: AnyAirFrame, _ start: Microseconds) -> Void
 
 extension AirFrame {
     /// What a perfect sniffer next to the sender notes.
@@ -39,6 +39,19 @@ extension AirFrame {
             referenceAccessAddress: packet.tuning.accessAddress,
             flags: [.dewhitened, .signalPowerValid, .referenceAccessAddressValid, .crcChecked, .crcValid],
             channel: channel, modulation: Modulation(packet.phy.phy), bytes: bytes)
+    }
+}
+
+extension BasebandFrame {
+    /// What a perfect sniffer next to the sender notes.
+    init(_ packet: BREDRPacket) {
+        let uap = defaultCheckInitialization
+        var flags: Flags = [.dewhitened, .signalPowerValid, .referenceLAPValid, .referenceUAPValid]
+        if packet.type != nil { flags.formUnion([.payloadPresent, .hecChecked, .hecValid, .crcChecked, .crcValid]) }
+        self.init(
+            rfChannel: packet.rfChannel, signalPower: packet.power, transport: packet.type == nil ? .any : .acl, lap: packet.lap,
+            referenceUAP: uap, packetHeader: packet.header(uap: uap), flags: flags,
+            payload: packet.type == nil ? [] : packet.payload + CRC16.of(packet.payload, uap: uap))
     }
 }
 

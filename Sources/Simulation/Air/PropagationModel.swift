@@ -38,30 +38,23 @@ struct PropagationModel {
     mutating func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
 
     func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
-        rssi(power: transmission.packet.power, from: transmission.source.identifier, to: radio.identifier, on: transmission.packet.channel)
-    }
-
-    /// - Parameter channel: nil for a packet on no channel of LE.
-    func rssi(power: Int8, from source: Int, to destination: Int, on channel: RadioChannel? = nil) -> Int8 {
-        var loss = pathLoss
-        if !pathLosses.isEmpty { loss = lookUp(pathLosses, from: source, to: destination, on: channel) ?? pathLoss }
-        return Int8(clamping: Int(power) - loss)
+        let loss = pathLosses.isEmpty ? nil : lookUp(pathLosses, transmission, radio)
+        return Int8(clamping: Int(transmission.packet.power) - (loss ?? pathLoss))
     }
 
     mutating func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
-        outcome(from: transmission.source.identifier, to: radio.identifier, on: transmission.packet.channel, rssi: rssi)
-    }
-
-    mutating func outcome(from source: Int, to destination: Int, on channel: RadioChannel? = nil, rssi: Int8) -> Outcome {
         guard Int(rssi) >= sensitivity else { return .unnoticed }
-        guard !losses.isEmpty, let loss = lookUp(losses, from: source, to: destination, on: channel) else { return .received }
+        guard !losses.isEmpty, let loss = lookUp(losses, transmission, radio) else { return .received }
         if random.chance(loss.unnoticed) { return .unnoticed }
         return random.chance(loss.corrupted) ? .corrupted : .received
     }
 
     /// The most particular entry.
-    private func lookUp<Value>(_ table: [Path: Value], from source: Int, to destination: Int, on channel: RadioChannel?) -> Value? {
-        table[Path(source: source, destination: destination, channel: channel)] ?? table[Path(source: source, destination: destination)]
+    private func lookUp<Value>(_ table: [Path: Value], _ transmission: Transmission, _ radio: Radio) -> Value? {
+        let (source, destination) = (transmission.source.identifier, radio.identifier)
+        let channel = transmission.packet.channel
+        return table[Path(source: source, destination: destination, channel: channel)] ?? table[
+            Path(source: source, destination: destination)]
             ?? table[Path(channel: channel)] ?? table[Path(source: source)] ?? table[Path(destination: destination)] ?? table[Path()]
     }
 }

@@ -11,6 +11,8 @@ protocol RadioActivity: AnyObject {
     func transmitted(at end: Microseconds)
     /// A packet arrived, intact or not; the radio is idle until told to listen again.
     func received(_ reception: Reception)
+    /// The same for a packet of BR/EDR.
+    func received(_ reception: BREDRReception)
     /// No packet started within the window; the radio is idle.
     func windowClosed()
     /// A more important activity took the radio: what was under way is lost, nothing more will be heard of it.
@@ -21,6 +23,8 @@ protocol RadioActivity: AnyObject {
 
 extension RadioActivity {
     func transmitted(at end: Microseconds) {}
+    func received(_ reception: Reception) {}
+    func received(_ reception: BREDRReception) {}
     func radioIsFree() {}
 }
 
@@ -28,11 +32,13 @@ extension RadioActivity {
 enum RadioPriority {
     static let scanning = 10
     static let initiating = 20
+    /// Inquiry and inquiry scan, which share the radio with the windows of LE by giving it back.
+    static let inquiry = 25
     static let advertising = 30
     static let connection = 100
 }
 
-/// A controller's one radio: half duplex, on one channel at a time, used by one activity at a time.
+/// A controller's one radio, for LE and BR/EDR: half duplex, on one channel at a time, used by one activity at a time.
 final class Radio {
     private enum State {
         case idle
@@ -45,7 +51,7 @@ final class Radio {
     /// Its number on the air, in order of making.
     let identifier: Int
     let air: Air
-    private var tuning = Tuning(channel: 37, phy: .le1M)
+    private var tuning = ReceiverTuning.le(Tuning(channel: 37, phy: .le1M))
     private(set) weak var owner: (any RadioActivity)?
     private var state = State.idle
     private var timer: AirTimer!
@@ -129,7 +135,10 @@ final class Radio {
     // MARK: Sending and listening
 
     /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
-    func transmit(_ packet: LEPacket, at start: Microseconds) {
+    func transmit(_ packet: LEPacket, at start: Microseconds) { transmit(.le(packet), at: start) }
+    func transmit(_ packet: BREDRPacket, at start: Microseconds) { transmit(.bredr(packet), at: start) }
+
+    private func transmit(_ packet: AirPacket, at start: Microseconds) {
         idle()
         outgoing.packet = packet
         outgoing.start = max(start, air.loop.now)
@@ -141,13 +150,18 @@ final class Radio {
     /// Listens for a packet that starts within `start...end`; one that has started is received to its end.
     ///
     /// Ends with `received(_:)` or `windowClosed()`; to go on listening, ask again.
-    func listen(_ tuning: Tuning, from start: Microseconds, until end: Microseconds) {
+    func listen(_ tuning: Tuning, from start: Microseconds, until end: Microseconds) { listen(.le(tuning), from: start, until: end) }
+    func listen(_ tuning: BREDRTuning, from start: Microseconds, until end: Microseconds) {
+        listen(.bredr(tuning), from: start, until: end)
+    }
+
+    private func listen(_ tuning: ReceiverTuning, from start: Microseconds, until end: Microseconds) {
         idle()
         self.tuning = tuning
         windowStart = start
         windowEnd = end
         state = .listening
-        air.tune(self, to: .le(tuning.channel))
+        air.tune(self, to: tuning.channel)
         if end != .never { timer.set(at: end + 1) }
     }
 
@@ -157,7 +171,7 @@ final class Radio {
         case .idle: return
         case .waitingToTransmit: break
         case .transmitting: air.abandon(outgoing)
-        case .listening: air.untune(self, from: .le(tuning.channel))
+        case .listening: air.untune(self, from: tuning.channel)
         case .receiving:
             incoming?.listeners.removeAll { $0.radio === self }
             incoming = nil
@@ -180,7 +194,7 @@ final class Radio {
             state = .idle
             air.finish(outgoing)
         case .listening:
-            air.untune(self, from: .le(tuning.channel))
+            air.untune(self, from: tuning.channel)
             state = .idle
             owner?.windowClosed()
         }
@@ -190,26 +204,31 @@ final class Radio {
 
     /// Whether a packet that starts now would be followed.
     func follows(_ transmission: Transmission) -> Bool {
-        let sent = transmission.packet.tuning
-        return state == .listening && tuning.accessAddress == sent.accessAddress && tuning.phy == sent.phy
-            && windowStart <= transmission.start && transmission.start <= windowEnd
+        state == .listening && windowStart <= transmission.start && transmission.start <= windowEnd && tuning.hears(transmission.packet)
     }
 
     /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
-    func recovers(_ transmission: Transmission) -> Bool { transmission.packet.tuning.crcInit == tuning.crcInit }
+    func recovers(_ transmission: Transmission) -> Bool { tuning.recovers(transmission.packet) }
 
     func lock(on transmission: Transmission) {
-        air.untune(self, from: .le(tuning.channel))
+        air.untune(self, from: tuning.channel)
         timer.cancel()
         state = .receiving
         incoming = transmission
     }
 
-    func deliver(_ packet: LEPacket, from start: Microseconds, to end: Microseconds, rssi: Int8, isIntact: Bool) {
+    func deliver(_ packet: AirPacket, from start: Microseconds, to end: Microseconds, rssi: Int8, isIntact: Bool) {
         state = .idle
         incoming = nil
-        owner?.received(
-            Reception(pdu: packet.pdu, phy: packet.phy, tuning: tuning, start: start, end: end, rssi: rssi, isIntact: isIntact))
+        switch (packet, tuning) {
+        case (.le(let packet), .le(let tuning)):
+            let reception = Reception(
+                pdu: packet.pdu, phy: packet.phy, tuning: tuning, start: start, end: end, rssi: rssi, isIntact: isIntact)
+            owner?.received(reception)
+        case (.bredr(let packet), .bredr):
+            owner?.received(BREDRReception(packet: packet, start: start, rssi: rssi, isIntact: isIntact))
+        case (.le, .bredr), (.bredr, .le): break
+        }
     }
 
     func sent() { owner?.transmitted(at: outgoing.end) }

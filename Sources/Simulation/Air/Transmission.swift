@@ -65,6 +65,62 @@ struct LEPacket {
     var channel: RadioChannel { .le(tuning.channel) }
 }
 
+/// A packet of either kind as it goes out.
+enum AirPacket {
+    case le(LEPacket)
+    case bredr(BREDRPacket)
+
+    var channel: RadioChannel {
+        switch self {
+        case .le(let packet): packet.channel
+        case .bredr(let packet): packet.channel
+        }
+    }
+
+    var power: Int8 {
+        switch self {
+        case .le(let packet): packet.power
+        case .bredr(let packet): packet.power
+        }
+    }
+
+    var airTime: Microseconds {
+        switch self {
+        case .le(let packet): packet.airTime
+        case .bredr(let packet): packet.airTime
+        }
+    }
+}
+
+/// What a receiver of either kind listens for.
+enum ReceiverTuning {
+    case le(Tuning)
+    case bredr(BREDRTuning)
+
+    var channel: RadioChannel {
+        switch self {
+        case .le(let tuning): .le(tuning.channel)
+        case .bredr(let tuning): .bredr(tuning.rfChannel)
+        }
+    }
+
+    /// Whether a packet on the channel is followed: by its access address and PHY, or by its access code.
+    func hears(_ packet: AirPacket) -> Bool {
+        switch (self, packet) {
+        case (.le(let tuning), .le(let packet)):
+            tuning.accessAddress == packet.tuning.accessAddress && tuning.phy == packet.tuning.phy
+        case (.bredr(let tuning), .bredr(let packet)): tuning.hears(packet)
+        case (.le, .bredr), (.bredr, .le): false
+        }
+    }
+
+    /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
+    func recovers(_ packet: AirPacket) -> Bool {
+        guard case .le(let tuning) = self, case .le(let packet) = packet else { return true }
+        return tuning.crcInit == packet.tuning.crcInit
+    }
+}
+
 /// A packet of LE as a receiver got it.
 struct Reception {
     var pdu: AirPDU
@@ -84,7 +140,7 @@ struct Reception {
 /// A packet on the air.
 final class Transmission {
     unowned let source: Radio
-    var packet = LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M)
+    var packet = AirPacket.le(LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M))
     var start: Microseconds = .zero
     var end: Microseconds = .zero
     /// The radios that follow it, and what each makes of it.

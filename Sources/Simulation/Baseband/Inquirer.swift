@@ -2,14 +2,17 @@ import Packets
 import Timing
 
 protocol InquirerDelegate: AnyObject {
-    /// - Parameter start: of the FHS packet.
-    func inquirer(_ inquirer: Inquirer, heard response: InquiryResponse, at start: Microseconds, rssi: Int8)
+    /// - Parameters:
+    ///   - extended: nil when there is none, or it did not get through.
+    ///   - start: of the FHS packet.
+    func inquirer(
+        _ inquirer: Inquirer, heard response: InquiryResponse, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8)
     /// The time is over; the inquirer has stopped.
     func inquirerFinished(_ inquirer: Inquirer)
 }
 
 /// The inquiry substate: ID packets in the even slots, two a slot, and an ear for the answers in the odd ones. Core Vol 2, Part B, 8.4.2.
-final class Inquirer {
+final class Inquirer: RadioActivity {
     struct Settings {
         var lap: UInt32
         var duration: Microseconds
@@ -19,60 +22,56 @@ final class Inquirer {
         var hearsExtended: Bool
     }
 
-    /// An answer on its way in.
-    private struct Reception {
-        var response: InquiryResponse
-        var sender: Int
-        var power: Int8
-        var phase: Int
-        var start: Microseconds
-        var rssi: Int8
-        var isIntact: Bool
-        /// Once the FHS packet is in: the extended response is being waited for.
-        var isExtended = false
+    private enum Phase {
+        /// The radio is somebody else's, until it is free or `trainTimer` takes it back.
+        case waitingForRadio
+        /// Sending the ID packet of a tick.
+        case sending(tick: Int)
+        /// Listening for the answer that starts in a tick.
+        case awaitingResponse(tick: Int)
+        /// An FHS packet announced an extended response, which comes on the same channel.
+        case awaitingExtended(InquiryResponse, start: Microseconds, rssi: Int8)
     }
 
     let settings: Settings
-    let clock: NativeClock
-    /// Its number on the air.
-    let identifier: Int
-    private let channel: InquiryChannel
+    private let clock: NativeClock
+    private let radio: Radio
     private unowned let delegate: any InquirerDelegate
-    private(set) var isActive = false
-    private(set) var end = Microseconds.zero
+    private var phase = Phase.waitingForRadio
+    private var end = Microseconds.zero
     private var firstTick = 0
-    /// Until then it hears an extended response out and sends nothing.
-    private var quietUntil = Microseconds.zero
-    private var reception: Reception?
+    /// The tick in which the train under way began.
+    private var trainStart = 0
     private var endTimer: AirTimer!
-    private var receptionTimer: AirTimer!
+    private var trainTimer: AirTimer!
 
-    private var loop: RunLoop { channel.air.loop }
+    /// How far an answer may start from where it is due. Core Vol 2, Part B, 2.2.5.
+    private static let uncertainty: Microseconds = 10
 
-    init(_ settings: Settings, clock: NativeClock, identifier: Int, channel: InquiryChannel, delegate: any InquirerDelegate) {
+    private var loop: RunLoop { radio.air.loop }
+    var priority: Int { RadioPriority.inquiry }
+
+    init(_ settings: Settings, clock: NativeClock, radio: Radio, delegate: any InquirerDelegate) {
         self.settings = settings
         self.clock = clock
-        self.identifier = identifier
-        self.channel = channel
+        self.radio = radio
         self.delegate = delegate
-        endTimer = AirTimer(on: channel.air.loop) { [unowned self] in finish() }
-        receptionTimer = AirTimer(on: channel.air.loop) { [unowned self] in received() }
+        endTimer = AirTimer(on: radio.air.loop) { [unowned self] in finish() }
+        trainTimer = AirTimer(on: radio.air.loop) { [unowned self] in takeRadio() }
     }
 
     func start() {
-        isActive = true
         firstTick = (clock.tick(at: loop.now) + 4) & ~3
+        trainStart = firstTick
         end = loop.now + settings.duration
         endTimer.set(at: end)
-        channel.add(self)
+        takeRadio()
     }
 
     func stop() {
-        isActive = false
-        reception = nil
         endTimer.cancel()
-        receptionTimer.cancel()
-        channel.remove(self)
+        trainTimer.cancel()
+        radio.forget(self)
     }
 
     private func finish() {
@@ -80,66 +79,105 @@ final class Inquirer {
         delegate.inquirerFinished(self)
     }
 
-    // MARK: Sending
+    // MARK: Arbitration
 
-    /// The first ID packet that starts within `start...last` and in the phase in which the receiver then is.
-    func nextID(
-        from start: Microseconds, through last: Microseconds, phase receiverPhase: (Microseconds) -> Int
-    ) -> (time: Microseconds, phase: Int)? {
-        let last = min(last, end - InquiryResponse.idAirTime)
-        var tick = max(firstTick, clock.tick(at: start))
-        while true {
-            let time = clock.start(of: tick)
-            if time > last { return nil }
-            let value = NativeClock.value(of: tick)
-            if value & 2 == 0, time >= start {
-                let phase = InquiryHops.inquiryPhase(clock: value, train: InquiryHops.train(in: tick - firstTick))
-                if phase == receiverPhase(time) { return (time, phase) }
-            }
-            tick += 1
+    private func takeRadio() {
+        guard radio.acquire(self) else {
+            phase = .waitingForRadio
+            return radio.wait(self)
         }
+        trainTimer.cancel()
+        radio.reserve(self, at: nil)
+        let now = max(clock.tick(at: loop.now), firstTick)
+        if now - trainStart >= InquiryHops.ticksPerTrain { trainStart = now }
+        sendNext(from: clock.start(of: now) < loop.now ? now + 1 : now)
     }
 
-    /// Whether it did send at `time`, a moment ago: it may have been hearing somebody out.
-    func hasSent(at time: Microseconds) -> Bool { isActive && time >= quietUntil }
+    func radioIsFree() {
+        if case .waitingForRadio = phase { takeRadio() }
+    }
+
+    func preempted() {
+        phase = .waitingForRadio
+        radio.wait(self)
+    }
+
+    /// After each train the radio is offered to those that wait for it; whoever takes it has it for as long.
+    private func yieldRadio(at tick: Int) {
+        trainStart = tick
+        radio.release(self)
+        guard radio.owner != nil else { return takeRadio() }
+        phase = .waitingForRadio
+        let next = clock.start(of: tick + InquiryHops.ticksPerTrain)
+        trainTimer.set(at: next)
+        radio.reserve(self, at: next)
+        radio.wait(self)
+    }
+
+    // MARK: Sending
+
+    /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
+    private func sendNext(from tick: Int) {
+        if tick - trainStart >= InquiryHops.ticksPerTrain { return yieldRadio(at: tick) }
+        let tick = NativeClock.value(of: tick) & 2 == 0 ? tick : (tick | 1) + 1
+        let start = clock.start(of: tick)
+        phase = .sending(tick: tick)
+        guard start + BREDRPacket.idAirTime <= end else { return radio.idle() }
+        radio.transmit(
+            BREDRPacket(rfChannel: InquiryHops.idChannels[hop(in: tick)], lap: settings.lap, power: settings.power), at: start)
+    }
+
+    func transmitted(at end: Microseconds) {
+        guard case .sending(let tick) = phase else { return }
+        if tick & 1 == 0 { sendNext(from: tick + 1) } else { listen(in: tick + 1) }
+    }
+
+    private func hop(in tick: Int) -> Int {
+        InquiryHops.inquiryPhase(clock: NativeClock.value(of: tick), train: InquiryHops.train(in: tick - firstTick))
+    }
 
     // MARK: Receiving
 
-    /// An FHS packet starts now, on the frequency that answers a phase.
-    func receive(_ response: InquiryResponse, phase: Int, power: Int8, from sender: Int) {
-        guard isActive, let heard = channel.reception(power: power, from: sender, to: identifier) else { return }
-        let arrived = Reception(
-            response: response, sender: sender, power: power, phase: phase, start: loop.now, rssi: heard.rssi, isIntact: heard.isIntact)
-        guard let other = reception else {
-            reception = arrived
-            return receptionTimer.set(at: loop.now + InquiryResponse.airTime)
-        }
-        // It listens to one frequency; two that answered the same ID packet drown one another unless one is much stronger.
-        guard other.phase == phase, other.start == loop.now else { return }
-        let difference = Int(arrived.rssi) - Int(other.rssi)
-        if difference >= Air.captureRatio {
-            reception = arrived
-        } else if difference > -Air.captureRatio {
-            reception?.isIntact = false
+    /// Listens where the answer to the ID packet of the slot before would start.
+    private func listen(in tick: Int) {
+        phase = .awaitingResponse(tick: tick)
+        listen(on: InquiryHops.responseChannels[hop(in: tick)], around: clock.start(of: tick))
+    }
+
+    private func listen(on rfChannel: UInt8, around due: Microseconds) {
+        radio.listen(
+            BREDRTuning(rfChannel: rfChannel, lap: settings.lap), from: due - Self.uncertainty, until: due + Self.uncertainty)
+    }
+
+    func windowClosed() {
+        switch phase {
+        case .waitingForRadio, .sending: break
+        case .awaitingResponse(let tick): tick & 1 == 0 ? listen(in: tick + 1) : sendNext(from: tick + 1)
+        case .awaitingExtended(let response, let start, let rssi): tell(response, nil, start, rssi)
         }
     }
 
-    private func received() {
-        guard var heard = reception else { return }
-        reception = nil
-        if heard.isExtended {
-            let extended = channel.reception(power: heard.power, from: heard.sender, to: identifier)
-            if extended?.isIntact != true { heard.response.extended = nil }
-            return delegate.inquirer(self, heard: heard.response, at: heard.start, rssi: heard.rssi)
+    func received(_ reception: BREDRReception) {
+        switch phase {
+        case .waitingForRadio, .sending: break
+        case .awaitingResponse:
+            guard reception.isIntact, reception.packet.type == .fhs, let response = InquiryResponse(payload: reception.packet.payload)
+            else {
+                return resume()
+            }
+            guard settings.hearsExtended, response.announcesExtended else { return tell(response, nil, reception.start, reception.rssi) }
+            phase = .awaitingExtended(response, start: reception.start, rssi: reception.rssi)
+            listen(on: reception.packet.rfChannel, around: reception.start + InquiryResponse.extendedDelay)
+        case .awaitingExtended(let response, let start, let rssi):
+            tell(response, reception.isIntact ? ExtendedResponse(reception.packet) : nil, start, rssi)
         }
-        guard heard.isIntact else { return }
-        guard settings.hearsExtended, heard.response.extended != nil else {
-            heard.response.extended = nil
-            return delegate.inquirer(self, heard: heard.response, at: heard.start, rssi: heard.rssi)
-        }
-        heard.isExtended = true
-        reception = heard
-        quietUntil = heard.start + heard.response.wholeAirTime
-        receptionTimer.set(at: quietUntil)
     }
+
+    private func tell(_ response: InquiryResponse, _ extended: ExtendedResponse?, _ start: Microseconds, _ rssi: Int8) {
+        resume()
+        delegate.inquirer(self, heard: response, extended: extended, at: start, rssi: rssi)
+    }
+
+    /// Goes on with the next tick to come.
+    private func resume() { sendNext(from: clock.tick(at: loop.now) + 1) }
 }

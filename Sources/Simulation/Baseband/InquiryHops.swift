@@ -1,8 +1,7 @@
-/// The inquiry hopping sequence, by phase. Core Vol 2, Part B, 2.6.4.
+/// The inquiry hopping sequence. Core Vol 2, Part B, 2.6.4.
 ///
-/// Inquirers and scanners alike derive the sequence from the general inquiry LAP, whatever LAP is in the access code. Each of its 32 phases is then a
-/// frequency of its own, and a response goes out on the frequency that belongs to the phase it answers: whether two radios meet is decided by the
-/// phase alone.
+/// Inquirers and scanners alike derive the sequence from the general inquiry LAP, whatever LAP is in the access code. A response goes out on the channel
+/// that belongs to the phase it answers.
 enum InquiryHops {
     static let count = 32
 
@@ -15,11 +14,13 @@ enum InquiryHops {
         fileprivate var offset: Int { self == .a ? 24 : 8 }
     }
 
-    /// How long a train is sent before the other: 256 times 16 slots, in ticks.
-    static let ticksPerTrain = 256 * 16 * 2
+    /// How long it takes to send a train once: 16 slots, in ticks.
+    static let ticksPerTrain = 16 * 2
+    /// How often a train is sent before the other.
+    static let trainRepetitions = 256
 
     /// The train in a tick of an inquiry, counted from its first.
-    static func train(in tick: Int) -> Train { tick / ticksPerTrain % 2 == 0 ? .a : .b }
+    static func train(in tick: Int) -> Train { tick / (ticksPerTrain * trainRepetitions) % 2 == 0 ? .a : .b }
 
     /// Xi: where the ID packet of a tick is sent.
     static func inquiryPhase(clock: UInt32, train: Train) -> Int {
@@ -28,10 +29,18 @@ enum InquiryHops {
         return (slow + train.offset + (fast - slow) & 15) & 31
     }
 
+    /// How many ticks a scanner stays in a phase.
+    static let ticksPerScanPhase = 1 << 12
+
     /// Xir: where a scanner listens.
     ///
     /// - Parameter shift: N, what the responses sent so far have added.
     static func scanPhase(clock: UInt32, shift: Int) -> Int { (Int(clock >> 12 & 0x1F) + shift) & 31 }
+
+    /// The RF channel of ID packets, by phase.
+    static let idChannels = (0..<count).map { HopSelection.rfChannel(phase: $0, isResponse: false, address: InquiryLAP.general) }
+    /// The RF channel of the answers, by phase.
+    static let responseChannels = (0..<count).map { HopSelection.rfChannel(phase: $0, isResponse: true, address: InquiryLAP.general) }
 }
 
 /// The LAPs that inquiry access codes are made of. Assigned Numbers, 2.2.

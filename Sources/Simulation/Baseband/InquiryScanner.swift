@@ -2,143 +2,155 @@ import Packets
 import Timing
 
 protocol InquiryScannerDelegate: AnyObject {
-    /// The answer to an ID packet, as of now.
-    func response(of scanner: InquiryScanner) -> InquiryResponse
+    /// The answer to an ID packet, to be sent at `start`, and what follows it.
+    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: InquiryResponse, extended: ExtendedResponse?)
 }
 
 /// The inquiry scan and inquiry response substates. Core Vol 2, Part B, 8.4.1 and 8.4.3.
-final class InquiryScanner {
+final class InquiryScanner: RadioActivity {
     struct Settings: Equatable {
         /// From the start of one window to that of the next.
         var interval: Microseconds
         var window: Microseconds
         /// Each window is followed by a second one, sixteen phases on.
         var isInterlaced: Bool
+        /// One or two.
         var laps: [UInt32]
     }
 
-    /// An ID packet that it will hear, if the inquirer is not busy then.
-    private struct Appointment {
-        var inquirer: Inquirer
-        var time: Microseconds
-        var phase: Int
-        /// The ID packet was heard; the answer is due.
-        var isHeard = false
+    private enum Phase {
+        /// Between windows, or silent after an answer.
+        case idle
+        case waitingForRadio
+        /// Listening in a phase of the sequence.
+        case scanning(phase: Int)
+        case sendingResponse(extended: ExtendedResponse?, on: UInt8, lap: UInt32, start: Microseconds)
+        case sendingExtended
     }
 
     private(set) var settings: Settings
     private let clock: NativeClock
-    private let identifier: Int
-    private let channel: InquiryChannel
+    private let radio: Radio
     private unowned let delegate: any InquiryScannerDelegate
     private var random: RandomSource
+    private var phase = Phase.idle
     /// N.
     private var shift = 0
+    /// The start of the first window.
     private var began = Microseconds.zero
     /// The random time of silence after an answer.
     private var silentUntil = Microseconds.zero
-    private var appointment: Appointment?
     private var timer: AirTimer!
 
-    /// Of what it sends, in dBm.
-    static let power: Int8 = 0
-
-    private var loop: RunLoop { channel.air.loop }
+    private var loop: RunLoop { radio.air.loop }
+    /// Who scans without a pause leaves the radio to others as a scanner of LE does.
+    var priority: Int { settings.window == settings.interval ? RadioPriority.scanning : RadioPriority.inquiry }
 
     init(
-        _ settings: Settings, clock: NativeClock, identifier: Int, channel: InquiryChannel, random: RandomSource,
-        delegate: any InquiryScannerDelegate
+        _ settings: Settings, clock: NativeClock, radio: Radio, random: RandomSource, delegate: any InquiryScannerDelegate
     ) {
         self.settings = settings
         self.clock = clock
-        self.identifier = identifier
-        self.channel = channel
+        self.radio = radio
         self.random = random
         self.delegate = delegate
-        timer = AirTimer(on: channel.air.loop) { [unowned self] in keepAppointment() }
+        timer = AirTimer(on: radio.air.loop) { [unowned self] in scan() }
     }
 
     func start() {
         began = loop.now
-        channel.add(self)
-        plan(from: loop.now)
+        scan()
     }
 
     func stop() {
         timer.cancel()
-        appointment = nil
-        channel.remove(self)
+        radio.forget(self)
     }
 
-    /// Scans on with other settings, in windows counted from now.
+    /// Scans on with other settings, in windows counted from now. An answer that is under way is sent all the same.
     func change(_ settings: Settings) {
         guard settings != self.settings else { return }
         self.settings = settings
         began = loop.now
-        inquirersChanged()
-    }
-
-    /// An answer that is due is sent all the same; the scanner cannot know that nobody waits for it.
-    func inquirersChanged() {
-        if appointment?.isHeard != true { plan(from: loop.now) }
+        switch phase {
+        case .idle, .waitingForRadio, .scanning: scan()
+        case .sendingResponse, .sendingExtended: break
+        }
     }
 
     // MARK: Listening
 
-    private func plan(from time: Microseconds) {
-        appointment = next(from: max(time, silentUntil, began))
-        if let appointment { timer.set(at: appointment.time + InquiryResponse.idAirTime) } else { timer.cancel() }
+    /// Listens for the rest of the window and of the phase, or waits for the next window.
+    private func scan() {
+        timer.cancel()
+        radio.reserve(self, at: nil)
+        let now = loop.now
+        guard now >= silentUntil else { return rest(until: silentUntil) }
+        let interval = began + settings.interval * ((now - began) / settings.interval)
+        let part: Int = (now - interval) / settings.window
+        guard part < partsPerInterval else { return rest(until: interval + settings.interval) }
+        let end = interval + settings.window * (part + 1)
+        // An ID packet must fall whole into the window.
+        guard now + BREDRPacket.idAirTime <= end else { return rest(until: end) }
+        guard radio.acquire(self) else {
+            phase = .waitingForRadio
+            return radio.wait(self)
+        }
+        let tick = clock.tick(at: now)
+        let hop = InquiryHops.scanPhase(clock: NativeClock.value(of: tick), shift: shift + (part == 1 ? 16 : 0))
+        let nextHop = clock.start(of: (tick / InquiryHops.ticksPerScanPhase + 1) * InquiryHops.ticksPerScanPhase)
+        phase = .scanning(phase: hop)
+        let tuning = BREDRTuning(
+            rfChannel: InquiryHops.idChannels[hop], lap: settings.laps.first ?? InquiryLAP.general,
+            otherLAP: settings.laps.dropFirst().first)
+        radio.listen(tuning, from: now, until: min(end - BREDRPacket.idAirTime, nextHop - 1))
     }
 
-    /// The first ID packet from `time` on that falls whole into a window.
-    private func next(from time: Microseconds) -> Appointment? {
-        let candidates = channel.inquirers.filter { settings.laps.contains($0.settings.lap) && $0.identifier != identifier }
-        guard let end = candidates.map(\.end).max() else { return nil }
-        var window = began + settings.interval * Int((time - began).rawValue / settings.interval.rawValue)
-        while window < end {
-            for (index, start) in windows(at: window).enumerated() {
-                let last = start + settings.window - InquiryResponse.idAirTime
-                guard last >= time else { continue }
-                let found = candidates.compactMap { inquirer -> Appointment? in
-                    inquirer.nextID(from: max(start, time), through: last) { phase(at: $0, interlaced: index == 1) }
-                        .map { Appointment(inquirer: inquirer, time: $0.time, phase: $0.phase) }
-                }
-                if let first = found.min(by: { $0.time < $1.time }) { return first }
-            }
-            window = window + settings.interval
-        }
-        return nil
+    private func rest(until time: Microseconds) {
+        phase = .idle
+        timer.set(at: time)
+        radio.reserve(self, at: time)
+        radio.release(self)
     }
 
     /// Interlaced scanning needs room for two windows. Core Vol 2, Part B, 8.4.1.
-    private func windows(at start: Microseconds) -> [Microseconds] {
-        settings.isInterlaced && settings.interval >= settings.window * 2 ? [start, start + settings.window] : [start]
+    private var partsPerInterval: Int { settings.isInterlaced && settings.interval >= settings.window * 2 ? 2 : 1 }
+
+    func windowClosed() { scan() }
+
+    func radioIsFree() {
+        if case .waitingForRadio = phase { scan() }
     }
 
-    private func phase(at time: Microseconds, interlaced: Bool) -> Int {
-        InquiryHops.scanPhase(clock: NativeClock.value(of: clock.tick(at: time)), shift: shift + (interlaced ? 16 : 0))
+    func preempted() {
+        phase = .idle
+        scan()
     }
 
     // MARK: Answering
 
-    private func keepAppointment() {
-        guard var kept = appointment else { return }
-        if kept.isHeard { return answer(kept) }
-        guard kept.inquirer.hasSent(at: kept.time),
-            channel.reception(power: kept.inquirer.settings.power, from: kept.inquirer.identifier, to: identifier)?.isIntact == true
-        else { return plan(from: kept.time + 1) }
-        kept.isHeard = true
-        appointment = kept
-        timer.set(at: kept.time + InquiryResponse.delay)
+    func received(_ reception: BREDRReception) {
+        guard case .scanning(let hop) = phase, reception.isIntact, reception.packet.type == nil else { return scan() }
+        let start = reception.start + InquiryResponse.delay
+        let (response, extended) = delegate.response(of: self, at: start)
+        let rfChannel = InquiryHops.responseChannels[hop]
+        phase = .sendingResponse(extended: extended, on: rfChannel, lap: reception.packet.lap, start: start)
+        radio.transmit(BREDRPacket(rfChannel: rfChannel, lap: reception.packet.lap, type: .fhs, payload: response.payload), at: start)
     }
 
-    /// Sends the answer, then leaves a random number of slots to others and goes on in the next phase.
-    private func answer(_ kept: Appointment) {
-        let response = delegate.response(of: self)
-        kept.inquirer.receive(response, phase: kept.phase, power: Self.power, from: identifier)
+    func transmitted(at end: Microseconds) {
+        guard case .sendingResponse(let extended?, let rfChannel, let lap, let start) = phase else { return fallSilent() }
+        phase = .sendingExtended
+        radio.transmit(
+            BREDRPacket(rfChannel: rfChannel, lap: lap, type: extended.packetType, payload: extended.payload),
+            at: start + InquiryResponse.extendedDelay)
+    }
+
+    /// Leaves a random number of slots to others and goes on in the next phase.
+    private func fallSilent() {
         let slots = Int(random.next() % (settings.interval >= .milliseconds(1_280) ? 1_024 : 128))
-        silentUntil = loop.now + response.wholeAirTime + NativeClock.slot * slots
+        silentUntil = loop.now + NativeClock.slot * slots
         shift = (shift + 1) % InquiryHops.count
-        plan(from: silentUntil)
+        scan()
     }
 }

@@ -16,7 +16,7 @@ extension Controller {
         let bredr = settings.bredr
         let inquirer = Inquirer(
             Inquirer.Settings(lap: lap, duration: duration, power: bredr.inquiryPower, hearsExtended: bredr.inquiryMode == .extended),
-            clock: clock, identifier: radio.identifier, channel: radio.air.inquiryChannel, delegate: self)
+            clock: clock, radio: radio, delegate: self)
         inquiry = InquiryState(inquirer: inquirer, mostResponses: mostResponses)
         inquirer.start()
     }
@@ -39,19 +39,20 @@ extension Controller {
             isInterlaced: bredr.inquiryScan.isInterlaced, laps: bredr.laps)
         if let inquiryScanner { return inquiryScanner.change(scan) }
         let scanner = InquiryScanner(
-            scan, clock: clock, identifier: radio.identifier, channel: radio.air.inquiryChannel, random: makeRandomSource(), delegate: self)
+            scan, clock: clock, radio: radio, random: makeRandomSource(), delegate: self)
         inquiryScanner = scanner
         scanner.start()
     }
 }
 
 extension Controller: InquiryScannerDelegate {
-    func response(of scanner: InquiryScanner) -> InquiryResponse {
+    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: InquiryResponse, extended: ExtendedResponse?) {
         let bredr = settings.bredr
-        return InquiryResponse(
+        let extended = ExtendedResponse(bredr.extendedResponse, isForwardErrorCorrected: bredr.isResponseForwardErrorCorrected)
+        let response = InquiryResponse(
             address: configuration.address.bdADDR, classOfDevice: bredr.classOfDevice, pageScanRepetition: bredr.pageScanRepetition,
-            clock: NativeClock.value(of: clock.tick(at: loop.now)) >> 2,
-            extended: ExtendedResponse(bredr.extendedResponse, isForwardErrorCorrected: bredr.isResponseForwardErrorCorrected))
+            clock: NativeClock.value(of: clock.tick(at: start)) >> 2, announcesExtended: extended != nil)
+        return (response, extended)
     }
 }
 
@@ -62,11 +63,13 @@ extension Controller: InquirerDelegate {
     }
 
     /// A device is told once, and once more when its extended response came only later. Core Vol 4, Part E, 7.7.38.
-    func inquirer(_ inquirer: Inquirer, heard response: InquiryResponse, at start: Microseconds, rssi: Int8) {
+    func inquirer(
+        _ inquirer: Inquirer, heard response: InquiryResponse, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8
+    ) {
         guard let inquiry, settings.bredr.filters.passesInquiry(response.address, response.classOfDevice) else { return }
-        let isComplete = response.extended != nil || !response.announcesExtended
+        let isComplete = extended != nil || !response.announcesExtended
         if inquiry.found.contains(response.address) {
-            guard response.extended != nil, inquiry.incomplete.contains(response.address) else { return }
+            guard extended != nil, inquiry.incomplete.contains(response.address) else { return }
         }
         self.inquiry?.found.insert(response.address)
         if isComplete || !inquirer.settings.hearsExtended {
@@ -75,20 +78,20 @@ extension Controller: InquirerDelegate {
             self.inquiry?.incomplete.insert(response.address)
         }
         let own = NativeClock.value(of: clock.tick(at: start)) >> 2
-        tell(response, clockOffset: UInt16((response.clock &- own) & 0x7FFF), rssi: rssi)
+        tell(response, extended, clockOffset: UInt16((response.clock &- own) & 0x7FFF), rssi: rssi)
         guard inquiry.mostResponses > 0, self.inquiry?.found.count == inquiry.mostResponses else { return }
         inquirer.stop()
         inquirerFinished(inquirer)
     }
 
-    private func tell(_ response: InquiryResponse, clockOffset: UInt16, rssi: Int8) {
+    private func tell(_ response: InquiryResponse, _ extended: ExtendedResponse?, clockOffset: UInt16, rssi: Int8) {
         switch settings.bredr.inquiryMode {
         case .extended where response.announcesExtended:
             emit(
                 HCIEvents.ExtendedInquiryResult(
                     numResponses: 1, bdADDR: response.address, pageScanRepetitionMode: response.pageScanRepetition,
                     classOfDevice: response.classOfDevice, clockOffset: clockOffset, rssi: rssi,
-                    extendedInquiryResponse: response.extended?.data ?? [UInt8](repeating: 0, count: ExtendedResponse.length)))
+                    extendedInquiryResponse: extended?.data ?? [UInt8](repeating: 0, count: ExtendedResponse.length)))
         case .rssi, .extended:
             emit(
                 HCIEvents.InquiryResultWithRSSI(responses: [

@@ -40,14 +40,4 @@ import Timing
             }
         }
     }
-
-    /// Bits at rate 1 or 2/3 behind an access code of 72 and a header of 54; the payload has a header of one octet or two, and two of CRC.
-    @Test(arguments: [
-        (1, false, 158), (27, false, 366), (28, false, 382), (240, false, 2_078), (17, true, 366), (121, true, 1_626), (240, true, 2_078),
-    ])
-    func anExtendedResponseIsOnTheAirAsLongAsItsPacket(_ length: Int, _ coded: Bool, _ time: Int) {
-        let data = [UInt8](repeating: 1, count: length) + [UInt8](repeating: 0, count: 240 - length)
-        #expect(ExtendedResponse(data, isForwardErrorCorrected: coded)?.airTime == Microseconds(time))
-        #expect(ExtendedResponse([UInt8](repeating: 0, count: 240), isForwardErrorCorrected: coded) == nil)
-    }
 }

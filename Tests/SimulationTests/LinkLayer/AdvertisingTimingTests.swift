@@ -43,7 +43,9 @@ import Timing
 
     static func listen(_ world: World) async -> Log {
         let log = Log()
-        world.simulation.logAir { log.packets.append(Packet($0, $1)) }
+        world.simulation.logAir { frame, start in
+            if case .le(let frame) = frame { log.packets.append(Packet(frame, start)) }
+        }
         return log
     }
 

@@ -40,7 +40,8 @@ import Timing
         let bench = LinkBench()
         let (sender, receiver) = byCentral ? (bench.central, bench.peripheral) : (bench.peripheral, bench.central)
         var answers: [[UInt8]] = []
-        bench.air.log = { frame, _ in
+        bench.air.observer = { observation in
+            let frame = observation.frame
             let isFromReceiver = (frame.channel == .dataFromCentral) != byCentral
             if isFromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
         }

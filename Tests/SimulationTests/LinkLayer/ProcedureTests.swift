@@ -268,7 +268,8 @@ import Timing
             try bench.run(100_000)
             let (sender, receiver) = toCentral ? (bench.peripheral, bench.central) : (bench.central, bench.peripheral)
             var answers: [[UInt8]] = []
-            bench.air.log = { frame, _ in
+            bench.air.observer = { observation in
+                let frame = observation.frame
                 let fromReceiver = (frame.channel == .dataFromCentral) == toCentral
                 if fromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
             }

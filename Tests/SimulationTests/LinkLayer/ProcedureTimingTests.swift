@@ -11,9 +11,10 @@ import Timing
         var pdus: [(start: Microseconds, fromCentral: Bool, pdu: [UInt8])] = []
 
         init(_ bench: LinkBench) {
-            bench.air.log = { [unowned self] frame, start in
+            bench.air.observer = { [unowned self] observation in
+                let frame = observation.frame
                 guard frame.bytes[4] & 3 == 3 else { return }
-                pdus.append((start, frame.channel == .dataFromCentral, Array(frame.bytes[6...].dropLast(3))))
+                pdus.append((observation.start, frame.channel == .dataFromCentral, Array(frame.bytes[6...].dropLast(3))))
             }
         }
 

@@ -24,7 +24,7 @@ extension CommandTable {
             controller.settings.bredr.inquiryMode = mode
         }
         complete(HCICommands.ReadInquiryResponseTransmitPowerLevel.self, 18, 0, failing: .init()) { (_, _) throws(CommandFailure) in
-            .init(status: .success, txPower: InquiryScanner.power)
+            .init(status: .success, txPower: TransmitPower.preferred)
         }
         perform(HCICommands.WriteInquiryTransmitPowerLevel.self, 18, 1) { (controller, command) throws(CommandFailure) in
             try Check.that((-70...20).contains(command.txPower))

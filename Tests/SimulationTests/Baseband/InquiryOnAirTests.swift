@@ -1,0 +1,111 @@
+import Capture
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// Inquiry as the air log shows it, beside LE on the same radios. Core Vol 2, Part B, 2.6.4, 8.4.2 and 8.4.3.
+@Suite struct InquiryOnAirTests {
+    private final class Log {
+        var baseband: [(frame: BasebandFrame, start: Microseconds)] = []
+        var le: [(frame: AirFrame, start: Microseconds)] = []
+
+        func watch(_ world: World) {
+            world.simulation.logAir { [unowned self] frame, start in
+                switch frame {
+                case .le(let frame): le.append((frame, start))
+                case .bredr(let frame): baseband.append((frame, start))
+                }
+            }
+        }
+
+        var ids: [Microseconds] { baseband.filter { $0.frame.payload.isEmpty }.map(\.start) }
+    }
+
+    @Test func idPacketsAndAnswersLieInTheirHalfSlots() throws {
+        try InquiryTests.run(hosts: 2, seed: 3) { world in
+            let log = Log()
+            log.watch(world)
+            let (inquirer, scanner) = (world.hosts[0], world.hosts[1])
+            try await scanner.succeed(
+                HCICommands.WriteExtendedInquiryResponse(extendedInquiryResponse: InquiryTests.extended([2, 1, 6])),
+                HCICommands.WriteScanEnable(scanEnable: 1))
+            try await inquirer.succeed(
+                HCICommands.WriteInquiryMode(inquiryMode: 2), HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 4))
+            try await world.loop.sleep(for: .seconds(6))
+            let ids = log.ids
+            // Two in each slot pair of 1.25 ms, 5.12 s long, but where somebody was heard out.
+            #expect((8_180...8_192).contains(ids.count))
+            let gaps = Set(zip(ids, ids.dropFirst()).map { $1 - $0 })
+            #expect(gaps.isSuperset(of: [Microseconds(halfMicroseconds: 625), Microseconds(halfMicroseconds: 1_875)]))
+            #expect(gaps.allSatisfy { $0 % Microseconds(halfMicroseconds: 625) == 0 })
+            let fhs = try #require(log.baseband.first { $0.frame.packetHeader >> 3 & 15 == 2 })
+            let id = try #require(log.baseband.last { $0.start == fhs.start - 625 })
+            #expect(id.frame.lap == InquiryTests.general && fhs.frame.lap == InquiryTests.general && fhs.frame.payload.count == 20)
+            let phase = try #require(InquiryHops.idChannels.firstIndex(of: id.frame.rfChannel))
+            #expect(fhs.frame.rfChannel == InquiryHops.responseChannels[phase])
+            let extended = try #require(log.baseband.first { $0.start == fhs.start + 1_250 })
+            #expect(extended.frame.rfChannel == fhs.frame.rfChannel && extended.frame.payload.starts(with: [3 << 3 | 2, 2, 1, 6]))
+            #expect(!inquirer.all(HCIEvents.ExtendedInquiryResult.self).isEmpty)
+        }
+    }
+
+    /// A device that scans on LE all the time, advertises and inquires sends one packet at a time and gets on with all of it.
+    @Test func oneRadioServesBothKinds() throws {
+        try InquiryTests.run(hosts: 3, seed: 5) { world in
+            let log = Log()
+            let (busy, classic, advertiser) = (world.hosts[0], world.hosts[1], world.hosts[2])
+            try await classic.succeed(HCICommands.WriteScanEnable(scanEnable: 1))
+            try await advertiser.succeed(
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0xA0, advertisingIntervalMax: 0xA0, advertisingChannelMap: 7),
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            try await busy.succeed(
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0x40, advertisingIntervalMax: 0x40, advertisingChannelMap: 7),
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 1),
+                HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10), HCICommands.LESetScanEnable(leScanEnable: 1))
+            try await world.loop.sleep(for: .seconds(1))
+            let alone = busy.all(HCIEvents.LEAdvertisingReport.self).count
+            log.watch(world)
+            try await busy.succeed(HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 8))
+            try await world.loop.sleep(for: .seconds(11))
+            #expect(!busy.all(HCIEvents.InquiryResult.self).isEmpty)
+            let reports = busy.all(HCIEvents.LEAdvertisingReport.self).count
+            #expect(alone > 5 && reports > 11 * alone / 4 && reports < 11 * alone)
+            // About half of the ID packets of an inquiry that has the radio for itself.
+            #expect((13_000..<22_000).contains(log.ids.count), "\(log.ids.count)")
+            let own = log.le.filter { $0.frame.bytes.count > 12 && Array($0.frame.bytes[6..<12]) == World.address(0).octets }.map(\.start)
+            #expect(own.count > 3 * 100)
+            let both = (log.ids.map { ($0, Microseconds(68)) } + own.map { ($0, Microseconds(128)) }).sorted { $0.0 < $1.0 }
+            #expect(zip(both, both.dropFirst()).allSatisfy { $0.0 + $0.1 <= $1.0 })
+        }
+    }
+
+    /// ID packets are sent on a channel of LE too, and spoil what they overlap there.
+    @Test(arguments: [(UInt8(24), false), (25, true)]) func packetsOfBothKindsMeetOnAFrequency(_ rfChannel: UInt8, _ isIntact: Bool) throws
+    {
+        final class Ear: RadioActivity {
+            let radio: Radio
+            let priority = 1
+            var isIntact: [Bool] = []
+            init(_ air: Air) {
+                radio = air.makeRadio()
+                _ = radio.acquire(self)
+            }
+            func received(_ reception: Reception) { isIntact.append(reception.isIntact) }
+            func windowClosed() {}
+            func preempted() {}
+        }
+        let loop = RunLoop()
+        let air = Air(loop: loop, seed: 1)
+        let (ear, speaker, inquirer) = (Ear(air), Ear(air), Ear(air))
+        let tuning = Tuning(channel: 38, phy: .le1M)
+        ear.radio.listen(tuning, from: 0, until: 1_000)
+        speaker.radio.transmit(LEPacket(AirPDU(header: 0, [1, 2, 3]), tuning, phy: .le1M), at: 100)
+        inquirer.radio.transmit(BREDRPacket(rfChannel: rfChannel, lap: InquiryTests.general), at: 120)
+        try loop.run { try await loop.sleep(for: 2_000) }
+        #expect(ear.isIntact == [isIntact])
+    }
+}
