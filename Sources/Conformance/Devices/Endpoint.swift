@@ -42,6 +42,8 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// What a controller says to a command.
     struct Reply: Sendable {
+        /// The event that answered.
+        var event: HCIPacket
         /// Command Status rather than Command Complete.
         var isStatus: Bool
         /// The return parameters, or the one octet of status.
@@ -195,7 +197,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
         let answer = try? CommandAnswer(event: packet)
         let actions = answer.map { commands.answered($0) } ?? []
-        let isForStep = finish(actions, number, at: time)
+        let isForStep = finish(actions, packet, number, at: time)
         log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
         host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
         perform(actions)
@@ -237,12 +239,12 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     /// Hands an answer to the step that waits for it; true if there was one.
-    private func finish(_ actions: [CommandQueue.Action], _ number: Int, at time: Microseconds) -> Bool {
+    private func finish(_ actions: [CommandQueue.Action], _ event: HCIPacket, _ number: Int, at time: Microseconds) -> Bool {
         for case .finish(let id, let answer) in actions {
             guard let command = pending.removeValue(forKey: id), let promise = command.answer, let sent = command.sent else { continue }
             promise.fulfil(
                 Reply(
-                    isStatus: answer.kind == .status,
+                    event: event, isStatus: answer.kind == .status,
                     parameters: answer.kind == .status ? [answer.status.rawValue] : answer.returns, commandNumber: sent.number,
                     number: number, sentAt: sent.time, answeredAt: time, index: log.end + 1))
             return true

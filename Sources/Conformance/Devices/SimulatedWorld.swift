@@ -82,11 +82,11 @@ enum AirReader {
         case .advertising, .auxiliaryAdvertising:
             let isSecondary = frame.channel == .auxiliaryAdvertising
             let name = names(isSecondary: isSecondary)[pdu[0] & 15] ?? "advertising PDU \(pdu[0] & 15)"
-            log.add(side, name, .air(pdu, .advertising(secondary: isSecondary)), number: 0, at: observation.start)
+            log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .dataFromCentral, .dataFromPeripheral:
             guard pdu[0] & 3 == 3, pdu.count > 2 else { return }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
-            log.add(side, name, .air(pdu, .control), number: 0, at: observation.start)
+            log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
         }
     }

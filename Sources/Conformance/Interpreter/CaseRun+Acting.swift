@@ -1,3 +1,4 @@
+import Capture
 import Packets
 import Timing
 
@@ -51,11 +52,8 @@ extension CaseRun {
                 blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
         }
         scope.reference = TimeReference(reply, of: step.side)
-        let answer = PDUBook.returns(of: command.name, reply)
-        let proof = [
-            Evidence(packet: reply.commandNumber, side: step.side.rawValue, text: command.name),
-            Evidence(packet: reply.number, side: step.side.rawValue, text: "answer: \(answer)"),
-        ]
+        let answer = PDUBook.returns(reply)
+        let proof = Self.evidence(opcode, parameters, reply, at: step.side)
         if step.states != nil { evidence += proof }
         save(.record(answer), of: step, in: scope)
         let predicate: Predicate
@@ -67,9 +65,19 @@ extension CaseRun {
         }
         if case .success = command.answer, answer["Status"] == nil { return }
         if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
-            let text = "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch))"
+            let text = "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event)))"
             throw StepFailure(blame, step.stating(text), evidence: proof)
         }
+    }
+
+    /// A command and the event that answered it.
+    private static func evidence(_ opcode: UInt16, _ parameters: [UInt8], _ reply: Endpoint.Reply, at side: Side) -> [Evidence] {
+        var decoder = PacketDecoder()
+        let command = HCIPacket(opcode: opcode, parameters: parameters)
+        return [
+            Evidence(packet: reply.commandNumber, side: side.rawValue, text: decoder.decode(command, .hostToController).description),
+            Evidence(packet: reply.number, side: side.rawValue, text: decoder.decode(reply.event, .controllerToHost).description),
+        ]
     }
 
     func check(_ operand: Operand, _ predicate: Predicate, _ step: Step, _ scope: Scope) throws {

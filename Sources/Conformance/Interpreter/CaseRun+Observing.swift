@@ -93,7 +93,7 @@ extension CaseRun {
         } else if let last = search.misses.last {
             let others = search.misses.count - 1
             let number = last.observation.number > 0 ? " (packet \(last.observation.number))" : ""
-            text += "\(PDUBook.spoken(last.mismatch))\(number)"
+            text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu))\(number)"
             if others > 0 { text += ", and \(others) more did not fit" }
         }
         let near = search.misses.suffix(3).map { Self.evidence($0.observation) }
@@ -111,8 +111,8 @@ extension CaseRun {
     }
 
     static func evidence(_ observation: Observation) -> Evidence {
-        let text = "\(observation.name) \(PDUBook.record(of: observation))"
-        return Evidence(packet: observation.number, side: observation.isAir ? "air" : observation.side.rawValue, text: text)
+        let side = observation.isAir ? "air" : observation.side.rawValue
+        return Evidence(packet: observation.number, side: side, text: observation.decoded.description)
     }
 
     // MARK: Measure

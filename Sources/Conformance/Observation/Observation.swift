@@ -1,3 +1,4 @@
+import Capture
 import Packets
 
 /// A packet that crossed an end's HCI, a PDU inside one, or a PDU on the air.
@@ -7,14 +8,8 @@ struct Observation: Sendable {
         case event([UInt8])
         /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
         case upper(PDULayer, [UInt8], handle: UInt16)
-        /// A link layer PDU, its header included.
-        case air([UInt8], AirKind)
-    }
-
-    enum AirKind: Sendable, Hashable {
-        case control
-        case data
-        case advertising(secondary: Bool)
+        /// A transmission of the simulated air.
+        case air(AirFrame)
     }
 
     /// Place in the log: the order in which things happened.
@@ -27,6 +22,16 @@ struct Observation: Sendable {
     var time: Microseconds
     /// An expectation has taken it.
     var isTaken = false
+
+    /// The packet as everything shows it.
+    var decoded: DecodedPacket {
+        var decoder = PacketDecoder()
+        return switch content {
+        case .event(let bytes): decoder.decode(HCIPacket(.event, bytes), .controllerToHost)
+        case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, layer: layer.catalogName, pdu: bytes)
+        case .air(let frame): decoder.decode(frame)
+        }
+    }
 
     var isAir: Bool { if case .air = content { true } else { false } }
 }

@@ -1,21 +1,39 @@
 import Packets
 
 extension PDUBook {
-    /// A mismatch in which codes of errors are spelt out.
-    static func spoken(_ mismatch: Mismatch) -> String {
-        guard let field = mismatch.path.split(separator: ".").last, let type = codes[String(field)].flatMap(PDUCatalog.type(named:)) else {
+    /// A mismatch with the values as everything shows them: by name, with their units.
+    ///
+    /// - Parameter pdu: what the values were looked for in.
+    static func spoken(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> String {
+        let path = mismatch.path.split(separator: ".")
+        guard let pdu, let declaration = declaration(path[...], in: pdu.declaration?.fields ?? [], pdu.command?.returns ?? []) else {
             return mismatch.text
         }
-        func name(_ text: String) -> String {
-            guard let number = Int(text.prefix { $0.isNumber }), let label = type.values.first(where: { $0.value == number })?.name else {
-                return text
-            }
-            return "\(text.contains("(") ? text : "\(number)") \(label)"
-        }
-        return Mismatch(path: mismatch.path, expected: name(mismatch.expected), actual: name(mismatch.actual)).text
+        let actual = field(path[...], in: pdu.returns + pdu.fields)?.text
+        return Mismatch(
+            path: mismatch.path, expected: words(mismatch.expected, declaration), actual: actual ?? words(mismatch.actual, declaration)
+        ).text
     }
 
-    private static let codes = ["Status": "ErrorCode", "Reason": "ErrorCode", "Error_Code": "ATTErrorCode", "ErrorCode": "ErrorCode"]
+    /// A number that stands alone, as the field's values are written.
+    private static func words(_ text: String, _ declaration: FieldDeclaration) -> String {
+        guard let digits = text.split(separator: " ").first, let number = Int(digits), text == CaseValue.number(number).description else {
+            return text
+        }
+        return declaration.text(.integer(Int128(number)))
+    }
+
+    private static func declaration(_ path: ArraySlice<Substring>, in fields: [FieldDeclaration]...) -> FieldDeclaration? {
+        let steps = path.filter { Int($0) == nil }
+        guard let name = steps.first, let found = fields.lazy.flatMap({ flat($0) }).first(where: { $0.name == name }) else { return nil }
+        return steps.count == 1 ? found : declaration(steps.dropFirst()[...], in: found.inner)
+    }
+
+    private static func field(_ path: ArraySlice<Substring>, in fields: [DecodedField]) -> DecodedField? {
+        guard let step = path.first else { return nil }
+        let found = Int(step).map { fields.indices.contains($0) ? fields[$0] : nil } ?? fields.named(String(step))
+        return path.count == 1 ? found : found.flatMap { field(path.dropFirst(), in: $0.children) }
+    }
 }
 
 extension Vocabulary {

@@ -36,37 +36,27 @@ enum PDUBook {
 
     // MARK: Decoding
 
+    /// The fields of the innermost PDU, as predicates see them.
     static func record(of observation: Observation) -> CaseRecord {
-        switch observation.content {
-        case .event(let bytes): return record(DynamicPDU(hci: HCIPacket(.event, bytes)))
-        case .upper(let layer, let bytes, let handle):
-            let pdu = DynamicPDU(layer: layer.catalogName, bytes: bytes)
-            var record = record(pdu)
+        guard let pdu = observation.decoded.pdu else { return CaseRecord() }
+        var record = record(pdu)
+        if case .upper(_, _, let handle) = observation.content {
             record["Connection_Handle"] = .number(Int(handle))
             if let identifier = pdu.identifier { record["Identifier"] = .number(Int(identifier)) }
-            return record
-        case .air(let bytes, let kind):
-            switch kind {
-            case .control: return record(DynamicPDU(layer: "LLControl", bytes: Array(bytes.dropFirst(2))))
-            case .advertising(let secondary): return record(DynamicPDU(advertising: bytes, secondary: secondary))
-            case .data: return CaseRecord([("payload", .octets(Array(bytes.dropFirst(2))))])
-            }
         }
+        return record
     }
 
     /// What came back for a command, by the names of its return parameters.
-    static func returns(of command: String, _ reply: Endpoint.Reply) -> CaseRecord {
+    static func returns(_ reply: Endpoint.Reply) -> CaseRecord {
         if reply.isStatus { return CaseRecord([("Status", .number(Int(reply.parameters.first ?? 0)))]) }
-        guard let opcode = opcode(of: command) else { return CaseRecord() }
-        let event = DynamicPDU(hci: HCIPacket(completeOpcode: opcode, returns: reply.parameters))
-        if let command = event.command, let values = event.fields.first(where: { $0.name == "Return_Parameters" })?.value.structure {
-            return record(values, command.returns ?? [])
-        }
+        let event = DecodedLayer(hci: reply.event)
+        if event.fields.named("Return_Parameters")?.isStructure == true { return record(event.returns) }
         return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
     }
 
     /// A whole PDU of a layer whose PDUs begin with their code.
-    static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DynamicPDU(layer: layer, bytes: bytes)) }
+    static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     /// The PDU with some fields replaced; nil when a value does not fit.
     static func changed(layer: String, bytes: [UInt8], setting values: CaseRecord) -> [UInt8]? {
@@ -82,34 +72,21 @@ enum PDUBook {
         return try? pdu.bytes()
     }
 
-    private static func record(_ pdu: DynamicPDU) -> CaseRecord {
-        var record = record(pdu.fields, pdu.declaration?.fields ?? [])
-        if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailing) }
+    private static func record(_ pdu: DecodedLayer) -> CaseRecord {
+        var record = record(pdu.fields)
+        if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailingOctets) }
         return record
     }
 
-    private static func record(_ fields: [DynamicField], _ declarations: [FieldDeclaration]) -> CaseRecord {
-        let known = flat(declarations)
-        return CaseRecord(fields.map { field in (field.name, value(field.value, known.first { $0.name == field.name }?.shape)) })
-    }
+    private static func record(_ fields: [DecodedField]) -> CaseRecord { CaseRecord(fields.map { ($0.name, value($0)) }) }
 
-    private static func value(_ value: FieldValue, _ shape: FieldDeclaration.Shape?) -> CaseValue {
-        switch value {
-        case .integer(let integer): return Int(exactly: integer).map { .number($0) } ?? .octets(littleEndian(integer))
-        case .octets(let octets):
-            if case .uuid? = shape, let uuid = BluetoothUUID(octets: octets) { return .text(text(uuid)) }
-            return .octets(octets)
-        case .list(let list):
-            switch shape {
-            case .array(_, let element)?: return .list(list.map { self.value($0, element) })
-            case .rows(_, let inner)?:
-                return .list(list.map { row in row.structure.map { .record(record($0, inner)) } ?? self.value(row, nil) })
-            default: return .list(list.map { self.value($0, nil) })
-            }
-        case .structure(let fields):
-            if case .nested(let type)? = shape { return .record(record(fields, nested(type))) }
-            return .record(record(fields, []))
-        }
+    private static func value(_ field: DecodedField) -> CaseValue {
+        if field.isList { return .list(field.children.map { value($0) }) }
+        if field.isStructure { return .record(record(field.children)) }
+        if let integer = field.integer { return Int(exactly: integer).map { .number($0) } ?? .octets(littleEndian(integer)) }
+        let octets = field.octets ?? []
+        if case .uuid = field.declaration.shape, let uuid = BluetoothUUID(octets: octets) { return .text(text(uuid)) }
+        return .octets(octets)
     }
 
     /// What is too large for a number: above 2^63 - 1.
