@@ -48,7 +48,7 @@ let package = Package(
                 "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
-        room("Report", ["Conformance", "Throughput", "TransportUSB", mustache]),
+        room("Report", ["Conformance", "Throughput", "TransportUSB", "Packets", mustache]),
         room(
             "Conformance",
             ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams]),
@@ -78,7 +78,7 @@ let package = Package(
         tests("Simulation", ["Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["HCI", "Host", "Timing", "Packets"]),
-        tests("Report", ["Conformance"]),
+        tests("Report", ["Conformance", "Capture", "Packets"]),
         tests("Throughput", ["Simulation", "Timing", "Packets"]),
     ]
 )

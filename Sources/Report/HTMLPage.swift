@@ -1,5 +1,6 @@
 import Conformance
 import Mustache
+import Packets
 
 /// A run as one page that needs nothing but itself: verdicts, evidence, throughput against its ceiling.
 public struct HTMLPage {
@@ -90,13 +91,19 @@ public struct HTMLPage {
     private func row(_ result: CaseResult) -> [String: Any] {
         let covers = result.covers + result.partialCovers.map { $0 + " (part)" }
         return [
-            "id": result.id, "title": result.title, "verdict": result.verdict.rawValue, "class": Self.cssClass(result.verdict),
-            "covers": covers, "message": result.message, "hasMessage": !result.message.isEmpty,
+            "id": result.id, "title": PlainText.escaped(result.title), "verdict": result.verdict.rawValue,
+            "class": Self.cssClass(result.verdict),
+            "covers": covers, "message": Self.lines(result.message), "hasMessage": !result.message.isEmpty,
             "place": result.failedStep.map { "\($0.position) · \($0.step)" } ?? "", "hasPlace": result.failedStep != nil,
             "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
             "evidence": result.evidence.map { ["packet": $0.packet, "side": $0.side, "text": $0.text] as [String: Any] },
             "hasEvidence": !result.evidence.isEmpty, "notes": result.notes,
         ]
+    }
+
+    /// A message may have lines of its own; anything else that is no plain text is written out.
+    private static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { PlainText.escaped(String($0)) }.joined(separator: "\n")
     }
 
     private var groups: [[String: Any]] {

@@ -60,7 +60,7 @@ struct RunCommand: ParsableCommand {
         }
         plan.parameters = try RunParameters.read(values, plan.cases)
         if list {
-            for testCase in plan.cases { Console.line("\(testCase.id)  \(testCase.title)") }
+            for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
             return
         }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(cases)") }

@@ -89,7 +89,7 @@ struct ScanCommand: ParsableCommand {
         if report.isScanResponse { words.append("response") }
         if report.isTruncated { words.append("truncated") }
         words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(\.shortName).joined(separator: "/"))
-        if let name = report.data.localName { words.append("'\(name)'") }
+        if let name = report.data.localName { words.append("'\(PlainText.escaped(name))'") }
         words.append("\(report.octets.count): " + Hex.octets(report.octets))
         return words.joined(separator: "  ")
     }

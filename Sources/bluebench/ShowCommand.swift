@@ -18,6 +18,8 @@ struct ShowCommand: ParsableCommand {
     var filter: String?
     @Option(help: ArgumentHelp("End after so many lines.", valueName: "n")) var limit: Int?
 
+    @Flag(help: "Below each line its layers and fields, with the octets that they stand in.") var tree = false
+
     func run() throws {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: file) } catch { throw CommandFailure(.usage, "\(error)") }
@@ -31,9 +33,11 @@ struct ShowCommand: ParsableCommand {
             while shown < limit ?? .max, let record = try reader.next() {
                 let begin = start ?? record.time
                 start = begin
-                let line = Self.line(reader.count, record, since: begin, reader.interfaces, decoder.decode(record).description)
+                let packet = decoder.decode(record)
+                let line = Self.line(reader.count, record, since: begin, reader.interfaces, packet.description)
                 guard words.isEmpty || Self.matches(line.lowercased(), words) else { continue }
                 output.append(line)
+                if tree { for line in packet.tree { output.append(line) } }
                 shown += 1
             }
         } catch {

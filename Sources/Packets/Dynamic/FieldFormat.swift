@@ -79,7 +79,8 @@ enum FieldFormat: Sendable {
     /// Whether the number is a pattern rather than a quantity.
     private static func isPattern(_ name: String) -> Bool {
         [
-            "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP",
+            "Handle", "Handle_In_Error", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel",
+            "Device", "LAP",
             "EDIV", "Diversifier",
         ].contains {
             name == $0 || name.hasSuffix("_" + $0)

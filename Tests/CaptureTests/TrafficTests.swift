@@ -1,0 +1,124 @@
+import Capture
+import Packets
+import Testing
+import Timing
+
+/// What a packet means because of packets before it: fragments, channels, keys, whose controller it is.
+@Suite struct TrafficTests {
+    private static func acl(_ direction: CaptureDirection, _ channel: UInt8, _ pdu: [UInt8]) -> CaptureRecord.Content {
+        .hci(HCIPacket(acl: 0x40, .first, [UInt8(pdu.count), 0, channel, 0] + pdu), direction)
+    }
+
+    private static func data(_ header: UInt8, _ payload: [UInt8], _ way: AirFrame.Channel = .dataFromCentral, rf: UInt8 = 1)
+        -> CaptureRecord.Content
+    {
+        .air(
+            AirFrame(
+                rfChannel: rf, signalPower: -40, referenceAccessAddress: 0, flags: [.dewhitened], channel: way, modulation: .le1M,
+                bytes: [0xA7, 0x4C, 0x65, 0x50, header, UInt8(payload.count)] + payload + [0, 0, 0]))
+    }
+
+    struct Story: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var packets: [CaptureRecord.Content]
+        var lines: [String]
+    }
+
+    static let stories: [Story] = [
+        Story(
+            testDescription: "enhanced ATT on a channel that signalling opened",
+            packets: [
+                acl(.hostToController, 5, [0x17, 1, 10, 0, 0x27, 0, 64, 0, 64, 0, 1, 0, 0x50, 0]),
+                acl(.controllerToHost, 5, [0x18, 1, 10, 0, 64, 0, 64, 0, 1, 0, 0, 0, 0x60, 0]),
+                acl(.hostToController, 0x60, [3, 0, 0x0A, 3, 0]),
+                acl(.controllerToHost, 0x50, [2, 0, 0x0B, 7]),
+                acl(.controllerToHost, 0x60, [2, 0, 0x0B, 7]),
+            ],
+            lines: [
+                "ACL 0x0040 L2CAP_CREDIT_BASED_CONNECTION_REQ SPSM=", "ACL 0x0040 L2CAP_CREDIT_BASED_CONNECTION_RSP MTU=64 octets",
+                "ACL 0x0040 ATT_READ_REQ Attribute_Handle=0x0003", "ACL 0x0040 ATT_READ_RSP Attribute_Value=07",
+                "ACL 0x0040 L2CAP 0x0060 4 octets: 02000B07",
+            ]),
+        Story(
+            testDescription: "an SDU in two K-frames",
+            packets: [
+                acl(.hostToController, 5, [0x14, 1, 10, 0, 0x80, 0, 0x50, 0, 64, 0, 64, 0, 1, 0]),
+                acl(.controllerToHost, 5, [0x15, 1, 10, 0, 0x60, 0, 64, 0, 64, 0, 1, 0, 0, 0]),
+                acl(.hostToController, 0x60, [3, 0, 0xAA, 0xBB]), acl(.hostToController, 0x60, [0xCC]),
+            ],
+            lines: [
+                "ACL 0x0040 L2CAP_LE_CREDIT", "ACL 0x0040 L2CAP_LE_CREDIT", "ACL 0x0040 L2CAP 0x0060 part of an SDU 2 octets: AABB",
+                "ACL 0x0040 L2CAP 0x0060 SPSM 0x0080 3 octets: AABBCC",
+            ]),
+        Story(
+            testDescription: "fragments on the air, each way for itself, and one that came twice",
+            packets: [
+                data(0x02, [3, 0, 4, 0, 0x0A]), data(0x06, [3, 0, 4, 0, 0x02, 23, 0], .dataFromPeripheral), data(0x09, [3, 0]),
+                data(0x09, [3, 0]),
+            ],
+            lines: [
+                "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 start 5 octets",
+                "channel 0 1M 0x50654CA7 P>C SN=0 NESN=1 MD=0 ATT_EXCHANGE_MTU_REQ Client_Rx_MTU=23 octets",
+                "channel 0 1M 0x50654CA7 C>P SN=1 NESN=0 MD=0 ATT_READ_REQ Attribute_Handle=0x0003",
+                "channel 0 1M 0x50654CA7 C>P SN=1 NESN=0 MD=0 continued 2 octets",
+            ]),
+        Story(
+            testDescription: "a link that is encrypted",
+            packets: [
+                data(0x03, [5], .dataFromPeripheral), data(0x03, [0x11, 1, 2, 3, 4]), data(0x0E, [9, 9, 9, 9, 9], .dataFromPeripheral),
+            ],
+            lines: [
+                "channel 0 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 LL_START_ENC_REQ",
+                "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 encrypted 5 octets",
+                "channel 0 1M 0x50654CA7 P>C SN=1 NESN=1 MD=0 encrypted 5 octets",
+            ]),
+        Story(
+            testDescription: "an encrypted link that the capturing tool has decrypted",
+            packets: [data(0x03, [5], .dataFromPeripheral), data(0x03, [6]), data(0x0E, [3, 0, 4, 0, 0x0A, 3, 0], .dataFromPeripheral)],
+            lines: [
+                "channel 0 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 LL_START_ENC_REQ",
+                "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 LL_START_ENC_RSP",
+                "channel 0 1M 0x50654CA7 P>C SN=1 NESN=1 MD=0 ATT_READ_REQ Attribute_Handle=0x0003",
+            ]),
+        Story(
+            testDescription: "a sniffer that does not tell the direction",
+            packets: [data(0x02, [3, 0, 4, 0, 0x0A, 3, 0], .advertising, rf: 0xFF)],
+            lines: ["1M 0x50654CA7 SN=0 NESN=0 MD=0 ATT_READ_REQ Attribute_Handle=0x0003"]),
+        Story(
+            testDescription: "vendor commands bear the names of the controller's company",
+            packets: [
+                .hci(HCIPacket(.command, [0x61, 0xFC, 0]), .hostToController),
+                .hci(HCIPacket(.event, [0x0E, 12, 1, 1, 0x10, 0, 12, 0, 0, 12, 0x5D, 0, 0, 0]), .controllerToHost),
+                .hci(HCIPacket(.command, [0x6D, 0xFC, 0]), .hostToController),
+                .hci(HCIPacket(.command, [0x05, 0xFC, 0]), .hostToController),
+            ],
+            lines: [
+                "Vendor_Command_0xFC61",
+                "Command_Complete Num_HCI_Command_Packets=1 Command_Opcode=Read_Local_Version_Information Status=Success HCI_Version=5.3 "
+                    + "HCI_Subversion=0 LMP_Version=5.3 Company_Identifier=0x005D (Realtek) LMP_Subversion=0",
+                "Realtek_Read_ROM_Version", "Vendor_Command_0xFC05",
+            ]),
+        Story(
+            testDescription: "text from outside commands no terminal",
+            packets: [.note("a\u{1B}[2J\nb\u{202E}")], lines: ["note: a\\u{1B}[2J b\\u{202E}"]),
+    ]
+
+    @Test("Lines of a story", arguments: stories) func lines(_ story: Story) {
+        var decoder = PacketDecoder()
+        for (packet, line) in zip(story.packets, story.lines) {
+            let text = decoder.decode(CaptureRecord(time: .virtualEpoch, content: packet)).description
+            #expect(text.hasPrefix(line))
+        }
+        #expect(story.packets.count == story.lines.count)
+    }
+
+    @Test("Every field says where its octets are") func octets() throws {
+        let pdu = ATT.ReadByTypeReq(startingHandle: 1, endingHandle: 0xFFFF, attributeType: 0x2803).bytes
+        var decoder = PacketDecoder()
+        let packet = decoder.decode(CaptureRecord(time: .virtualEpoch, content: Self.acl(.hostToController, 4, pdu)))
+        let att = try #require(packet.pdu)
+        #expect(att.name == "ATT_READ_BY_TYPE_REQ" && att.range == 8..<15)
+        #expect(att.fields.map(\.range) == [9..<11, 11..<13, 13..<15])
+        #expect(packet.tree.contains("    Ending_Handle = 0xFFFF  [11-12]"))
+    }
+}
