@@ -73,6 +73,18 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
+    /// The RF channel of a channel index.
+    static func rfChannel(of index: UInt8) -> UInt8 {
+        switch index {
+        case 0...10: index + 1
+        case 11...36: index + 2
+        case 37: 0
+        case 38: 12
+        case 39: 39
+        default: noChannel
+        }
+    }
+
     /// In place of an RF channel that the capture does not tell.
     static let noChannel: UInt8 = 0xFF
     static let headerLength = 10

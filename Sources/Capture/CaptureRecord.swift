@@ -83,4 +83,5 @@ public struct LinkType: RawRepresentable, Sendable, Hashable {
     public static let bredrBaseband = LinkType(rawValue: 255)
     public static let linuxMonitor = LinkType(rawValue: 254)
     public static let leLinkLayerWithHeader = LinkType(rawValue: 256)
+    public static let nordicSniffer = LinkType(rawValue: 272)
 }

@@ -112,6 +112,44 @@ import Timing
         #expect(story.packets.count == story.lines.count)
     }
 
+    struct Sniffed: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// The event's number, then flags, channel index and RSSI, then the packet.
+        var event: UInt8
+        var circumstances: [UInt8]
+        var packet: [UInt8]
+        var line: String
+    }
+
+    static let sniffed: [Sniffed] = [
+        Sniffed(
+            testDescription: "advertising", event: 2, circumstances: [1, 38, 40],
+            packet: [0xD6, 0xBE, 0x89, 0x8E, 0x40, 9, 1, 0, 0, 0xBE, 0xB1, 0xC0, 2, 1, 6, 0, 0, 0],
+            line: "channel 38 1M ADV_IND AdvA=C0:B1:BE:00:00:01 (random) AdvData={Flags=LE_General_Discoverable|BR_EDR_Not_Supported}"),
+        Sniffed(
+            testDescription: "data of the central on 2M", event: 6, circumstances: [0x13, 11, 40],
+            packet: [0xA7, 0x4C, 0x65, 0x50, 0x02, 7, 3, 0, 4, 0, 0x0A, 3, 0, 0, 0, 0],
+            line: "channel 11 2M 0x50654CA7 C>P SN=0 NESN=0 MD=0 ATT_READ_REQ Attribute_Handle=0x0003"),
+        Sniffed(
+            testDescription: "bad CRC", event: 6, circumstances: [0, 0, 40], packet: [0xA7, 0x4C, 0x65, 0x50, 0x01, 0, 0, 0, 0],
+            line: "channel 0 1M bad CRC 0x50654CA7 P>C SN=0 NESN=0 MD=0 empty"),
+        Sniffed(testDescription: "what is no packet", event: 0x0E, circumstances: [], packet: [1, 2], line: "link type 272: "),
+    ]
+
+    @Test("Files of the nRF sniffer", arguments: sniffed) func nordicSniffer(_ sniffed: Sniffed) throws {
+        let reception = sniffed.circumstances.isEmpty ? [] : [10] + sniffed.circumstances + [UInt8](repeating: 0, count: 6)
+        let payload = reception + sniffed.packet
+        let octets = [0, UInt8(payload.count), 0, 3, 9, 0, sniffed.event] + payload
+        let length = [UInt8(octets.count), 0, 0, 0]
+        let header: [UInt8] = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0x10, 1, 0, 0]
+        try withTemporaryFile("pcap") { path in
+            try put(header + [UInt8](repeating: 0, count: 8) + length + length + octets, into: path)
+            let records = try CaptureReader.readAll(path).records
+            var decoder = PacketDecoder()
+            #expect(decoder.decode(try #require(records.first)).description.hasPrefix(sniffed.line))
+        }
+    }
+
     @Test("Every field says where its octets are") func octets() throws {
         let pdu = ATT.ReadByTypeReq(startingHandle: 1, endingHandle: 0xFFFF, attributeType: 0x2803).bytes
         var decoder = PacketDecoder()

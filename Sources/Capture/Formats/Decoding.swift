@@ -50,6 +50,8 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
         if let frame = AirFrame(headed: packet) { return .air(frame) }
     case .bredrBaseband:
         if let frame = BasebandFrame(headed: packet) { return .baseband(frame) }
+    case .nordicSniffer:
+        if let frame = NordicSniffer.frame(packet) { return .air(frame) }
     case .leLinkLayer:
         return .air(bareFrame(packet))
     case .perPacketInformation:

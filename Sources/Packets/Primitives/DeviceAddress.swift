@@ -21,13 +21,7 @@ public struct DeviceAddress: Sendable, Hashable {
 
 extension DeviceAddress: CustomStringConvertible {
     public var description: String {
-        let digits = Array("0123456789ABCDEF")
-        var text = ""
-        for octet in octets.reversed() {
-            if !text.isEmpty { text.append(":") }
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
-        }
+        let text = Hex.octets(octets.reversed(), separator: ":")
         return kind == .public ? text : text + " (random)"
     }
 }

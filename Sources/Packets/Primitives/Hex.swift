@@ -1,13 +1,14 @@
 /// Numbers and octets as hexadecimal text, without Foundation.
 public enum Hex {
-    private static let digits: [Character] = Array("0123456789ABCDEF")
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 
     static func text(_ value: UInt128, digits count: Int, shift: Int = 0) -> String {
-        var text = ""
+        var text: [UInt8] = []
+        text.reserveCapacity(count)
         for index in stride(from: count - 1, through: 0, by: -1) {
-            text.append(digits[Int(truncatingIfNeeded: value >> (shift + 4 * index)) & 15])
+            text.append(digit(UInt8(truncatingIfNeeded: value >> (shift + 4 * index)) & 15))
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// `0x0040`: the digits that so many bits take.
@@ -17,13 +18,14 @@ public enum Hex {
 
     /// `01 02 FF`, or without a separator.
     public static func octets(_ octets: some Sequence<UInt8>, separator: String = "") -> String {
-        var text = ""
+        var text: [UInt8] = []
+        text.reserveCapacity(octets.underestimatedCount * (2 + separator.utf8.count))
         for octet in octets {
-            if !text.isEmpty { text += separator }
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
+            if !text.isEmpty { text.append(contentsOf: separator.utf8) }
+            text.append(digit(octet >> 4))
+            text.append(digit(octet & 15))
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The octets of a text of hexadecimal digits; blanks and colons are skipped. Nil on anything else.

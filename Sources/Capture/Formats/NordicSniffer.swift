@@ -1,0 +1,38 @@
+import Packets
+
+/// Packets of the nRF sniffer, LINKTYPE_NORDIC_BLE: an octet for the board, the header of the sniffer's serial protocol, the circumstances of
+/// the reception, and the packet with access address and CRC. Protocol versions 1 to 3 differ in what is not needed here.
+enum NordicSniffer {
+    private static let advertisingEvent: UInt8 = 0x02
+    private static let dataEvent: UInt8 = 0x06
+    private static let reception = 7
+
+    /// Nil for what is no received packet.
+    static func frame(_ octets: ArraySlice<UInt8>) -> AirFrame? {
+        let bytes = Array(octets)
+        guard bytes.count > reception + 4, bytes[6] == advertisingEvent || bytes[6] == dataEvent else { return nil }
+        let start = reception + Int(bytes[reception])
+        guard Int(bytes[reception]) >= 4, bytes.count >= start + 4 else { return nil }
+        let flags = bytes[reception + 1]
+        let channel = bytes[reception + 2]
+        let accessAddress = bytes[start..<start + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let isAdvertising = bytes[6] == advertisingEvent || accessAddress == 0x8E89_BED6
+        return AirFrame(
+            rfChannel: AirFrame.rfChannel(of: channel), signalPower: Int8(clamping: -Int(bytes[reception + 3])),
+            referenceAccessAddress: accessAddress, flags: known(flags, isData: !isAdvertising),
+            channel: isAdvertising
+                ? (channel >= 37 ? .advertising : .auxiliaryAdvertising) : flags & 0x02 != 0 ? .dataFromCentral : .dataFromPeripheral,
+            modulation: AirFrame.Modulation(rawValue: UInt16(flags >> 4 & 7)) ?? .le1M, bytes: Array(bytes[start...]))
+    }
+
+    /// The sniffer decrypts what it has the key of, and then the MIC is right.
+    private static func known(_ flags: UInt8, isData: Bool) -> AirFrame.Flags {
+        var known: AirFrame.Flags = [.dewhitened, .signalPowerValid, .crcChecked]
+        if flags & 0x01 != 0 { known.insert(.crcValid) }
+        if isData, flags & 0x04 != 0 {
+            known.insert(.micChecked)
+            if flags & 0x08 != 0 { known.formUnion([.micValid, .decrypted]) }
+        }
+        return known
+    }
+}
