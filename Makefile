@@ -60,6 +60,7 @@ soak: release ## a hundred orders of the cases, each with another seed; a thousa
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
 	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
+	SOAK=1 swift test --filter MutatedCasesTests
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest

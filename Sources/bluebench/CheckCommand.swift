@@ -1,5 +1,6 @@
 import ArgumentParser
 import Conformance
+import Foundation
 
 /// `bluebench check`: case files, without running them.
 struct CheckCommand: ParsableCommand {
@@ -7,15 +8,22 @@ struct CheckCommand: ParsableCommand {
         commandName: "check", abstract: "Check case files, procedures and mutants without running anything.",
         discussion: "Prints file:line:column and what is wrong for every mistake; exit code 2 if there is one.")
 
-    @Argument(help: "Folders with suites.") var paths: [String] = [CaseFolder.standard]
+    @Argument(help: "Folders with suites, or single files of cases or procedures in them.") var paths: [String] = [CaseFolder.standard]
 
     func run() throws {
         for path in paths {
+            guard !path.hasSuffix(".yaml") && !path.hasSuffix(".yml") else {
+                try CaseFolder.check(file: path)
+                Console.line("\(path): no mistakes")
+                continue
+            }
             let catalogue = try CaseFolder.load(path)
             let mutants = try CaseFolder.mutants(path, catalogue)
             let suites = Set(catalogue.cases.map(\.suite)).count
+            let files = Set(catalogue.cases.map(\.file)).count
+            let rounds = catalogue.cases.count > files ? " with \(catalogue.cases.count) rounds" : ""
             Console.line(
-                "\(path): \(catalogue.cases.count) cases in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants: no mistakes"
+                "\(path): \(files) cases\(rounds) in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants: no mistakes"
             )
         }
     }
@@ -36,6 +44,18 @@ enum CaseFolder {
     static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
         do {
             return try Mutant.load(path + "/mutants", catalogue: catalogue)
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    /// One case or procedure. Public ids are looked up only where their list lies beside the suites.
+    static func check(file: String) throws {
+        let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
+            .path
+        do {
+            let known = FileManager.default.fileExists(atPath: covers) ? try PublicCases.load(covers) : nil
+            _ = try Catalogue.load(file: file, vocabulary: .declared(covers: known))
         } catch {
             throw refusal(error)
         }

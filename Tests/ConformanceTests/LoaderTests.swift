@@ -1,3 +1,4 @@
+import Foundation
 import Packets
 import Testing
 
@@ -7,8 +8,9 @@ struct LoaderTests {
     static let good = """
         title: The controller asks for 2M
         purpose: A host's LE_Set_PHY leads to the asked PHY.
+        reference: Core Vol 6, Part B, 5.1.10
         covers: {LL/CON/PER/BV-40-C: partial}
-        needs: tester.LE_2M_PHY and not (subject.LE_Coded_PHY or air)
+        needs: tester.LE_2M_PHY and not subject.LE_Coded_PHY and virtual
         parameters:
           phy: {default: 2, range: [1, 4], about: asked}
         limits: {step: 3 s, case: 1 min}
@@ -21,12 +23,11 @@ struct LoaderTests {
             name: ask
           - expect: LE_PHY_Update_Complete
             as: subject
-            where: {Status: 0, TX_PHY: LE_2M, RX_PHY: {anyOf: [1, 2]}}
+            where: {Status: Success, TX_PHY: LE_2M, RX_PHY: {anyOf: [1, 2]}}
             within: 20 connection events
             since: ask
             states: The PHY is 2M.
           - repeat: 3
-            counter: i
             steps:
               - {wait: 10 ms}
         """
@@ -43,17 +44,17 @@ struct LoaderTests {
         #expect(command.fields.map(\.name) == ["Connection_Handle", "TX_PHYS", "RX_PHYS"])
         guard case .expect(let expectation) = testCase.steps[1].kind else { return #expect(Bool(false)) }
         #expect(expectation.window?.within == .connectionEvents(20))
-        #expect(testCase.steps[1].position.line == 15)
+        #expect(testCase.steps[1].position.line == 16)
     }
 
     /// The body of a case, and what is said about it.
     static let mistakes: [(String, String)] = [
-        ("steps:\n  - sned: Reset\n    as: tester", "case.yaml:4:5: a step begins with one of"),
+        ("steps:\n  - sned: Reset\n    as: tester", "case.yaml:5:5: a step begins with one of"),
         ("steps:\n  - sned: Reset\n    as: tester", "did you mean send?"),
-        ("steps:\n  - send: Rest\n    as: tester", "case.yaml:4:11: there is no PDU 'Rest'; did you mean Reset?"),
+        ("steps:\n  - send: Rest\n    as: tester", "case.yaml:5:11: there is no PDU 'Rest'; did you mean Reset?"),
         (
             "steps:\n  - send: LE_Set_PHY\n    as: tester\n    with: {TX_PHY: 2}",
-            "6:12: LE_Set_PHY has no field 'TX_PHY'; did you mean TX_PHYS?"
+            "7:12: LE_Set_PHY has no field 'TX_PHY'; did you mean TX_PHYS?"
         ),
         ("steps:\n  - send: LE_Set_PHY\n    as: testre", "neither tester nor subject"),
         ("steps:\n  - send: LE_Set_PHY", "does not say who"),
@@ -68,16 +69,16 @@ struct LoaderTests {
         ("steps:\n  - do: connect\n    as: tester", "connect needs 'to': whom"),
         (
             "steps:\n  - do: connect\n    as: tester\n    with: {to: 180D, interval: 5}",
-            "6:22: connect needs a number of 6 to 3200 after 'interval', not 5"
+            "7:22: connect needs a number of 6 to 3200 after 'interval', not 5"
         ),
-        ("steps:\n  - do: connect\n    as: tester\n    with: {to: whom}", "6:12: connect needs a UUID after 'to', not whom"),
+        ("steps:\n  - do: connect\n    as: tester\n    with: {to: whom}", "7:12: connect needs a UUID after 'to', not whom"),
         ("steps:\n  - check: $nothing.x\n    is: 1", "nothing is saved as 'nothing'"),
         ("steps:\n  - send: Reset\n    as: tester", "no step has `states:`"),
         ("steps: []", "the case has no steps"),
         ("covers: {LL/CON/PER/BV-41-C: full}\nsteps: []", "there is no public case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"),
         ("needs: tester.LE_3M_PHY\nsteps: []", "there is no feature 'tester.LE_3M_PHY'; did you mean tester.LE_2M_PHY?"),
-        ("tags: [usbb]\nsteps: []", "3:8: there is no tag 'usbb'; did you mean usb?"),
-        ("tags: [usb]\nneeds: air\nsteps: []", "3:8: it cannot have the tag 'usb': the case needs the simulation"),
+        ("tags: [usbb]\nsteps: []", "4:8: there is no tag 'usbb'; did you mean usb?"),
+        ("tags: [usb]\nneeds: air\nsteps: []", "4:8: it cannot have the tag 'usb': the case needs the simulation"),
         ("tags: [usb]\nworld: {packetErrorRate: 0.1}\nsteps: []", "it cannot have the tag 'usb': the case sets up the simulated world"),
         ("needs: tester.LE_2M_PHY and\nsteps: []", "the name of a feature is missing"),
         ("parameters: {n: {default: 9, range: [1, 4]}}\nsteps: []", "9 is outside the parameter's range of 1 to 4"),
@@ -88,9 +89,146 @@ struct LoaderTests {
         ("stesp: []", "a case has no 'stesp'; did you mean steps?"),
         ("steps:\n  - {air: expect, pdu: LL_LENGTH_REQ, as: tester, states: s}", "must say `needs: air`"),
         ("steps:\n  - {send: ATT_READ_REQ, as: tester, with: {Attribute_Handle: 1}}", "needs a connection"),
+
         ("steps: [\n", "not YAML"),
         ("steps: []\nsteps: []", "the same name twice"),
     ]
+
+    /// Mistakes that would make a case prove nothing, run for ever or end in an error of the bench.
+    static let subtleMistakes: [(String, String)] = [
+        ("steps:\n  - {send: Reset, as: tester, saveAs: x, states: s}", "5:5: 'x' is saved and never used"),
+        ("steps:\n  - {send: Reset, as: tester, name: x, states: s}", "5:5: the name 'x' is never used"),
+        ("parameters: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:14: the parameter 'x' is never used"),
+        ("constants: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:13: the constant 'x' is never used"),
+        ("needs: air\nsteps:\n  - {send: Reset, as: tester, states: s}", "says `needs: air`, but no step is about the air"),
+        ("steps:\n  - {none: LE_Connected, as: tester, within: 1 s}", "5:12: none leaves out LE_Enhanced_Connected"),
+        ("steps:\n  - {send: LE_Set_Data, as: tester, with: {Data: \"0G 1\"}}", "5:50: '0G 1' is not octets"),
+        ("steps:\n  - {send: LE_Set_Data, as: tester, with: {Data: \"011\"}}", "'011' is not octets"),
+        ("steps:\n  - {send: LE_Set_Data, as: tester, with: {Data: 5}}", "Data is octets, not a number: write them as \"05\""),
+        ("steps:\n  - {send: LE_Set_Data, as: tester, with: {Data: {octet: 1, times: 4}}}", "Data has room for 3 octets, not 4"),
+        ("steps:\n  - {send: LE_Set_PHY, as: tester, with: {Connection_Handle: 4096}}", "4096 does not fit Connection_Handle"),
+        ("steps:\n  - {send: LE_Set_PHY, as: tester}", "LE_Set_PHY needs 'Connection_Handle'"),
+        ("steps:\n  - {parallel: []}", "5:16: parallel is empty"),
+        ("steps:\n  - {parallel: [[]]}", "a branch is empty"),
+        ("steps:\n  - {either: []}", "either is empty"),
+        ("steps:\n  - {either: [[{expect: LE_Connected, as: tester}]]}", "either needs two branches or more"),
+        ("steps:\n  - {repeat: 3, steps: []}", "steps is empty"),
+        ("steps:\n  - {repeat: -1, steps: [{wait: 1 ms}]}", "5:14: repeat needs a number from 1 to 10000"),
+        ("steps:\n  - {repeat: 1000000, steps: [{wait: 1 ms}]}", "repeat needs a number from 1 to 10000"),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {RX_PHY: {range: [3, 1]}}}", "the range is upside down"),
+        (
+            "steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {RX_PHY: {near: 3, tolerance: -1}}}",
+            "tolerance is a number from 0"
+        ),
+        (
+            "steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {RX_PHY: {near: 9223372036854775807, tolerance: 1}}}",
+            "near is a number from"
+        ),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, after: 2 s, within: 1 s}", "the window is upside down"),
+        ("steps:\n  - {wait: 5 min}", "300 s is longer than the case may last, 120 s"),
+        ("limits: {case: 20000 min}\nsteps:\n  - {wait: 1 s}", "case is a time of more than 0 and at most 3600 s"),
+        (
+            "steps:\n  - {use: advertise, saveAs: a}\n  - {check: $a.hande, is: 1, states: s}",
+            "6:13: $a.hande: there is no 'hande'; did you mean handle?"
+        ),
+        ("steps:\n  - {use: advertise, with: {interval: 101}}", "5:29: 101 is outside the range of advertise's 'interval', 32 to 100"),
+        ("steps:\n  - {use: advertise, with: {intervall: 50}}", "procedure advertise has no field 'intervall'; did you mean interval?"),
+        ("steps:\n  - {use: advertize}", "5:11: there is no procedure 'advertize'; did you mean advertise?"),
+        ("subject: accessory\nsteps:\n  - {use: advertise}", "procedure advertise acts as the subject"),
+        ("steps:\n  - {check: $x, is: 1, states: s}\n  - {send: Reset, as: tester, saveAs: x}", "'x' is not saved yet here"),
+        (
+            "steps:\n  - {send: Reset, as: tester, when: virtual, saveAs: x}\n  - {check: $x, is: 1, states: s}",
+            "'x' is not saved yet here, or not on every way to it"
+        ),
+        ("steps:\n  - {expect: LE_Connected, as: tester, since: x}\n  - {mark: x}", "the step 'x' has not run yet here"),
+        ("steps:\n  - {until: LE_Connected, as: tester, steps: [{check: 1, is: 1}]}", "the steps take no time"),
+        ("steps:\n  - {until: LE_Connected, as: tester, atMost: 0, steps: [{wait: 1 ms}]}", "atMost is a number from 1 to 10000"),
+        (
+            "steps:\n  - repeat: 1000\n    steps:\n      - repeat: 1000\n        steps:\n          - {wait: 1 us}",
+            "the case could run more than 100000 steps"
+        ),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {TX_PHY: 2}}", "5:66: TX_PHY is written by name: LE_2M for 2"),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {PHYs: 3}}", "PHYs is written by name: LE_1M|LE_2M for 3"),
+        (
+            "steps:\n  - {expect: LE_Advertising_Report, as: tester, where: {Reports: {some: {Data: {atLeast: 3}}}}}",
+            "Data is octets, not a number; look into it with {uint8: {atLeast: ...}}"
+        ),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {Status: {startsWith: \"00\"}}}", "Status is a number"),
+        (
+            "steps:\n  - {expect: LE_Advertising_Report, as: tester, where: {Reports: {some: {Data: {uint8: 300}}}}}",
+            "300 does not fit uint8"
+        ),
+        ("steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, where: {RX_PHY: {}}}", "the condition is empty"),
+        (
+            "parameters: {x: {default: 1, range: [1, 4]}}\nrounds: [{x: 9}]\nsteps:\n  - {check: $x, is: 1, states: s}",
+            "5:11: 9 is outside the"
+        ),
+        ("parameters: {x: {default: 1, range: [1, 4]}}\nrounds: [{y: 2}]\nsteps:\n  - {check: $x, is: 1, states: s}", "no field 'y'"),
+        ("parameters: {x: 1}\nrounds: [{x: 2}, {x: 2}]\nsteps:\n  - {check: $x, is: 1, states: s}", "5:18: the same round twice"),
+        ("reference: somewhere\nsteps: []", "the same name twice: reference"),
+        ("steps:\n  - {send: Reset, as: $nobody}", "there is no role 'nobody'"),
+        ("world: {subject: {maxOctets: 20}}\nsteps: []", "maxOctets is a number from 27 to 251, not 20"),
+        ("world: {subject: {maxOctets: 27}}\nsteps:\n  - {wait: 1 s}", "must say `needs: virtual`"),
+        ("steps: [&a [*a], *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a]", "more than 16 aliases"),
+        ("steps: " + String(repeating: "[", count: 500), "brackets are nested too deeply"),
+        ("steps: " + String(repeating: "\n- ", count: 1) + String(repeating: "- ", count: 400) + "x", "indented too far"),
+        ("x: &a [" + String(repeating: "1, ", count: 4_000) + "1]\ny: &b [*a, *a, *a, *a]\nz: [*b, *b, *b, *b]", "more than 50000 values"),
+    ]
+
+    @Test(arguments: subtleMistakes)
+    func aMistakeThatRunsIsFoundBefore(_ body: String, _ expected: String) {
+        let (_, problems) = Samples.load(Samples.head(body))
+        #expect(problems.contains { $0.description.contains(expected) }, "\(problems.map(\.description))")
+    }
+
+    @Test func aCaseNamesItsSection() {
+        for (line, expected) in [("", "'reference' is missing"), ("reference: 5.1.10\n", "names no section")] {
+            let (_, problems) = Samples.load("title: t\npurpose: p\n" + line + "steps:\n  - {wait: 1 s, states: s}")
+            #expect(problems.contains { $0.text.contains(expected) }, "\(problems.map(\.description))")
+        }
+    }
+
+    /// Files of a folder, by path, and what is said about them.
+    @Test(
+        arguments: [
+            (["phy/a.yml": "x"], "phy/a.yml:1:1: case files end in .yaml"),
+            (["a.yaml": "x"], "a case lies in the folder of its suite"),
+            (["procedures/a.yaml": "about: a\nsteps:\n  - {use: a}"], "procedures/a.yaml:3:5: procedure a uses itself"),
+            (
+                ["procedures/a.yaml": "about: a\nsteps:\n  - {use: b}", "procedures/b.yaml": "about: b\nsteps:\n  - {use: a}"],
+                "procedure a uses itself by way of b"
+            ),
+            (
+                ["procedures/a.yaml": "about: a\nroles: {x: tester, y: tester}\nsteps:\n  - {wait: 1 s}"],
+                "two roles are taken by the two sides"
+            ),
+        ] as [([String: String], String)])
+    func aFolderIsReadAsAWhole(_ files: [String: String], _ expected: String) throws {
+        let folder = try Folder(files)
+        do {
+            _ = try Catalogue.load(folder.path, vocabulary: Samples.vocabulary)
+            #expect(Bool(false), "nothing was found")
+        } catch { #expect(error.description.contains(expected), "\(error)") }
+    }
+
+    @Test func oneFileIsCheckedWithItsFolder() throws {
+        let text = Samples.head("steps:\n  - {use: advertise, as: tester, with: {interval: 40}, states: s}")
+        let folder = try Folder(["procedures/advertise.yaml": Samples.procedures, "phy/a.yaml": text, "phy/b.yaml": "bad"])
+        let catalogue = try Catalogue.load(file: folder.path + "/phy/a.yaml", vocabulary: Samples.vocabulary)
+        #expect(catalogue.cases.map(\.id) == ["phy/a"])
+        #expect(throws: Problems.self) { try Catalogue.load(file: folder.path + "/phy/b.yaml", vocabulary: Samples.vocabulary) }
+    }
+
+    @Test func aRoundIsACaseOfItsOwn() throws {
+        let (loaded, problems) = Samples.load(
+            Samples.head(
+                "parameters: {x: {default: 1, range: [1, 4]}}\nrounds: [{x: 2}, {x: 3}]\nsteps:\n  - {check: $x, is: 1, states: s}"))
+        #expect(problems.isEmpty, "\(problems)")
+        let rounds = try #require(loaded).unrolled
+        #expect(rounds.map(\.id) == ["phy/case[x=2]", "phy/case[x=3]"])
+        #expect(rounds.map(\.file) == ["phy/case", "phy/case"])
+        #expect(rounds.map { $0.parameters.map(\.initial) } == [[.number(2)], [.number(3)]])
+    }
 
     @Test(arguments: mistakes)
     func aMistakeIsNamedWithItsPlace(_ body: String, _ expected: String) {
@@ -122,4 +260,21 @@ struct LoaderTests {
             _ = Samples.load(String(damaged))
         }
     }
+}
+
+/// Files in a folder of their own for as long as the test lasts.
+final class Folder {
+    let path: String
+
+    init(_ files: [String: String]) throws {
+        path = NSTemporaryDirectory() + "bluebench-" + UUID().uuidString
+        for (name, text) in files {
+            let file = path + "/" + name
+            let parent = file.split(separator: "/").dropLast().reduce(into: "") { $0 += "/" + $1 }
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

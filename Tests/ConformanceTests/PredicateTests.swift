@@ -25,6 +25,11 @@ struct PredicateTests {
         ("{octet: 0xAA, times: 3}", .octets([0xAA, 0xAA, 0xAA]), true),
         ("{near: 100, tolerance: 2}", .number(98), true), ("{near: 100, tolerance: 2}", .number(103), false),
         ("{any: true}", .text("x"), true),
+        ("{uint8: {range: [0, 100]}}", .octets([100, 255]), true), ("{uint8: {range: [0, 100]}}", .octets([101]), false),
+        ("{int16: -2, at: 2}", .octets([0, 0, 0xFE, 0xFF]), true), ("{int16: -2, at: 3}", .octets([0, 0, 0xFE, 0xFF]), false),
+        ("{uint16: {atLeast: 256}}", .octets([0, 1]), true), ("{uint32: 0x04030201}", .octets([1, 2, 3, 4]), true),
+        ("{int8: 127}", .octets([127]), true), ("{uint24: 1}", .octets([1, 0]), false), ("{uint8: 1}", .octets([]), false),
+        ("{bitsOf: 0x0F}", .number(5), true), ("{bitsOf: 0x0F}", .number(0x15), false),
     ]
 
     @Test(arguments: values)

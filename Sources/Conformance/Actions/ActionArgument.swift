@@ -23,6 +23,18 @@ public struct ActionArgument: Sendable {
     }
 }
 
+extension ActionArgument {
+    /// What a value for the argument must be like.
+    var asField: Vocabulary.Field {
+        switch kind {
+        case .number(let range): Vocabulary.Field(name, .number(range))
+        case .octets: Vocabulary.Field(name, .octets(atMost: nil))
+        case .uuid: Vocabulary.Field(name, .uuid)
+        case .address: Vocabulary.Field(name, .address)
+        }
+    }
+}
+
 extension ActionArgument.Kind: CustomStringConvertible {
     public func accepts(_ value: CaseValue) -> Bool {
         switch self {

@@ -24,7 +24,7 @@ struct ActionContext {
     func callAsFunction<Value>(_ argument: TypedArgument<Value>) throws(StepFailure) -> Value {
         let declaration = argument.declaration
         guard let value = arguments[declaration.name], declaration.kind.accepts(value), let read = argument.read(value) else {
-            throw StepFailure(.bench, "\(action.name) needs \(declaration.kind) after \(declaration.name):")
+            throw StepFailure(.precondition, "\(action.name) needs \(declaration.kind) after \(declaration.name):")
         }
         return read
     }
@@ -44,7 +44,7 @@ struct ActionContext {
     /// The connection after `on:`.
     func link() throws(StepFailure) -> Connection {
         guard let link = try driver().links[try self(.connection).rawValue] else {
-            throw StepFailure(.bench, "\(action.name) needs a connection of the host: what `do: connect` gave")
+            throw StepFailure(.precondition, "\(action.name) needs a connection of the host: what `do: connect` gave")
         }
         return link
     }

@@ -2,6 +2,7 @@
 enum LosePackets: NamedAction {
     static let name = "lose packets"
     static let about = "loses packets of the simulated air from now on"
+    static let isAboutAir = true
     static let permille = TypedArgument.number("permille", 0...1_000, "how many of a thousand")
     static var arguments: [ActionArgument] { [permille.declaration] }
 

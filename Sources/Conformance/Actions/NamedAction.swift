@@ -10,6 +10,8 @@ protocol NamedAction: SendableMetatype {
     static var results: [String] { get }
     /// A host of ours at the step's end carries it out, instead of the bare HCI.
     static var needsHost: Bool { get }
+    /// It changes what is on the simulated air.
+    static var isAboutAir: Bool { get }
 
     /// - Throws: `HostError` for what the peer did, `StepFailure` for everything else.
     static func run(_ context: ActionContext) async throws -> CaseRecord
@@ -18,7 +20,10 @@ protocol NamedAction: SendableMetatype {
 extension NamedAction {
     static var results: [String] { [] }
     static var needsHost: Bool { false }
-    static var shape: Vocabulary.ActionShape { .init(name: name, about: about, arguments: arguments, results: results) }
+    static var isAboutAir: Bool { false }
+    static var shape: Vocabulary.ActionShape {
+        .init(name: name, about: about, arguments: arguments, results: results, isAboutAir: isAboutAir)
+    }
 }
 
 /// All actions there are.

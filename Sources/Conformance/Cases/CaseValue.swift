@@ -59,19 +59,33 @@ enum Hexadecimal {
         return octets.count > 32 ? shown + " ... (\(octets.count) octets)" : shown
     }
 
+    /// Nil when a group of digits has an odd number of them, or what is no digit.
     static func octets(_ text: String) -> [UInt8]? {
         var octets: [UInt8] = []
-        var high: UInt8?
-        for scalar in text.unicodeScalars where !" :-\n".unicodeScalars.contains(scalar) {
-            guard let digit = Character(scalar).hexDigitValue.map(UInt8.init) else { return nil }
-            if let first = high {
-                octets.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
+        for group in text.utf8.split(whereSeparator: { " :-\n".utf8.contains($0) }) {
+            var digits = group.makeIterator()
+            while let high = digits.next() {
+                guard let low = digits.next(), let first = digit(high), let second = digit(low) else { return nil }
+                octets.append(first << 4 | second)
             }
         }
-        return high == nil ? octets : nil
+        return octets
+    }
+
+    /// Whether a text was meant for octets and is none: short groups, most of them of digits.
+    static func isMistyped(_ text: String) -> Bool {
+        let groups = text.split(separator: " ")
+        guard groups.count > 1, groups.allSatisfy({ $0.utf8.count <= 2 }), octets(text) == nil else { return false }
+        return groups.contains { $0.utf8.contains { digit($0) != nil } }
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 
     private static func digits(_ octet: UInt8) -> String {

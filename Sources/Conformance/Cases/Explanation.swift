@@ -8,6 +8,7 @@ public enum Explanation {
         guard let testCase = catalogue.cases.first(where: { RunPlan.matches($0.id, id) }) else { return nil }
         var lines = ["\(testCase.id): \(testCase.title)", "", testCase.purpose, ""]
         lines.append("subject   \(testCase.subject.rawValue)")
+        lines.append("judges    \(testCase.reference)")
         if let needs = testCase.needs { lines.append("needs     \(needs)") }
         for cover in testCase.covers { lines.append("covers    \(cover.id)\(cover.isFull ? "" : " in part")") }
         for tag in testCase.tags { lines.append("tag       \(tag): \(CaseTag.all[tag] ?? "")") }

@@ -33,7 +33,10 @@ extension Predicate {
         case .anyElement(let inner): return try someMismatch(inner, value, variables)
         case .everyElement(let inner): return try eachMismatch(inner, value, variables)
         case .parts(let parts): return try partsMismatch(parts, value, variables)
-        case .range, .masked, .length, .starts, .ends, .contains:
+        case .integer(let at, let octets, let isSigned, let inner):
+            return try integerMismatch(
+                inner, Self.integer(in: value.asOctets ?? [], at, octets, isSigned), at, octets, isSigned, value, variables)
+        case .range, .masked, .bits, .length, .starts, .ends, .contains:
             return try satisfiesScalar(value, variables) ? nil : Mismatch(path: "", expected: text(variables), actual: value.description)
         }
     }
@@ -48,6 +51,9 @@ extension Predicate {
         case .masked(let mask, let inner):
             guard let number = value.asNumber else { return false }
             return try inner.mismatch(.number(number & mask), variables) == nil
+        case .bits(let operand):
+            guard let number = value.asNumber, let allowed = try variables.resolve(operand).asNumber else { return false }
+            return number & ~allowed == 0
         case .length(let inner):
             guard let count = value.count else { return false }
             return try inner.mismatch(.number(count), variables) == nil
@@ -56,6 +62,23 @@ extension Predicate {
         case .contains(let operand): return value.parts(like: try variables.resolve(operand)) { Self.find($1, in: $0) }
         default: return false
         }
+    }
+
+    private func integerMismatch(
+        _ inner: Predicate, _ number: Int?, _ at: Int, _ octets: Int, _ isSigned: Bool, _ value: CaseValue, _ variables: Variables
+    ) throws(BadReference) -> Mismatch? {
+        guard let number else { return Mismatch(path: "", expected: text(variables), actual: value.description) }
+        return try inner.mismatch(.number(number), variables)?.inside(Self.name(octets, isSigned) + (at > 0 ? " at \(at)" : ""))
+    }
+
+    private static func name(_ octets: Int, _ isSigned: Bool) -> String { (isSigned ? "int" : "uint") + "\(octets * 8)" }
+
+    /// The number at a place, or nil when the octets end before it does.
+    private static func integer(in all: [UInt8], _ at: Int, _ count: Int, _ isSigned: Bool) -> Int? {
+        guard at >= 0, at <= all.count, count <= all.count - at else { return nil }
+        let number = all[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+        let isNegative = isSigned && number >> (8 * count - 1) == 1
+        return isNegative ? number - (1 << (8 * count)) : number
     }
 
     private static func find(_ wanted: [UInt8], in octets: [UInt8]) -> Bool {
@@ -106,6 +129,9 @@ extension Predicate {
         case .range(nil, let high?): "at most \(Self.text(high, variables))"
         case .range(nil, nil): "a number"
         case .masked(let mask, let inner): "bits 0x\(String(mask, radix: 16, uppercase: true)) that are \(inner.text(variables))"
+        case .bits(let operand): "no other bits than \(Self.text(operand, variables))"
+        case .integer(let at, let octets, let isSigned, let inner):
+            "\(Self.name(octets, isSigned))\(at > 0 ? " at \(at)" : "") of \(inner.text(variables))"
         case .length(let inner): "a length of \(inner.text(variables))"
         case .starts(let operand): "a start of \(Self.text(operand, variables))"
         case .ends(let operand): "an end of \(Self.text(operand, variables))"

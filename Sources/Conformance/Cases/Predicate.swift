@@ -10,6 +10,10 @@ public indirect enum Predicate: Sendable, Hashable {
     case range(low: Operand?, high: Operand?)
     /// The number's bits under the mask.
     case masked(mask: Int, Predicate)
+    /// No other bits than these.
+    case bits(of: Operand)
+    /// A number inside octets, least significant octet first.
+    case integer(at: Int, octets: Int, isSigned: Bool, Predicate)
     /// How many octets, characters or elements.
     case length(Predicate)
     /// The octets or the text begin with, end with, or have in them.

@@ -10,6 +10,8 @@ public enum Side: String, Sendable, Hashable, CaseIterable {
 public struct Step: Sendable, Hashable {
     public var position: Position
     public var side: Side
+    /// Of a procedure's step: the role that acts, from which the side follows when the procedure is used.
+    public var role: String?
     public var kind: Kind
     /// A name that `since:` can refer to.
     public var label: String?
@@ -31,6 +33,8 @@ public struct Step: Sendable, Hashable {
         case air(AirStep)
         case check(Operand, Predicate)
         case wait(Window.Length)
+        /// Nothing but a place that `since:` can refer to.
+        case mark
         case repeated(times: Operand, counter: String?, [Step])
         case parallel([[Step]])
         case either([[Step]])
@@ -147,6 +151,8 @@ public struct AirStep: Sendable, Hashable {
 public struct Use: Sendable, Hashable {
     public var name: String
     public var arguments: [Operand.Entry]
+    /// The step says who takes the procedure's first role.
+    public var isDirected: Bool
 }
 
 /// Steps that several cases begin with.
@@ -154,8 +160,45 @@ public struct Procedure: Sendable {
     public var name: String
     public var position: Position
     public var about: String
+    /// Who takes part, and who it is unless the step says so. The other side takes the second role.
+    public var roles: [Role]
     public var parameters: [Parameter]
     public var steps: [Step]
     /// What the procedure's `saveAs` holds.
     public var gives: [Operand.Entry]
+
+    public struct Role: Sendable, Hashable {
+        public var name: String
+        public var usual: Side
+    }
+
+    /// Who takes each role when `first`, or who it usually is, takes the first.
+    public func cast(_ first: Side?) -> [String: Side] {
+        let side = first ?? roles.first?.usual ?? .tester
+        var cast: [String: Side] = [:]
+        for (index, role) in roles.enumerated() { cast[role.name] = index == 0 ? side : side.other }
+        return cast
+    }
+}
+
+extension Side {
+    public var other: Side { self == .tester ? .subject : .tester }
+}
+
+extension Step {
+    /// The step, and those inside it, with the roles taken by sides.
+    public func with(_ cast: [String: Side]) -> Step {
+        guard !cast.isEmpty else { return self }
+        var step = self
+        if let side = role.flatMap({ cast[$0] }) { step.side = side }
+        switch kind {
+        case .repeated(let times, let counter, let steps):
+            step.kind = .repeated(times: times, counter: counter, steps.map { $0.with(cast) })
+        case .until(let awaited, let atMost, let steps): step.kind = .until(awaited, atMost: atMost, steps.map { $0.with(cast) })
+        case .parallel(let branches): step.kind = .parallel(branches.map { $0.map { $0.with(cast) } })
+        case .either(let branches): step.kind = .either(branches.map { $0.map { $0.with(cast) } })
+        case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .mark, .procedure: break
+        }
+        return step
+    }
 }

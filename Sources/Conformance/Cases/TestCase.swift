@@ -8,6 +8,8 @@ public struct TestCase: Sendable {
     public var title: String
     /// What is checked and why, in a sentence or two.
     public var purpose: String
+    /// The section of the Core Specification that is judged.
+    public var reference: String
     public var subject: SubjectKind
     /// Public test-case ids that the case corresponds to.
     public var covers: [Cover]
@@ -16,6 +18,8 @@ public struct TestCase: Sendable {
     /// What tester and subject must be able to do; otherwise the verdict is N/A.
     public var needs: Requirement?
     public var parameters: [Parameter]
+    /// The values of parameters that the case runs with, one run and one verdict for each.
+    public var rounds: [CaseRecord]
     public var limits: Limits
     /// The simulated world, where it is not the default one.
     public var world: World
@@ -26,6 +30,27 @@ public struct TestCase: Sendable {
     public var teardown: [Step]
 
     public var suite: String { String(id.prefix { $0 != "/" }) }
+
+    /// The id of the file, whichever round of the case this is.
+    public var file: String { String(id.prefix { $0 != "[" }) }
+
+    /// The case once for each of its rounds, with the round in its id: `dle/subject-asks[octets=27]`.
+    var unrolled: [TestCase] {
+        guard !rounds.isEmpty else { return [self] }
+        return rounds.map { round in
+            var testCase = self
+            testCase.rounds = []
+            let values = zip(round.names, round.values).map { name, value in
+                let field = parameters.first { $0.name == name }?.field
+                return "\(name)=\(value.asNumber.flatMap { field?.spelling(of: $0) ?? "\($0)" } ?? value.description)"
+            }
+            testCase.id = "\(id)[\(values.joined(separator: ","))]"
+            for index in parameters.indices {
+                if let value = round[parameters[index].name] { testCase.parameters[index].initial = value }
+            }
+            return testCase
+        }
+    }
 }
 
 /// What is judged.
@@ -43,17 +68,22 @@ public struct Cover: Sendable, Hashable {
     public var position: Position
 }
 
-/// A number that a run may choose within a range.
+/// A value that a run may choose, a number within a range.
 public struct Parameter: Sendable, Hashable {
     public var name: String
     public var initial: CaseValue
     public var range: ClosedRange<Int>?
+    /// The field of a PDU that the parameter is a value of, which names its values.
+    public var field: Vocabulary.Field?
     public var about: String
     public var position: Position
 }
 
 /// How long a case and each of its steps may last, in the run's own time.
 public struct Limits: Sendable, Hashable {
+    /// No case may ask for more.
+    public static let longest = Microseconds.seconds(3_600)
+
     public var step: Microseconds = .seconds(10)
     public var run: Microseconds = .seconds(120)
 }

@@ -106,7 +106,11 @@ extension TestCase {
             step.anywhere { inner in
                 switch inner.kind {
                 case .action(let action): inner.side == side && NamedActions.named(action.name)?.needsHost == true
-                case .procedure(let use): usesHost(catalogue.procedures[use.name]?.steps ?? [], side, catalogue, depth: depth + 1)
+                case .procedure(let use):
+                    catalogue.procedures[use.name].map { procedure in
+                        let cast = procedure.cast(use.isDirected ? inner.side : nil)
+                        return usesHost(procedure.steps.map { $0.with(cast) }, side, catalogue, depth: depth + 1)
+                    } ?? false
                 default: false
                 }
             }

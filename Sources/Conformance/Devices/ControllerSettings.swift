@@ -35,7 +35,16 @@ enum ControllerSettings {
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 
-    static var names: Set<String> { Set(numbers.keys).union(quirks.keys) }
+    /// The numbers that each setting takes: what its field holds, and no more than a simulation can bear.
+    static let limits: [String: ClosedRange<Int>] = {
+        let masks = ["features", "withoutFeatures"]
+        let signed = ["clockDrift", "crcOctets", "extraExchangesPerEvent", "instantOffset"]
+        var limits: [String: ClosedRange<Int>] = [:]
+        for name in Array(numbers.keys) + Array(quirks.keys) {
+            limits[name] = masks.contains(name) ? 0...Int.max : signed.contains(name) ? -500...500 : 0...65_535
+        }
+        return limits
+    }()
 
     /// False when the setting is not known or its value is not a number.
     static func apply(_ setting: ControllerSetting, to configuration: inout ControllerConfiguration) -> Bool {

@@ -169,7 +169,8 @@ final class Endpoint: HCITransport, HCITransportSink {
                 strayData += 1
                 break
             }
-            if let pdu = reassembly.receive(packet), let layer = PDULayer(channel: pdu.cid) {
+            if let pdu = reassembly.receive(packet) {
+                let layer = PDULayer(channel: pdu.cid)
                 log.add(
                     side, PDUBook.name(of: pdu.payload, in: layer), .upper(layer, pdu.payload, handle: handle.rawValue), number: number,
                     at: time)

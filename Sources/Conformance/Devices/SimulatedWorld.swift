@@ -69,7 +69,7 @@ final class SimulatedWorld {
     }
 }
 
-/// Names the PDUs on the air. Data PDUs without control are not noted: there are too many of them, and no case asks for them.
+/// Names the PDUs on the air.
 enum AirReader {
     static func note(_ observation: AirObservation, _ side: Side, in log: ObservationLog) {
         let frame = observation.frame
@@ -84,7 +84,9 @@ enum AirReader {
             let name = names(isSecondary: isSecondary)[pdu[0] & 15] ?? "advertising PDU \(pdu[0] & 15)"
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .dataFromCentral, .dataFromPeripheral:
-            guard pdu[0] & 3 == 3, pdu.count > 2 else { return }
+            guard pdu[0] & 3 == 3, pdu.count > 2 else {
+                return log.add(side, LinkLayerData.name, .air(pdu, .data), number: 0, at: observation.start)
+            }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return

@@ -11,13 +11,13 @@ extension CaseRun {
         let bytes: [UInt8]
         do {
             if let raw = command.raw {
-                guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.bench, "raw must be octets") }
+                guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.precondition, "raw must be octets") }
                 bytes = octets
             } else {
                 bytes = try PDUBook.encode(command.name, fields)
             }
         } catch let error as PDUBook.Failure {
-            throw StepFailure(.bench, "\(command.name) cannot be encoded: \(error.text)")
+            throw StepFailure(.precondition, "\(command.name) cannot be encoded: \(error.text)")
         }
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
         guard let opcode = PDUBook.opcode(of: command.name) else {
@@ -33,9 +33,10 @@ extension CaseRun {
             throw StepFailure(.bench, "\(command.name) needs a connection")
         }
         guard case .number(let handle) = try resolve(connection, scope), let handle = UInt16(exactly: handle) else {
-            throw StepFailure(.bench, "a connection handle is expected after on:")
+            throw StepFailure(.precondition, "a connection handle is expected after on:")
         }
-        end.sendFrame(bytes, channel: layer.channel, handle: handle)
+        let channel = try command.fields.first { $0.name == L2CAPFrame.channel }.map { try resolve($0.value, scope) }
+        end.sendFrame(bytes, channel: channel?.asNumber.flatMap { UInt16(exactly: $0) } ?? layer.channel, handle: handle)
     }
 
     private func sendCommand(
@@ -102,6 +103,7 @@ extension Step {
         case .air(let air): air.summary(side)
         case .check: "check"
         case .wait: "wait"
+        case .mark: "mark"
         case .repeated: "repeat"
         case .parallel: "parallel"
         case .either: "either"

@@ -4,11 +4,16 @@ import Timing
 extension CaseRun {
     func runRepeated(_ times: Operand, _ counter: String?, _ steps: [Step], _ scope: inout Scope) async throws {
         guard case .number(let count) = try resolve(times, scope), (0...10_000).contains(count) else {
-            throw StepFailure(.bench, "repeat needs a number of 0 to 10000")
+            throw StepFailure(.precondition, "repeat needs a number of 0 to 10000")
         }
         for turn in 0..<count {
             if let counter { scope.frame.variables[counter] = .number(turn) }
-            try await run(steps, &scope)
+            do {
+                try await run(steps, &scope)
+            } catch var failure as StepFailure where count > 1 {
+                failure.message += " (\(turn) of \(count) rounds of the loop had passed)"
+                throw failure
+            }
         }
     }
 
@@ -18,6 +23,7 @@ extension CaseRun {
             branches.map { branch in
                 {
                     var inner = scope
+                    inner.isBeside = true
                     try await self.run(branch, &inner)
                 }
             })
@@ -41,7 +47,8 @@ extension CaseRun {
         }
         guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
             let names = candidates.map(\.search.name).joined(separator: " nor ")
-            throw lateSubject(step, "neither \(names) came within \((loop.now - began).text)", since: scope.reference.latest)
+            let text = "neither \(names) came within \((loop.now - began).text)"
+            throw lateSubject(step, text, since: scope.reference.latest, evidence: recent(at: step.side, from: scope.searchStart))
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
@@ -58,6 +65,7 @@ extension CaseRun {
         let began = loop.now
         for _ in 0..<max(1, atMost) {
             try await run(steps, &scope)
+            if loop.now >= caseDeadline { break }
             search = try self.search(awaited, step, scope)
             let turn = search
             let waitUntil = awaited.window == nil ? loop.now : turn.limits.waitUntil
@@ -78,11 +86,21 @@ extension CaseRun {
         var inner = scope
         inner.frame = Scope.Frame()
         if inner.caller == nil { inner.caller = step }
-        for (side, address) in bench.addresses { inner.frame.variables[side.rawValue] = address }
+        let cast = procedure.cast(use.isDirected ? step.side : nil)
+        for (side, address) in bench.addresses {
+            inner.frame.variables[side.rawValue] = address
+            for (role, taker) in cast where taker == side { inner.frame.variables[role] = address }
+        }
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
-        try await run(procedure.steps, &inner)
+        try await run(procedure.steps.map { $0.with(cast) }, &inner)
         scope.searchStart = inner.searchStart
         scope.reference = inner.reference
-        save(.record(try record(procedure.gives, inner)), of: step, in: scope)
+        guard step.saveAs != nil else { return }
+        var result = CaseRecord()
+        for entry in procedure.gives {
+            let value = try resolve(entry.value, inner)
+            for name in procedure.names(of: entry, cast) { result[name] = value }
+        }
+        save(.record(result), of: step, in: scope)
     }
 }

@@ -9,6 +9,10 @@ final class Search {
     let predicates: [FieldPredicate]
     let variables: Variables
     let limits: WindowLimits
+    /// Where in the log it begins to look.
+    var start = 0
+    /// The window as the case says it, for messages.
+    var window = ""
     /// Packets of the right name that did not satisfy the fields.
     private(set) var misses: [(observation: Observation, mismatch: Mismatch)] = []
     private(set) var failure: BadReference?
@@ -23,7 +27,7 @@ final class Search {
     }
 
     func matches(_ observation: Observation) -> Bool {
-        guard observation.side == side, observation.isAir == isAir, observation.name == name else { return false }
+        guard observation.side == side, observation.isAir == isAir, AlternativeEvents.matches(name, observation.name) else { return false }
         let record = PDUBook.record(of: observation)
         do {
             if let mismatch = try Predicate.parts(predicates).mismatch(.record(record), variables) {
@@ -48,10 +52,15 @@ extension CaseRun {
     func expect(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
         let search = try search(expectation, step, scope)
         let start = try searchStart(expectation.since, scope)
+        search.start = start
         let began = loop.now
-        let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) }
+        let answers = AnswerRule(expectation, isAlone: !scope.isBeside)
+        let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) || answers.isOther($0, search) }
         if let failure = search.failure { throw failure }
-        guard let found, !(expectation.isStrict && !search.misses.isEmpty) else {
+        guard let found, AlternativeEvents.matches(expectation.name, found.name), !(expectation.isStrict && !search.misses.isEmpty),
+            !search.misses.contains(where: { $0.observation.index == found.index })
+        else {
+            if let found { throw answered(search, step, with: found) }
             throw missed(search, step, waited: loop.now - began)
         }
         scope.reference.pass(to: found.time)
@@ -73,21 +82,45 @@ extension CaseRun {
     }
 
     func search(_ expectation: Expectation, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> Search {
-        Search(
+        let search = Search(
             expectation.name, expectation.fields, at: step.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
             try limits(of: expectation.window, step, scope, isForbidden: isForbidden))
+        search.window = (expectation.window?.within?.text ?? (step.limit ?? testCase.limits.step).text) + toleranceText(expectation.window)
+        return search
+    }
+
+    /// What a wall clock adds to the end of a window.
+    private func toleranceText(_ window: Window?) -> String {
+        bench.slack > .zero && window?.within != nil ? " (+\(bench.slack.text) slack)" : ""
+    }
+
+    /// What came last at that end, as evidence for what did not come.
+    func recent(at side: Side, from start: Int, isAir: Bool = false) -> [Evidence] {
+        log.observations.dropFirst(start).filter { $0.side == side && $0.isAir == isAir }.suffix(4).map { Self.evidence($0) }
+    }
+
+    /// The failure when what answers the request is something else than was expected.
+    private func answered(_ search: Search, _ step: Step, with other: Observation) -> StepFailure {
+        let number = other.number > 0 ? " (packet \(other.number))" : ""
+        let text: String
+        if let miss = search.misses.last(where: { $0.observation.index == other.index }) {
+            text = "\(search.name): \(PDUBook.spoken(miss.mismatch))\(number)"
+        } else {
+            text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other))\(number)"
+        }
+        return StepFailure(.subject, step.stating(text), evidence: [Self.evidence(other)])
     }
 
     /// Where in the log a step begins to look.
     func searchStart(_ since: String?, _ scope: Scope) throws -> Int {
         guard let since else { return scope.searchStart }
-        guard let mark = marks[since] else { throw StepFailure(.bench, "step \(since) has not run") }
+        guard let mark = marks[since] else { throw StepFailure(.precondition, "step \(since) has not run") }
         return mark
     }
 
     func missed(_ search: Search, _ step: Step, waited: Microseconds) -> StepFailure {
         let place = search.isAir ? "on the air from the \(search.side.rawValue)" : "at the \(search.side.rawValue)"
-        var text = "\(search.name) \(place) was expected within \(waited.text); "
+        var text = "\(search.name) \(place) was expected within \(search.window.isEmpty ? waited.text : search.window); "
         if search.misses.isEmpty {
             text += "none came"
         } else if let last = search.misses.last {
@@ -96,7 +129,8 @@ extension CaseRun {
             text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu))\(number)"
             if others > 0 { text += ", and \(others) more did not fit" }
         }
-        let near = search.misses.suffix(3).map { Self.evidence($0.observation) }
+        var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
+        if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir) }
         return lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
     }
 
@@ -154,6 +188,35 @@ extension CaseRun {
         case .meanPeriod: return Int((last - first).rawValue) / periods.count
         case .shortestPeriod: return periods.min()
         case .longestPeriod: return periods.max()
+        }
+    }
+}
+
+/// Which packet answers the very request whose answer is expected. Requests of ATT go one at a time on a bearer, so the next response is the answer
+/// (Core Vol 3, Part F, 3.3.2), whatever it is.
+struct AnswerRule {
+    private let expectsResponse: Bool
+
+    /// - Parameter isAlone: nothing else runs beside the step and could be what is answered.
+    init(_ expectation: Expectation, isAlone: Bool) {
+        expectsResponse = isAlone && Self.isResponse(expectation.name)
+    }
+
+    private static func isResponse(_ name: String) -> Bool { name.hasPrefix("ATT_") && name.hasSuffix("_RSP") }
+
+    /// Whether the packet is an answer, but not the one that is looked for.
+    func isOther(_ observation: Observation, _ search: Search) -> Bool {
+        expectsResponse && observation.side == search.side && !observation.isAir && Self.isResponse(observation.name)
+    }
+}
+
+extension Window.Length {
+    /// As a case file writes it.
+    var text: String {
+        switch self {
+        case .time(let time): time.text
+        case .connectionEvents(let count): "\(count) connection events"
+        case .advertisingEvents(let count): "\(count) advertising events"
         }
     }
 }

@@ -14,7 +14,12 @@ final class CaseRun {
     var evidence: [Evidence] = []
     var notes: [String] = []
     /// Where named steps began.
-    var marks: [String: Int] = [:]
+    var marks: [String: Int] = ["start": 0]
+    /// How many steps have begun; a loop that takes no time ends with it.
+    private var stepCount = 0
+    static let mostSteps = 2 * CaseCheck.mostSteps
+    /// Packets that a case may observe; what has them all in mind has no room for more.
+    static let mostObservations = 2_000_000
     /// When the case's own limit is reached.
     var caseDeadline: Microseconds = .never
     private let onStep: (Step) -> Void
@@ -32,6 +37,8 @@ final class CaseRun {
         /// What the windows of the next step are measured from.
         var reference = TimeReference(.zero)
         var isSetup = false
+        /// Other branches run at the same time.
+        var isBeside = false
         /// The step in a case file that led into a procedure.
         var caller: Step?
     }
@@ -135,6 +142,11 @@ final class CaseRun {
         for step in steps {
             if let condition = step.condition, !condition.holds(in: features) { continue }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
+            stepCount += 1
+            if stepCount > Self.mostSteps || log.end > Self.mostObservations {
+                let what = stepCount > Self.mostSteps ? "\(Self.mostSteps) steps" : "\(Self.mostObservations) packets"
+                throw blamed(StepFailure(.environment, "the case went on for \(what), which is the limit"), step, scope)
+            }
             onStep(step)
             if let label = step.label { marks[label] = log.end }
             do {
@@ -142,7 +154,7 @@ final class CaseRun {
             } catch let failure as StepFailure {
                 throw blamed(failure, step, scope)
             } catch let reference as BadReference {
-                throw blamed(StepFailure(.bench, reference.text), step, scope)
+                throw blamed(StepFailure(.precondition, reference.text), step, scope)
             }
         }
     }
@@ -179,6 +191,7 @@ final class CaseRun {
         case .parallel(let branches):
             try await runParallel(branches, scope)
             scope.reference.pass(to: loop.now)
+        case .mark: break
         case .either(let branches): try await runEither(branches, step, &scope)
         case .until(let awaited, let atMost, let steps): try await runUntil(awaited, atMost, steps, step, &scope)
         case .procedure(let use): try await runProcedure(use, step, &scope)
@@ -208,12 +221,12 @@ final class CaseRun {
         case .time(let time): return time
         case .connectionEvents(let count):
             guard let interval = bench.connectionInterval(at: side) else {
-                throw StepFailure(.bench, "there is no connection whose events could be counted")
+                throw StepFailure(.precondition, "there is no connection whose events could be counted")
             }
             return interval * count + .milliseconds(1)
         case .advertisingEvents(let count):
             guard let interval = bench.advertisingInterval else {
-                throw StepFailure(.bench, "nobody has set an advertising interval whose events could be counted")
+                throw StepFailure(.precondition, "nobody has set an advertising interval whose events could be counted")
             }
             return interval * count + .milliseconds(1)
         }

@@ -56,6 +56,7 @@ public struct RunPlan: Sendable {
 
     static func matches(_ id: String, _ filter: String) -> Bool {
         if filter.contains("*") { return glob(Array(id.utf8)[...], Array(filter.utf8)[...]) }
+        if let round = id.firstIndex(of: "["), !filter.contains("[") { return matches(String(id[..<round]), filter) }
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
     }
 

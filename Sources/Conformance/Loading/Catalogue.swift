@@ -3,6 +3,7 @@ import Yams
 
 /// The cases and procedures of a folder.
 public struct Catalogue: Sendable {
+    /// Each case once, or once for each of its rounds.
     public var cases: [TestCase]
     public var procedures: [String: Procedure]
 
@@ -12,59 +13,34 @@ public struct Catalogue: Sendable {
     }
 
     /// Folders beside the suites that hold no cases.
-    static let reserved: Set<String> = ["procedures", "mutants"]
+    static let reserved: Set<String> = ["procedures", "mutants", "variants"]
+    /// The file beside the suites with the constants that all cases may use.
+    static let constantsFile = "constants.yaml"
 
     /// Reads every case below `folder`: `<suite>/<case>.yaml`, and the procedures they use.
     ///
     /// - Throws: `Problems` with everything that is wrong in any file.
     public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
-        var problems: [Problem] = []
-        let files = yamlFiles(below: folder)
-        if files.isEmpty { problems.append(Problem(Position(file: folder, line: 1, column: 1), "there are no case files here")) }
-        var cases: [TestCase] = []
-        var procedures: [String: Procedure] = [:]
-        var uses: [(name: String, position: Position)] = []
-        for file in files {
-            let suite = file.split(separator: "/").dropLast().last.map(String.init) ?? ""
-            guard file.contains("/"), suite != "mutants" else { continue }
-            let path = folder + "/" + file
-            var reader = SourceReader(file: path, vocabulary: vocabulary)
-            if let root = reader.compose() {
-                if suite == "procedures" {
-                    let name = stem(file)
-                    procedures[name] = reader.procedure(root, name: name)
-                } else if let testCase = reader.testCase(root, id: suite + "/" + stem(file)) {
-                    cases.append(testCase)
-                }
-            }
-            uses += reader.uses
-            problems += reader.problems
-        }
-        for use in uses where procedures[use.name] == nil && !problems.contains(where: { $0.position.file.hasSuffix("/\(use.name).yaml") })
-        {
-            problems.append(
-                Problem(use.position, "there is no procedure '\(use.name)'" + Suggestion.text(for: use.name, among: procedures.keys)))
-        }
-        problems += checkArguments(cases, procedures)
-        guard problems.isEmpty else { throw Problems(problems) }
-        return Catalogue(cases: cases, procedures: procedures)
+        try load(folder, only: nil, vocabulary: vocabulary)
     }
 
-    private static func checkArguments(_ cases: [TestCase], _ procedures: [String: Procedure]) -> [Problem] {
-        var problems: [Problem] = []
-        func visit(_ step: Step) {
-            if case .procedure(let use) = step.kind, let procedure = procedures[use.name] {
-                let names = procedure.parameters.map(\.name)
-                for argument in use.arguments where !names.contains(argument.name) {
-                    let hint = Suggestion.text(for: argument.name, among: names)
-                    problems.append(Problem(argument.position, "procedure \(use.name) has no parameter '\(argument.name)'" + hint))
-                }
-            }
-            step.inner.forEach(visit)
-        }
-        for testCase in cases { (testCase.setup + testCase.steps + testCase.teardown).forEach(visit) }
-        for procedure in procedures.values { procedure.steps.forEach(visit) }
-        return problems
+    /// Reads one case or procedure, `<folder>/<suite>/<case>.yaml`, with the procedures of its folder.
+    ///
+    /// - Throws: `Problems` with everything that is wrong in that file.
+    public static func load(file: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+        let parts = file.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.count > 2 ? parts.dropLast(2).joined(separator: "/") : parts.count == 2 ? "." : ".."
+        let suite =
+            parts.count > 1
+            ? String(parts[parts.count - 2]) : FileManager.default.currentDirectoryPath.split(separator: "/").last.map(String.init) ?? ""
+        return try load(folder, only: suite + "/" + (parts.last.map(String.init) ?? file), vocabulary: vocabulary)
+    }
+
+    private static func load(_ folder: String, only: String?, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+        var sources = CatalogueSources(folder: folder, vocabulary: vocabulary)
+        sources.read(only: only)
+        guard sources.problems.isEmpty else { throw Problems(sources.problems) }
+        return Catalogue(cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures)
     }
 
     static func stem(_ file: String) -> String {
@@ -73,9 +49,112 @@ public struct Catalogue: Sendable {
     }
 
     /// Paths relative to the folder, in order of their names.
-    static func yamlFiles(below folder: String) -> [String] {
+    static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
+
+    static func files(below folder: String) -> [String] {
         guard let found = FileManager.default.enumerator(atPath: folder) else { return [] }
-        return found.compactMap { $0 as? String }.filter { $0.hasSuffix(".yaml") }.sorted()
+        return found.compactMap { $0 as? String }.sorted()
+    }
+}
+
+/// The files of a folder on their way to a catalogue.
+private struct CatalogueSources {
+    let folder: String
+    let vocabulary: Vocabulary
+    var problems: [Problem] = []
+    var cases: [TestCase] = []
+    var procedures: [String: Procedure] = [:]
+    private var constants: [String: Node] = [:]
+    private var signatures: [String: [Parameter]] = [:]
+
+    init(folder: String, vocabulary: Vocabulary) {
+        self.folder = folder
+        self.vocabulary = vocabulary
+    }
+
+    /// - Parameter only: the one file whose problems matter; all files when nil.
+    mutating func read(only: String?) {
+        var files = Catalogue.files(below: folder)
+        if let only, !files.contains(only) { files.append(only) }
+        let isAlone = only != nil
+        if !isAlone { checkNames(files) }
+        let cased = files.filter { file in
+            let parts = file.split(separator: "/")
+            return file.hasSuffix(".yaml") && parts.count == 2 && !["mutants", "variants"].contains(parts[0])
+        }
+        if cased.isEmpty { problems.append(Problem(Position(file: folder, line: 1, column: 1), "there are no case files here")) }
+        readConstants(isAlone)
+        let procedureFiles = cased.filter { $0.hasPrefix("procedures/") }
+        readProcedures(procedureFiles, only)
+        let table = ProcedureTable(procedures)
+        if let only { problems += table.circles.filter { $0.position.file == folder + "/" + only } } else { problems += table.circles }
+        for name in procedures.keys.sorted() where only == nil || only == "procedures/\(name).yaml" {
+            if let procedure = table[name] { problems += CaseCheck.problems(of: procedure, table, vocabulary) }
+        }
+        for file in cased where !file.hasPrefix("procedures/") && (only == nil || only == file) { readCase(file, table) }
+    }
+
+    /// Files that would be passed over in silence.
+    private mutating func checkNames(_ files: [String]) {
+        for file in files {
+            let place = Position(file: folder + "/" + file, line: 1, column: 1)
+            if file.hasSuffix(".yml") {
+                problems.append(Problem(place, "case files end in .yaml"))
+            } else if file.hasSuffix(".yaml"), file != Catalogue.constantsFile, file.split(separator: "/").count != 2 {
+                problems.append(Problem(place, "a case lies in the folder of its suite: <suite>/<case>.yaml"))
+            }
+        }
+    }
+
+    private mutating func readConstants(_ isAlone: Bool) {
+        let path = folder + "/" + Catalogue.constantsFile
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        var reader = SourceReader(file: path, vocabulary: vocabulary)
+        if let root = reader.compose(), let keys = reader.keys(root, of: "the constants") {
+            for entry in keys.entries {
+                reader.checkName(entry.name, at: entry.position)
+                constants[entry.name] = reader.constant(entry.node)
+            }
+        }
+        if !isAlone { problems += reader.problems }
+    }
+
+    /// Procedures use one another, so what each is called with is read before the steps of any.
+    private mutating func readProcedures(_ files: [String], _ only: String?) {
+        var roots: [(file: String, root: Node)] = []
+        for file in files {
+            var reader = reader(file)
+            if let root = reader.compose() {
+                signatures[Catalogue.stem(file)] = reader.signature(root)
+                roots.append((file, root))
+            } else if only == nil || only == file {
+                problems += reader.problems
+            }
+        }
+        for (file, root) in roots {
+            var reader = reader(file)
+            let name = Catalogue.stem(file)
+            procedures[name] = reader.procedure(root, name: name)
+            if only == nil || only == file { problems += reader.problems }
+        }
+    }
+
+    private mutating func readCase(_ file: String, _ table: ProcedureTable) {
+        var reader = reader(file)
+        let suite = file.split(separator: "/").first.map(String.init) ?? ""
+        if let root = reader.compose(), let testCase = reader.testCase(root, id: suite + "/" + Catalogue.stem(file)) {
+            cases.append(testCase)
+            // What follows from a step that could not be read is no mistake of its own.
+            if reader.problems.isEmpty { problems += CaseCheck.problems(of: testCase, table, vocabulary) }
+        }
+        problems += reader.problems
+    }
+
+    private func reader(_ file: String) -> SourceReader {
+        var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
+        reader.signatures = signatures
+        reader.constants = constants
+        return reader
     }
 }
 
@@ -95,9 +174,17 @@ extension SourceReader {
     }
 
     mutating func compose(_ text: String) -> Node? {
+        if let obstacle = SourceLimits.obstacle(in: text) {
+            report(Position(file: file, line: obstacle.line, column: obstacle.column), obstacle.text)
+            return nil
+        }
         do {
-            if let node = try Yams.compose(yaml: text) { return node }
-            report(Position(file: file, line: 1, column: 1), "the file is empty")
+            guard let node = try Yams.compose(yaml: text) else {
+                report(Position(file: file, line: 1, column: 1), "the file is empty")
+                return nil
+            }
+            if SourceLimits.isReasonable(node) { return node }
+            report(node, "with its aliases written out the file has more than \(SourceLimits.nodes) values")
         } catch let error as YamlError {
             report(Self.position(of: error, file: file), Self.words(of: error))
         } catch {
@@ -109,9 +196,9 @@ extension SourceReader {
     private static func position(of error: YamlError, file: String) -> Position {
         switch error {
         case .scanner(_, _, let mark, _), .parser(_, _, let mark, _), .composer(_, _, let mark, _):
-            Position(file: file, line: mark.line, column: mark.column)
+            Position(file: file, line: max(1, mark.line), column: max(1, mark.column))
         case .duplicatedKeysInMapping(_, let context):
-            Position(file: file, line: context.mark.line, column: context.mark.column)
+            Position(file: file, line: max(1, context.mark.line), column: max(1, context.mark.column))
         default: Position(file: file, line: 1, column: 1)
         }
     }

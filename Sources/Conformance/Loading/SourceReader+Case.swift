@@ -2,9 +2,12 @@ import Packets
 import Yams
 
 extension SourceReader {
-    private static let caseKeys = [
-        "title", "purpose", "subject", "covers", "tags", "needs", "parameters", "limits", "world", "setup", "steps", "teardown",
+    static let caseKeys = [
+        "title", "purpose", "reference", "subject", "covers", "tags", "needs", "constants", "parameters", "rounds", "limits", "world",
+        "setup",
+        "steps", "teardown",
     ]
+    static let procedureKeys = ["about", "roles", "parameters", "steps", "gives"]
 
     /// A whole case file.
     mutating func testCase(_ root: Node, id: String) -> TestCase? {
@@ -14,13 +17,14 @@ extension SourceReader {
         isAccessoryCase = subject == .accessory
         let title = required(keys.take("title"), "title", at: position)
         let purpose = required(keys.take("purpose"), "purpose", at: position)
+        let reference = reference(keys.take("reference"), at: position)
+        let own = constants(keys.take("constants"))
         let parameters = parameters(keys.take("parameters"))
-        saved += parameters.map(\.name)
         let tags = tags(keys.take("tags"))
         let testCase = TestCase(
-            id: id, position: position, title: title, purpose: purpose, subject: subject, covers: covers(keys.take("covers")),
-            tags: tags.map(\.name), needs: requirement(keys.take("needs"), "needs"), parameters: parameters,
-            limits: limits(keys.take("limits")),
+            id: id, position: position, title: title, purpose: purpose, reference: reference, subject: subject,
+            covers: covers(keys.take("covers")), tags: tags.map(\.name), needs: requirement(keys.take("needs"), "needs"),
+            parameters: parameters, rounds: rounds(keys.take("rounds"), parameters), limits: limits(keys.take("limits")),
             world: world(keys.take("world")), setup: steps(keys.take("setup"), "setup"), steps: steps(keys.take("steps"), "steps"),
             teardown: steps(keys.take("teardown"), "teardown"))
         finish(keys, of: "a case", allowed: Self.caseKeys)
@@ -28,12 +32,11 @@ extension SourceReader {
         if !testCase.steps.isEmpty, !testCase.statesSomething {
             report(position, "no step has `states:`, so the case checks no requirement")
         }
-        checkNames(extra: [])
+        for constant in own where !usedConstants.contains(constant.name) {
+            report(constant.position, "the constant '\(constant.name)' is never used")
+        }
         for tag in tags {
             if let obstacle = testCase.obstacle(to: tag.name) { report(tag.position, "it cannot have the tag '\(tag.name)': \(obstacle)") }
-        }
-        if usesAir, testCase.needs?.names.contains("air") != true {
-            report(position, "the case has air steps, so it must say `needs: air`")
         }
         return testCase
     }
@@ -42,29 +45,99 @@ extension SourceReader {
     mutating func procedure(_ root: Node, name: String) -> Procedure? {
         guard var keys = keys(root, of: "a procedure") else { return nil }
         let about = required(keys.take("about"), "about", at: position(root))
+        let roles = roles(keys.take("roles"))
+        self.roles = roles.map(\.name)
         let parameters = parameters(keys.take("parameters"))
-        saved += parameters.map(\.name)
         let steps = steps(keys.take("steps"), "steps")
+        if steps.isEmpty { report(root, "the procedure has no steps") }
         let gives = keys.take("gives").map { openEntries($0) } ?? []
-        finish(keys, of: "a procedure", allowed: ["about", "parameters", "steps", "gives"])
-        checkNames(extra: [])
-        return Procedure(name: name, position: position(root), about: about, parameters: parameters, steps: steps, gives: gives)
+        finish(keys, of: "a procedure", allowed: Self.procedureKeys)
+        return Procedure(
+            name: name, position: position(root), about: about, roles: roles, parameters: parameters, steps: steps, gives: gives)
     }
 
-    /// References must lead to parameters or saved results, and `since:` to a step's name.
-    private mutating func checkNames(extra: [String]) {
-        let known = Set(saved + extra + Self.ambient)
-        for reference in references where !known.contains(reference.name) {
-            report(reference.position, "nothing is saved as '\(reference.name)'" + Suggestion.text(for: reference.name, among: known))
-        }
-        let names = Set(labels.map(\.name))
-        for since in sinces where since.name != "start" && !names.contains(since.name) {
-            report(since.position, "no step has the name '\(since.name)'" + Suggestion.text(for: since.name, among: names))
-        }
+    /// The parameters of a procedure, before the steps of any file are read.
+    mutating func signature(_ root: Node) -> [Parameter] {
+        guard var keys = keys(root, of: "a procedure") else { return [] }
+        return parameters(keys.take("parameters"))
     }
 
-    /// Saved before the first step: the addresses of both ends.
-    static let ambient = ["tester", "subject"]
+    private mutating func openEntries(_ node: Node) -> [Operand.Entry] {
+        guard let keys = keys(node, of: "gives") else { return [] }
+        return entries(keys, of: "gives", fields: [])
+    }
+
+    /// One role, or two of which the other side takes the second.
+    private mutating func roles(_ node: Node?) -> [Procedure.Role] {
+        guard let node, let keys = keys(node, of: "roles") else { return [] }
+        if keys.entries.isEmpty || keys.entries.count > 2 { report(node, "a procedure has one role or two") }
+        let roles = keys.entries.map { entry in
+            let side = text(entry.node, "a role").flatMap { Side(rawValue: $0) }
+            if side == nil { report(entry.node, "a role is taken by tester or subject") }
+            checkName(entry.name, at: entry.position)
+            return Procedure.Role(name: entry.name, usual: side ?? .tester)
+        }
+        if roles.count == 2, roles[0].usual == roles[1].usual { report(node, "two roles are taken by the two sides") }
+        return roles
+    }
+
+    /// `Core Vol 6, Part B, 5.1.10`: the section that a case judges.
+    private mutating func reference(_ node: Node?, at position: Position) -> String {
+        let text = required(node, "reference", at: position)
+        for section in text.split(separator: ";") where !Self.isSection(section) {
+            report(node.map { self.position($0) } ?? position, "'\(text)' names no section; write Core Vol 6, Part B, 5.1.10")
+            break
+        }
+        return text
+    }
+
+    private static func isSection(_ text: Substring) -> Bool {
+        let parts = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
+        guard parts.count == 3, parts[0].hasPrefix("Core Vol ") || parts[0] == "Core Supplement", parts[1].hasPrefix("Part ") else {
+            return false
+        }
+        let numbers = parts[2].split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count > 0 && numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
+    }
+
+    /// Values that the file gives names to; references to them are replaced as they are read.
+    private mutating func constants(_ node: Node?) -> [(name: String, position: Position)] {
+        guard let node, let keys = keys(node, of: "constants") else { return [] }
+        for entry in keys.entries {
+            checkName(entry.name, at: entry.position)
+            constants[entry.name] = constant(entry.node)
+        }
+        return keys.entries.map { ($0.name, $0.position) }
+    }
+
+    /// A constant is written out: an address, a UUID, octets, a number.
+    mutating func constant(_ node: Node) -> Node {
+        if case .scalar(let scalar) = node, scalar.string.hasPrefix("$") { report(node, "a constant is a value, not a reference") }
+        return node
+    }
+
+    private mutating func rounds(_ node: Node?, _ parameters: [Parameter]) -> [CaseRecord] {
+        guard let node else { return [] }
+        var rounds: [CaseRecord] = []
+        for row in sequence(node, "rounds").prefix(1_000) {
+            guard let keys = keys(row, of: "a round") else { continue }
+            if keys.entries.isEmpty { report(row, "a round gives values to parameters") }
+            if parameters.isEmpty { report(row, "the case has no parameters that a round could give values to") }
+            var record = CaseRecord()
+            for entry in entries(keys, of: "the case", fields: parameters.map(\.asField)) {
+                let value = literal(entry.value)
+                if case .number(let number) = value, let range = parameters.first(where: { $0.name == entry.name })?.range,
+                    !range.contains(number)
+                {
+                    report(entry.position, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
+                }
+                record[entry.name] = value
+            }
+            if rounds.contains(record) { report(row, "the same round twice") }
+            rounds.append(record)
+        }
+        return rounds
+    }
 
     private mutating func required(_ node: Node?, _ what: String, at position: Position) -> String {
         if let node { return text(node, what) ?? "" }
@@ -84,9 +157,8 @@ extension SourceReader {
     private mutating func covers(_ node: Node?) -> [Cover] {
         guard let node, let keys = keys(node, of: "covers") else { return [] }
         return keys.entries.compactMap { entry in
-            if !vocabulary.covers.contains(entry.name) {
-                report(
-                    entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.covers))
+            if let known = vocabulary.covers, !known.contains(entry.name) {
+                report(entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: known))
             }
             guard let extent = text(entry.node, "the extent"), extent == "full" || extent == "partial" else {
                 report(entry.node, "a public case is covered `full` or `partial`")
@@ -113,30 +185,63 @@ extension SourceReader {
     }
 
     private mutating func parameter(_ name: String, _ node: Node, _ position: Position) -> Parameter? {
+        checkName(name, at: position)
         guard case .mapping = node else {
             return Parameter(name: name, initial: literal(operand(node)), range: nil, about: "", position: position)
         }
         guard var keys = keys(node, of: "parameter \(name)") else { return nil }
+        let field = field(keys.take("field"))
+        parameterFields[name] = field
         guard let initial = keys.take("default") else {
             report(position, "parameter \(name) has no default")
             return nil
         }
-        let value = literal(operand(initial))
-        var range: ClosedRange<Int>?
-        if let node = keys.take("range") {
-            let limits = sequence(node, "range").compactMap { integer($0, "range") }
-            if limits.count == 2, limits[0] <= limits[1] {
-                range = limits[0]...limits[1]
-            } else {
-                report(node, "a range has two limits: [low, high]")
-            }
-            if let range, case .number(let number) = value, !range.contains(number) {
-                report(initial, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
-            }
+        let value = literal(operand(initial, field: field))
+        let range = range(keys.take("range"), of: field)
+        if let range, case .number(let number) = value, !range.contains(number) {
+            report(initial, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
         }
+        if range != nil, case .number = value {} else if range != nil { report(initial, "a parameter with a range is a number") }
         let about = text(keys.take("about"), "about") ?? ""
-        finish(keys, of: "a parameter", allowed: ["default", "range", "about"])
-        return Parameter(name: name, initial: value, range: range, about: about, position: position)
+        finish(keys, of: "a parameter", allowed: ["default", "range", "field", "about"])
+        return Parameter(name: name, initial: value, range: range, field: field, about: about, position: position)
+    }
+
+    private mutating func range(_ node: Node?, of field: Vocabulary.Field?) -> ClosedRange<Int>? {
+        guard let node else { return nil }
+        let limits = sequence(node, "range").compactMap { integer($0, "range") }
+        guard limits.count == 2 else {
+            report(node, "a range has two limits: [low, high]")
+            return nil
+        }
+        guard limits[0] <= limits[1] else {
+            report(node, "the range is upside down: \(limits[0]) is above \(limits[1])")
+            return nil
+        }
+        return limits[0]...limits[1]
+    }
+
+    /// `LE_Set_PHY.TX_PHYs`: the field that a parameter is a value of.
+    private mutating func field(_ node: Node?) -> Vocabulary.Field? {
+        guard let node, let text = text(node, "field") else { return nil }
+        let parts = text.split(separator: ".").map(String.init)
+        guard let pdu = parts.first, let known = vocabulary.pdus[pdu] else {
+            report(
+                node, "there is no PDU '\(parts.first ?? text)'" + Suggestion.text(for: parts.first ?? text, among: vocabulary.pdus.keys))
+            return nil
+        }
+        var fields = known.fields
+        var found: Vocabulary.Field?
+        for part in parts.dropFirst() {
+            found = fields.first { $0.name == part }
+            guard let found else {
+                report(node, "\(pdu) has no field '\(part)'" + Suggestion.text(for: part, among: fields.map(\.name)))
+                return nil
+            }
+            fields = found.columns
+        }
+        if found == nil { report(node, "a field is named with its PDU: LE_Set_PHY.TX_PHYs") }
+        return found
     }
 
     private mutating func literal(_ operand: Operand) -> CaseValue {
@@ -156,8 +261,8 @@ extension SourceReader {
     private mutating func limits(_ node: Node?) -> Limits {
         var limits = Limits()
         guard let node, var keys = keys(node, of: "limits") else { return limits }
-        if let step = duration(keys.take("step"), "step") { limits.step = step }
-        if let run = duration(keys.take("case"), "case") { limits.run = run }
+        if let step = duration(keys.take("step"), "step", atMost: Limits.longest) { limits.step = step }
+        if let run = duration(keys.take("case"), "case", atMost: Limits.longest) { limits.run = run }
         finish(keys, of: "limits", allowed: ["step", "case"])
         return limits
     }
@@ -181,11 +286,32 @@ extension SourceReader {
     mutating func settings(_ node: Node?) -> [ControllerSetting] {
         guard let node, let keys = keys(node, of: "the settings") else { return [] }
         return keys.entries.map { entry in
-            if !vocabulary.settings.contains(entry.name) {
-                report(entry.position, "there is no setting '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.settings))
+            let span = vocabulary.settings[entry.name]
+            if span == nil {
+                report(
+                    entry.position,
+                    "there is no setting '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.settings.keys))
             }
-            return ControllerSetting(name: entry.name, value: literal(operand(entry.node)), position: entry.position)
+            let number: Int
+            switch text(entry.node, entry.name) {
+            case "true"?: number = 1
+            case "false"?: number = 0
+            default: number = integer(entry.node, entry.name, in: span ?? .min ... .max) ?? 0
+            }
+            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
         }
+    }
+}
+
+extension Parameter {
+    /// What a value for the parameter must be like.
+    var asField: Vocabulary.Field {
+        if var field {
+            field.name = name
+            return field
+        }
+        if range != nil { return Vocabulary.Field(name, .number(.min ... .max)) }
+        return Vocabulary.Field(name)
     }
 }
 
@@ -205,7 +331,7 @@ extension Step {
         switch kind {
         case .repeated(_, _, let steps), .until(_, _, let steps): steps
         case .parallel(let branches), .either(let branches): branches.flatMap { $0 }
-        case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .procedure: []
+        case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .mark, .procedure: []
         }
     }
 }

@@ -4,16 +4,16 @@ import Yams
 extension SourceReader {
     /// The first key of a step, which says what kind it is.
     static let stepKinds = [
-        "send", "do", "expect", "none", "measure", "air", "check", "wait", "repeat", "parallel", "either", "until", "use",
+        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "parallel", "either", "until", "use",
     ]
-    private static let common = ["as", "name", "states", "saveAs", "when", "limit"]
+    static let common = ["as", "name", "states", "saveAs", "when", "limit"]
 
     mutating func steps(_ node: Node?, _ what: String, depth: Int = 0) -> [Step] {
         guard depth < 16 else {
             if let node { report(node, "steps are nested too deeply") }
             return []
         }
-        return sequence(node, what).compactMap { step($0, depth: depth) }
+        return sequence(node, what, mayBeEmpty: depth == 0).compactMap { step($0, depth: depth) }
     }
 
     private mutating func step(_ node: Node, depth: Int) -> Step? {
@@ -24,43 +24,64 @@ extension SourceReader {
             return nil
         }
         let position = position(node)
-        let label = text(keys.take("name"), "name")
+        let label = kindName == "mark" ? text(head, "mark") : text(keys.take("name"), "name")
         let states = text(keys.take("states"), "states")
         let saveAs = text(keys.take("saveAs"), "saveAs")
         let condition = requirement(keys.take("when"), "when")
-        let limit = duration(keys.take("limit"), "limit")
-        let needsSide = ["send", "do", "expect", "none", "measure", "air"].contains(kindName)
-        let side = side(keys.take("as"), isNeeded: needsSide, at: position)
-        guard let kind = kind(kindName, head, &keys, depth: depth) else { return nil }
+        let limit = duration(keys.take("limit"), "limit", atMost: Limits.longest)
+        let needsSide = ["send", "do", "expect", "none", "measure", "air", "until"].contains(kindName)
+        let isDirected = keys.has("as")
+        let (side, role) = side(keys.take("as"), isNeeded: needsSide, at: position)
+        guard var kind = kind(kindName, head, &keys, depth: depth) else { return nil }
+        if case .procedure(var use) = kind {
+            use.isDirected = isDirected
+            kind = .procedure(use)
+        }
         finish(keys, of: "a step '\(kindName)'", allowed: Self.allowed[kindName, default: []] + Self.common)
-        if let label { labels.append((label, position)) }
-        if let saveAs { saved.append(saveAs) }
+        if let saveAs { checkName(saveAs, at: position) }
         return Step(
-            position: position, side: side, kind: kind, label: label, states: states, saveAs: saveAs, condition: condition, limit: limit)
+            position: position, side: side, role: role, kind: kind, label: label, states: states, saveAs: saveAs, condition: condition,
+            limit: limit)
     }
 
-    private static let allowed: [String: [String]] = [
+    /// A name that results are saved under: not one that stands for something else.
+    mutating func checkName(_ name: String, at position: Position) {
+        if name.isEmpty || name.contains(where: { $0 == "." || $0 == "$" || $0.isWhitespace }) {
+            report(position, "'\(name)' is no name: letters, digits and underscores")
+        }
+        if CaseCheck.ambient.contains(name) || roles.contains(name) || constants[name] != nil {
+            report(position, "the name '\(name)' stands for something already")
+        }
+    }
+
+    static let allowed: [String: [String]] = [
         "send": ["with", "raw", "trailing", "on", "answer"],
         "do": ["with", "result"],
         "expect": ["where", "within", "after", "since", "strict"],
         "none": ["where", "within", "since"],
         "measure": ["of", "where", "during", "is"],
         "air": ["pdu", "with", "where", "within", "after", "since", "times"],
-        "check": ["is"], "wait": [], "repeat": ["counter", "steps"], "parallel": [], "either": [],
+        "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"], "parallel": [], "either": [],
         "until": ["where", "within", "atMost", "steps"], "use": ["with"],
     ]
 
-    private mutating func side(_ node: Node?, isNeeded: Bool, at position: Position) -> Side {
+    /// Who acts: a side, or in a procedure the role of one.
+    private mutating func side(_ node: Node?, isNeeded: Bool, at position: Position) -> (Side, role: String?) {
         guard let node, let text = text(node, "as") else {
             if isNeeded, !isAccessoryCase { report(position, "the step does not say who: `as: tester` or `as: subject`") }
-            return .tester
+            return (.tester, nil)
+        }
+        if text.hasPrefix("$") {
+            let role = String(text.dropFirst())
+            if !roles.contains(role) { report(node, "there is no role '\(role)'" + Suggestion.text(for: role, among: roles)) }
+            return (.tester, role)
         }
         guard let side = Side(rawValue: text) else {
             report(node, "'\(text)' is neither tester nor subject")
-            return .tester
+            return (.tester, nil)
         }
         if side == .subject, isAccessoryCase { report(node, "an accessory has no HCI of its own here: only the tester acts and observes") }
-        return side
+        return (side, nil)
     }
 
     private mutating func kind(_ name: String, _ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind? {
@@ -68,7 +89,7 @@ extension SourceReader {
         case "send": return command(head, &keys).map { .send($0) }
         case "do": return action(head, &keys).map { .action($0) }
         case "expect": return expectation(head, &keys).map { .expect($0) }
-        case "none": return expectation(head, &keys).map { .expectNone($0) }
+        case "none": return prohibition(head, &keys)
         case "measure": return measurement(head, &keys).map { .measure($0) }
         case "air": return airStep(head, &keys).map { .air($0) }
         case "check":
@@ -79,58 +100,108 @@ extension SourceReader {
             }
             return .check(value, predicate(condition))
         case "wait": return length(head, "wait").map { .wait($0) }
-        case "repeat":
-            let counter = text(keys.take("counter"), "counter")
-            if let counter { saved.append(counter) }
-            return .repeated(times: operand(head), counter: counter, steps(keys.take("steps"), "steps", depth: depth + 1))
+        case "mark": return .mark
+        case "repeat": return repetition(head, &keys, depth: depth)
         case "parallel": return .parallel(sequence(head, "parallel").map { steps($0, "a branch", depth: depth + 1) })
         case "either": return either(head, depth: depth)
         case "until":
             guard let awaited = expectation(head, &keys) else { return nil }
-            let atMost = integer(keys.take("atMost"), "atMost") ?? 100
-            return .until(awaited, atMost: atMost, steps(keys.take("steps"), "steps", depth: depth + 1))
-        case "use":
-            guard let name = text(head, "use") else { return nil }
-            uses.append((name, position(head)))
-            return .procedure(Use(name: name, arguments: keys.take("with").map { openEntries($0) } ?? []))
+            let atMost = integer(keys.take("atMost"), "atMost", in: 1...10_000) ?? 100
+            return .until(awaited, atMost: atMost, body(&keys, head, depth: depth))
+        case "use": return use(head, &keys)
         default: return nil
         }
     }
 
+    private mutating func repetition(_ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind {
+        let counter = text(keys.take("counter"), "counter")
+        if let counter { checkName(counter, at: position(head)) }
+        let times = operand(head)
+        switch times {
+        case .literal(.number(1...10_000)), .reference: break
+        default: report(head, "repeat needs a number from 1 to 10000")
+        }
+        return .repeated(times: times, counter: counter, body(&keys, head, depth: depth))
+    }
+
+    private mutating func body(_ keys: inout Keys, _ head: Node, depth: Int) -> [Step] {
+        guard let node = keys.take("steps") else {
+            report(head, "there is nothing to repeat: `steps:` is missing")
+            return []
+        }
+        return steps(node, "steps", depth: depth + 1)
+    }
+
     private mutating func either(_ node: Node, depth: Int) -> Step.Kind? {
-        let branches = sequence(node, "either").map { steps($0, "a branch", depth: depth + 1) }
-        for (branch, source) in zip(branches, sequence(node, "either")) {
+        let sources = sequence(node, "either")
+        let branches = sources.map { steps($0, "a branch", depth: depth + 1) }
+        for (branch, source) in zip(branches, sources) {
             guard case .expect? = branch.first?.kind else {
                 report(source, "each branch of either begins with an expect")
                 return nil
             }
         }
+        if branches.count == 1 { report(node, "either needs two branches or more") }
         return branches.count < 2 ? nil : .either(branches)
     }
 
-    mutating func openEntries(_ node: Node) -> [Operand.Entry] {
-        guard let keys = keys(node, of: "with") else { return [] }
-        return entries(keys, of: "with", fields: [])
+    private mutating func use(_ head: Node, _ keys: inout Keys) -> Step.Kind? {
+        guard let name = text(head, "use") else { return nil }
+        let parameters = signatures?[name]
+        if let signatures, parameters == nil {
+            report(head, "there is no procedure '\(name)'" + Suggestion.text(for: name, among: signatures.keys))
+        }
+        var arguments: [Operand.Entry] = []
+        if let with = keys.take("with"), let values = self.keys(with, of: "with") {
+            let fields = parameters?.map { $0.asField } ?? []
+            if fields.isEmpty, parameters != nil, let first = values.entries.first {
+                report(first.position, "procedure \(name) has no parameters")
+            }
+            arguments = entries(values, of: "procedure \(name)", fields: fields)
+        }
+        for (argument, parameter) in arguments.compactMap({ argument in
+            parameters?.first { $0.name == argument.name }.map { (argument, $0) }
+        }) {
+            if case .literal(.number(let number)) = argument.value, let range = parameter.range, !range.contains(number) {
+                let text = "\(number) is outside the range of \(name)'s '\(parameter.name)', \(range.lowerBound) to \(range.upperBound)"
+                report(argument.position, text)
+            }
+        }
+        return .procedure(Use(name: name, arguments: arguments, isDirected: false))
     }
 
     // MARK: Acting
 
     private mutating func command(_ head: Node, _ keys: inout Keys) -> Command? {
         guard let name = text(head, "send") else { return nil }
-        let known = pdu(named: name, at: head, [.command, .att, .smp, .signalling])
+        let known = pdu(named: name, at: head, [.command, .att, .smp, .signalling, .data])
         let fields = known?.fields ?? []
         var entries: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {
             if fields.isEmpty, known != nil, let first = values.entries.first { report(first.position, "\(name) has no fields") }
             entries = self.entries(values, of: name, fields: fields)
         }
-        let raw = keys.take("raw").map { operand($0) }
+        let octets = Vocabulary.Field("raw", .octets(atMost: 65_535))
+        let raw = keys.take("raw").map { operand($0, field: octets) }
         if raw != nil, !entries.isEmpty { report(head, "a step has `with` or `raw`, not both") }
-        let connection = keys.take("on").map { operand($0) }
+        if raw == nil { entries += defaults(of: known, name, without: entries, at: position(head)) }
+        let connection = keys.take("on").map { operand($0, field: .init("on", .number(0...0x0EFF))) }
+        if known?.layer == .command, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
         if let known, known.layer != .command, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
         return Command(
-            name: name, fields: entries, raw: raw, trailing: keys.take("trailing").map { operand($0) }, connection: connection,
-            answer: answer(keys.take("answer"), of: known, name))
+            name: name, fields: entries, raw: raw, trailing: keys.take("trailing").map { operand($0, field: octets) },
+            connection: connection, answer: answer(keys.take("answer"), of: known, name))
+    }
+
+    /// What is sent in fields that are left out, where that is not 0; there are fields that cannot be left out.
+    private mutating func defaults(of pdu: Vocabulary.PDU?, _ name: String, without given: [Operand.Entry], at position: Position)
+        -> [Operand.Entry]
+    {
+        let fields = pdu?.fields ?? []
+        for field in fields where field.isRequired && !given.contains(where: { $0.name == field.name }) {
+            report(position, "\(name) needs '\(field.name)'")
+        }
+        return defaults(of: fields, without: given, at: position)
     }
 
     private mutating func answer(_ node: Node?, of pdu: Vocabulary.PDU?, _ name: String) -> Command.Answer {
@@ -154,7 +225,9 @@ extension SourceReader {
         var arguments: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {
             if shape.arguments.isEmpty, let first = values.entries.first { report(first.position, "\(name) takes no arguments") }
-            arguments = entries(values, of: name, fields: shape.arguments.map { Vocabulary.Field($0.name) })
+            arguments = entries(
+                values, of: name,
+                fields: shape.arguments.map { Vocabulary.Field($0.name, $0.kind == .octets ? .octets(atMost: nil) : .any) })
         }
         check(arguments, of: shape, at: head)
         let results = (shape.results + ["error"]).map { Vocabulary.Field($0) }
@@ -177,17 +250,29 @@ extension SourceReader {
 
     private mutating func expectation(_ head: Node, _ keys: inout Keys) -> Expectation? {
         guard let name = text(head, "expect") else { return nil }
-        let known = pdu(named: name, at: head, [.event, .att, .smp, .signalling])
-        let since = text(keys.take("since"), "since")
-        if let since { sinces.append((since, position(head))) }
+        let known = pdu(named: name, at: head, [.event, .att, .smp, .signalling, .data])
         return Expectation(
             name: name, fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
-            window: window(&keys), since: since, isStrict: text(keys.take("strict"), "strict") == "true")
+            window: window(&keys), since: text(keys.take("since"), "since"), isStrict: truth(keys.take("strict"), "strict"))
+    }
+
+    /// Something that must not come: whichever of several events a controller would send.
+    private mutating func prohibition(_ head: Node, _ keys: inout Keys) -> Step.Kind? {
+        guard let expectation = expectation(head, &keys) else { return nil }
+        for (name, events) in vocabulary.alternatives.sorted(by: { $0.key < $1.key }) where events.contains(expectation.name) {
+            let others = events.filter { $0 != expectation.name }.joined(separator: " and ")
+            report(head, "none leaves out \(others), which may come instead; write \(name)")
+        }
+        return .expectNone(expectation)
     }
 
     private mutating func window(_ keys: inout Keys) -> Window? {
         let within = length(keys.take("within"), "within")
-        let after = length(keys.take("after"), "after")
+        let afterNode = keys.take("after")
+        let after = length(afterNode, "after")
+        if case .time(let least)? = after, case .time(let most)? = within, least > most, let afterNode {
+            report(afterNode, "the window is upside down: after \(least.text), within \(most.text)")
+        }
         return within == nil && after == nil ? nil : Window(notBefore: after, within: within)
     }
 
@@ -204,7 +289,7 @@ extension SourceReader {
             report(head, "measure needs `of:`, `during:` and `is:`")
             return nil
         }
-        let known = pdu(named: name, at: of, [.event, .att, .smp, .signalling, .linkLayer])
+        let known = pdu(named: name, at: of, [.event, .att, .smp, .signalling, .data, .linkLayer])
         readsTimes = true
         let result = predicate(condition)
         readsTimes = false
@@ -227,18 +312,26 @@ extension SourceReader {
             report(head, "an air step needs `pdu:`")
             return nil
         }
-        usesAir = true
         let known = pdu(named: name, at: pduNode, [.linkLayer])
         var fields: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {
             fields = entries(values, of: name, fields: known?.fields ?? [])
         }
-        let since = text(keys.take("since"), "since")
-        if let since { sinces.append((since, position(head))) }
+        let predicates = fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil)
+        if operation == .suppress || operation == .alter { checkEqualities(predicates) }
+        if operation == .alter, fields.isEmpty { report(head, "air: alter needs `with:`, the fields that are changed") }
+        if operation == .inject { fields += defaults(of: known, name, without: fields, at: position(head)) }
         return AirStep(
-            operation: operation, name: name, fields: fields,
-            predicates: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
-            window: window(&keys), since: since, times: integer(keys.take("times"), "times"))
+            operation: operation, name: name, fields: fields, predicates: predicates, window: window(&keys),
+            since: text(keys.take("since"), "since"), times: integer(keys.take("times"), "times", in: 1...100_000))
+    }
+
+    /// Rules for what a controller sends compare fields for equality only.
+    mutating func checkEqualities(_ predicates: [FieldPredicate]) {
+        for predicate in predicates {
+            if case .equals = predicate.predicate { continue }
+            report(predicate.position, "a rule for a controller's PDUs compares for equality only")
+        }
     }
 
     private mutating func pdu(named name: String, at node: Node, _ layers: Set<Vocabulary.PDU.Layer>) -> Vocabulary.PDU? {

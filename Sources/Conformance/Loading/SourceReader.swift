@@ -6,16 +6,19 @@ struct SourceReader {
     let file: String
     let vocabulary: Vocabulary
     var problems: [Problem] = []
-    /// Every `$name` read since the list was last emptied.
-    var references: [(name: String, position: Position)] = []
-    var labels: [(name: String, position: Position)] = []
-    var sinces: [(name: String, position: Position)] = []
-    var uses: [(name: String, position: Position)] = []
-    var saved: [String] = []
-    var usesAir = false
+    /// What procedures are called with, by their names; nil where there are none to look at.
+    var signatures: [String: [Parameter]]?
+    /// Values by name that the file, or all files, may use in place of writing them out.
+    var constants: [String: Node] = [:]
+    var usedConstants: Set<String> = []
+    /// What the parameters of this file are like, where they say so.
+    var parameterFields: [String: Vocabulary.Field] = [:]
+    /// The roles of a procedure, or none.
+    var roles: [String] = []
     var isAccessoryCase = false
     /// Numbers may be written as times, in microseconds.
     var readsTimes = false
+    var valueDepth = 0
 
     init(file: String, vocabulary: Vocabulary) {
         self.file = file
@@ -46,6 +49,7 @@ struct SourceReader {
     }
 
     mutating func report(_ position: Position, _ text: String) {
+        guard problems.count < 200 else { return }
         problems.append(Problem(position, text))
     }
 
@@ -80,48 +84,63 @@ struct SourceReader {
             report(node, "\(what) must be a line of text")
             return nil
         }
+        if scalar.string.allSatisfy(\.isWhitespace) { report(node, "\(what) is empty") }
         return scalar.string
     }
 
-    mutating func integer(_ node: Node?, _ what: String) -> Int? {
+    mutating func truth(_ node: Node?, _ what: String) -> Bool {
+        guard let node, let text = text(node, what) else { return false }
+        if text != "true", text != "false" { report(node, "\(what) is true or false, not '\(text)'") }
+        return text == "true"
+    }
+
+    /// A whole number within the limits; the nearest one, with the problem noted, when it is not.
+    mutating func integer(_ node: Node?, _ what: String, in limits: ClosedRange<Int> = .min ... .max) -> Int? {
         guard let node else { return nil }
         guard case .scalar(let scalar) = node, let number = Self.integer(scalar.string) else {
             report(node, "\(what) must be a whole number")
             return nil
         }
+        guard limits.contains(number) else {
+            report(node, "\(what) is a number from \(limits.lowerBound) to \(limits.upperBound), not \(number)")
+            return limits.lowerBound
+        }
         return number
     }
 
-    mutating func sequence(_ node: Node?, _ what: String) -> [Node] {
+    /// A list, which has something in it.
+    mutating func sequence(_ node: Node?, _ what: String, mayBeEmpty: Bool = false) -> [Node] {
         guard let node else { return [] }
         guard case .sequence(let sequence) = node else {
             report(node, "\(what) must be a list")
             return []
         }
+        if sequence.isEmpty, !mayBeEmpty { report(node, "\(what) is empty") }
         return Array(sequence)
     }
 
     static func integer(_ text: String) -> Int? {
         let isNegative = text.hasPrefix("-")
-        let digits = isNegative ? String(text.dropFirst()) : text
-        guard !digits.hasPrefix("-"), !digits.hasPrefix("+") else { return nil }
-        let number: Int? =
-            if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
-                Int(digits.dropFirst(2), radix: 16)
-            } else if digits.hasPrefix("0b") {
-                Int(digits.dropFirst(2), radix: 2)
-            } else {
-                Int(digits)
-            }
-        return isNegative ? number.map { -$0 } : number
+        let digits = isNegative ? text.dropFirst() : text[...]
+        guard let first = digits.first, first.isASCII, first.isNumber else { return nil }
+        let radix = digits.hasPrefix("0x") || digits.hasPrefix("0X") ? 16 : digits.hasPrefix("0b") ? 2 : 10
+        let body = radix == 10 ? digits : digits.dropFirst(2)
+        guard body.first != "+", body.first != "-" else { return nil }
+        return Int((isNegative ? "-" : "") + body, radix: radix)
     }
 
     /// `20 ms`, `1.5 s`, `625 us`.
-    mutating func duration(_ node: Node?, _ what: String) -> Microseconds? {
+    mutating func duration(_ node: Node?, _ what: String, atMost limit: Microseconds? = nil) -> Microseconds? {
         guard let node, let text = text(node, what) else { return nil }
-        if let time = Self.duration(text) { return time }
-        report(node, "\(what): '\(text)' is not a time; write 250 us, 20 ms, 1.5 s or 2 min")
-        return nil
+        guard let time = Self.duration(text) else {
+            report(node, "\(what): '\(text)' is not a time; write 250 us, 20 ms, 1.5 s or 2 min")
+            return nil
+        }
+        if let limit, time > limit || time == .zero {
+            report(node, "\(what) is a time of more than 0 and at most \(limit.text), not \(text)")
+            return nil
+        }
+        return time
     }
 
     static func duration(_ text: String) -> Microseconds? {
@@ -137,7 +156,10 @@ struct SourceReader {
     /// A time, or a number of connection or advertising events.
     mutating func length(_ node: Node?, _ what: String) -> Window.Length? {
         guard let node, let text = text(node, what) else { return nil }
-        if let time = Self.duration(text) { return .time(time) }
+        if let time = Self.duration(text) {
+            if time > Limits.longest { report(node, "\(what): \(text) is longer than a case can last, \(Limits.longest.text)") }
+            return .time(time)
+        }
         let words = text.split(separator: " ")
         if let first = words.first, let count = Int(first), (1...100_000).contains(count) {
             let unit = words.dropFirst().joined(separator: " ")

@@ -3,7 +3,7 @@ public struct Vocabulary: Sendable {
     /// A PDU by its specification name.
     public struct PDU: Sendable {
         public enum Layer: Sendable, Hashable {
-            case command, event, linkLayer, att, smp, signalling
+            case command, event, linkLayer, att, smp, signalling, data
         }
 
         public var name: String
@@ -20,16 +20,67 @@ public struct Vocabulary: Sendable {
         }
     }
 
-    /// One field, with the names of its values and, for a list of records, its columns.
-    public struct Field: Sendable {
-        public var name: String
-        public var labels: [String: Int]
-        public var columns: [Field]
+    /// One field: what it holds, the names of its values and, for rows and records, its columns.
+    public struct Field: Sendable, Hashable {
+        public enum Kind: Sendable, Hashable {
+            /// A number that fits the field.
+            case number(ClosedRange<Int>)
+            case octets(atMost: Int?)
+            case address
+            case uuid
+            /// Elements, all like `element`.
+            case list
+            /// Rows of columns, or one record of them.
+            case rows
+            case record
+            /// Nothing is known of it.
+            case any
+        }
 
-        public init(_ name: String, labels: [String: Int] = [:], columns: [Field] = []) {
+        public var name: String
+        public var kind: Kind
+        public var labels: [String: Int]
+        /// The labels name bits, which are joined by `|`.
+        public var isFlags: Bool
+        public var columns: [Field]
+        /// What each element of a list is like: one field, or none.
+        public var element: [Field]
+        /// What a field that is left out is sent as: 0, or the least value that is allowed.
+        public var initial: Int
+        /// There is no value that it could be left out for.
+        public var isRequired: Bool
+
+        public init(
+            _ name: String, _ kind: Kind = .any, labels: [String: Int] = [:], isFlags: Bool = false, columns: [Field] = [],
+            element: [Field] = [], initial: Int = 0, isRequired: Bool = false
+        ) {
             self.name = name
+            self.kind = columns.isEmpty || kind != .any ? kind : .rows
             self.labels = labels
+            self.isFlags = isFlags
             self.columns = columns
+            self.element = element
+            self.initial = initial
+            self.isRequired = isRequired
+        }
+
+        /// How a number of this field is written by name: `Success`, `LE_1M|LE_2M`; nil when some part of it has no name.
+        func spelling(of number: Int) -> String? {
+            if let name = labels.filter({ $0.value == number }).keys.min() { return name }
+            guard isFlags, number > 0 else { return nil }
+            let names = labels.filter { $0.value & number == $0.value && $0.value != 0 }.sorted { $0.value < $1.value }
+            return names.reduce(0) { $0 | $1.value } == number ? names.map(\.key).joined(separator: "|") : nil
+        }
+
+        /// The number that a name, or names joined by `|`, stand for.
+        func number(spelt text: String) -> Int? {
+            guard isFlags else { return labels[text] }
+            var number = 0
+            for part in text.split(separator: "|", omittingEmptySubsequences: false) {
+                guard let value = labels[part.filter { $0 != " " }] else { return nil }
+                number |= value
+            }
+            return number
         }
     }
 
@@ -39,8 +90,11 @@ public struct Vocabulary: Sendable {
         public var about: String
         public var arguments: [ActionArgument]
         public var results: [String]
+        /// It changes what is on the simulated air.
+        public var isAboutAir: Bool
 
-        public init(name: String, about: String, arguments: [ActionArgument], results: [String]) {
+        public init(name: String, about: String, arguments: [ActionArgument], results: [String], isAboutAir: Bool = false) {
+            self.isAboutAir = isAboutAir
             self.name = name
             self.about = about
             self.arguments = arguments
@@ -49,18 +103,22 @@ public struct Vocabulary: Sendable {
     }
 
     public var pdus: [String: PDU]
+    /// Events that stand for whichever of several a controller sends: the name, and what it stands for.
+    public var alternatives: [String: [String]]
     public var actions: [String: ActionShape]
     /// Features that `needs:` and `when:` may name, without `tester.` or `subject.`.
     public var features: Set<String>
-    /// Settings of virtual controllers.
-    public var settings: Set<String>
-    /// Public test-case ids.
-    public var covers: Set<String>
+    /// Settings of virtual controllers, with the numbers that each takes.
+    public var settings: [String: ClosedRange<Int>]
+    /// Public test-case ids; nil when the list is not at hand, and any may be named.
+    public var covers: Set<String>?
 
     public init(
-        pdus: [PDU], actions: [ActionShape] = [], features: Set<String> = [], settings: Set<String> = [], covers: Set<String> = []
+        pdus: [PDU], alternatives: [String: [String]] = [:], actions: [ActionShape] = [], features: Set<String> = [],
+        settings: [String: ClosedRange<Int>] = [:], covers: Set<String>? = []
     ) {
         self.pdus = Dictionary(pdus.map { ($0.name, $0) }) { first, _ in first }
+        self.alternatives = alternatives
         self.actions = Dictionary(actions.map { ($0.name, $0) }) { first, _ in first }
         self.features = features
         self.settings = settings

@@ -28,7 +28,7 @@ public struct Mutant: Sendable {
         for file in Catalogue.yamlFiles(below: folder) {
             var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
             if let root = reader.compose(),
-                let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: Set(catalogue.cases.map(\.id)))
+                let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: Set(catalogue.cases.map(\.file)))
             {
                 mutants.append(mutant)
             }
@@ -72,9 +72,8 @@ extension SourceReader {
             if !HostFaults.names.contains(entry.name) {
                 report(entry.position, "there is no host fault '\(entry.name)'" + Suggestion.text(for: entry.name, among: HostFaults.names))
             }
-            var value = CaseValue.number(0)
-            if case .literal(let literal) = operand(entry.node) { value = literal }
-            return ControllerSetting(name: entry.name, value: value, position: entry.position)
+            let number = integer(entry.node, entry.name, in: 0...65_535) ?? 0
+            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
         }
     }
 
@@ -88,8 +87,9 @@ extension SourceReader {
             report(head, "there is no outgoing PDU '\(name)'" + Suggestion.text(for: name, among: vocabulary.pdus.keys))
         }
         let fields = fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil)
-        let skip = integer(keys.take("skip"), "skip") ?? 0
-        let times = integer(keys.take("times"), "times")
+        if known?.layer == .event || known?.layer == .linkLayer { checkEqualities(fields) }
+        let skip = integer(keys.take("skip"), "skip", in: 0...100_000) ?? 0
+        let times = integer(keys.take("times"), "times", in: 1...100_000)
         guard let change = change(&keys, name, known, head) else { return nil }
         finish(keys, of: "a rewrite", allowed: ["pdu", "where", "skip", "times", "drop", "duplicate", "set", "replace", "with", "delay"])
         return Fault.Rewrite(pdu: name, fields: fields, change: change, skip: skip, times: times, position: position(node))
@@ -98,7 +98,7 @@ extension SourceReader {
     private mutating func change(_ keys: inout Keys, _ name: String, _ known: Vocabulary.PDU?, _ head: Node) -> Fault.Change? {
         if keys.take("drop") != nil { return .drop }
         if keys.take("duplicate") != nil { return .duplicate }
-        if let delay = keys.take("delay") { return .delay(events: integer(delay, "delay") ?? 1) }
+        if let delay = keys.take("delay") { return .delay(events: integer(delay, "delay", in: 1...10_000) ?? 1) }
         if let set = keys.take("set"), let values = self.keys(set, of: "set") {
             return .set(entries(values, of: name, fields: known?.fields ?? []))
         }

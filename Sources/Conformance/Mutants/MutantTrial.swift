@@ -32,10 +32,10 @@ public struct MutantTrial {
     /// - Parameter isThorough: run every case that could notice, not only the expected killers.
     public mutating func run(_ mutant: Mutant, isThorough: Bool) throws -> MutantResult {
         var result = MutantResult(id: mutant.id, title: mutant.title, killedBy: [], noticedBy: [], message: "", missed: [])
-        let expected = catalogue.cases.filter { mutant.killers.contains($0.id) }
-        let others = catalogue.cases.filter { !mutant.killers.contains($0.id) && Self.isRelevant($0, to: mutant) }
+        let expected = catalogue.cases.filter { mutant.killers.contains($0.file) }
+        let others = catalogue.cases.filter { !mutant.killers.contains($0.file) && Self.isRelevant($0, to: mutant) }
         try judge(expected, mutant, &result)
-        result.missed = mutant.killers.filter { !result.killedBy.contains($0) }
+        result.missed = mutant.killers.filter { killer in !result.killedBy.contains { $0 == killer || $0.hasPrefix(killer + "[") } }
         if isThorough || result.killedBy.isEmpty { try judge(others, mutant, &result) }
         return result
     }

@@ -41,6 +41,8 @@ enum PDULayer: Sendable, Hashable {
     case att
     case smp
     case signalling
+    /// A B-frame of any other channel. Core Vol 3, Part A, 3.1.
+    case frame(channel: UInt16)
 
     /// The fixed channel of an LE link.
     var channel: UInt16 {
@@ -48,15 +50,16 @@ enum PDULayer: Sendable, Hashable {
         case .att: 0x0004
         case .signalling: 0x0005
         case .smp: 0x0006
+        case .frame(let channel): channel
         }
     }
 
-    init?(channel: UInt16) {
+    init(channel: UInt16) {
         switch channel {
         case 0x0004: self = .att
         case 0x0005: self = .signalling
         case 0x0006: self = .smp
-        default: return nil
+        default: self = .frame(channel: channel)
         }
     }
 }

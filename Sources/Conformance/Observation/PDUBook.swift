@@ -13,6 +13,7 @@ enum PDUBook {
     }
 
     static func layer(of name: String) -> PDULayer? {
+        if name == L2CAPFrame.name { return .frame(channel: L2CAPFrame.usualChannel) }
         if PDUCatalog.declaration(layer: "ATT", name: name) != nil { return .att }
         if PDUCatalog.declaration(layer: "L2CAPSignaling", name: name) != nil { return .signalling }
         return PDUCatalog.declaration(layer: "SMP", name: name) != nil ? .smp : nil
@@ -20,7 +21,8 @@ enum PDUBook {
 
     /// Whether a PDU of that name is seen on the air rather than at an HCI.
     static func layerIsAir(_ name: String) -> Bool {
-        PDUCatalog.declaration(layer: "LLControl", name: name) != nil || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
+        name == LinkLayerData.name || PDUCatalog.declaration(layer: "LLControl", name: name) != nil
+            || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
     }
 
     static func name(of packet: HCIPacket) -> String {
@@ -30,6 +32,7 @@ enum PDUBook {
     }
 
     static func name(of payload: [UInt8], in layer: PDULayer) -> String {
+        if case .frame = layer { return L2CAPFrame.name }
         guard let code = payload.first else { return "empty frame" }
         return PDUCatalog.declaration(layer: layer.catalogName, code: Int(code))?.name ?? "PDU \(code)"
     }
@@ -38,6 +41,11 @@ enum PDUBook {
 
     /// The fields of the innermost PDU, as predicates see them.
     static func record(of observation: Observation) -> CaseRecord {
+        switch observation.content {
+        case .upper(.frame(let channel), let bytes, let handle): return L2CAPFrame.record(of: bytes, channel, handle)
+        case .air(let bytes, .data): return LinkLayerData.record(of: bytes)
+        case .event, .upper, .air: break
+        }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
         if case .upper(_, _, let handle) = observation.content {
@@ -117,6 +125,7 @@ enum PDUBook {
 
     /// The parameters of a command, or a whole PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
+        if name == L2CAPFrame.name { return fields["Information_Payload"]?.asOctets ?? [] }
         let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl"]
         guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
             throw Failure(text: "it is not declared")
@@ -184,6 +193,7 @@ extension PDULayer {
         case .att: "ATT"
         case .smp: "SMP"
         case .signalling: "L2CAPSignaling"
+        case .frame: "L2CAP"
         }
     }
 }

@@ -1,0 +1,16 @@
+import ArgumentParser
+import Conformance
+
+/// `bluebench schema`: what case files may say, for editors.
+struct SchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "Print a JSON Schema of case files, for editors that complete and check YAML.",
+        discussion: "In an editor with the YAML language server: # yaml-language-server: $schema=case.schema.json")
+
+    @Flag(help: "The schema of procedure files instead.") var procedures = false
+
+    func run() throws {
+        let schema = CaseSchema(.declared(covers: nil))
+        Console.line(procedures ? schema.procedure : schema.testCase)
+    }
+}
