@@ -86,7 +86,6 @@ final class PacketRewriter {
     init(_ rewrites: [PacketRewrite] = []) { rules = rewrites.map { Rule(rewrite: $0) } }
 
     func add(_ rewrite: PacketRewrite) { rules.append(Rule(rewrite: rewrite)) }
-    func removeAll() { rules.removeAll() }
 
     /// Sends a packet, or what the first rule about it makes of it.
     ///

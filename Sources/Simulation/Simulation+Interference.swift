@@ -17,9 +17,6 @@ extension Simulation {
     /// Adds a rule for what a controller sends, after those it has.
     public func add(_ rewrite: PacketRewrite, to identifier: ControllerID) { controller(identifier)?.rewriter.add(rewrite) }
 
-    /// Takes all rules of a controller away, those of its configuration too.
-    public func removeRewrites(of identifier: ControllerID) { controller(identifier)?.rewriter.removeAll() }
-
     /// Makes a controller send a link layer control PDU that no procedure of its own asks for.
     ///
     /// - Parameters:

@@ -19,7 +19,7 @@ final class ProgressLine: RunObserver {
 
     init(total: Int) { self.total = total }
 
-    func began(_ testCase: TestCase, index: Int, of count: Int) {
+    func began(_ testCase: TestCase, index: Int) {
         if isTerminal { show(testCase.id, index) }
     }
 
@@ -28,7 +28,7 @@ final class ProgressLine: RunObserver {
         show("\(testCase.id): \(step)", done)
     }
 
-    func ended(_ result: CaseResult, index: Int, of count: Int) {
+    func ended(_ result: CaseResult) {
         done += 1
         if isTerminal { Console.write("\r\u{1B}[K") }
         if !isTerminal || result.verdict != .pass { Console.line(Self.line(result)) }

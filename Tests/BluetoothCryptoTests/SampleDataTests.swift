@@ -1,3 +1,4 @@
+import BenchTesting
 import BluetoothCrypto
 import Packets
 import Testing
@@ -17,11 +18,6 @@ import Testing
         init(_ name: String, _ printed: String, _ computed: @escaping @Sendable () throws -> UInt128) {
             self.init(name, printed) { try computed().octets }
         }
-    }
-
-    static func octets(_ text: String) -> [UInt8] {
-        let digits = text.utf8.filter { $0 != 0x20 && $0 != 0x0A }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0 }
     }
 
     static func wide(_ text: String) -> UInt256 { UInt256(octets: octets(text)) ?? UInt256(high: 0, low: 0) }
@@ -129,7 +125,7 @@ import Testing
     private static func bigEndian(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { [UInt8]($0) } }
 
     @Test(arguments: toolbox + hashes + curve + air) func sample(_ sample: Sample) throws {
-        #expect(try sample.computed() == Self.octets(sample.printed))
+        #expect(try sample.computed() == octets(sample.printed))
     }
 
     @Test func aDamagedPacketDoesNotOpen() {

@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Timing
 import Transport
@@ -134,12 +135,6 @@ final class FakeController: HCITransportSink {
                     connectionHandle: ConnectionHandle(handle), role: role, peerAddress: 0xA0_B0C0_D0E0, connectionInterval: interval,
                     supervisionTimeout: 200)))
     }
-}
-
-/// Octets of hexadecimal digits; spaces do not count.
-func octets(_ hex: String) -> [UInt8] {
-    let digits = hex.utf8.filter { $0 != 0x20 && $0 != 0x0A }
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0 }
 }
 
 func hex(_ octets: [UInt8]) -> String {

@@ -1,3 +1,4 @@
+import BenchTesting
 import HCI
 import Packets
 import Testing

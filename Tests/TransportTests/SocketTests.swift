@@ -1,3 +1,4 @@
+import BenchTesting
 import Foundation
 import Packets
 import Testing

@@ -22,17 +22,6 @@ final class Gathering: HCITransportSink {
     }
 }
 
-extension RunLoop {
-    /// Waits, in wall time, until `condition` holds; false after two seconds.
-    func wait(for condition: @escaping () -> Bool) async throws -> Bool {
-        for _ in 0..<20_000 {
-            if condition() { return true }
-            try await sleep(for: 100)
-        }
-        return condition()
-    }
-}
-
 /// A stream with every kind of packet, empty and long ones among them.
 let sampleStream: [HCIPacket] = [
     HCIPacket(.command, [0x03, 0x0C, 0x00]),

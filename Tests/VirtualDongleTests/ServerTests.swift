@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Testing
 import Timing
@@ -43,16 +44,6 @@ private final class Octets: ByteStream.Sink {
     var isEnded = false
     func received(_ octets: UnsafeRawBufferPointer) { self.octets += octets }
     func ended(_ reason: TransportError) { isEnded = true }
-}
-
-extension RunLoop {
-    fileprivate func wait(for condition: @escaping () -> Bool) async throws -> Bool {
-        for _ in 0..<20_000 {
-            if condition() { return true }
-            try await sleep(for: 100)
-        }
-        return condition()
-    }
 }
 
 @Suite struct ServerTests {

@@ -72,9 +72,9 @@ public struct RunPlan: Sendable {
 
 /// What a run tells while it goes on. Called on the run's thread.
 public protocol RunObserver: AnyObject {
-    func began(_ testCase: TestCase, index: Int, of count: Int)
+    func began(_ testCase: TestCase, index: Int)
     func reached(_ step: String, in testCase: TestCase)
-    func ended(_ result: CaseResult, index: Int, of count: Int)
+    func ended(_ result: CaseResult)
     /// A device is away; called about once a second while it is waited for.
     func waits(for device: String, because reason: String, left: Microseconds)
     func isBack(_ device: String, after time: Microseconds)
@@ -133,11 +133,11 @@ public final class Runner {
                 result.cases.append(known)
                 continue
             }
-            if isOpen { observer?.began(testCase, index: index, of: plan.cases.count) }
+            if isOpen { observer?.began(testCase, index: index) }
             let outcome = outcome(of: testCase)
             try keep(outcome)
             result.cases.append(outcome)
-            if isOpen { observer?.ended(outcome, index: index, of: plan.cases.count) }
+            if isOpen { observer?.ended(outcome) }
         }
         result.isInterrupted = stopping.isRaised
         if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }

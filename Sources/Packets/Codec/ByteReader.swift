@@ -88,15 +88,6 @@ public struct ByteReader: ~Escapable {
         return span.extracting(start..<end).withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// The octets left, borrowed; the reader moves to its end.
-    @inlinable
-    @_lifetime(copy self)
-    public mutating func restSpan() -> RawSpan {
-        let start = position
-        position = end
-        return span.extracting(start..<end)
-    }
-
     /// A UUID of 2, 4 or 16 octets.
     public mutating func uuid(_ count: Int, _ field: StaticString) throws(PDUError) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(octets: try bytes(count, field)) else {

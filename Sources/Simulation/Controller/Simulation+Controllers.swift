@@ -23,12 +23,6 @@ extension Simulation {
         return identifier
     }
 
-    /// Takes a controller out of the world, as if its power were cut: what was under way is cut short, and its pipe hears nothing more.
-    public func removeController(_ identifier: ControllerID) {
-        ports[identifier]?.controller.powerOff()
-        ports[identifier] = nil
-    }
-
     /// The controllers in the world.
     public var controllers: [ControllerID] { ports.keys.sorted { $0.rawValue < $1.rawValue } }
 

@@ -82,7 +82,7 @@ struct RowMeasurement {
         row.supply = sender.supply
         sender.stop()
         try await drained(setup.client.link)
-        try await verify(&row, sent: sender.sent)
+        try await verify(sent: sender.sent)
     }
 
     private func requests(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
@@ -96,7 +96,7 @@ struct RowMeasurement {
             sent += 1
         }
         take(&row, begin, end)
-        try await verify(&row, sent: sent)
+        try await verify(sent: sent)
     }
 
     private var isForeignServer: Bool { bench.subject == nil }
@@ -163,7 +163,7 @@ struct RowMeasurement {
     }
 
     /// Compares with the server's own account. For a server in this process it is the same tally, read over the air.
-    private func verify(_ row: inout ThroughputRow, sent: UInt32) async throws {
+    private func verify(sent: UInt32) async throws {
         let counters = try await setup.client.readCounters()
         guard isForeignServer else { return receiver.close(sent: sent) }
         guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.disordered == 0, counters.corrupted == 0

@@ -90,5 +90,4 @@ public struct ThroughputRow: Sendable, Hashable {
         return Double(packets * ceiling.fragmentsPerPacket) / Double(events)
     }
 
-    public var isSound: Bool { failure == nil && tally.isClean }
 }

@@ -117,8 +117,6 @@
             gone[index, default: []].append(node)
         }
 
-        public func isPlugged(_ index: Int) -> Bool { nodes[index] != nil }
-
         /// What a dongle that is plugged in has carried.
         public func traffic(_ index: Int) -> USBTraffic { nodes[index]?.dongle.traffic ?? USBTraffic() }
 

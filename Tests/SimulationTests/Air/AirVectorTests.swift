@@ -1,13 +1,8 @@
+import BenchTesting
 import Packets
 import Testing
 
 @testable import Simulation
-
-/// Octets from hexadecimal text.
-func hex(_ text: String) -> [UInt8] {
-    let digits = text.filter { !$0.isWhitespace }.compactMap { $0.hexDigitValue.map(UInt8.init) }
-    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-}
 
 @Suite struct AirVectorTests {
     @Test(arguments: [
@@ -18,7 +13,7 @@ func hex(_ text: String) -> [UInt8] {
         var whitening = Whitening(channel: ChannelIndex(UInt8(channel)))
         var octets = [UInt8](repeating: 0, count: 16)
         whitening.apply(to: &octets)
-        #expect(octets == hex(expected))
+        #expect(octets == BenchTesting.octets(expected))
     }
 
     /// The register as the specification draws it, one bit at a time.

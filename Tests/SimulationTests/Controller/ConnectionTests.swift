@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Simulation
 import Testing

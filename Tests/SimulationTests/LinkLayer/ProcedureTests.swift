@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Testing
 import Timing
@@ -273,9 +274,9 @@ import Timing
                 let fromReceiver = (frame.channel == .dataFromCentral) == toCentral
                 if fromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
             }
-            if strange.pdu.isEmpty { sender.link.send(control: []) } else { sender.link.send(control: hex(strange.pdu)) }
+            if strange.pdu.isEmpty { sender.link.send(control: []) } else { sender.link.send(control: octets(strange.pdu)) }
             try bench.run(200_000)
-            #expect(answers == (expected.map { [hex($0)] } ?? []), "to the \(toCentral ? "central" : "peripheral")")
+            #expect(answers == (expected.map { [octets($0)] } ?? []), "to the \(toCentral ? "central" : "peripheral")")
             let terminated = strange.pdu == "0200"
             #expect(receiver.link.isClosed == terminated)
             #expect(!receiver.link.engine.isAwaitingPeer)

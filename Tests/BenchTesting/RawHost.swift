@@ -1,35 +1,34 @@
 import Packets
 import Simulation
-import Testing
 import Timing
 import Transport
 
 /// A host that knows HCI packets and nothing else.
-final class RawHost: HCITransportSink {
-    let loop: RunLoop
-    let transport: InProcessTransport
+public final class RawHost: HCITransportSink {
+    public let loop: RunLoop
+    public let transport: any HCITransport
     /// Everything that has come, in order, with its time.
-    private(set) var log: [(packet: HCIPacket, time: Microseconds)] = []
+    public private(set) var log: [(packet: HCIPacket, time: Microseconds)] = []
     /// What no one has asked for yet.
     private var inbox: [HCIPacket] = []
 
-    init(_ loop: RunLoop, _ transport: InProcessTransport) {
+    init(_ loop: RunLoop, _ transport: any HCITransport) {
         self.loop = loop
         self.transport = transport
     }
 
-    func received(_ packet: HCIPacket, at time: Microseconds) {
+    public func received(_ packet: HCIPacket, at time: Microseconds) {
         log.append((packet, time))
         inbox.append(packet)
     }
 
-    func closed(_ reason: TransportError) {}
+    public func closed(_ reason: TransportError) {}
 
     // MARK: Commands
 
     /// Sends a command's octets as they are and waits for Command Complete or Command Status.
     @discardableResult
-    func raw(_ opcode: UInt16, _ parameters: [UInt8]) async throws -> Answer {
+    public func raw(_ opcode: UInt16, _ parameters: [UInt8]) async throws -> Answer {
         inbox.removeAll { Answer($0)?.opcode == opcode }
         transport.send(HCIPacket(opcode: opcode, parameters: parameters))
         return try await wait(for: .milliseconds(5), "an answer to \(opcode)") { packet in
@@ -39,44 +38,44 @@ final class RawHost: HCITransportSink {
 
     /// Runs a command; its status.
     @discardableResult
-    func run<Command: HCICommand>(_ command: Command) async throws -> ErrorCode {
+    public func run<Command: HCICommand>(_ command: Command) async throws -> ErrorCode {
         try await raw(Command.opcode, command.parameters).status
     }
 
     /// Runs a command that must succeed; what it returns.
-    func returns<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
+    public func returns<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
         let answer = try await raw(Command.opcode, command.parameters)
-        #expect(answer.status == .success)
+        guard answer.status == .success else { throw Refused(command: Command.name, status: answer.status) }
         return try Command.Return(parameters: answer.returns)
     }
 
     /// Runs commands that must succeed.
-    func succeed<each Command: HCICommand>(_ command: repeat each Command, at location: SourceLocation = #_sourceLocation) async throws {
+    public func succeed<each Command: HCICommand>(_ command: repeat each Command) async throws {
         for one in repeat each command {
-            let answer = try await raw(type(of: one).opcode, one.parameters)
-            #expect(answer.status == .success, "\(type(of: one).name)", sourceLocation: location)
+            let status = try await run(one)
+            guard status == .success else { throw Refused(command: type(of: one).name, status: status) }
         }
     }
 
     // MARK: Events
 
     /// The next event of a type; events before it stay.
-    func next<Event: HCIEvent>(_ type: Event.Type = Event.self, within limit: Microseconds = .seconds(2)) async throws -> Event {
+    public func next<Event: HCIEvent>(_ type: Event.Type = Event.self, within limit: Microseconds = .seconds(2)) async throws -> Event {
         try await wait(for: limit, Event.name) { try? $0.event(as: Event.self) }
     }
 
-    func nextData(within limit: Microseconds = .seconds(2)) async throws -> [UInt8] {
+    public func nextData(within limit: Microseconds = .seconds(2)) async throws -> [UInt8] {
         try await wait(for: limit, "data") { $0.kind == .acl ? $0.bytes : nil }
     }
 
     /// All events of a type that have come and were not asked for.
-    func all<Event: HCIEvent>(_ type: Event.Type = Event.self) -> [Event] {
+    public func all<Event: HCIEvent>(_ type: Event.Type = Event.self) -> [Event] {
         let found = inbox.compactMap { try? $0.event(as: Event.self) }
         inbox.removeAll { (try? $0.event(as: Event.self)) != nil }
         return found
     }
 
-    func sendData(_ handle: ConnectionHandle, _ payload: [UInt8], boundary: UInt16 = 0) {
+    public func sendData(_ handle: ConnectionHandle, _ payload: [UInt8], boundary: UInt16 = 0) {
         let word = handle.rawValue | boundary << 12
         let count = UInt16(payload.count)
         transport.send(
@@ -97,18 +96,24 @@ final class RawHost: HCITransportSink {
     }
 
     /// What should have come and did not.
-    struct Missing: Error {
-        var what: String
-        var at: Microseconds
+    public struct Missing: Error {
+        public var what: String
+        public var at: Microseconds
+    }
+
+    /// A command that should have succeeded.
+    public struct Refused: Error {
+        public var command: String
+        public var status: ErrorCode
     }
 
     /// Command Complete or Command Status.
-    struct Answer {
-        var opcode: UInt16
-        var status: ErrorCode
-        var isComplete: Bool
-        var credits: UInt8
-        var returns: [UInt8]
+    public struct Answer {
+        public var opcode: UInt16
+        public var status: ErrorCode
+        public var isComplete: Bool
+        public var credits: UInt8
+        public var returns: [UInt8]
 
         init?(_ packet: HCIPacket) {
             if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
@@ -131,16 +136,16 @@ final class RawHost: HCITransportSink {
 }
 
 /// A simulation with raw hosts, run in virtual time.
-struct World {
-    let loop: RunLoop
-    let simulation: Simulation
-    let hosts: [RawHost]
+public struct World {
+    public let loop: RunLoop
+    public let simulation: Simulation
+    public let hosts: [RawHost]
 
     /// The address of each host's controller.
-    static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
+    public static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
 
     @discardableResult
-    static func run<Value>(
+    public static func run<Value>(
         hosts count: Int, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
         _ body: @escaping (World) async throws -> Value
     ) throws -> Value {
@@ -150,11 +155,9 @@ struct World {
         for index in 0..<count {
             var configuration = template
             configuration.address = address(index)
-            let pipe = InProcessTransport.pair(on: loop)
-            let host = RawHost(loop, pipe.host)
-            try pipe.host.open(host)
-            let fixed = configuration
-            _ = try simulation.addController(fixed, on: pipe.controller)
+            let pipe = try simulation.addController(configuration).host
+            let host = RawHost(loop, pipe)
+            try pipe.open(host)
             hosts.append(host)
         }
         let world = World(loop: loop, simulation: simulation, hosts: hosts)
@@ -167,13 +170,13 @@ struct World {
 
 extension RawHost {
     /// Unmasks everything.
-    func openMasks() async throws {
+    public func openMasks() async throws {
         try await succeed(
             HCICommands.Reset(), HCICommands.SetEventMask(eventMask: .init(rawValue: 0x3FFF_FFFF_FFFF_FFFF)),
             HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x0FFF_FFFF_FFFF)))
     }
 
-    func advertiseLegacy(_ type: LegacyAdvertisingType = .advInd, data: [UInt8] = [], scanResponse: [UInt8] = []) async throws {
+    public func advertiseLegacy(_ type: LegacyAdvertisingType = .advInd, data: [UInt8] = [], scanResponse: [UInt8] = []) async throws {
         try await succeed(
             HCICommands.LESetAdvertisingParameters(
                 advertisingIntervalMin: 0x20, advertisingIntervalMax: 0x20, advertisingType: type, advertisingChannelMap: 7),
@@ -185,7 +188,7 @@ extension RawHost {
             HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
     }
 
-    func createConnection(to peer: DeviceAddress, interval: UInt16 = 24) async throws {
+    public func createConnection(to peer: DeviceAddress, interval: UInt16 = 24) async throws {
         try await succeed(
             HCICommands.LECreateConnection(
                 leScanInterval: 0x10, leScanWindow: 0x10, peerAddressType: .init(rawValue: peer.kind.rawValue), peerAddress: peer.bdADDR,
