@@ -85,7 +85,7 @@ enum AirReader {
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .dataFromCentral, .dataFromPeripheral:
             guard pdu[0] & 3 == 3, pdu.count > 2 else {
-                return log.add(side, LinkLayerData.name, .air(pdu, .data), number: 0, at: observation.start)
+                return log.add(side, LinkLayerData.name, .air(frame), number: 0, at: observation.start)
             }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
             log.add(side, name, .air(frame), number: 0, at: observation.start)

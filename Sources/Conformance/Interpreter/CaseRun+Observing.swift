@@ -104,7 +104,7 @@ extension CaseRun {
         let number = other.number > 0 ? " (packet \(other.number))" : ""
         let text: String
         if let miss = search.misses.last(where: { $0.observation.index == other.index }) {
-            text = "\(search.name): \(PDUBook.spoken(miss.mismatch))\(number)"
+            text = "\(search.name): \(PDUBook.spoken(miss.mismatch, in: other.decoded.pdu))\(number)"
         } else {
             text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other))\(number)"
         }

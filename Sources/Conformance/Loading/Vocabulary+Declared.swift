@@ -1,3 +1,4 @@
+import Capture
 import Packets
 
 extension Vocabulary {
@@ -139,11 +140,12 @@ enum LinkLayerData {
         .init("Payload", .octets(atMost: 255)),
     ]
 
-    /// - Parameter pdu: with its header.
-    static func record(of pdu: [UInt8]) -> CaseRecord {
-        CaseRecord([
-            ("LLID", .number(Int((pdu.first ?? 0) & 3))), ("Length", .number(max(0, pdu.count - 2))),
-            ("Payload", .octets(Array(pdu.dropFirst(2)))),
+    static func record(of frame: AirFrame) -> CaseRecord {
+        let start = frame.modulation == .leCoded ? 5 : 4
+        guard frame.bytes.count >= start + 2 else { return CaseRecord() }
+        let payload = frame.bytes[(start + 2)...].prefix(Int(frame.bytes[start + 1]))
+        return CaseRecord([
+            ("LLID", .number(Int(frame.bytes[start] & 3))), ("Length", .number(payload.count)), ("Payload", .octets(Array(payload))),
         ])
     }
 }

@@ -43,7 +43,7 @@ enum PDUBook {
     static func record(of observation: Observation) -> CaseRecord {
         switch observation.content {
         case .upper(.frame(let channel), let bytes, let handle): return L2CAPFrame.record(of: bytes, channel, handle)
-        case .air(let bytes, .data): return LinkLayerData.record(of: bytes)
+        case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
         case .event, .upper, .air: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
