@@ -115,7 +115,7 @@ public final class RawHost: HCITransportSink {
         public var credits: UInt8
         public var returns: [UInt8]
 
-        init?(_ packet: HCIPacket) {
+        public init?(_ packet: HCIPacket) {
             if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
                 opcode = event.commandOpcode
                 returns = event.returnParameters

@@ -1,3 +1,4 @@
+import BenchTesting
 import Capture
 import Packets
 import Testing
