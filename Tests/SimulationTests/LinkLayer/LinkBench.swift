@@ -169,7 +169,7 @@ extension LinkEnd {
     /// Lets links come to rest on an undisturbed air, and checks that no procedure, no instant, no time-out, no data and no PDU is left.
     static func expectNothingIsLeft(_ ends: [LinkEnd], on air: Air, _ location: SourceLocation = #_sourceLocation) throws {
         for end in ends { end.backlog = 0 }
-        air.fading.setLoss(.init(), on: .init())
+        air.propagation.setLoss(.init(), on: .init())
         let links = ends.compactMap(\.link)
         let loop = air.loop
         for _ in 0..<600 where !links.allSatisfy(\.isAtRest) { try loop.run { try await loop.sleep(for: 100_000) } }

@@ -58,7 +58,8 @@ import Timing
         var list: [[UInt8]] = []
 
         init(_ bench: LinkBench) {
-            bench.air.log = { [unowned self] frame, _ in
+            bench.air.log = { [unowned self] logged, _ in
+                guard case .le(let frame) = logged else { return }
                 let pdu = Array(frame.bytes[6...].dropLast(3))
                 if frame.bytes[4] & 3 == LLID.control, pdu.first == LLControl.RejectExtInd.opcode, !list.contains(pdu) { list.append(pdu) }
             }
@@ -73,7 +74,7 @@ import Timing
         for end in bench.ends { end.answersRequests = { ($0, .success) } }
         let refusals = Refusals(bench)
         try bench.run(100_000)
-        bench.air.fading.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
+        bench.air.propagation.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
         for (end, kinds) in [(bench.central, row.central), (bench.peripheral, row.peripheral)] {
             end.feed(200)
             for kind in kinds where begin(kind, end) == .success {
