@@ -51,7 +51,7 @@ let package = Package(
         room("Report", ["Conformance", "Throughput", "TransportUSB", "Packets", mustache]),
         room(
             "Conformance",
-            ["Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams]),
+            ["Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque]),
