@@ -66,13 +66,13 @@ struct ControllerTraffic {
 }
 
 extension DecodedPacket {
-    /// A PDU that was taken from a connection already, in the same words as the packet that brought it.
-    public init(connection: UInt16, layer: String, pdu: [UInt8]) {
+    /// A PDU that was taken from a connection's channel already, in the same words as the packet that brought it.
+    public init(connection: UInt16, channel: UInt16, pdu: [UInt8]) {
         let text = "ACL \(Hex.number(connection, bits: 16))"
-        layers = [
-            DecodedLayer(named: text, of: "HCIData", pdu, 0..<0, summary: text)
-        ]
-        layers +=
-            layer == "L2CAPSignaling" ? ConnectionTraffic.signalling(pdu, 0..<pdu.count) : [DecodedLayer(layer: layer, pdu, 0..<pdu.count)]
+        let length = UInt16(truncatingIfNeeded: pdu.count)
+        let whole = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: channel), UInt8(channel >> 8)] + pdu
+        var traffic = ConnectionTraffic()
+        layers = [DecodedLayer(named: text, of: "HCIData", whole, 0..<0, summary: text)]
+        layers += traffic.receive(.first, whole, 0..<whole.count, .back)
     }
 }

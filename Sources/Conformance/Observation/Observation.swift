@@ -28,7 +28,7 @@ struct Observation: Sendable {
         var decoder = PacketDecoder()
         return switch content {
         case .event(let bytes): decoder.decode(HCIPacket(.event, bytes), .controllerToHost)
-        case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, layer: layer.catalogName, pdu: bytes)
+        case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, channel: layer.channel, pdu: bytes)
         case .air(let frame): decoder.decode(frame)
         }
     }
