@@ -18,22 +18,19 @@ struct CommandFailure: Error, Equatable {
 enum CommandAnswer {
     case status(ErrorCode)
     case complete(returns: [UInt8])
-    /// Only Host_Number_Of_Completed_Packets goes without an answer when it is right.
-    case silence
 }
 
-/// One supported command: where the mask of supported commands has it, and what it does.
-struct CommandRow: Sendable {
-    /// Octet and bit in the Supported_Commands mask. Core Vol 4, Part E, 6.27.
-    struct MaskPosition: Sendable {
-        var octet: Int
-        var bit: Int
-    }
+/// A part of the controller that carries out commands.
+protocol CommandExecutor: AnyObject, SendableMetatype {
+    static func part(of controller: Controller) -> Self
+}
 
+/// One supported command: its bit in the mask of supported commands, and what it does.
+struct CommandRow: Sendable {
     var opcode: UInt16
     var name: String
-    /// Nil for a vendor's command, which the mask has no bit for.
-    var mask: MaskPosition?
+    /// Nil for a vendor's command, and for what every controller has.
+    var supportedCommandsBit: SupportedCommandsBit?
     var run: @Sendable (_ controller: Controller, _ parameters: [UInt8]) -> CommandAnswer
     /// The answer when the command is not even looked at.
     var refuse: @Sendable (_ status: ErrorCode, _ parameters: [UInt8]) -> CommandAnswer
@@ -46,31 +43,15 @@ struct CommandTable: Sendable {
     /// The commands of an LE-only controller.
     static let le: CommandTable = {
         var table = CommandTable()
-        table.addLinkControl()
-        table.addControllerAndBaseband()
-        table.addInformational()
-        table.addStatus()
-        table.addTesting()
-        table.addLEGeneral()
-        table.addLELists()
-        table.addLELegacyAdvertising()
-        table.addLEExtendedAdvertising()
-        table.addLEScanning()
-        table.addLEInitiating()
-        table.addLEConnection()
-        table.addLEPHYAndDataLength()
-        table.addLESecurity()
-        table.addLETesting()
-        table.addVendor()
+        table.addShared()
+        table.addLE()
         return table
     }()
 
     /// The commands of a controller for LE and BR/EDR.
     static let dual: CommandTable = {
         var table = le
-        table.addInquiry()
-        table.addInquiryScanning()
-        table.addBREDRSettings()
+        table.addBREDR()
         return table
     }()
 
@@ -83,34 +64,33 @@ struct CommandTable: Sendable {
 
     /// The 64 octets of Read_Local_Supported_Commands.
     var supportedCommands: [UInt8] {
-        var mask = [UInt8](repeating: 0, count: 64)
-        for row in rows.values {
-            if let position = row.mask { mask[position.octet] |= 1 << UInt8(position.bit) }
-        }
-        return mask
+        var mask = SupportedCommands()
+        for row in rows.values { mask.insert(row.supportedCommandsBit) }
+        return mask.octets
     }
 
     // MARK: Building
 
-    /// A command that ends in Command Complete.
-    ///
-    /// - Parameters:
-    ///   - failing: the return parameters when the command fails; its first octet becomes the status.
-    ///   - echo: how many of the command's first octets (a handle, an address) follow the status even then.
-    mutating func complete<Command: HCICommand>(
-        _ type: Command.Type, _ octet: Int, _ bit: Int, failing: Command.Return, echo: Int = 0,
-        _ handler: @escaping @Sendable (Controller, Command) throws(CommandFailure) -> Command.Return
+    /// The connection that a command is about: an unknown one is told before anything else that is wrong.
+    typealias Handle<Command> = @Sendable (Command) -> ConnectionHandle
+
+    /// A command that ends in Command Complete. When it fails, its return parameters are zero but for the status and the connection.
+    mutating func complete<Part: CommandExecutor, Command: HCICommand>(
+        _ type: Command.Type, handle: Handle<Command>? = nil,
+        _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Command.Return
     ) {
-        let template = failing.parameters
+        // Counts of zero make every list empty.
+        let template = (try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters) ?? []
+        let echo = handle == nil ? 0 : 2
         let refuse: @Sendable (ErrorCode, [UInt8]) -> CommandAnswer = { status, parameters in
             .complete(returns: Self.failure(status, template, echoing: parameters.prefix(echo)))
         }
         add(
-            Command.self, octet, bit,
+            Command.self,
             run: { controller, parameters in
                 do throws(CommandFailure) {
-                    let command: Command = try Self.parse(parameters)
-                    return .complete(returns: try handler(controller, command).parameters)
+                    let command: Command = try Self.parse(parameters, handle, controller)
+                    return .complete(returns: try execute(Part.part(of: controller))(command).parameters)
                 } catch {
                     return refuse(error.status, parameters)
                 }
@@ -118,24 +98,31 @@ struct CommandTable: Sendable {
     }
 
     /// A command that ends in Command Complete with a status only.
-    mutating func perform<Command: HCICommand>(
-        _ type: Command.Type, _ octet: Int, _ bit: Int, _ handler: @escaping @Sendable (Controller, Command) throws(CommandFailure) -> Void
+    mutating func perform<Part: CommandExecutor, Command: HCICommand>(
+        _ type: Command.Type, _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
     ) where Command.Return == StatusReturn {
-        complete(type, octet, bit, failing: StatusReturn()) { (controller, command) throws(CommandFailure) in
-            try handler(controller, command)
-            return StatusReturn(status: .success)
-        }
+        add(
+            Command.self,
+            run: { controller, parameters in
+                do throws(CommandFailure) {
+                    try execute(Part.part(of: controller))(try Self.parse(parameters, nil, controller))
+                    return .complete(returns: StatusReturn().parameters)
+                } catch {
+                    return .complete(returns: StatusReturn(status: error.status).parameters)
+                }
+            }, refuse: { status, _ in .complete(returns: StatusReturn(status: status).parameters) })
     }
 
     /// A command that is answered with Command Status and goes on.
-    mutating func start<Command: HCICommand>(
-        _ type: Command.Type, _ octet: Int, _ bit: Int, _ handler: @escaping @Sendable (Controller, Command) throws(CommandFailure) -> Void
-    ) {
+    mutating func start<Part: CommandExecutor, Command: HCICommand>(
+        _ type: Command.Type, handle: Handle<Command>? = nil,
+        _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
+    ) where Command.Return == NoReturn {
         add(
-            Command.self, octet, bit,
+            Command.self,
             run: { controller, parameters in
                 do throws(CommandFailure) {
-                    try handler(controller, try Self.parse(parameters))
+                    try execute(Part.part(of: controller))(try Self.parse(parameters, handle, controller))
                     return .status(.success)
                 } catch {
                     return .status(error.status)
@@ -144,11 +131,11 @@ struct CommandTable: Sendable {
     }
 
     private mutating func add<Command: HCICommand>(
-        _ type: Command.Type, _ octet: Int, _ bit: Int, run: @escaping @Sendable (Controller, [UInt8]) -> CommandAnswer,
+        _ type: Command.Type, run: @escaping @Sendable (Controller, [UInt8]) -> CommandAnswer,
         refuse: @escaping @Sendable (ErrorCode, [UInt8]) -> CommandAnswer
     ) {
         rows[Command.opcode] = CommandRow(
-            opcode: Command.opcode, name: Command.name, mask: CommandRow.MaskPosition(octet: octet, bit: bit), run: run, refuse: refuse)
+            opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit, run: run, refuse: refuse)
     }
 
     /// A command of the vendor's own group, OGF 0x3F, that ends in Command Complete with a status only.
@@ -156,7 +143,7 @@ struct CommandTable: Sendable {
         _ opcode: UInt16, _ name: String, _ handler: @escaping @Sendable (Controller, [UInt8]) throws(CommandFailure) -> Void
     ) {
         rows[opcode] = CommandRow(
-            opcode: opcode, name: name, mask: nil,
+            opcode: opcode, name: name, supportedCommandsBit: nil,
             run: { controller, parameters in
                 do throws(CommandFailure) { try handler(controller, parameters) } catch {
                     return .complete(returns: [error.status.rawValue])
@@ -165,9 +152,14 @@ struct CommandTable: Sendable {
             }, refuse: { status, _ in .complete(returns: [status.rawValue]) })
     }
 
-    /// Parameters must be used up exactly. Core Vol 4, Part E, 4.5.2 and Vol 1, Part F, 2.18.
-    static func parse<Command: HCICommand>(_ parameters: [UInt8]) throws(CommandFailure) -> Command {
-        do throws(PDUError) { return try Command(parameters: parameters) } catch { throw .invalidParameters }
+    /// Parameters must be used up exactly, and each be legal by itself. Core Vol 4, Part E, 4.5.2 and Vol 1, Part F, 2.18.
+    private static func parse<Command: HCICommand>(_ parameters: [UInt8], _ handle: Handle<Command>?, _ controller: Controller)
+        throws(CommandFailure) -> Command
+    {
+        guard let command = try? Command(parameters: parameters) else { throw .invalidParameters }
+        if let handle { _ = try controller.link(handle(command)) }
+        do throws(IllegalValue) { try command.validate() } catch { throw .invalidParameters }
+        return command
     }
 
     private static func failure(_ status: ErrorCode, _ template: [UInt8], echoing head: ArraySlice<UInt8>) -> [UInt8] {

@@ -5,20 +5,17 @@ extension Controller {
     /// How long an acknowledged packet may wait for company before its buffer is reported free.
     private var reportingDelay: Microseconds { 1_250 }
 
-    func receiveACL(_ bytes: [UInt8]) {
-        guard bytes.count >= 4 else { return }
-        let word = UInt16(bytes[0]) | UInt16(bytes[1]) << 8
-        let length = Int(bytes[2]) | Int(bytes[3]) << 8
-        guard let link = links.first(where: { $0.handle.rawValue == word & 0x0FFF }) else { return }
+    func receiveACL(_ packet: HCIPacket) {
+        guard let header = packet.aclHeader, let link = links.first(where: { $0.handle == header.handle }) else { return }
+        let data = packet.bytes[ACLHeader.octets...]
+        let length = Int(header.length)
         guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
             return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
         }
         aclInUse += 1
         link.inUse += 1
-        let boundary = word >> 12 & 3
-        let isBroadcast = word >> 14 != 0
-        guard length == bytes.count - 4, length > 0, boundary != 3, !isBroadcast else { return complete(1, link) }
-        link.connection.send(bytes[4...], isStart: boundary != 1)
+        guard length == data.count, length > 0, header.boundary != .complete, header.broadcast == 0 else { return complete(1, link) }
+        link.connection.send(data, isStart: header.boundary != .continuing)
     }
 
     /// Buffers are free again: told at once when a good part of them is, else a little later with others.
@@ -54,10 +51,9 @@ extension Controller {
 
     /// An LL data PDU for the host.
     func deliver(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
-        let word = handle.rawValue | (isStart ? 0x2000 : 0x1000)
+        let header = ACLHeader(handle: handle, boundary: isStart ? .first : .continuing, length: UInt16(truncatingIfNeeded: data.count))
         let bytes = buffers.make { packet in
-            packet.u16(word)
-            packet.u16(UInt16(truncatingIfNeeded: data.count))
+            header.encode(into: &packet)
             packet.bytes(data)
         }
         emitData(HCIPacket(.acl, bytes))

@@ -1,40 +1,36 @@
-import BluetoothCrypto
 import Packets
 import Timing
 
-/// What stands behind one end of an HCI pipe: commands in, events out, data both ways, and the link layer below.
+/// What stands behind one end of an HCI pipe, as far as LE and BR/EDR share it: commands in, events out, data both ways, the links and their handles.
 final class Controller {
     let identifier: ControllerID
     private(set) var configuration: ControllerConfiguration
     let radio: Radio
     let table: CommandTable
-    let clock: NativeClock
     var random: RandomSource
-    var settings: HostSettings
-    /// Running advertising sets; the one of the legacy commands has the handle 0xFF.
-    var advertisers: [Advertiser] = []
-    var scanner: Scanner?
-    var initiator: Initiator?
-    var test: DirectTest?
+    var masks = EventMasks()
     /// In local loopback mode, what the host's packets come back on.
     var loopback: LocalLoopback?
-    var inquiry: InquiryState?
-    var inquiryScanner: InquiryScanner?
-    var links: [LinkEnd] = []
+    private let linkEnds = Activities<LinkEnd>()
+    /// Everything that can be under way.
+    private var activities: [any ActivityGroup] = []
     /// ACL packets of the host that have not been acknowledged.
     var aclInUse = 0
     /// Of the last report about them, kept for its memory.
     var completedRows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
     /// Memory of what goes to the host.
     var buffers = PacketPool(64)
-    var keyPair: P256KeyPair?
     private var lastHandle: UInt16 = 0
     /// Rules for what it sends.
     let rewriter: PacketRewriter
     private var output: (HCIPacket) -> Void
     private var completionTimer: AirTimer!
+    private(set) lazy var le = LEController(self)
+    private(set) lazy var bredr = BREDRController(self, clock: clock)
+    private let clock: NativeClock
 
     var loop: RunLoop { radio.air.loop }
+    var links: [LinkEnd] { linkEnds.running }
 
     /// - Parameter output: takes every packet for the host, in order.
     init(
@@ -50,33 +46,24 @@ final class Controller {
         clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks.rewrites)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
-        settings = HostSettings(configuration)
         commandTimer = AirTimer(on: radio.air.loop) { [unowned self] in runNextCommand() }
         completionTimer = AirTimer(on: radio.air.loop) { [unowned self] in reportCompletedPackets() }
+        activities = le.activities + bredr.activities + [linkEnds]
     }
 
     /// Back to the state after power-on; nothing that was under way is heard of again.
     func reset() {
-        for advertiser in advertisers { advertiser.stop() }
-        advertisers.removeAll()
-        scanner?.stop()
-        scanner = nil
-        initiator?.stop()
-        initiator = nil
-        test?.stop()
-        test = nil
+        for group in activities { group.stopAll() }
         loopback = nil
-        inquiry?.inquirer.stop()
-        inquiry = nil
-        inquiryScanner?.stop()
-        inquiryScanner = nil
-        for link in links { link.connection.abandon() }
-        links.removeAll()
         aclInUse = 0
         completionTimer.cancel()
-        keyPair = nil
-        settings = HostSettings(configuration)
+        masks = EventMasks()
+        le.reset()
+        bredr.reset()
     }
+
+    /// Whether nothing at all is under way.
+    var isIdle: Bool { activities.allSatisfy(\.isEmpty) }
 
     /// The end: nothing more comes from it.
     func powerOff() {
@@ -91,30 +78,30 @@ final class Controller {
 
     // MARK: From the host
 
-    private var waitingCommands: [[UInt8]] = []
+    private var waitingCommands: [HCIPacket] = []
     private var commandTimer: AirTimer!
 
     func receive(_ packet: HCIPacket) {
         switch packet.kind {
-        case .command: receiveCommand(packet.bytes)
-        case .acl: loopback == nil ? receiveACL(packet.bytes) : loopBack(data: packet)
+        case .command: receiveCommand(packet)
+        case .acl: loopback == nil ? receiveACL(packet) : loopBack(data: packet)
         case .sco: loopBack(voice: packet)
         case .iso, .event: break
         }
     }
 
-    private func receiveCommand(_ bytes: [UInt8]) {
-        guard configuration.commandLatency > 0 else { return run(bytes) }
+    private func receiveCommand(_ packet: HCIPacket) {
+        guard configuration.commandLatency > 0 else { return run(packet) }
         guard waitingCommands.count < 255 else { return }
-        waitingCommands.append(bytes)
+        waitingCommands.append(packet)
         if !commandTimer.isSet { commandTimer.set(at: loop.now + configuration.commandLatency) }
     }
 
     private func runNextCommand() {
         guard !waitingCommands.isEmpty else { return }
-        let bytes = waitingCommands.removeFirst()
+        let packet = waitingCommands.removeFirst()
         if !waitingCommands.isEmpty { commandTimer.set(at: loop.now + configuration.commandLatency) }
-        run(bytes)
+        run(packet)
     }
 
     /// How many more commands the host may send.
@@ -122,24 +109,21 @@ final class Controller {
         configuration.commandPackets - UInt8(min(waitingCommands.count, Int(configuration.commandPackets)))
     }
 
-    private func run(_ bytes: [UInt8]) {
-        guard bytes.count >= 3 else { return }
-        let opcode = UInt16(bytes[0]) | UInt16(bytes[1]) << 8
+    private func run(_ packet: HCIPacket) {
+        guard let opcode = packet.commandOpcode else { return }
         guard loopback == nil || LocalLoopback.executed.contains(opcode) else {
-            return emit(HCIEvents.LoopbackCommand(hciCommandPacket: Array(bytes.prefix(255))))
+            return emit(HCIEvents.LoopbackCommand(hciCommandPacket: Array(packet.bytes.prefix(255))))
         }
         guard let row = table.rows[opcode] else {
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
-        let parameters = [UInt8](bytes[3...])
+        let parameters = packet.parameters
         isAnswering = true
-        let answer =
-            parameters.count == Int(bytes[2]) ? row.run(self, parameters) : row.refuse(.invalidHCICommandParameters, parameters)
+        let answer = packet.isWhole ? row.run(self, parameters) : row.refuse(.invalidHCICommandParameters, parameters)
         isAnswering = false
         switch answer {
         case .status(let status): pass(HCIPacket(statusOpcode: opcode, status, credits: commandCredits))
         case .complete(let returns): pass(HCIPacket(completeOpcode: opcode, returns: returns, credits: commandCredits))
-        case .silence: break
         }
         let events = held
         held.removeAll(keepingCapacity: true)
@@ -154,7 +138,7 @@ final class Controller {
 
     /// Sends an event, unless the host has masked it.
     func emit<Event: HCIEvent>(_ event: Event) {
-        guard settings.masks.pass(code: Event.code, subevent: Event.subevent) else { return }
+        guard masks.pass(Event.self) else { return }
         let packet = HCIPacket(event: event, in: &buffers)
         if isAnswering { held.append(packet) } else { pass(packet) }
     }
@@ -178,6 +162,11 @@ final class Controller {
         throw .unknownConnection
     }
 
+    func add(_ link: LinkEnd) { linkEnds.add(link) }
+
+    /// For a link that has ended by itself.
+    func remove(_ link: LinkEnd) { linkEnds.remove(link) }
+
     func makeHandle() -> ConnectionHandle {
         repeat { lastHandle = lastHandle % 0x0EFF + 1 } while links.contains { $0.handle.rawValue == lastHandle }
         return ConnectionHandle(lastHandle)
@@ -189,18 +178,10 @@ final class Controller {
     func scheduleCompletionReport(at deadline: Microseconds) {
         if !completionTimer.isSet { completionTimer.set(at: deadline) }
     }
+}
 
-    // MARK: Addresses
-
-    /// The address that an activity would use. Core Vol 4, Part E, 7.8.5 and others: Own_Address_Type.
-    func ownAddress(_ kind: DeviceAddress.Kind) throws(CommandFailure) -> DeviceAddress {
-        switch kind {
-        case .public: return configuration.address
-        case .random:
-            guard let random = settings.randomAddress else { throw .invalidParameters }
-            return random
-        }
-    }
+extension Controller: CommandExecutor {
+    static func part(of controller: Controller) -> Controller { controller }
 }
 
 extension ControllerConfiguration {

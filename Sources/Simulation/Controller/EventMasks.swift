@@ -1,22 +1,20 @@
 import Packets
 
-/// Which events the host wants. Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
+/// Which events the host wants. The initial values are those of Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
 struct EventMasks {
-    /// Bit n stands for event code n + 1.
-    var page1: UInt64 = 0x0000_1FFF_FFFF_FFFF
-    /// Bit n stands for event code n + 0x40.
-    var page2: UInt64 = 0
-    /// Bit n stands for LE subevent n + 1.
-    var le: UInt64 = 0x1F
+    /// All events of the specification's first versions.
+    var page1 = EventMask(rawValue: 0x0000_1FFF_FFFF_FFFF)
+    var page2: EventMaskPage2 = []
+    var le: LEEventMask = [
+        .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
+    ]
 
-    /// Command Complete, Command Status and Number Of Completed Packets have no bit: they always pass, and so do a vendor's events.
-    func pass(code: UInt8, subevent: UInt8?) -> Bool {
-        switch code {
-        case 0x0E, 0x0F, 0x13, 0xFF: true
-        case 0x3E: page1 & 1 << 61 != 0 && subevent.map { $0 > 0 && $0 <= 64 && le & 1 << UInt64($0 - 1) != 0 } ?? false
-        case 0x01...0x3F: page1 & 1 << UInt64(code - 1) != 0
-        case 0x40...0x7F: page2 & 1 << UInt64(code - 0x40) != 0
-        default: false
+    func pass<Event: HCIEvent>(_ event: Event.Type) -> Bool {
+        switch Event.maskPosition {
+        case .page1(let bit): page1.rawValue >> UInt64(bit) & 1 == 1
+        case .page2(let bit): page2.rawValue >> UInt64(bit) & 1 == 1
+        case .le(let bit): page1.contains(.leMeta) && le.rawValue >> UInt64(bit) & 1 == 1
+        case .unmaskable: true
         }
     }
 }

@@ -51,27 +51,22 @@ extension Controller {
 
     /// Data comes back as it is, within the buffers that the controller has.
     func loopBack(data packet: HCIPacket) {
-        let bytes = packet.bytes
-        guard let loopback, bytes.count >= 4, handle(of: bytes) == loopback.data else { return }
-        let length = Int(bytes[2]) | Int(bytes[3]) << 8
+        guard let loopback, let header = packet.aclHeader, header.handle == loopback.data else { return }
+        let length = Int(header.length)
         guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
             return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
         }
         aclInUse += 1
-        if length == bytes.count - 4 { emitData(packet) }
+        if length == packet.bytes.count - ACLHeader.octets { emitData(packet) }
         self.loopback?.completed += 1
         reportCompletedPackets(of: loopback.completed + 1)
     }
 
     /// Voice comes back as it is. Its host sends it at the pace of a link, without credits.
     func loopBack(voice packet: HCIPacket) {
-        let bytes = packet.bytes
-        guard let loopback, bytes.count >= 3, loopback.voice.contains(handle(of: bytes)) else { return }
-        guard bytes[2] <= configuration.synchronousLength else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x00)) }
-        if Int(bytes[2]) == bytes.count - 3 { emitData(packet) }
-    }
-
-    private func handle(of bytes: [UInt8]) -> ConnectionHandle {
-        ConnectionHandle((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
+        guard let loopback, let handle = packet.dataHandle, loopback.voice.contains(handle) else { return }
+        let length = packet.bytes.count - HCIPacket.Kind.sco.headerLength
+        guard length <= configuration.synchronousLength else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x00)) }
+        if packet.isWhole { emitData(packet) }
     }
 }

@@ -1,52 +1,50 @@
 import Packets
 
-/// Checks that several commands share. Ranges are those of the commands' sections in Core Vol 4, Part E, 7.8.
+/// Rules about several fields, which declarations do not have. Each field by itself has been checked when a command is carried out.
 enum Check {
     static func that(_ condition: Bool, else failure: CommandFailure = .invalidParameters) throws(CommandFailure) {
         guard condition else { throw failure }
     }
 
-    static func flag(_ value: UInt8) throws(CommandFailure) -> Bool {
-        try that(value <= 1)
-        return value == 1
-    }
-
     /// Without address resolution, the two types that would use it are not supported.
     static func ownAddressKind(_ type: OwnAddressType) throws(CommandFailure) -> DeviceAddress.Kind {
-        try that(type.rawValue <= 3)
-        try that(type.rawValue <= 1, else: .unsupportedValue)
-        return type.rawValue == 0 ? .public : .random
+        switch type {
+        case .publicDevice: return .public
+        case .randomDevice: return .random
+        default: throw .unsupportedValue
+        }
     }
 
-    static func peerAddress(_ type: AddressType, _ address: BDADDR, identities: Bool = false) throws(CommandFailure) -> DeviceAddress {
-        try that(type.rawValue <= (identities ? 3 : 1))
-        return DeviceAddress(address, kind: type.rawValue & 1 == 0 ? .public : .random)
+    /// The peer of a connection to be made: a device or an identity.
+    static func peer(_ type: AddressType, _ address: BDADDR) throws(CommandFailure) -> DeviceAddress {
+        switch type {
+        case .publicDevice, .publicIdentity: return DeviceAddress(address, kind: .public)
+        case .randomDevice, .randomIdentity: return DeviceAddress(address, kind: .random)
+        default: throw .invalidParameters
+        }
     }
 
-    static func channels(_ map: AdvertisingChannels) throws(CommandFailure) -> UInt8 {
-        try that((1...7).contains(map.rawValue))
-        return map.rawValue
-    }
-
-    /// In units of 0.625 ms.
-    static func windows(_ phy: PHY, interval: UInt16, window: UInt16, longest: UInt16) throws(CommandFailure) -> ScanWindows {
-        try that((4...longest).contains(interval) && (4...longest).contains(window) && window <= interval)
-        return ScanWindows(phy: phy, interval: Microseconds(Int(interval) * 625), window: Microseconds(Int(window) * 625))
+    static func windows(_ phy: PHY, interval: Microseconds, window: Microseconds) throws(CommandFailure) -> ScanWindows {
+        try that(window <= interval)
+        return ScanWindows(phy: phy, interval: interval, window: window)
     }
 
     /// The parameters of a connection, asked for as a range.
+    ///
+    /// - Parameters:
+    ///   - longest: the longest interval.
+    ///   - supervision: the supervision time-out; it must be longer than twice the longest time without an event that latency allows.
     static func link(
-        intervalMin: UInt16, intervalMax: UInt16, latency: UInt16, timeout: UInt16, minCE: UInt16 = 0, maxCE: UInt16 = 0
+        _ parameters: RequestedParameters, longest: Microseconds, supervision: Microseconds,
+        eventLengths: (minimum: UInt16, maximum: UInt16)
     ) throws(CommandFailure) -> RequestedParameters {
-        let intervals: ClosedRange<UInt16> = 0x0006...0x0C80
-        try that(intervals.contains(intervalMin) && intervals.contains(intervalMax) && intervalMin <= intervalMax)
-        try that(latency <= 0x01F3 && (0x000A...0x0C80).contains(timeout) && minCE <= maxCE)
-        // The time-out must be longer than twice the longest silence that latency allows: (1 + latency) x interval x 2, in units of 1.25 ms.
-        try that(Int(timeout) * 8 > (1 + Int(latency)) * Int(intervalMax) * 2)
-        return RequestedParameters(intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout)
+        try that(parameters.intervalMin <= parameters.intervalMax && eventLengths.minimum <= eventLengths.maximum)
+        try that(supervision > longest * (1 + Int(parameters.latency)) * 2)
+        return parameters
     }
+}
 
-    static func dataLength(octets: UInt16, time: UInt16) throws(CommandFailure) {
-        try that((0x001B...0x00FB).contains(octets) && (0x0148...0x4290).contains(time))
-    }
+extension DeviceAddress {
+    /// An address whose type is Public_Device or Random_Device.
+    init(_ type: AddressType, _ address: BDADDR) { self.init(address, kind: type == .publicDevice ? .public : .random) }
 }

@@ -1,69 +1,59 @@
 import Packets
 
 /// Advertising sets. Core Vol 4, Part E, 7.8.52 to 7.8.60.
-extension CommandTable {
-    mutating func addLEExtendedAdvertising() {
-        addAdvertisingSets()
-        addAdvertisingParametersAndData()
+extension LEController {
+    func execute(_ command: HCICommands.LESetAdvertisingSetRandomAddress) throws(CommandFailure) {
+        let index = try indexOfSet(command.advertisingHandle)
+        let isInUse =
+            settings.sets[index].parameters.properties.connectable && advertiser(command.advertisingHandle) != nil
+        try Check.that(!isInUse, else: .disallowed)
+        settings.sets[index].randomAddress = DeviceAddress(command.randomAddress, kind: .random)
     }
 
-    private mutating func addAdvertisingSets() {
-        perform(HCICommands.LESetAdvertisingSetRandomAddress.self, 36, 1) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            let index = try controller.indexOfSet(command.advertisingHandle)
-            let isInUse =
-                controller.settings.sets[index].parameters.properties.connectable && controller.advertiser(command.advertisingHandle) != nil
-            try Check.that(!isInUse, else: .disallowed)
-            controller.settings.sets[index].randomAddress = DeviceAddress(command.randomAddress, kind: .random)
-        }
-        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, 36, 6, failing: .init()) { (controller, _) throws(CommandFailure) in
-            try controller.check(.extended)
-            return .init(status: .success, maxAdvertisingDataLength: UInt16(clamping: controller.configuration.maxAdvertisingDataLength))
-        }
-        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, 36, 7, failing: .init()) {
-            (controller, _) throws(CommandFailure) in
-            try controller.check(.extended)
-            return .init(status: .success, numSupportedAdvertisingSets: UInt8(clamping: controller.configuration.maxAdvertisingSets))
-        }
-        perform(HCICommands.LERemoveAdvertisingSet.self, 37, 0) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            let index = try controller.indexOfSet(command.advertisingHandle)
-            try Check.that(controller.advertiser(command.advertisingHandle) == nil, else: .disallowed)
-            controller.settings.sets.remove(at: index)
-        }
-        perform(HCICommands.LEClearAdvertisingSets.self, 37, 1) { (controller, _) throws(CommandFailure) in
-            try controller.use(.extended)
-            try Check.that(controller.advertisers.isEmpty, else: .disallowed)
-            controller.settings.sets.removeAll()
-        }
+    func execute(_ command: HCICommands.LEReadMaximumAdvertisingDataLength) throws(CommandFailure)
+        -> HCICommands.LEReadMaximumAdvertisingDataLength.Return
+    {
+        return .init(status: .success, maxAdvertisingDataLength: UInt16(clamping: configuration.maxAdvertisingDataLength))
     }
 
-    private mutating func addAdvertisingParametersAndData() {
-        complete(HCICommands.LESetExtendedAdvertisingParameters.self, 36, 2, failing: .init()) {
-            (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            return .init(status: .success, selectedTXPower: try controller.setExtendedParameters(command))
-        }
-        perform(HCICommands.LESetExtendedAdvertisingData.self, 36, 3) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            try Check.that(command.fragmentPreference <= 1)
-            try controller.setData(command.advertisingHandle, command.operation, command.advertisingData, isScanResponse: false)
-        }
-        perform(HCICommands.LESetExtendedScanResponseData.self, 36, 4) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            try Check.that(command.fragmentPreference <= 1)
-            try controller.setData(command.advertisingHandle, command.operation, command.scanResponseData, isScanResponse: true)
-        }
-        perform(HCICommands.LESetExtendedAdvertisingEnable.self, 36, 5) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            try controller.setEnable(command)
-        }
+    func execute(_ command: HCICommands.LEReadNumberOfSupportedAdvertisingSets) throws(CommandFailure)
+        -> HCICommands.LEReadNumberOfSupportedAdvertisingSets.Return
+    {
+        return .init(status: .success, numSupportedAdvertisingSets: UInt8(clamping: configuration.maxAdvertisingSets))
+    }
+
+    func execute(_ command: HCICommands.LERemoveAdvertisingSet) throws(CommandFailure) {
+        let index = try indexOfSet(command.advertisingHandle)
+        try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
+        settings.sets.remove(at: index)
+    }
+
+    func execute(_ command: HCICommands.LEClearAdvertisingSets) throws(CommandFailure) {
+        try Check.that(advertisers.isEmpty, else: .disallowed)
+        settings.sets.removeAll()
+    }
+
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure)
+        -> HCICommands.LESetExtendedAdvertisingParameters.Return
+    {
+        return .init(status: .success, selectedTXPower: try setExtendedParameters(command))
+    }
+
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingData) throws(CommandFailure) {
+        try setData(command.advertisingHandle, command.operation, command.advertisingData, isScanResponse: false)
+    }
+
+    func execute(_ command: HCICommands.LESetExtendedScanResponseData) throws(CommandFailure) {
+        try setData(command.advertisingHandle, command.operation, command.scanResponseData, isScanResponse: true)
+    }
+
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
+        try setEnable(command)
     }
 }
 
-extension Controller {
+extension LEController {
     func indexOfSet(_ handle: UInt8) throws(CommandFailure) -> Int {
-        try Check.that(handle <= 0xEF)
         guard let index = settings.sets.firstIndex(where: { $0.handle == handle }) else { throw .unknownAdvertisingSet }
         return index
     }
@@ -71,8 +61,7 @@ extension Controller {
     // MARK: Parameters
 
     /// - Returns: the selected TX power.
-    fileprivate func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure) -> Int8 {
-        try Check.that(command.advertisingHandle <= 0xEF)
+    private func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure) -> Int8 {
         try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
         let parameters = try extendedParameters(command)
         if let index = settings.sets.firstIndex(where: { $0.handle == command.advertisingHandle }) {
@@ -95,21 +84,18 @@ extension Controller {
         var parameters = AdvertisingParameters()
         parameters.properties = try Self.properties(command.advertisingEventProperties.rawValue)
         let (low, high) = (command.primaryAdvertisingIntervalMin, command.primaryAdvertisingIntervalMax)
-        try Check.that(low >= 0x20 && high <= 0xFF_FFFF && low <= high || parameters.properties.highDuty)
-        parameters.interval = Microseconds(Int(max(low, 0x20)) * 625)
-        parameters.channels = try Check.channels(command.primaryAdvertisingChannelMap)
+        try Check.that(low >= 0x20 && low <= high || parameters.properties.highDuty)
+        parameters.interval = max(command.primaryAdvertisingIntervalMinMicroseconds, .milliseconds(20))
+        parameters.channels = command.primaryAdvertisingChannelMap.rawValue
         parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
-        parameters.peer = try Check.peerAddress(command.peerAddressType, command.peerAddress)
-        try Check.that(command.advertisingFilterPolicy.rawValue <= 3)
+        parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
         parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
         parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
-        try Check.that((-127...20).contains(command.advertisingTXPower) || command.advertisingTXPower == 127)
         parameters.txPower = TransmitPower.select(command.advertisingTXPower)
         try setPHYs(&parameters, primary: command.primaryAdvertisingPHY, secondary: command.secondaryAdvertisingPHY)
         parameters.secondaryMaxSkip = command.secondaryAdvertisingMaxSkip
-        try Check.that(command.advertisingSID <= 0x0F)
         parameters.sid = command.advertisingSID
-        parameters.notifiesScanRequests = try Check.flag(command.scanRequestNotificationEnable)
+        parameters.notifiesScanRequests = command.scanRequestNotificationEnable == 1
         return parameters
     }
 
@@ -167,7 +153,7 @@ extension Controller {
 
     // MARK: Data
 
-    fileprivate func setData(_ handle: UInt8, _ operation: AdvertisingDataOperation, _ fragment: [UInt8], isScanResponse: Bool)
+    private func setData(_ handle: UInt8, _ operation: AdvertisingDataOperation, _ fragment: [UInt8], isScanResponse: Bool)
         throws(CommandFailure)
     {
         let index = try indexOfSet(handle)
@@ -199,7 +185,6 @@ extension Controller {
         isScanResponse: Bool
     ) throws(CommandFailure) {
         let properties = set.parameters.properties
-        try Check.that(operation.rawValue <= (isScanResponse ? 3 : 4) && fragment.count <= 251)
         let takesData =
             isScanResponse ? properties.scannable : (properties.legacy ? !properties.directed : !properties.scannable)
         if !takesData { try Check.that(operation == .complete && fragment.isEmpty) }
@@ -214,21 +199,20 @@ extension Controller {
 
     // MARK: Enabling
 
-    fileprivate func setEnable(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
-        let isEnabling = try Check.flag(command.enable)
+    private func setEnable(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
+        let isEnabling = command.enable == 1
         let handles = command.sets.map(\.advertisingHandle)
-        try Check.that(Set(handles).count == handles.count && handles.count <= 0x3F)
+        try Check.that(Set(handles).count == handles.count)
         if handles.isEmpty {
             try Check.that(!isEnabling)
-            for advertiser in advertisers { advertiser.stop() }
-            return advertisers.removeAll()
+            return advertising.stopAll()
         }
         var starts: [(AdvertisingSet, DeviceAddress, Microseconds, UInt8)] = []
         for row in command.sets {
             let set = settings.sets[try indexOfSet(row.advertisingHandle)]
             guard isEnabling else { continue }
             starts.append(
-                (set, try addressForEnabling(set, row.duration), Microseconds(Int(row.duration) * 10_000), row.maxExtendedAdvertisingEvents)
+                (set, try addressForEnabling(set, row.duration), row.durationMicroseconds, row.maxExtendedAdvertisingEvents)
             )
         }
         if !isEnabling {

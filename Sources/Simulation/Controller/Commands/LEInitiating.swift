@@ -1,38 +1,38 @@
 import Packets
 
 /// Creating connections. Core Vol 4, Part E, 7.8.12, 7.8.13 and 7.8.66.
-extension CommandTable {
-    mutating func addLEInitiating() {
-        start(HCICommands.LECreateConnection.self, 26, 4) { (controller, command) throws(CommandFailure) in
-            try controller.use(.legacy)
-            try controller.createConnection(command)
-        }
-        perform(HCICommands.LECreateConnectionCancel.self, 26, 5) { (controller, _) throws(CommandFailure) in
-            guard let initiator = controller.initiator else { throw .disallowed }
-            initiator.stop()
-            controller.initiator = nil
-            controller.tellNotConnected(.unknownConnectionIdentifier, role: .central, peer: initiator.settings.peer)
-        }
-        start(HCICommands.LEExtendedCreateConnection.self, 37, 7) { (controller, command) throws(CommandFailure) in
-            try controller.use(.extended)
-            try controller.createConnection(command)
-        }
+extension LEController {
+    func execute(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
+        try createConnection(command)
+    }
+
+    func execute(_ command: HCICommands.LECreateConnectionCancel) throws(CommandFailure) {
+        guard let initiator = initiator else { throw .disallowed }
+        initiating.stopAll()
+        tellNotConnected(.unknownConnectionIdentifier, role: .central, peer: initiator.settings.peer)
+    }
+
+    func execute(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
+        try createConnection(command)
     }
 }
 
-extension Controller {
-    fileprivate func createConnection(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
-        let windows = try Check.windows(.le1M, interval: command.leScanInterval, window: command.leScanWindow, longest: 0x4000)
+extension LEController {
+    private func createConnection(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
+        let windows = try Check.windows(.le1M, interval: command.leScanIntervalMicroseconds, window: command.leScanWindowMicroseconds)
         let link = try Check.link(
-            intervalMin: command.connectionIntervalMin, intervalMax: command.connectionIntervalMax, latency: command.maxLatency,
-            timeout: command.supervisionTimeout, minCE: command.minCELength, maxCE: command.maxCELength)
-        let usesList = try Check.flag(command.initiatorFilterPolicy)
-        let peer = usesList ? nil : try Check.peerAddress(command.peerAddressType, command.peerAddress, identities: true)
+            RequestedParameters(
+                intervalMin: command.connectionIntervalMin, intervalMax: command.connectionIntervalMax, latency: command.maxLatency,
+                timeout: command.supervisionTimeout),
+            longest: command.connectionIntervalMaxMicroseconds, supervision: command.supervisionTimeoutMicroseconds,
+            eventLengths: (command.minCELength, command.maxCELength))
+        let usesList = command.initiatorFilterPolicy == 1
+        let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
         let kind = try Check.ownAddressKind(command.ownAddressType)
         try initiate(windows: [windows], links: [.le1M: Self.linkRequest(link)], peer: peer, ownAddressKind: kind, isExtended: false)
     }
 
-    fileprivate func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
+    private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
         let bits = command.initiatingPHYs.rawValue
         try Check.that(bits & ~configuration.allPHYs == 0, else: .unsupportedValue)
         // LE 2M alone cannot be scanned on.
@@ -40,14 +40,20 @@ extension Controller {
         var windows: [ScanWindows] = []
         var links: [PHY: InitiatorSettings.LinkRequest] = [:]
         for (phy, row) in zip(command.initiatingPHYs.all, command.phyParameters) {
-            if phy != .le2M { windows.append(try Check.windows(phy, interval: row.scanInterval, window: row.scanWindow, longest: 0xFFFF)) }
+            if phy != .le2M {
+                try Check.that(row.scanInterval >= 4 && row.scanWindow >= 4)
+                windows.append(try Check.windows(phy, interval: row.scanIntervalMicroseconds, window: row.scanWindowMicroseconds))
+            }
             let link = try Check.link(
-                intervalMin: row.connectionIntervalMin, intervalMax: row.connectionIntervalMax, latency: row.maxLatency,
-                timeout: row.supervisionTimeout, minCE: row.minCELength, maxCE: row.maxCELength)
+                RequestedParameters(
+                    intervalMin: row.connectionIntervalMin, intervalMax: row.connectionIntervalMax, latency: row.maxLatency,
+                    timeout: row.supervisionTimeout),
+                longest: row.connectionIntervalMaxMicroseconds, supervision: row.supervisionTimeoutMicroseconds,
+                eventLengths: (row.minCELength, row.maxCELength))
             links[phy] = Self.linkRequest(link)
         }
-        let usesList = try Check.flag(command.initiatorFilterPolicy)
-        let peer = usesList ? nil : try Check.peerAddress(command.peerAddressType, command.peerAddress, identities: true)
+        let usesList = command.initiatorFilterPolicy == 1
+        let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
         let kind = try Check.ownAddressKind(command.ownAddressType)
         try initiate(windows: windows, links: links, peer: peer, ownAddressKind: kind, isExtended: true)
     }
@@ -70,7 +76,7 @@ extension Controller {
                 supportsAlgorithm2: configuration.features.contains(.channelSelectionAlgorithm2),
                 clockAccuracy: ClockAccuracy.code(configuration.clockAccuracy)),
             radio: radio, quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
-        self.initiator = initiator
+        initiating.add(initiator)
         initiator.start()
     }
 

@@ -1,44 +1,39 @@
 import Packets
 
 /// Advertising with the commands of Bluetooth 4. Core Vol 4, Part E, 7.8.5 to 7.8.9.
-extension CommandTable {
-    mutating func addLELegacyAdvertising() {
-        perform(HCICommands.LESetAdvertisingParameters.self, 25, 5) { (controller, command) throws(CommandFailure) in
-            try controller.use(.legacy)
-            try controller.setLegacyParameters(command)
-        }
-        complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, 25, 6, failing: .init()) {
-            (controller, _) throws(CommandFailure) in
-            try controller.check(.legacy)
-            return .init(status: .success, txPowerLevel: TransmitPower.preferred)
-        }
-        perform(HCICommands.LESetAdvertisingData.self, 25, 7) { (controller, command) throws(CommandFailure) in
-            try controller.use(.legacy)
-            try Check.that(command.advertisingDataLength <= 31)
-            controller.settings.legacySet.advertisingData.replace(Array(command.advertisingData.prefix(Int(command.advertisingDataLength))))
-            controller.refreshAdvertiser(of: controller.settings.legacySet)
-        }
-        perform(HCICommands.LESetScanResponseData.self, 26, 0) { (controller, command) throws(CommandFailure) in
-            try controller.use(.legacy)
-            try Check.that(command.scanResponseDataLength <= 31)
-            controller.settings.legacySet.scanResponse.replace(Array(command.scanResponseData.prefix(Int(command.scanResponseDataLength))))
-            controller.refreshAdvertiser(of: controller.settings.legacySet)
-        }
-        perform(HCICommands.LESetAdvertisingEnable.self, 26, 1) { (controller, command) throws(CommandFailure) in
-            try controller.use(.legacy)
-            if try Check.flag(command.advertisingEnable) {
-                try controller.enableLegacyAdvertising()
-            } else {
-                controller.stopAdvertising(0xFF)
-            }
+extension LEController {
+    func execute(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
+        try setLegacyParameters(command)
+    }
+
+    func execute(_ command: HCICommands.LEReadAdvertisingPhysicalChannelTxPower) throws(CommandFailure)
+        -> HCICommands.LEReadAdvertisingPhysicalChannelTxPower.Return
+    {
+        return .init(status: .success, txPowerLevel: TransmitPower.preferred)
+    }
+
+    func execute(_ command: HCICommands.LESetAdvertisingData) throws(CommandFailure) {
+        settings.legacySet.advertisingData.replace(Array(command.advertisingData.prefix(Int(command.advertisingDataLength))))
+        refreshAdvertiser(of: settings.legacySet)
+    }
+
+    func execute(_ command: HCICommands.LESetScanResponseData) throws(CommandFailure) {
+        settings.legacySet.scanResponse.replace(Array(command.scanResponseData.prefix(Int(command.scanResponseDataLength))))
+        refreshAdvertiser(of: settings.legacySet)
+    }
+
+    func execute(_ command: HCICommands.LESetAdvertisingEnable) throws(CommandFailure) {
+        if command.advertisingEnable == 1 {
+            try enableLegacyAdvertising()
+        } else {
+            stopAdvertising(0xFF)
         }
     }
 }
 
-extension Controller {
-    fileprivate func setLegacyParameters(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
+extension LEController {
+    private func setLegacyParameters(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
         try Check.that(advertiser(0xFF) == nil, else: .disallowed)
-        try Check.that(command.advertisingType.rawValue <= 4 && command.advertisingFilterPolicy.rawValue <= 3)
         let isDirected = command.advertisingType == .advDirectIndHighDuty || command.advertisingType == .advDirectIndLowDuty
         let isHighDuty = command.advertisingType == .advDirectIndHighDuty
         if !isHighDuty {
@@ -51,17 +46,17 @@ extension Controller {
             connectable: command.advertisingType == .advInd || isDirected,
             scannable: command.advertisingType == .advInd || command.advertisingType == .advScanInd, directed: isDirected,
             highDuty: isHighDuty)
-        parameters.interval = Microseconds(Int(command.advertisingIntervalMin) * 625)
-        parameters.channels = try Check.channels(command.advertisingChannelMap)
+        parameters.interval = command.advertisingIntervalMinMicroseconds
+        parameters.channels = command.advertisingChannelMap.rawValue
         parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
-        parameters.peer = try Check.peerAddress(command.peerAddressType, command.peerAddress)
+        parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
         parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
         parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
         settings.legacySet.parameters = parameters
     }
 
     /// High duty cycle directed advertising ends by itself after 1.28 s. Core Vol 6, Part B, 4.4.2.4.2.
-    fileprivate func enableLegacyAdvertising() throws(CommandFailure) {
+    private func enableLegacyAdvertising() throws(CommandFailure) {
         guard advertiser(0xFF) == nil else { return }
         let set = settings.legacySet
         try checkRoom(for: set)
@@ -72,8 +67,7 @@ extension Controller {
     func advertiser(_ handle: UInt8) -> Advertiser? { advertisers.first { $0.set.handle == handle } }
 
     func stopAdvertising(_ handle: UInt8) {
-        guard let index = advertisers.firstIndex(where: { $0.set.handle == handle }) else { return }
-        advertisers.remove(at: index).stop()
+        if let advertiser = advertiser(handle) { advertising.stop(advertiser) }
     }
 
     /// New data is used from the next advertising event on.
@@ -89,7 +83,7 @@ extension Controller {
         let advertiser = Advertiser(
             set, ownAddress: address, isExtendedCommand: set.handle != 0xFF, duration: duration, maxEvents: maxEvents, radio: radio,
             quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
-        advertisers.append(advertiser)
+        advertising.add(advertiser)
         advertiser.start()
     }
 }

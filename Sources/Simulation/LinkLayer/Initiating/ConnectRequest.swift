@@ -25,10 +25,19 @@ struct ConnectRequest: Equatable {
     /// Whether the initiator can do channel selection algorithm #2.
     var chSel: Bool
 
-    var pdu: AdvertisingPDU {
-        let data = Structures.LLData(
+    /// LLData.
+    private var data: Structures.LLData {
+        Structures.LLData(
             aa: accessAddress, crcInit: crcInit, winSize: windowSize, winOffset: windowOffset, interval: interval, latency: latency,
             timeout: timeout, chM: channelMap, hop: hop, sca: clockAccuracy)
+    }
+
+    var transmitWindowSize: Microseconds { data.winSizeMicroseconds }
+    var transmitWindowOffset: Microseconds { data.winOffsetMicroseconds }
+    var connectionInterval: Microseconds { data.intervalMicroseconds }
+    var supervisionTimeout: Microseconds { data.timeoutMicroseconds }
+
+    var pdu: AdvertisingPDU {
         let request = Advertising.ConnectInd(initA: initiator.bdADDR, advA: advertiser.bdADDR, llData: data)
         var pdu = AdvertisingPDU(.connectInd, payload: request.parameters)
         pdu.chSel = chSel
@@ -50,9 +59,8 @@ extension ConnectRequest {
 
     /// Whether a connection can be made of it; a request that is not valid is ignored. Core Vol 6, Part B, 2.3.3.1 and 4.5.1 to 4.5.3.
     var isValid: Bool {
-        let intervalLength = Int(interval) * 1_250
-        return (6...3_200).contains(interval) && latency <= 499 && (10...3_200).contains(timeout)
-            && Int(timeout) * 10_000 > 2 * (Int(latency) + 1) * intervalLength
+        (6...3_200).contains(interval) && latency <= 499 && (10...3_200).contains(timeout)
+            && supervisionTimeout > connectionInterval * (Int(latency) + 1) * 2
             && windowSize >= 1 && windowSize <= 8 && UInt16(windowSize) < interval && windowOffset <= interval
             && channelMap >> 37 == 0 && channelMap.nonzeroBitCount >= 2 && (5...16).contains(hop)
     }

@@ -1,6 +1,6 @@
 import Packets
 
-extension Controller: AdvertiserDelegate {
+extension LEController: AdvertiserDelegate {
     func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress) -> Bool { settings.acceptList.contains(address) }
 
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress) {
@@ -11,14 +11,14 @@ extension Controller: AdvertiserDelegate {
     }
 
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink) {
-        advertisers.removeAll { $0 === advertiser }
+        advertising.remove(advertiser)
         guard links.count < configuration.maxConnections else { return tellTerminated(advertiser, .connectionLimitExceeded, 0) }
         let handle = connect(request, link, role: .peripheral)
         tellTerminated(advertiser, .success, handle)
     }
 
     func advertiser(_ advertiser: Advertiser, ended reason: ErrorCode) {
-        advertisers.removeAll { $0 === advertiser }
+        advertising.remove(advertiser)
         if advertiser.isExtendedCommand { return tellTerminated(advertiser, reason, 0) }
         tellNotConnected(reason, role: .peripheral, peer: advertiser.set.parameters.peer)
     }
@@ -32,13 +32,13 @@ extension Controller: AdvertiserDelegate {
     }
 }
 
-extension Controller: InitiatorDelegate {
+extension LEController: InitiatorDelegate {
     func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool {
         settings.acceptList.contains(address) && !links.contains { $0.peer == address }
     }
 
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink) {
-        self.initiator = nil
+        initiating.remove(initiator)
         guard links.count < configuration.maxConnections else {
             return tellNotConnected(.connectionLimitExceeded, role: .central, peer: request.advertiser)
         }
@@ -46,11 +46,11 @@ extension Controller: InitiatorDelegate {
     }
 }
 
-extension Controller: ScannerDelegate {
+extension LEController: ScannerDelegate {
     func scanner(_ scanner: Scanner, accepts address: DeviceAddress?) -> Bool { settings.acceptList.contains(address) }
 
     func scannerTimedOut(_ scanner: Scanner) {
-        self.scanner = nil
+        scanning.remove(scanner)
         emit(HCIEvents.LEScanTimeout())
     }
 

@@ -1,24 +1,24 @@
 import Packets
 
 /// Links that begin, and what they tell. Core Vol 4, Part E, 7.7.65.
-extension Controller {
+extension LEController {
     /// Makes this side's end of a new link and tells the host.
     func connect(_ request: ConnectRequest, _ link: NewLink, role: ConnectionParameters.Role) -> ConnectionHandle {
         let isCentral = role == .central
         let own = isCentral ? request.initiator : request.advertiser
         let peer = isCentral ? request.advertiser : request.initiator
         let parameters = ConnectionParameters(
-            role: role, handle: makeHandle(), accessAddress: request.accessAddress, crcInit: request.crcInit,
-            interval: Microseconds(Int(request.interval) * 1_250), peripheralLatency: Int(request.latency),
-            supervisionTimeout: Microseconds(Int(request.timeout) * 10_000), channelMap: ChannelMap(request.channelMap),
+            role: role, handle: controller.makeHandle(), accessAddress: request.accessAddress, crcInit: request.crcInit,
+            interval: request.connectionInterval, peripheralLatency: Int(request.latency),
+            supervisionTimeout: request.supervisionTimeout, channelMap: ChannelMap(request.channelMap),
             hopIncrement: request.hop, usesAlgorithm2: link.usesAlgorithm2, phy: link.phy, ownAddress: own, peerAddress: peer,
-            transmitWindowStart: link.requestEnd + link.transmitWindowDelay + Microseconds(Int(request.windowOffset) * 1_250),
-            transmitWindowSize: Microseconds(Int(request.windowSize) * 1_250),
+            transmitWindowStart: link.requestEnd + link.transmitWindowDelay + request.transmitWindowOffset,
+            transmitWindowSize: request.transmitWindowSize,
             peerClockAccuracy: isCentral ? 500 : ClockAccuracy.partsPerMillion(request.clockAccuracy))
         let connection = Connection(
-            parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: rewriter, delegate: self)
+            parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: controller.rewriter, delegate: self)
         let end = LinkEnd(connection, peer: peer)
-        links.append(end)
+        controller.add(end)
         tellConnected(.success, end, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
         emit(
             HCIEvents.LEChannelSelectionAlgorithm(
@@ -34,9 +34,9 @@ extension Controller {
         event.role = ConnectionRole(rawValue: connection.role.rawValue)
         event.peerAddressType = AddressType(rawValue: end.peer.kind.rawValue)
         event.peerAddress = end.peer.bdADDR
-        event.connectionInterval = connection.interval.inUnits(of: 1_250)
+        event.connectionIntervalMicroseconds = connection.interval
         event.peripheralLatency = UInt16(truncatingIfNeeded: connection.peripheralLatency)
-        event.supervisionTimeout = connection.supervisionTimeout.inUnits(of: 10_000)
+        event.supervisionTimeoutMicroseconds = connection.supervisionTimeout
         event.centralClockAccuracy = clockAccuracy
         tellConnected(event)
     }
@@ -53,7 +53,7 @@ extension Controller {
 
     /// The enhanced event takes the other's place when it is not masked. Core Vol 4, Part E, 7.7.65.1.
     private func tellConnected(_ event: HCIEvents.LEEnhancedConnectionComplete) {
-        if settings.masks.pass(code: 0x3E, subevent: HCIEvents.LEEnhancedConnectionComplete.subevent) { return emit(event) }
+        if controller.masks.pass(HCIEvents.LEEnhancedConnectionComplete.self) { return emit(event) }
         emit(
             HCIEvents.LEConnectionComplete(
                 status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
@@ -71,44 +71,39 @@ enum ClockAccuracy {
     static func code(_ partsPerMillion: Int) -> UInt8 { UInt8(bounds.lastIndex { $0 >= partsPerMillion } ?? 0) }
 }
 
-extension Microseconds {
-    /// The time as HCI writes it.
-    func inUnits(of unit: Microseconds) -> UInt16 { UInt16(clamping: rawValue / unit.rawValue) }
-}
-
-extension Controller: ConnectionDelegate {
+extension LEController: ConnectionDelegate {
     private func end(of connection: Connection) -> LinkEnd? { links.first { $0.connection === connection } }
 
     func connectionEstablished(_ connection: Connection) {}
 
     func connection(_ connection: Connection, disconnected reason: ErrorCode) {
-        guard let index = links.firstIndex(where: { $0.connection === connection }) else { return }
-        reportCompletedPackets()
-        let end = links.remove(at: index)
-        aclInUse -= end.inUse
+        guard let end = end(of: connection) else { return }
+        controller.reportCompletedPackets()
+        controller.remove(end)
+        controller.aclInUse -= end.inUse
         emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
     }
 
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool) {
-        deliver(data, isStart: isStart, on: connection.handle)
+        controller.deliver(data, isStart: isStart, on: connection.handle)
     }
 
     func connection(_ connection: Connection, completed count: Int) {
         guard let end = end(of: connection) else { return }
-        complete(count, end)
+        controller.complete(count, end)
     }
 
     func connectionUpdated(_ connection: Connection, status: ErrorCode) {
-        emit(
-            HCIEvents.LEConnectionUpdateComplete(
-                status: status, connectionHandle: connection.handle, connectionInterval: connection.interval.inUnits(of: 1_250),
-                peripheralLatency: UInt16(truncatingIfNeeded: connection.peripheralLatency),
-                supervisionTimeout: connection.supervisionTimeout.inUnits(of: 10_000)))
+        var event = HCIEvents.LEConnectionUpdateComplete(
+            status: status, connectionHandle: connection.handle, peripheralLatency: UInt16(truncatingIfNeeded: connection.peripheralLatency)
+        )
+        event.connectionIntervalMicroseconds = connection.interval
+        event.supervisionTimeoutMicroseconds = connection.supervisionTimeout
+        emit(event)
     }
 
     func connection(_ connection: Connection, requested parameters: RequestedParameters) {
-        let subevent = HCIEvents.LERemoteConnectionParameterRequest.subevent
-        guard settings.masks.pass(code: 0x3E, subevent: subevent) else {
+        guard controller.masks.pass(HCIEvents.LERemoteConnectionParameterRequest.self) else {
             _ = connection.replyToParameterRequest(nil, reason: .unsupportedRemoteFeature)
             return
         }

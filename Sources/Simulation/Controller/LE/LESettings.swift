@@ -1,7 +1,7 @@
 import Packets
 
-/// Everything that a host has set, and that Reset takes back. Core Vol 4, Part E, 7.3.2.
-struct HostSettings {
+/// What a host has set for LE, and what Reset takes back. Core Vol 4, Part E, 7.3.2.
+struct LESettings {
     /// Which family of advertising and scanning commands the host has used; the other is disallowed. Core Vol 4, Part E, 3.1.1.
     enum CommandFamily: Equatable {
         case undecided
@@ -9,7 +9,6 @@ struct HostSettings {
         case extended
     }
 
-    var masks = EventMasks()
     var family = CommandFamily.undecided
     var randomAddress: DeviceAddress?
     var acceptList: FilterAcceptList
@@ -20,7 +19,6 @@ struct HostSettings {
     var legacySet = AdvertisingSet(handle: 0xFF, did: 0)
     var sets: [AdvertisingSet] = []
     var scan = ScanRequest()
-    var bredr = BREDRSettings()
 
     /// The scan parameters as the host set them.
     struct ScanRequest {

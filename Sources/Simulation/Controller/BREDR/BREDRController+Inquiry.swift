@@ -11,53 +11,50 @@ struct InquiryState {
     var incomplete: Set<BDADDR> = []
 }
 
-extension Controller {
+extension BREDRController {
     func startInquiry(lap: UInt32, duration: Microseconds, mostResponses: Int) {
-        let bredr = settings.bredr
         let inquirer = Inquirer(
-            Inquirer.Settings(lap: lap, duration: duration, power: bredr.inquiryPower, hearsExtended: bredr.inquiryMode == .extended),
+            Inquirer.Settings(lap: lap, duration: duration, power: settings.inquiryPower, hearsExtended: settings.inquiryMode == .extended),
             clock: clock, radio: radio, delegate: self)
+        inquiring.add(inquirer)
         inquiry = InquiryState(inquirer: inquirer, mostResponses: mostResponses)
         inquirer.start()
     }
 
     func stopInquiry() {
-        inquiry?.inquirer.stop()
+        inquiring.stopAll()
         inquiry = nil
     }
 
     /// Starts, changes or ends inquiry scan, as the settings are now.
     func updateInquiryScan() {
-        let bredr = settings.bredr
-        guard bredr.isInquiryScanning else {
-            inquiryScanner?.stop()
-            inquiryScanner = nil
-            return
+        guard settings.isInquiryScanning else {
+            return inquiryScanning.stopAll()
         }
         let scan = InquiryScanner.Settings(
-            interval: NativeClock.slot * Int(bredr.inquiryScan.interval), window: NativeClock.slot * Int(bredr.inquiryScan.window),
-            isInterlaced: bredr.inquiryScan.isInterlaced, laps: bredr.laps)
+            interval: NativeClock.slot * Int(settings.inquiryScan.interval), window: NativeClock.slot * Int(settings.inquiryScan.window),
+            isInterlaced: settings.inquiryScan.isInterlaced, laps: settings.laps)
         if let inquiryScanner { return inquiryScanner.change(scan) }
         let scanner = InquiryScanner(
             scan, clock: clock, radio: radio, random: makeRandomSource(), delegate: self)
-        inquiryScanner = scanner
+        inquiryScanning.add(scanner)
         scanner.start()
     }
 }
 
-extension Controller: InquiryScannerDelegate {
+extension BREDRController: InquiryScannerDelegate {
     func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: InquiryResponse, extended: ExtendedResponse?) {
-        let bredr = settings.bredr
-        let extended = ExtendedResponse(bredr.extendedResponse, isForwardErrorCorrected: bredr.isResponseForwardErrorCorrected)
+        let extended = ExtendedResponse(settings.extendedResponse, isForwardErrorCorrected: settings.isResponseForwardErrorCorrected)
         let response = InquiryResponse(
-            address: configuration.address.bdADDR, classOfDevice: bredr.classOfDevice, pageScanRepetition: bredr.pageScanRepetition,
+            address: configuration.address.bdADDR, classOfDevice: settings.classOfDevice, pageScanRepetition: settings.pageScanRepetition,
             clock: NativeClock.value(of: clock.tick(at: start)) >> 2, announcesExtended: extended != nil)
         return (response, extended)
     }
 }
 
-extension Controller: InquirerDelegate {
+extension BREDRController: InquirerDelegate {
     func inquirerFinished(_ inquirer: Inquirer) {
+        inquiring.remove(inquirer)
         inquiry = nil
         emit(HCIEvents.InquiryComplete(status: .success))
     }
@@ -66,7 +63,7 @@ extension Controller: InquirerDelegate {
     func inquirer(
         _ inquirer: Inquirer, heard response: InquiryResponse, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8
     ) {
-        guard let inquiry, settings.bredr.filters.passesInquiry(response.address, response.classOfDevice) else { return }
+        guard let inquiry, settings.filters.passesInquiry(response.address, response.classOfDevice) else { return }
         let isComplete = extended != nil || !response.announcesExtended
         if inquiry.found.contains(response.address) {
             guard extended != nil, inquiry.incomplete.contains(response.address) else { return }
@@ -85,7 +82,7 @@ extension Controller: InquirerDelegate {
     }
 
     private func tell(_ response: InquiryResponse, _ extended: ExtendedResponse?, clockOffset: UInt16, rssi: Int8) {
-        switch settings.bredr.inquiryMode {
+        switch settings.inquiryMode {
         case .extended where response.announcesExtended:
             emit(
                 HCIEvents.ExtendedInquiryResult(

@@ -28,7 +28,7 @@ extension Controller {
         switch (configuration.profile, page) {
         case (.le, 0): LMPFeatures.le.rawValue
         case (.dual, 0): LMPFeatures.dual.rawValue
-        case (.dual, 1): settings.bredr.isLESupportedByHost ? 1 << 1 : 0
+        case (.dual, 1): bredr.settings.isLESupportedByHost ? 1 << 1 : 0
         case (.le, _), (.dual, _): nil
         }
     }

@@ -1,0 +1,147 @@
+import Packets
+
+/// What the controller has whatever its kind: masks, versions, buffers, links, loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
+extension CommandTable {
+    mutating func addShared() {
+        start(HCICommands.Disconnect.self, handle: { $0.connectionHandle }, Controller.execute)
+        start(HCICommands.ReadRemoteVersionInformation.self, handle: { $0.connectionHandle }, Controller.execute)
+        perform(HCICommands.SetEventMask.self, Controller.execute)
+        perform(HCICommands.Reset.self, Controller.execute)
+        perform(HCICommands.SetEventMaskPage2.self, Controller.execute)
+        complete(HCICommands.ReadTransmitPowerLevel.self, handle: { $0.connectionHandle }, Controller.execute)
+        complete(HCICommands.ReadLocalVersionInformation.self, Controller.execute)
+        complete(HCICommands.ReadLocalSupportedCommands.self, Controller.execute)
+        complete(HCICommands.ReadLocalSupportedFeatures.self, Controller.execute)
+        complete(HCICommands.ReadLocalExtendedFeatures.self, Controller.execute)
+        complete(HCICommands.ReadBufferSize.self, Controller.execute)
+        complete(HCICommands.ReadBDADDR.self, Controller.execute)
+        complete(HCICommands.ReadCountryCode.self, Controller.execute)
+        complete(HCICommands.ReadLocalSupportedCodecs.self, Controller.execute)
+        complete(HCICommands.ReadRSSI.self, handle: { $0.handle }, Controller.execute)
+        complete(HCICommands.ReadLoopbackMode.self, Controller.execute)
+        perform(HCICommands.WriteLoopbackMode.self, Controller.execute)
+        addVendor()
+    }
+}
+
+// MARK: Link control
+
+extension Controller {
+    func execute(_ command: HCICommands.Disconnect) throws(CommandFailure) {
+        let link = try link(command.connectionHandle)
+        let reasons: [ErrorCode] = [
+            .authenticationFailure, .remoteUserTerminatedConnection, .remoteDeviceTerminatedConnectionDueToLowResources,
+            .remoteDeviceTerminatedConnectionDueToPowerOff, .unsupportedRemoteFeature, .pairingWithUnitKeyNotSupported,
+            .unacceptableConnectionParameters,
+        ]
+        try Check.that(reasons.contains(command.reason))
+        link.connection.terminate(command.reason)
+    }
+
+    func execute(_ command: HCICommands.ReadRemoteVersionInformation) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.readRemoteVersion().check()
+    }
+}
+
+extension ErrorCode {
+    /// Turns the status of a procedure that could not start into the command's failure.
+    func check() throws(CommandFailure) {
+        if self != .success { throw CommandFailure(status: self) }
+    }
+}
+
+// MARK: Controller and baseband
+
+extension Controller {
+    func execute(_ command: HCICommands.SetEventMask) throws(CommandFailure) { masks.page1 = command.eventMask }
+
+    func execute(_ command: HCICommands.SetEventMaskPage2) throws(CommandFailure) { masks.page2 = command.eventMaskPage2 }
+
+    func execute(_ command: HCICommands.Reset) throws(CommandFailure) { reset() }
+
+    func execute(_ command: HCICommands.ReadTransmitPowerLevel) throws(CommandFailure) -> HCICommands.ReadTransmitPowerLevel.Return {
+        let link = try link(command.connectionHandle)
+        return .init(
+            status: .success, connectionHandle: link.handle,
+            txPowerLevel: command.type == 0 ? TransmitPower.preferred : TransmitPower.maximum)
+    }
+}
+
+/// What the radio can send with, in dBm.
+enum TransmitPower {
+    static let minimum: Int8 = -20
+    static let maximum: Int8 = 10
+    static let preferred: Int8 = 0
+
+    /// The power nearest to what the host asks for; 127 leaves the choice.
+    static func select(_ wanted: Int8) -> Int8 { wanted == 127 ? preferred : min(max(wanted, minimum), maximum) }
+}
+
+// MARK: Informational and status parameters
+
+extension Controller {
+    func execute(_ command: HCICommands.ReadLocalVersionInformation) throws(CommandFailure)
+        -> HCICommands.ReadLocalVersionInformation.Return
+    {
+        .init(
+            status: .success, hciVersion: configuration.version, hciSubversion: configuration.subversion, lmpVersion: configuration.version,
+            companyIdentifier: configuration.companyIdentifier, lmpSubversion: configuration.subversion)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalSupportedCommands) throws(CommandFailure) -> HCICommands.ReadLocalSupportedCommands.Return
+    {
+        .init(status: .success, supportedCommands: table.supportedCommands)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalSupportedFeatures) throws(CommandFailure) -> HCICommands.ReadLocalSupportedFeatures.Return
+    {
+        .init(status: .success, lmpFeatures: lmpFeatures(page: 0) ?? 0)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalExtendedFeatures) throws(CommandFailure) -> HCICommands.ReadLocalExtendedFeatures.Return {
+        guard let features = lmpFeatures(page: command.pageNumber) else { throw .invalidParameters }
+        let last: UInt8 = configuration.profile == .dual ? 1 : 0
+        return .init(status: .success, pageNumber: command.pageNumber, maxPageNumber: last, extendedLMPFeatures: features)
+    }
+
+    func execute(_ command: HCICommands.ReadBufferSize) throws(CommandFailure) -> HCICommands.ReadBufferSize.Return {
+        .init(
+            status: .success, aclDataPacketLength: configuration.aclLength, synchronousDataPacketLength: configuration.synchronousLength,
+            totalNumACLDataPackets: UInt16(configuration.aclCount), totalNumSynchronousDataPackets: configuration.synchronousCount)
+    }
+
+    func execute(_ command: HCICommands.ReadBDADDR) throws(CommandFailure) -> HCICommands.ReadBDADDR.Return {
+        .init(status: .success, bdADDR: configuration.address.bdADDR)
+    }
+
+    /// Obsolete and still asked for: North America and Europe, the only value besides France's and Japan's past.
+    func execute(_ command: HCICommands.ReadCountryCode) throws(CommandFailure) -> HCICommands.ReadCountryCode.Return {
+        .init(status: .success, countryCode: 0)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalSupportedCodecs) throws(CommandFailure) -> HCICommands.ReadLocalSupportedCodecs.Return {
+        .init(status: .success, standardCodecID: [], vendorSpecificCodecID: [])
+    }
+
+    func execute(_ command: HCICommands.ReadRSSI) throws(CommandFailure) -> HCICommands.ReadRSSI.Return {
+        let link = try link(command.handle)
+        return .init(status: .success, handle: link.handle, rssi: link.connection.rssi)
+    }
+}
+
+// MARK: Testing
+
+extension Controller {
+    func execute(_ command: HCICommands.ReadLoopbackMode) throws(CommandFailure) -> HCICommands.ReadLoopbackMode.Return {
+        .init(status: .success, loopbackMode: loopback == nil ? 0 : 1)
+    }
+
+    func execute(_ command: HCICommands.WriteLoopbackMode) throws(CommandFailure) {
+        switch command.loopbackMode {
+        case 0: endLoopback()
+        case 1: try beginLoopback()
+        // Remote loopback turns a BR/EDR link round.
+        default: throw .unsupportedValue
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// What the controller does for LE. Core Vol 1, Part A, 2; Vol 6.
+final class LEController {
+    unowned let controller: Controller
+    var settings: LESettings
+    var keyPair: P256KeyPair?
+    let advertising = Activities<Advertiser>()
+    let scanning = Activities<Scanner>()
+    let initiating = Activities<Initiator>()
+    let testing = Activities<DirectTest>()
+
+    init(_ controller: Controller) {
+        self.controller = controller
+        settings = LESettings(controller.configuration)
+    }
+
+    var activities: [any ActivityGroup] { [advertising, scanning, initiating, testing] }
+    /// Running advertising sets; the one of the legacy commands has the handle 0xFF.
+    var advertisers: [Advertiser] { advertising.running }
+    var scanner: Scanner? { scanning.first }
+    var initiator: Initiator? { initiating.first }
+    var test: DirectTest? { testing.first }
+
+    /// Takes back what the host has set.
+    func reset() {
+        keyPair = nil
+        settings = LESettings(controller.configuration)
+    }
+
+    /// The address that an activity would use. Core Vol 4, Part E, 7.8.5 and others: Own_Address_Type.
+    func ownAddress(_ kind: DeviceAddress.Kind) throws(CommandFailure) -> DeviceAddress {
+        switch kind {
+        case .public: return configuration.address
+        case .random:
+            guard let random = settings.randomAddress else { throw .invalidParameters }
+            return random
+        }
+    }
+}
+
+extension LEController: CommandExecutor {
+    static func part(of controller: Controller) -> LEController { controller.le }
+}
+
+/// What it shares with the rest of the controller.
+extension LEController {
+    var configuration: ControllerConfiguration { controller.configuration }
+    var radio: Radio { controller.radio }
+    var links: [LinkEnd] { controller.links }
+    var isIdle: Bool { controller.isIdle }
+    var random: RandomSource {
+        get { controller.random }
+        set { controller.random = newValue }
+    }
+
+    func emit<Event: HCIEvent>(_ event: Event) { controller.emit(event) }
+    func link(_ handle: ConnectionHandle) throws(CommandFailure) -> LinkEnd { try controller.link(handle) }
+    func makeRandomSource() -> RandomSource { controller.makeRandomSource() }
+}
