@@ -257,5 +257,5 @@ extension RawHost {
 
 extension Simulation {
     /// The native clock of the first controller.
-    fileprivate var firstClock: NativeClock? { controllers.first.flatMap { controller($0)?.clock } }
+    fileprivate var firstClock: NativeClock? { controllers.first.flatMap { controller($0)?.bredr.clock } }
 }
