@@ -23,8 +23,10 @@ final class Inquirer: RadioActivity {
     }
 
     private enum Phase {
-        /// The radio is somebody else's, until it is free or `trainTimer` takes it back.
+        /// The radio is somebody else's.
         case waitingForRadio
+        /// The radio was given to others until `trainTimer` takes it back.
+        case yielding
         /// Sending the ID packet of a tick.
         case sending(tick: Int)
         /// Listening for the answer that starts in a tick.
@@ -104,14 +106,15 @@ final class Inquirer: RadioActivity {
 
     /// After each train the radio is offered to those that wait for it; whoever takes it has it for as long.
     private func yieldRadio(at tick: Int) {
-        trainStart = tick
+        phase = .yielding
         radio.release(self)
-        guard radio.owner != nil else { return takeRadio() }
-        phase = .waitingForRadio
+        guard radio.owner != nil else {
+            trainStart = tick
+            return takeRadio()
+        }
         let next = clock.start(of: tick + InquiryHops.ticksPerTrain)
         trainTimer.set(at: next)
         radio.reserve(self, at: next)
-        radio.wait(self)
     }
 
     // MARK: Sending
@@ -122,7 +125,10 @@ final class Inquirer: RadioActivity {
         let tick = NativeClock.value(of: tick) & 2 == 0 ? tick : (tick | 1) + 1
         let start = clock.start(of: tick)
         phase = .sending(tick: tick)
-        guard start + BREDRPacket.idAirTime <= end else { return radio.idle() }
+        let sent = start + BREDRPacket.idAirTime
+        guard sent <= end else { return radio.idle() }
+        let reservation = radio.nextReservation(besides: self)
+        if start <= reservation, reservation < sent { return sendNext(from: tick + 1) }
         radio.transmit(
             BREDRPacket(rfChannel: InquiryHops.idChannels[hop(in: tick)], lap: settings.lap, power: settings.power), at: start)
     }
@@ -151,7 +157,7 @@ final class Inquirer: RadioActivity {
 
     func windowClosed() {
         switch phase {
-        case .waitingForRadio, .sending: break
+        case .waitingForRadio, .yielding, .sending: break
         case .awaitingResponse(let tick): tick & 1 == 0 ? listen(in: tick + 1) : sendNext(from: tick + 1)
         case .awaitingExtended(let response, let start, let rssi): tell(response, nil, start, rssi)
         }
@@ -159,7 +165,7 @@ final class Inquirer: RadioActivity {
 
     func received(_ reception: BREDRReception) {
         switch phase {
-        case .waitingForRadio, .sending: break
+        case .waitingForRadio, .yielding, .sending: break
         case .awaitingResponse:
             guard reception.isIntact, reception.packet.type == .fhs, let response = InquiryResponse(payload: reception.packet.payload)
             else {

@@ -57,7 +57,9 @@ import Timing
         try InquiryTests.run(hosts: 3, seed: 5) { world in
             let log = Log()
             let (busy, classic, advertiser) = (world.hosts[0], world.hosts[1], world.hosts[2])
-            try await classic.succeed(HCICommands.WriteScanEnable(scanEnable: 1))
+            try await classic.succeed(
+                HCICommands.WriteInquiryScanActivity(inquiryScanInterval: 0x0200, inquiryScanWindow: 0x0012),
+                HCICommands.WriteScanEnable(scanEnable: 1))
             try await advertiser.succeed(
                 HCICommands.LESetAdvertisingParameters(
                     advertisingIntervalMin: 0xA0, advertisingIntervalMax: 0xA0, advertisingChannelMap: 7),
