@@ -48,6 +48,7 @@ final class Connection: RadioActivity {
         self.rewriter = rewriter ?? PacketRewriter(configuration.quirks.rewrites)
         self.delegate = delegate
         air = radio.air
+        self.configuration = configuration
         state = LinkState(parameters, configuration, defaults, now: radio.air.loop.now)
         engine = Engine(instantOffset: configuration.quirks.instantOffset)
         event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
@@ -61,7 +62,7 @@ final class Connection: RadioActivity {
     }
 
     var role: ConnectionParameters.Role { parameters.role }
-    var configuration: ControllerConfiguration { state.configuration }
+    let configuration: ControllerConfiguration
     var isClosed: Bool { phase == .closed }
     var priority: Int { RadioPriority.connection + min(missedEvents, 1_000) }
 
