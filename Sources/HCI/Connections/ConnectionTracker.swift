@@ -31,11 +31,14 @@ public struct ConnectionTracker: Sendable {
             return requested((try? command.command(as: HCICommands.LELongTermKeyRequestReply.self))?.connectionHandle)
         case HCICommands.LESetAdvertisingParameters.opcode:
             let parameters = try? command.command(as: HCICommands.LESetAdvertisingParameters.self)
-            advertises(parameters.map { UInt32($0.advertisingIntervalMax) })
+            advertises(parameters?.advertisingIntervalMaxMicroseconds)
         case HCICommands.LESetExtendedAdvertisingParameters.opcode:
-            advertises((try? command.command(as: HCICommands.LESetExtendedAdvertisingParameters.self))?.primaryAdvertisingIntervalMax)
+            advertises(
+                (try? command.command(as: HCICommands.LESetExtendedAdvertisingParameters.self))?.primaryAdvertisingIntervalMaxMicroseconds)
         case HCICommands.LESetExtendedAdvertisingParametersV2.opcode:
-            advertises((try? command.command(as: HCICommands.LESetExtendedAdvertisingParametersV2.self))?.primaryAdvertisingIntervalMax)
+            advertises(
+                (try? command.command(as: HCICommands.LESetExtendedAdvertisingParametersV2.self))?.primaryAdvertisingIntervalMaxMicroseconds
+            )
         default: break
         }
         return nil
@@ -47,10 +50,9 @@ public struct ConnectionTracker: Sendable {
         return .encryptionRequested(handle)
     }
 
-    /// - Parameter intervalMax: N x 0.625 ms.
-    private mutating func advertises(_ intervalMax: UInt32?) {
+    private mutating func advertises(_ intervalMax: Microseconds?) {
         guard let intervalMax else { return }
-        advertisingInterval = Microseconds(Int(intervalMax) * 625) + Self.longestAdvertisingDelay
+        advertisingInterval = intervalMax + Self.longestAdvertisingDelay
     }
 
     // MARK: From the controller

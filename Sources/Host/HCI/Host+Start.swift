@@ -110,8 +110,15 @@ extension Host {
         do { return try await send(command) } catch HostError.peer { return nil }
     }
 
+    /// What is asked of the first page of events; LE's own mask says which of those.
+    private static let handledEvents: [any HCIEvent.Type] = [
+        HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
+        HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
+        HCIEvents.LEConnectionComplete.self,
+    ]
+
     private func setMasks(_ information: ControllerInformation) async throws {
-        try await send(HCICommands.SetEventMask(eventMask: EventMask(rawValue: 0x3DBF_F807_FFFB_FFFF)))
+        try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents)))
         var mask: LEEventMask = [
             .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
         ]

@@ -70,8 +70,8 @@ extension LinkTiming {
         else { return nil }
         guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
         let timing = LinkTiming(
-            windowSize: Microseconds(Int(pdu.winSize) * 1_250), windowOffset: Microseconds(Int(pdu.winOffset) * 1_250),
-            interval: Microseconds(Int(pdu.interval) * 1_250), latency: Int(pdu.latency), timeout: Microseconds(Int(pdu.timeout) * 10_000))
+            windowSize: pdu.winSizeMicroseconds, windowOffset: pdu.winOffsetMicroseconds, interval: pdu.intervalMicroseconds,
+            latency: Int(pdu.latency), timeout: pdu.timeoutMicroseconds)
         return [.schedule(.timing(timing), instant: instant)]
     }
 }
