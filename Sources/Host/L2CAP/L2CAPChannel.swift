@@ -92,8 +92,14 @@ public final class L2CAPChannel {
 
     /// False if nobody listens.
     func receive(_ payload: RawSpan) -> Bool {
-        guard let listener = handler ?? user else { return false }
-        listener(payload)
+        // Not `handler ?? user`: that would wrap the closure, and allocate for each PDU.
+        if let handler {
+            handler(payload)
+        } else if let user {
+            user(payload)
+        } else {
+            return false
+        }
         return true
     }
 
