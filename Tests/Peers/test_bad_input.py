@@ -26,6 +26,7 @@ steps:
   - send: Reset
     as: subject
     states: The reset is answered.
+reference: Core Vol 4, Part E, 7.3.2
 """
 
 
@@ -101,7 +102,7 @@ def test_a_good_case_file(folder, tmp_path, command):
 @pytest.mark.parametrize(
     ("text", "where", "word"),
     [
-        (GOOD_CASE + "tearduwn: []\n", ":8:1", "teardown"),
+        (GOOD_CASE + "tearduwn: []\n", ":9:1", "teardown"),
         (GOOD_CASE.replace("Reset\n", "Resett\n"), ":5:11", "Reset"),
         (GOOD_CASE.replace("BV-02-C", "BV-02-X"), ":3:10", "HCI/DSU/BV-02-C"),
         (GOOD_CASE.replace("as: subject", "as: sbject"), ":6:9", "subject"),
