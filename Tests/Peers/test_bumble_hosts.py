@@ -169,6 +169,9 @@ async def test_data_length(ports):
     async with connected(ports) as (link, other):
         near = Inbox(link, "connection_data_length_change", lambda: link.data_length)
         far = Inbox(other, "connection_data_length_change", lambda: other.data_length)
+        # The controllers ask of their own accord in the link's first event, which may have been before there was anybody to hear of it.
+        near.put()
+        far.put()
         await link.set_data_length(251, 2120)
         ours = await near.until(lambda length: length.max_tx_octets == 251)
         theirs = await far.until(lambda length: length.max_rx_octets == 251)
