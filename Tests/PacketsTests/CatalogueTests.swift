@@ -100,12 +100,12 @@ import Testing
         }
     }
 
-    @Test("The breadth of Core 5.4")
+    @Test("The breadth of Core 6.2")
     func breadth() {
         let count = Dictionary(grouping: PDUCatalog.all, by: \.layer).mapValues(\.count)
-        #expect(count["HCICommands", default: 0] >= 300)
+        #expect(count["HCICommands", default: 0] >= 320)
         #expect(count["HCIEvents", default: 0] >= 110)
-        #expect(count["LLControl"] == 43)
+        #expect(count["LLControl"] == 0x40)
         #expect(count["ATT"] == 31)
         #expect(count["SMP"] == 14)
         #expect(count["L2CAPSignaling", default: 0] >= 20)

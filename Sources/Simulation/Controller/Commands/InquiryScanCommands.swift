@@ -32,7 +32,7 @@ extension BREDRController {
     }
 
     func execute(_ command: HCICommands.ReadNumberOfSupportedIAC) throws(CommandFailure) -> HCICommands.ReadNumberOfSupportedIAC.Return {
-        .init(status: .success, numSupportIAC: UInt8(BREDRSettings.mostLAPs))
+        .init(status: .success, numSupportedIAC: UInt8(BREDRSettings.mostLAPs))
     }
 
     func execute(_ command: HCICommands.ReadCurrentIACLAP) throws(CommandFailure) -> HCICommands.ReadCurrentIACLAP.Return {
