@@ -65,6 +65,32 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         _ = timers.remove(timer)
     }
 
+    /// Keeps `action` for deadlines that are set again and again with `set(_:at:)`, until `discard(_:)`.
+    public func keep(_ action: @escaping () -> Void) -> Timer {
+        checkIsolated()
+        return timers.keep(action)
+    }
+
+    /// Sets the deadline of a kept action, in place of one set before.
+    public func set(_ timer: Timer, at deadline: Microseconds) {
+        checkIsolated()
+        timers.set(timer, at: max(deadline, now))
+    }
+
+    /// Takes the deadline of a kept action away.
+    public func unset(_ timer: Timer) {
+        checkIsolated()
+        timers.unset(timer)
+    }
+
+    public func isSet(_ timer: Timer) -> Bool { timers.isSet(timer) }
+
+    /// Lets go of a kept action.
+    public func discard(_ timer: Timer) {
+        checkIsolated()
+        _ = timers.discard(timer)
+    }
+
     /// Brings an event from any thread onto the loop.
     public func post(_ action: @escaping @Sendable () -> Void) {
         mailbox.put(action)

@@ -7,7 +7,8 @@ public final class InProcessTransport: HCITransport {
     public let name: String
     private let loop: RunLoop
     private let latency: Microseconds
-    private weak var other: InProcessTransport?
+    /// Unowned, as an end that goes takes itself out: a weak reference would slow every packet down.
+    private unowned var other: InProcessTransport?
     private var sink: (any HCITransportSink)?
     private var inbox = Deque<(packet: HCIPacket, due: Microseconds)>()
     private var isDelivering = false
@@ -31,6 +32,8 @@ public final class InProcessTransport: HCITransport {
         controller.other = host
         return (host, controller)
     }
+
+    deinit { other?.other = nil }
 
     public func open(_ sink: any HCITransportSink) throws(TransportError) {
         guard !isClosed else { throw .lost(name) }

@@ -6,7 +6,7 @@ import Timing
 final class Air {
     let loop: RunLoop
     let seed: UInt64
-    var propagation: PropagationModel
+    let propagation: PropagationModel
     /// Where every transmission is logged.
     var log: AirLogSink?
     /// Who sees every transmission of LE.

@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 /// How packets fare between radios: path loss and seeded losses, by link and by channel.
-struct PropagationModel {
+final class PropagationModel {
     /// One direction between two radios, or all when nil.
     struct Path: Hashable {
         var source: Int?
@@ -34,15 +34,15 @@ struct PropagationModel {
 
     init(seed: UInt64) { random = RandomSource(seed: seed, label: "fading") }
 
-    mutating func setLoss(_ loss: Loss, on path: Path) { losses[path] = loss }
-    mutating func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
+    func setLoss(_ loss: Loss, on path: Path) { losses[path] = loss }
+    func setPathLoss(_ decibels: Int, on path: Path) { pathLosses[path] = decibels }
 
     func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
         let loss = pathLosses.isEmpty ? nil : lookUp(pathLosses, transmission, radio)
         return Int8(clamping: Int(transmission.packet.power) - (loss ?? pathLoss))
     }
 
-    mutating func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
+    func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
         guard Int(rssi) >= sensitivity else { return .unnoticed }
         guard !losses.isEmpty, let loss = lookUp(losses, transmission, radio) else { return .received }
         if random.chance(loss.unnoticed) { return .unnoticed }

@@ -52,7 +52,9 @@ final class Radio {
     let identifier: Int
     let air: Air
     private var tuning = ReceiverTuning.le(Tuning(channel: 37, phy: .le1M))
-    private(set) weak var owner: (any RadioActivity)?
+    /// Unowned, since an activity leaves before it goes: a weak reference would slow down every other to it.
+    private(set) unowned var owner: (any RadioActivity)?
+    private var ownerIdentity: ObjectIdentifier?
     private var state = State.idle
     private var timer: AirTimer!
     private var windowStart: Microseconds = .zero
@@ -73,23 +75,27 @@ final class Radio {
 
     /// Gives the radio to `activity` if nobody as important has it. The loser is told by `preempted()`, after the radio has changed hands.
     func acquire(_ activity: any RadioActivity) -> Bool {
-        if let owner {
-            if owner === activity { return true }
-            guard owner.priority < activity.priority else { return false }
+        let identity = ObjectIdentifier(activity)
+        if ownerIdentity == identity { return true }
+        let loser = owner
+        if let loser {
+            guard loser.priority < activity.priority else { return false }
             idle()
-            self.owner = activity
-            owner.preempted()
-            return true
         }
         owner = activity
+        ownerIdentity = identity
+        loser?.preempted()
         return true
     }
 
     /// Gives the radio back, ending whatever it does for `activity`, and tells those that wait.
-    func release(_ activity: any RadioActivity) {
-        guard owner === activity else { return }
+    func release(_ activity: any RadioActivity) { release(ObjectIdentifier(activity)) }
+
+    private func release(_ activity: ObjectIdentifier) {
+        guard ownerIdentity == activity else { return }
         idle()
         owner = nil
+        ownerIdentity = nil
         guard !waiting.isEmpty else { return }
         let candidates = waiting.sorted { $0.priority > $1.priority }
         waiting.removeAll(keepingCapacity: true)
@@ -107,7 +113,12 @@ final class Radio {
     /// Takes `activity` out of every list; it hears nothing more.
     func forget(_ activity: any RadioActivity) {
         waiting.removeAll { $0 === activity }
-        reserve(activity, at: nil)
+        leave(ObjectIdentifier(activity))
+    }
+
+    /// The same for an activity that ceases to exist.
+    func leave(_ activity: ObjectIdentifier) {
+        reservations.removeAll { $0.activity == activity }
         release(activity)
     }
 

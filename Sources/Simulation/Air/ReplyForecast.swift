@@ -11,20 +11,24 @@ protocol ReplyForecast: AnyObject {
 /// An idealisation, and the only thing that a central gets to know of its peer other than by packets: how long the very next answer will be. `EventFilling.actual` fills events by it to the last microsecond, which a
 /// real central may miss by one exchange; `.reserveMax` does without.
 struct ReplyForecasts {
+    /// Whoever adds itself removes itself before it goes.
     private struct Entry {
-        weak var source: (any ReplyForecast)?
+        unowned let source: any ReplyForecast
+        let identity: ObjectIdentifier
     }
 
     private var entries: [UInt32: Entry] = [:]
 
-    mutating func add(_ source: any ReplyForecast, for accessAddress: UInt32) { entries[accessAddress] = Entry(source: source) }
+    mutating func add(_ source: any ReplyForecast, for accessAddress: UInt32) {
+        entries[accessAddress] = Entry(source: source, identity: ObjectIdentifier(source))
+    }
 
-    mutating func remove(_ source: any ReplyForecast, for accessAddress: UInt32) {
-        if entries[accessAddress]?.source === source { entries[accessAddress] = nil }
+    mutating func remove(_ source: ObjectIdentifier, for accessAddress: UInt32) {
+        if entries[accessAddress]?.identity == source { entries[accessAddress] = nil }
     }
 
     /// Nil when nobody on this air answers.
     func time(on accessAddress: UInt32, after nextExpected: UInt8) -> Microseconds? {
-        entries[accessAddress]?.source?.replyTime(after: nextExpected)
+        entries[accessAddress]?.source.replyTime(after: nextExpected)
     }
 }

@@ -62,6 +62,8 @@ final class Inquirer: RadioActivity {
         trainTimer = AirTimer(on: radio.air.loop) { [unowned self] in takeRadio() }
     }
 
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
     func start() {
         firstTick = (clock.tick(at: loop.now) + 4) & ~3
         trainStart = firstTick

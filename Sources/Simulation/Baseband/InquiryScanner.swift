@@ -62,6 +62,8 @@ final class InquiryScanner: RadioActivity {
         scan()
     }
 
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
     func stop() {
         timer.cancel()
         radio.forget(self)

@@ -12,15 +12,20 @@ public enum FlowPacket {
         if packet.count != count { packet = [UInt8](repeating: 0, count: count) }
         packet.withUnsafeMutableBytes { octets in
             octets.storeBytes(of: sequence.littleEndian, as: UInt32.self)
-            var filler = UInt8(truncatingIfNeeded: sequence &+ 4)
-            for index in 4..<(count - 4) {
-                octets[index] = filler
-                filler &+= 1
+            var index = 4
+            while index < count - 4 {
+                let first = Int(UInt8(truncatingIfNeeded: sequence &+ UInt32(index)))
+                let filler = ramp[first..<first + min(256, count - 4 - index)]
+                UnsafeMutableRawBufferPointer(rebasing: octets[index...]).copyBytes(from: filler)
+                index += filler.count
             }
             let checksum = CRC32.checksum(UnsafeRawBufferPointer(rebasing: octets[..<(count - 4)]))
             octets.storeBytes(of: checksum.littleEndian, toByteOffset: count - 4, as: UInt32.self)
         }
     }
+
+    /// Every octet's value twice over: any filler is made of its parts.
+    private static let ramp: [UInt8] = (0..<512).map { UInt8(truncatingIfNeeded: $0) }
 
     public static func make(sequence: UInt32, count: Int) -> [UInt8] {
         var packet: [UInt8] = []

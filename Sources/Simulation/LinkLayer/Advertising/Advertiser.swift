@@ -96,6 +96,8 @@ final class Advertiser: RadioActivity {
         scheduleEvent(at: loop.now)
     }
 
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
     /// Ends advertising; nothing is told to the delegate any more.
     func stop() {
         guard !isStopped else { return }

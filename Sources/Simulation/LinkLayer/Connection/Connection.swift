@@ -20,7 +20,7 @@ final class Connection: RadioActivity {
     let air: Air
     let radio: Radio
     let rewriter: PacketRewriter
-    private weak var delegate: (any ConnectionDelegate)?
+    private unowned var delegate: (any ConnectionDelegate)?
 
     private(set) var state: LinkState
     private(set) var engine: Engine
@@ -59,6 +59,11 @@ final class Connection: RadioActivity {
         schedule(event: 0)
         startSupervision()
         if defaults.suggestedTxOctets > 27 || defaults.suggestedTxTime > 328 { request(LocalDataLengthUpdate()) }
+    }
+
+    deinit {
+        radio.leave(ObjectIdentifier(self))
+        air.replyForecasts.remove(ObjectIdentifier(self), for: parameters.accessAddress)
     }
 
     var role: ConnectionParameters.Role { parameters.role }
@@ -115,7 +120,7 @@ final class Connection: RadioActivity {
         engine.removeAll()
         packets.removeAll()
         radio.forget(self)
-        if role == .peripheral { air.replyForecasts.remove(self, for: parameters.accessAddress) }
+        if role == .peripheral { air.replyForecasts.remove(ObjectIdentifier(self), for: parameters.accessAddress) }
         delegate?.connection(self, disconnected: reason)
     }
 

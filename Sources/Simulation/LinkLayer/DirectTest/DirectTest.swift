@@ -49,6 +49,8 @@ final class DirectTest: RadioActivity {
         return true
     }
 
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
     func stop() { radio.forget(self) }
 
     private func go() {

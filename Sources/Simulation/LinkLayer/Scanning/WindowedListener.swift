@@ -67,6 +67,8 @@ class WindowedListener: RadioActivity {
         auxiliaryTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginAuxiliary() }
     }
 
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
     // MARK: For subclasses
 
     /// A PDU on a primary channel. True when the subclass has begun an exchange.
