@@ -18,15 +18,24 @@ final class HostContext {
     }
 
     /// What the first rule that fits sends in place of a PDU; nil if none does.
-    func rewrites(of payload: [UInt8], cid: UInt16) -> [[UInt8]]? {
-        for index in quirks.rewrites.indices {
-            let rule = quirks.rewrites[index]
+    func rewrites(of payload: [UInt8], cid: UInt16) -> [[UInt8]]? { Self.replacements(of: payload, cid, &quirks.rewrites) }
+
+    /// What the first rule that fits lets arrive in place of a PDU; nil if none does.
+    func rewrites(ofReceived payload: [UInt8], cid: UInt16) -> [[UInt8]]? {
+        Self.replacements(of: payload, cid, &quirks.receivedRewrites)
+    }
+
+    private static func replacements(of payload: [UInt8], _ cid: UInt16, _ rules: inout [PDURewrite]) -> [[UInt8]]? {
+        for index in rules.indices {
+            let rule = rules[index]
             guard rule.cid == cid, payload.first == rule.opcode, rule.count != 0 else { continue }
             if rule.skip > 0 {
-                quirks.rewrites[index].skip -= 1
+                rules[index].skip -= 1
                 return nil
             }
-            if let count = rule.count { quirks.rewrites[index].count = count - 1 }
+            rules[index].met += 1
+            guard rules[index].met.isMultiple(of: rule.every) else { return nil }
+            if let count = rule.count { rules[index].count = count - 1 }
             return rule.replace(payload)
         }
         return nil

@@ -24,8 +24,29 @@ public struct ControllerQuirks: Sendable {
     public var phyAnswer: PHYs?
     /// The octets it answers an LL_LENGTH_REQ with.
     public var dataLengthAnswer: UInt16?
-    /// Rules for the link layer control PDUs and the events it sends.
+    /// Advertises at the interval exactly, without advDelay.
+    public var hasNoAdvertisingDelay = false
+    /// What a reset leaves as it was.
+    public var resetKeeps: ResetKeeps = []
+    /// Rules for what it sends, on the air and to its host, and for the commands it takes.
     public var rewrites: [PacketRewrite] = []
 
     public init() {}
+}
+
+/// State that a reset ought to take back. Core Vol 4, Part E, 7.3.2.
+public struct ResetKeeps: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    public static let filterAcceptList = ResetKeeps(rawValue: 1)
+    public static let advertising = ResetKeeps(rawValue: 2)
+    public static let scanning = ResetKeeps(rawValue: 4)
+    public static let randomAddress = ResetKeeps(rawValue: 8)
+    public static let suggestedDataLength = ResetKeeps(rawValue: 16)
+    public static let eventMasks = ResetKeeps(rawValue: 32)
+    public static let links = ResetKeeps(rawValue: 64)
+    public static let initiating = ResetKeeps(rawValue: 128)
+    public static let advertisingSets = ResetKeeps(rawValue: 256)
 }

@@ -1,17 +1,22 @@
 import Packets
 
-/// A rule for what a virtual controller sends: link layer control PDUs, or events for its host. By such rules a case disturbs a procedure, and a mutant has its defect.
+/// A rule for the packets of a virtual controller: what it sends on the air and to its host, and the commands it takes. By such rules a case disturbs a procedure,
+/// and a mutant has its defect.
 public struct PacketRewrite: Sendable {
     public enum Layer: String, Sendable, Hashable {
         case linkLayerControl = "LLControl"
         case events = "HCIEvents"
+        /// Commands of the host, before they are carried out.
+        case commands = "HCICommands"
+        /// ACL data for the host.
+        case data = "HCIData"
     }
 
     /// What happens to a packet that the rule is about.
     public enum Effect: Sendable, Hashable {
         case drop
         /// It is sent with other values.
-        case set([DynamicField])
+        case change([FieldChange])
         /// These octets are sent instead: the PDU with its opcode, or the event with its code and length.
         case replace([UInt8])
         /// Octets are added at its end.
@@ -19,6 +24,22 @@ public struct PacketRewrite: Sendable {
         case duplicate
         /// It is sent so much later; what follows may overtake it.
         case delay(Microseconds)
+        /// It is sent after the next packet that the rule is about.
+        case swap
+        /// An event of these octets comes right after it, with the same values in these fields.
+        case follow([UInt8], carrying: [String])
+        /// A command is answered by these events instead of the one that it should be answered by.
+        case answer(AnswerForm)
+        /// A command is answered with success, but not carried out.
+        case pretend
+
+        public static func set(_ fields: [DynamicField]) -> Effect { .change(fields.map { FieldChange($0.name, .value($0.value)) }) }
+    }
+
+    public enum AnswerForm: String, Sendable, Hashable, CaseIterable {
+        case status = "Command_Status"
+        case complete = "Command_Complete"
+        case both
     }
 
     public let layer: Layer
@@ -29,47 +50,77 @@ public struct PacketRewrite: Sendable {
     public var skip = 0
     /// How many packets the rule acts on; nil for all.
     public var count: Int?
+    /// The rule acts on each so manieth packet only.
+    public var every = 1
     fileprivate let code: Int
     fileprivate let subevent: Int?
+    /// The rule is about the answers to the command of this opcode.
+    private let isAboutAnswers: Bool
 
-    /// - Parameter name: as the specification has it: `LL_PHY_RSP`, `LE_PHY_Update_Complete`.
+    /// - Parameter name: as the specification has it: `LL_PHY_RSP`, `LE_PHY_Update_Complete`, `LE_Set_PHY`, `ACL_Data`.
     /// - Throws: an unknown PDU or field; values that do not fit their fields.
     public init(_ layer: Layer, _ name: String, _ effect: Effect) throws(DynamicPDUError) {
         var sample = try DynamicPDU(layer: layer.rawValue, name: name)
-        if case .set(let fields) = effect {
-            for field in fields { try sample.set(field.name, field.value) }
+        if case .change(let changes) = effect {
+            for change in changes {
+                guard change.path.count == 1, case .value(let value) = change.source else { continue }
+                try sample.set(change.path[0], value)
+            }
             _ = try sample.bytes()
         }
         self.layer = layer
         self.effect = effect
         code = sample.code
         subevent = sample.subevent
+        isAboutAnswers = false
+    }
+
+    /// A rule for what a command is answered with: Command Status, or Command Complete with its return parameters.
+    public init(answersTo command: String, _ effect: Effect) throws(DynamicPDUError) {
+        layer = .events
+        self.effect = effect
+        code = try DynamicPDU(layer: Layer.commands.rawValue, name: command).code
+        subevent = nil
+        isAboutAnswers = true
     }
 
     func isAbout(_ bytes: [UInt8]) -> Bool {
-        guard let first = bytes.first, Int(first) == code else { return false }
-        if let subevent { guard bytes.count > 2, Int(bytes[2]) == subevent else { return false } }
+        guard matches(bytes) else { return false }
         guard !condition.isEmpty else { return true }
         let pdu = Self.decode(layer, bytes)
         return condition.allSatisfy { pdu[$0.name] == $0.value }
+    }
+
+    private func matches(_ bytes: [UInt8]) -> Bool {
+        switch layer {
+        case .data: return true
+        case .commands: return HCIPacket(.command, bytes).commandOpcode.map(Int.init) == code
+        case .events where isAboutAnswers: return Self.opcodeAnswered(HCIPacket(.event, bytes)).map(Int.init) == code
+        case .events, .linkLayerControl:
+            guard let first = bytes.first, Int(first) == code else { return false }
+            return subevent == nil || bytes.count > 2 && Int(bytes[2]) == subevent
+        }
+    }
+
+    /// The command that an event answers, if it does.
+    fileprivate static func opcodeAnswered(_ event: HCIPacket) -> UInt16? {
+        event.completedOpcode ?? (try? event.event(as: HCIEvents.CommandStatus.self))?.commandOpcode
     }
 
     static func decode(_ layer: Layer, _ bytes: [UInt8]) -> DynamicPDU {
         switch layer {
         case .linkLayerControl: DynamicPDU(layer: layer.rawValue, bytes: bytes)
         case .events: DynamicPDU(hci: HCIPacket(.event, bytes))
+        case .commands: DynamicPDU(hci: HCIPacket(.command, bytes))
+        case .data: DynamicPDU(hci: HCIPacket(.acl, bytes))
         }
     }
 
     /// The packet with other values. What cannot be encoded stays as it was.
-    func changed(_ bytes: [UInt8], _ fields: [DynamicField]) -> [UInt8] {
+    func changed(_ bytes: [UInt8], _ changes: [FieldChange]) -> [UInt8] {
         var pdu = Self.decode(layer, bytes)
-        do {
-            for field in fields { try pdu.set(field.name, field.value) }
-            return try pdu.bytes()
-        } catch {
-            return bytes
-        }
+        pdu.apply(changes)
+        return (try? pdu.bytes()) ?? bytes
     }
 }
 
@@ -78,14 +129,35 @@ final class PacketRewriter {
     private struct Rule {
         var rewrite: PacketRewrite
         var passed = 0
+        var met = 0
         var acted = 0
+        /// A packet that waits for the next one to go first.
+        var held: [UInt8]?
+    }
+
+    /// What becomes of a command.
+    enum Arrival {
+        case carryOut([UInt8])
+        case pretend
+        case ignore
     }
 
     private var rules: [Rule]
+    /// Whether some rule is about data: all other data takes the short way.
+    private(set) var isAboutData: Bool
+    private(set) var isAboutCommands: Bool
 
-    init(_ rewrites: [PacketRewrite] = []) { rules = rewrites.map { Rule(rewrite: $0) } }
+    init(_ rewrites: [PacketRewrite] = []) {
+        rules = rewrites.map { Rule(rewrite: $0) }
+        isAboutData = rewrites.contains { $0.layer == .data }
+        isAboutCommands = rewrites.contains { $0.layer == .commands }
+    }
 
-    func add(_ rewrite: PacketRewrite) { rules.append(Rule(rewrite: rewrite)) }
+    func add(_ rewrite: PacketRewrite) {
+        rules.append(Rule(rewrite: rewrite))
+        if rewrite.layer == .data { isAboutData = true }
+        if rewrite.layer == .commands { isAboutCommands = true }
+    }
 
     /// Sends a packet, or what the first rule about it makes of it.
     ///
@@ -95,20 +167,46 @@ final class PacketRewriter {
     func pass(
         _ layer: PacketRewrite.Layer, _ bytes: [UInt8], send: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void
     ) {
-        guard !rules.isEmpty, let effect = effect(layer, bytes) else { return send(bytes) }
-        switch effect.effect {
-        case .drop: break
-        case .set(let fields): send(effect.changed(bytes, fields))
+        guard !rules.isEmpty, let index = ruleInForce(layer, bytes) else { return send(bytes) }
+        let rewrite = rules[index].rewrite
+        switch rewrite.effect {
+        case .drop, .pretend: break
+        case .change(let changes): send(rewrite.changed(bytes, changes))
         case .replace(let octets): send(octets)
         case .append(let octets): send(lengthened(layer, bytes, by: octets))
         case .duplicate:
             send(bytes)
             send(bytes)
         case .delay(let time): later(bytes, time)
+        case .swap:
+            guard let held = rules[index].held else {
+                rules[index].held = bytes
+                return
+            }
+            rules[index].held = nil
+            send(bytes)
+            send(held)
+        case .follow(let octets, let names):
+            send(bytes)
+            send(follower(octets, of: bytes, layer, names))
+        case .answer(let form): for event in answers(bytes, as: form) { send(event) }
         }
     }
 
-    private func effect(_ layer: PacketRewrite.Layer, _ bytes: [UInt8]) -> PacketRewrite? {
+    /// What becomes of a command of the host.
+    func arriving(_ bytes: [UInt8]) -> Arrival {
+        guard let index = ruleInForce(.commands, bytes) else { return .carryOut(bytes) }
+        let rewrite = rules[index].rewrite
+        switch rewrite.effect {
+        case .pretend: return .pretend
+        case .drop: return .ignore
+        case .change(let changes): return .carryOut(rewrite.changed(bytes, changes))
+        case .replace(let octets): return .carryOut(octets)
+        case .append, .duplicate, .delay, .swap, .follow, .answer: return .carryOut(bytes)
+        }
+    }
+
+    private func ruleInForce(_ layer: PacketRewrite.Layer, _ bytes: [UInt8]) -> Int? {
         for index in rules.indices {
             let rule = rules[index]
             guard rule.rewrite.layer == layer, rule.rewrite.isAbout(bytes), rule.rewrite.count.map({ rule.acted < $0 }) ?? true else {
@@ -118,8 +216,10 @@ final class PacketRewriter {
                 rules[index].passed += 1
                 return nil
             }
+            rules[index].met += 1
+            guard rules[index].met.isMultiple(of: rule.rewrite.every) else { return nil }
             rules[index].acted += 1
-            return rule.rewrite
+            return index
         }
         return nil
     }
@@ -128,5 +228,26 @@ final class PacketRewriter {
         var result = bytes + octets
         if layer == .events, result.count > 1 { result[1] = UInt8(truncatingIfNeeded: result.count - 2) }
         return result
+    }
+
+    private func follower(_ octets: [UInt8], of bytes: [UInt8], _ layer: PacketRewrite.Layer, _ names: [String]) -> [UInt8] {
+        let first = PacketRewrite.decode(layer, bytes)
+        var next = PacketRewrite.decode(.events, octets)
+        next.apply(names.compactMap { name in first[name].map { FieldChange(name, .value($0)) } })
+        return (try? next.bytes()) ?? octets
+    }
+
+    private func answers(_ bytes: [UInt8], as form: PacketRewrite.AnswerForm) -> [[UInt8]] {
+        let event = HCIPacket(.event, bytes)
+        guard let opcode = PacketRewrite.opcodeAnswered(event) else { return [bytes] }
+        let status = UInt8(truncatingIfNeeded: DynamicPDU(hci: event)["Status"]?.int ?? 0)
+        let isComplete = event.completedOpcode != nil
+        let other =
+            isComplete ? HCIPacket(statusOpcode: opcode, ErrorCode(rawValue: status)) : HCIPacket(completeOpcode: opcode, returns: [status])
+        switch form {
+        case .status: return [isComplete ? other.bytes : bytes]
+        case .complete: return [isComplete ? bytes : other.bytes]
+        case .both: return isComplete ? [other.bytes, bytes] : [bytes, other.bytes]
+        }
     }
 }

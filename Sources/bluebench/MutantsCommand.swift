@@ -19,13 +19,16 @@ struct MutantsCommand: ParsableCommand {
         struct Row: Encodable {
             var id: String
             var title: String
+            var violates: String
             var killedBy: [String]
             var noticedBy: [String]
             var missed: [String]
             var message: String
+            /// Nil for a survivor.
+            var grade: KillGrade?
 
             enum CodingKeys: String, CodingKey {
-                case id, title, message
+                case id, title, violates, message, grade
                 case killedBy = "killed_by"
                 case noticedBy = "noticed_by"
                 case missed = "expected_but_missed"
@@ -40,29 +43,30 @@ struct MutantsCommand: ParsableCommand {
         for id in ids where !mutants.contains(where: { $0.id == id }) { throw CommandFailure(.usage, "there is no mutant '\(id)'") }
         if !ids.isEmpty { mutants = mutants.filter { ids.contains($0.id) } }
         guard !mutants.isEmpty else { throw CommandFailure(.bench, "there are no mutants in \(cases)/mutants") }
-        var trial = try MutantTrial(catalogue: catalogue, seed: seed)
-        var results: [MutantResult] = []
-        for mutant in mutants {
-            let result = try trial.run(mutant, isThorough: all)
-            results.append(result)
-            let verdict = result.killedBy.isEmpty ? "SURVIVED" : "killed  "
-            let killers = result.killedBy.isEmpty ? "" : " by " + result.killedBy.joined(separator: ", ")
-            Console.line("\(verdict)  \(result.id)\(killers)")
-            if !result.missed.isEmpty {
-                Console.line("          expected killers that did not kill: \(result.missed.joined(separator: ", "))")
-            }
-            if !result.message.isEmpty { Console.line("          \(result.message)") }
-        }
-        if let json {
-            let rows = results.map {
-                Document.Row(
-                    id: $0.id, title: $0.title, killedBy: $0.killedBy, noticedBy: $0.noticedBy, missed: $0.missed,
-                    message: $0.message)
-            }
-            try OutputFile.write(ResultsJSON.encode(Document(mutants: rows)), to: json)
-        }
+        let results = try MutantTrial.run(
+            mutants, catalogue: catalogue, seed: seed, isThorough: all, threads: ProcessInfo.processInfo.activeProcessorCount,
+            report: Self.show)
+        if let json { try OutputFile.write(ResultsJSON.encode(Document(mutants: results.map(Self.row))), to: json) }
         let survivors = results.count { $0.killedBy.isEmpty }
-        Console.line("\(results.count - survivors) of \(results.count) mutants killed")
+        let good = results.count { $0.grade == .good }
+        Console.line("\(results.count - survivors) of \(results.count) mutants killed, \(good) with a good message")
         if survivors > 0 { throw ExitCode.fail }
+    }
+
+    private static func show(_ result: MutantResult) {
+        let verdict = result.grade.map { "killed, message \($0.rawValue)" } ?? "SURVIVED"
+        let killers = result.killedBy.isEmpty ? "" : " by " + result.killedBy.joined(separator: ", ")
+        Console.line("\(verdict)  \(result.id)\(killers)")
+        if !result.missed.isEmpty { Console.line("          expected killers that did not kill: \(result.missed.joined(separator: ", "))") }
+        if !result.noticedBy.isEmpty, result.killedBy.isEmpty {
+            Console.line("          noticed, without a step that states it, by \(result.noticedBy.joined(separator: ", "))")
+        }
+        if !result.message.isEmpty { Console.line("          \(result.message)") }
+    }
+
+    private static func row(_ result: MutantResult) -> Document.Row {
+        Document.Row(
+            id: result.id, title: result.title, violates: result.violates, killedBy: result.killedBy, noticedBy: result.noticedBy,
+            missed: result.missed, message: result.message, grade: result.grade)
     }
 }

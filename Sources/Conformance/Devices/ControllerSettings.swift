@@ -32,6 +32,9 @@ enum ControllerSettings {
         "neverRetransmits": { $0.quirks.neverRetransmits = $1 != 0 },
         "ignoresSupervisionTimeout": { $0.quirks.ignoresSupervisionTimeout = $1 != 0 },
         "phyAnswer": { $0.quirks.phyAnswer = PHYs(rawValue: UInt8(clamping: $1)) },
+        "hasNoAdvertisingDelay": { $0.quirks.hasNoAdvertisingDelay = $1 != 0 },
+        "resetKeeps": { $0.quirks.resetKeeps = ResetKeeps(rawValue: $1) },
+        "clockAccuracy": { $0.clockAccuracy = $1 },
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 

@@ -56,7 +56,7 @@ extension CaseRun {
         let answer = PDUBook.returns(reply)
         let proof = Self.evidence(opcode, parameters, reply, at: step.side)
         if step.states != nil { evidence += proof }
-        save(.record(answer), of: step, in: scope)
+        save(.record(answer), of: step, in: scope, from: reply.number)
         let predicate: Predicate
         switch command.answer {
         case .success:
@@ -66,7 +66,8 @@ extension CaseRun {
         }
         if case .success = command.answer, answer["Status"] == nil { return }
         if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
-            let text = "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event)))"
+            let text =
+                "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event))) (packet \(reply.number))"
             throw StepFailure(blame, step.stating(text), evidence: proof)
         }
     }
@@ -84,7 +85,14 @@ extension CaseRun {
     func check(_ operand: Operand, _ predicate: Predicate, _ step: Step, _ scope: Scope) throws {
         let value = try resolve(operand, scope)
         save(value, of: step, in: scope)
-        if let mismatch = try predicate.mismatch(value, scope.frame.variables) { throw StepFailure(.subject, step.stating(mismatch.text)) }
+        guard let mismatch = try predicate.mismatch(value, scope.frame.variables) else { return }
+        throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, scope)))
+    }
+
+    /// The packet that brought a saved value.
+    private func origin(of operand: Operand, _ scope: Scope) -> String {
+        guard case .reference(let reference) = operand, let packet = scope.frame.packets[reference.name] else { return "" }
+        return " (\(reference), packet \(packet))"
     }
 }
 

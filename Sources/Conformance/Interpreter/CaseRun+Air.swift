@@ -43,7 +43,7 @@ extension CaseRun {
         }
         var change = Fault.Change.drop
         if case .alter = air.operation {
-            change = .set(zip(fields.names, fields.values).map { Operand.Entry(name: $0, value: .literal($1), position: step.position) })
+            change = .fields(zip(fields.names, fields.values).map { Fault.Edit(path: $0, source: .value(.literal($1))) })
         }
         let rule = Fault.Rewrite(
             pdu: air.name, fields: air.predicates, change: change, skip: 0, times: air.times, position: step.position)

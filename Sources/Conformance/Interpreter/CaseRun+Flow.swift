@@ -46,13 +46,13 @@ extension CaseRun {
             candidates.contains { observation.index >= $0.start && $0.search.matches(observation) }
         }
         guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
-            let names = candidates.map(\.search.name).joined(separator: " nor ")
-            let text = "neither \(names) came within \((loop.now - began).text)"
+            let names = candidates.map(\.search.name).joined(separator: " or ")
+            let text = "expected \(names) within \((loop.now - began).text), but none came" + lastWords(at: step.side)
             throw lateSubject(step, text, since: scope.reference.latest, evidence: recent(at: step.side, from: scope.searchStart))
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
-            save(.record(PDUBook.record(of: found)), of: first, in: scope)
+            save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.number)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
         }
         try await run(Array(branches[index].dropFirst()), &scope)

@@ -65,7 +65,7 @@ extension CaseRun {
         }
         scope.reference.pass(to: found.time)
         let record = PDUBook.record(of: found)
-        save(.record(record), of: step, in: scope)
+        save(.record(record), of: step, in: scope, from: found.number)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
@@ -101,12 +101,11 @@ extension CaseRun {
 
     /// The failure when what answers the request is something else than was expected.
     private func answered(_ search: Search, _ step: Step, with other: Observation) -> StepFailure {
-        let number = other.number > 0 ? " (packet \(other.number))" : ""
         let text: String
         if let miss = search.misses.last(where: { $0.observation.index == other.index }) {
-            text = "\(search.name): \(PDUBook.spoken(miss.mismatch, in: other.decoded.pdu))\(number)"
+            text = "\(search.name): \(PDUBook.spoken(miss.mismatch, in: other.decoded.pdu)) (\(other.place))"
         } else {
-            text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other))\(number)"
+            text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other)) (\(other.place))"
         }
         return StepFailure(.subject, step.stating(text), evidence: [Self.evidence(other)])
     }
@@ -121,17 +120,29 @@ extension CaseRun {
     func missed(_ search: Search, _ step: Step, waited: Microseconds) -> StepFailure {
         let place = search.isAir ? "on the air from the \(search.side.rawValue)" : "at the \(search.side.rawValue)"
         var text = "\(search.name) \(place) was expected within \(search.window.isEmpty ? waited.text : search.window); "
+        let seen = log.observations.dropFirst(search.start).filter { $0.side == search.side && $0.isAir == search.isAir }
         if search.misses.isEmpty {
-            text += "none came"
+            text += "none came" + lastWords(at: search.side, isAir: search.isAir)
         } else if let last = search.misses.last {
             let others = search.misses.count - 1
-            let number = last.observation.number > 0 ? " (packet \(last.observation.number))" : ""
-            text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu))\(number)"
+            text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu)) (\(last.observation.place))"
             if others > 0 { text += ", and \(others) more did not fit" }
         }
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir) }
-        return lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
+        var failure = lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
+        if search.misses.isEmpty {
+            failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
+                Self.evidence($0)
+            }
+        }
+        return failure
+    }
+
+    /// What came last at an end, for a message that nothing came.
+    func lastWords(at side: Side, isAir: Bool = false) -> String {
+        let last = log.observations.last { $0.side == side && $0.isAir == isAir }
+        return last.map { "; the last there was \($0.name) (\($0.place))" } ?? ""
     }
 
     /// The failure of a subject that was not in time; nobody's, if the bench itself was later than its slack.
@@ -165,16 +176,24 @@ extension CaseRun {
         if let failure = search.failure { throw failure }
         let proof = [counted.first, counted.last].compactMap { $0 }.map { Self.evidence($0) }
         guard let value = Self.value(of: measurement.metric, counted.map(\.time), since: began) else {
-            let text = "\(counted.count) \(measurement.name) came in \(length.text), too few to measure \(measurement.metric.rawValue)"
+            let text =
+                "\(counted.count) \(measurement.name) came in \(length.text)\(Self.numbers(counted)), too few to measure \(measurement.metric.rawValue)"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
         }
         save(.number(value), of: step, in: scope)
         if let mismatch = try measurement.result.mismatch(.number(value), scope.frame.variables) {
             let unit = measurement.metric == .count ? "" : " us"
-            let text = "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text))"
+            let text =
+                "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text)\(Self.numbers(counted)))"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
         }
         if step.states != nil { evidence += proof }
+    }
+
+    /// From which packet to which.
+    private static func numbers(_ counted: [Observation]) -> String {
+        guard let first = counted.first?.number, let last = counted.last?.number, first > 0 else { return "" }
+        return first == last ? ", packet \(first)" : ", packets \(first) to \(last)"
     }
 
     private static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {

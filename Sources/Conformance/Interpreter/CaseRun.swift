@@ -29,6 +29,8 @@ final class CaseRun {
         /// What steps have saved; shared by the branches of `parallel`.
         final class Frame {
             var variables = Variables()
+            /// The packets that what was saved came with.
+            var packets: [String: Int] = [:]
         }
 
         var frame = Frame()
@@ -131,6 +133,7 @@ final class CaseRun {
         }
         result.message = failure.message
         result.evidence = failure.evidence
+        result.overlooked = failure.overlooked
         if let step = failure.step {
             result.failedStep = FailedStep(position: step.position.description, step: step.summary, requirement: step.states)
         }
@@ -200,8 +203,11 @@ final class CaseRun {
 
     // MARK: Shared by steps
 
-    func save(_ value: CaseValue, of step: Step, in scope: Scope) {
-        if let name = step.saveAs { scope.frame.variables[name] = value }
+    /// - Parameter packet: the packet that brought the value.
+    func save(_ value: CaseValue, of step: Step, in scope: Scope, from packet: Int? = nil) {
+        guard let name = step.saveAs else { return }
+        scope.frame.variables[name] = value
+        scope.frame.packets[name] = packet
     }
 
     func resolve(_ operand: Operand, _ scope: Scope) throws -> CaseValue { try scope.frame.variables.resolve(operand) }

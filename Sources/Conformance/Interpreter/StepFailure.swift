@@ -17,6 +17,8 @@ struct StepFailure: Error {
     var message: String
     var evidence: [Evidence] = []
     var step: Step?
+    /// What came although the message says that nothing did.
+    var overlooked: Evidence?
 
     init(_ blame: Blame, _ message: String, evidence: [Evidence] = []) {
         self.blame = blame

@@ -3,17 +3,17 @@ import Simulation
 
 /// A subject's rules as its virtual controller understands them.
 enum ControllerFaults {
-    /// Nil for a rule about a PDU that controllers do not send of themselves.
+    /// Nil for a rule about a PDU that controllers do not handle of themselves.
     static func rewrite(_ rule: Fault.Rewrite) throws -> PacketRewrite? {
-        let layers: [PacketRewrite.Layer] = [.linkLayerControl, .events]
-        guard let layer = layers.first(where: { PDUCatalog.declaration(layer: $0.rawValue, name: rule.pdu) != nil }),
-            let declaration = PDUCatalog.declaration(layer: layer.rawValue, name: rule.pdu)
-        else { return nil }
+        guard rule.target != .received, let (layer, declaration) = declaration(of: rule) else { return nil }
         do {
-            var rewrite = try PacketRewrite(layer, rule.pdu, try effect(rule.change, declaration))
+            let fields = rule.target == .answer ? answerFields(declaration) : declaration.fields
+            let effect = try effect(rule.change, fields)
+            var rewrite = try rule.target == .answer ? PacketRewrite(answersTo: rule.pdu, effect) : PacketRewrite(layer, rule.pdu, effect)
             rewrite.skip = rule.skip
             rewrite.count = rule.times
-            rewrite.condition = try condition(rule, declaration)
+            rewrite.every = rule.every
+            rewrite.condition = try condition(rule, fields)
             return rewrite
         } catch let error as PDUBook.Failure {
             throw Problem(rule.position, "\(rule.pdu): \(error.text)")
@@ -22,13 +22,46 @@ enum ControllerFaults {
         }
     }
 
-    private static func effect(_ change: Fault.Change, _ declaration: PDUDeclaration) throws -> PacketRewrite.Effect {
+    private static func declaration(of rule: Fault.Rewrite) -> (PacketRewrite.Layer, PDUDeclaration)? {
+        let isCommand = rule.target == .command || rule.target == .answer
+        let layers: [PacketRewrite.Layer] = isCommand ? [.commands] : [.linkLayerControl, .events, .data]
+        for layer in layers {
+            if let found = PDUCatalog.declaration(layer: layer.rawValue, name: rule.pdu) { return (layer, found) }
+        }
+        return nil
+    }
+
+    /// The return parameters of a command, or the Status of one that has none.
+    private static func answerFields(_ command: PDUDeclaration) -> [FieldDeclaration] {
+        command.returns ?? PDUCatalog.declaration(layer: "HCIEvents", name: "Command_Status")?.fields ?? []
+    }
+
+    private static func effect(_ change: Fault.Change, _ fields: [FieldDeclaration]) throws -> PacketRewrite.Effect {
         switch change {
         case .drop: .drop
         case .duplicate: .duplicate
         case .delay(let events): .delay(.milliseconds(30) * events)
-        case .set(let entries): .set(try PDUBook.dynamic(try values(entries), declaration.fields))
+        case .fields(let edits): .change(try edits.map { try fieldChange($0, fields) })
         case .replace(let name, let entries): .replace(try PDUBook.encode(name, try values(entries)))
+        case .follow(let name, let entries, let names): .follow(try PDUBook.event(name, try values(entries)), carrying: names)
+        case .swap: .swap
+        case .answer(let form): .answer(PacketRewrite.AnswerForm(rawValue: form) ?? .both)
+        case .pretend: .pretend
+        }
+    }
+
+    /// An edit with its value as the declared fields take it.
+    static func fieldChange(_ edit: Fault.Edit, _ fields: [FieldDeclaration]) throws -> FieldChange {
+        switch edit.source {
+        case .more(let more): return FieldChange(edit.path, .more(more))
+        case .field(let name): return FieldChange(edit.path, .field(name))
+        case .value(let operand):
+            let steps = edit.path.split(separator: ".")
+            var inner = fields
+            for step in steps.dropLast() { inner = PDUBook.flat(inner).first { $0.name == step }?.inner ?? [] }
+            let name = String(steps.last ?? "")
+            let value = try PDUBook.dynamic(CaseRecord([(name, try Variables().resolve(operand))]), inner)
+            return FieldChange(edit.path, .value(value.first?.value ?? 0))
         }
     }
 
@@ -37,7 +70,7 @@ enum ControllerFaults {
         return record
     }
 
-    private static func condition(_ rule: Fault.Rewrite, _ declaration: PDUDeclaration) throws -> [DynamicField] {
+    private static func condition(_ rule: Fault.Rewrite, _ fields: [FieldDeclaration]) throws -> [DynamicField] {
         var record = CaseRecord()
         for field in rule.fields {
             guard case .equals(let operand) = field.predicate else {
@@ -45,6 +78,6 @@ enum ControllerFaults {
             }
             record[field.name] = try Variables().resolve(operand)
         }
-        return try PDUBook.dynamic(record, declaration.fields)
+        return try PDUBook.dynamic(record, fields)
     }
 }

@@ -1,5 +1,6 @@
 import Host
 import Packets
+import Simulation
 
 /// Faults of a subject's host by name, as mutants declare them.
 enum HostFaults {
@@ -26,48 +27,76 @@ enum HostFaults {
             }
             apply(&quirks, number)
         }
-        for rule in rewrites {
+        for rule in rewrites where rule.target == .sent || rule.target == .received {
             guard let layer = PDUBook.layer(of: rule.pdu),
                 let declaration = PDUCatalog.declaration(layer: layer.catalogName, name: rule.pdu)
             else { continue }
-            let change = rule
-            quirks.rewrites.append(
-                PDURewrite(cid: layer.channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times) {
-                    pdu in
-                    PDUChange.apply(change, to: pdu, layer: layer.catalogName)
-                })
+            let change = try PDUChange(rule, declaration)
+            var rewrite = PDURewrite(
+                cid: layer.channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times,
+                replace: { change.applied(to: $0) })
+            rewrite.every = rule.every
+            if rule.target == .sent { quirks.rewrites.append(rewrite) } else { quirks.receivedRewrites.append(rewrite) }
         }
         return quirks
     }
 }
 
-/// A rule's change, carried out on one PDU.
-enum PDUChange {
-    /// - Parameter pdu: with its opcode.
-    /// - Returns: what is sent instead.
-    static func apply(_ rule: Fault.Rewrite, to pdu: [UInt8], layer: String) -> [[UInt8]] {
-        if !rule.fields.isEmpty {
-            let record = PDUBook.record(layer: layer, bytes: pdu)
-            guard (try? Predicate.parts(rule.fields).mismatch(.record(record), Variables())) == .some(nil) else { return [pdu] }
-        }
-        switch rule.change {
-        case .drop: return []
-        case .duplicate: return [pdu, pdu]
-        case .delay: return [pdu]
-        case .set(let entries):
-            guard let record = record(entries), let changed = PDUBook.changed(layer: layer, bytes: pdu, setting: record) else {
-                return [pdu]
+/// A rule's change, carried out on one PDU of a layer above HCI.
+struct PDUChange: Sendable {
+    private let layer: String
+    private let conditions: [FieldPredicate]
+    private let effect: Effect
+
+    private enum Effect: Sendable {
+        case copies(Int)
+        case fields([FieldChange])
+        case replace([UInt8])
+    }
+
+    init(_ rule: Fault.Rewrite, _ declaration: PDUDeclaration) throws {
+        layer = declaration.layer
+        conditions = rule.fields
+        do {
+            switch rule.change {
+            case .drop: effect = .copies(0)
+            case .duplicate: effect = .copies(2)
+            case .fields(let edits): effect = .fields(try edits.map { try ControllerFaults.fieldChange($0, declaration.fields) })
+            case .replace(let name, let entries):
+                guard case .record(let record) = try Variables().resolve(.record(entries)) else {
+                    throw Problem(rule.position, "no values")
+                }
+                effect = .replace(try PDUBook.encode(name, record))
+            case .delay, .follow, .swap, .answer, .pretend:
+                throw Problem(rule.position, "\(rule.pdu) can be dropped, duplicated, changed and replaced")
             }
-            return [changed]
-        case .replace(let name, let entries):
-            guard var record = record(entries) else { return [pdu] }
-            if layer == "L2CAPSignaling", pdu.count > 1 { record["Identifier"] = .number(Int(pdu[1])) }
-            return (try? PDUBook.encode(name, record)).map { [$0] } ?? [pdu]
+        } catch let error as PDUBook.Failure {
+            throw Problem(rule.position, "\(rule.pdu): \(error.text)")
         }
     }
 
-    private static func record(_ entries: [Operand.Entry]) -> CaseRecord? {
-        guard case .record(let record)? = try? Variables().resolve(.record(entries)) else { return nil }
-        return record
+    /// - Parameter bytes: a PDU with its opcode.
+    /// - Returns: what takes its place.
+    func applied(to bytes: [UInt8]) -> [[UInt8]] {
+        if !conditions.isEmpty {
+            let record = PDUBook.record(layer: layer, bytes: bytes)
+            guard (try? Predicate.parts(conditions).mismatch(.record(record), Variables())) == .some(nil) else { return [bytes] }
+        }
+        switch effect {
+        case .copies(let count): return Array(repeating: bytes, count: count)
+        case .fields(let changes):
+            var pdu = DynamicPDU(layer: layer, bytes: bytes)
+            pdu.apply(changes)
+            return [(try? pdu.bytes()) ?? bytes]
+        case .replace(let other): return [answering(bytes, other)]
+        }
+    }
+
+    /// A signalling PDU in place of another keeps its identifier.
+    private func answering(_ bytes: [UInt8], _ other: [UInt8]) -> [UInt8] {
+        var pdu = DynamicPDU(layer: layer, bytes: other)
+        guard layer == "L2CAPSignaling" else { return other }
+        pdu.identifier = DynamicPDU(layer: layer, bytes: bytes).identifier
+        return (try? pdu.bytes()) ?? other
     }
 }

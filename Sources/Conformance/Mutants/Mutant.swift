@@ -7,6 +7,8 @@ public struct Mutant: Sendable {
     public var title: String
     /// What goes wrong for users of such a peer.
     public var breaks: String
+    /// The section of the specification that such a peer violates.
+    public var violates: String
     /// Which kind of subject has the defect: a controller or a host.
     public var end: End
     public var fault: Fault
@@ -40,14 +42,15 @@ public struct Mutant: Sendable {
 }
 
 extension SourceReader {
-    private static let mutantKeys = ["title", "breaks", "end", "controller", "host", "rewrites", "killers"]
+    private static let mutantKeys = ["title", "breaks", "violates", "end", "controller", "host", "rewrites", "killers"]
 
     mutating func mutant(_ root: Node, id: String, cases: Set<String>) -> Mutant? {
         guard var keys = keys(root, of: "a mutant") else { return nil }
         let place = position(root)
         let title = text(keys.take("title"), "title") ?? ""
         let breaks = text(keys.take("breaks"), "breaks") ?? ""
-        if title.isEmpty || breaks.isEmpty { report(place, "a mutant needs `title:` and `breaks:`") }
+        let violates = text(keys.take("violates"), "violates") ?? ""
+        if title.isEmpty || breaks.isEmpty || violates.isEmpty { report(place, "a mutant needs `title:`, `breaks:` and `violates:`") }
         var fault = Fault()
         fault.settings = settings(keys.take("controller"))
         fault.host = hostFaults(keys.take("host"))
@@ -63,7 +66,7 @@ extension SourceReader {
             return name
         }
         finish(keys, of: "a mutant", allowed: Self.mutantKeys)
-        return Mutant(id: id, position: place, title: title, breaks: breaks, end: end, fault: fault, killers: killers)
+        return Mutant(id: id, position: place, title: title, breaks: breaks, violates: violates, end: end, fault: fault, killers: killers)
     }
 
     private mutating func hostFaults(_ node: Node?) -> [ControllerSetting] {
@@ -75,45 +78,5 @@ extension SourceReader {
             let number = integer(entry.node, entry.name, in: 0...65_535) ?? 0
             return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
         }
-    }
-
-    private mutating func rewrite(_ node: Node) -> Fault.Rewrite? {
-        guard var keys = keys(node, of: "a rewrite"), let head = keys.take("pdu"), let name = text(head, "pdu") else {
-            report(node, "a rewrite needs `pdu:`")
-            return nil
-        }
-        let known = vocabulary.pdus[name]
-        if known == nil || known?.layer == .command {
-            report(head, "there is no outgoing PDU '\(name)'" + Suggestion.text(for: name, among: vocabulary.pdus.keys))
-        }
-        let fields = fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil)
-        if known?.layer == .event || known?.layer == .linkLayer { checkEqualities(fields) }
-        let skip = integer(keys.take("skip"), "skip", in: 0...100_000) ?? 0
-        let times = integer(keys.take("times"), "times", in: 1...100_000)
-        guard let change = change(&keys, name, known, head) else { return nil }
-        finish(keys, of: "a rewrite", allowed: ["pdu", "where", "skip", "times", "drop", "duplicate", "set", "replace", "with", "delay"])
-        return Fault.Rewrite(pdu: name, fields: fields, change: change, skip: skip, times: times, position: position(node))
-    }
-
-    private mutating func change(_ keys: inout Keys, _ name: String, _ known: Vocabulary.PDU?, _ head: Node) -> Fault.Change? {
-        if keys.take("drop") != nil { return .drop }
-        if keys.take("duplicate") != nil { return .duplicate }
-        if let delay = keys.take("delay") { return .delay(events: integer(delay, "delay", in: 1...10_000) ?? 1) }
-        if let set = keys.take("set"), let values = self.keys(set, of: "set") {
-            return .set(entries(values, of: name, fields: known?.fields ?? []))
-        }
-        if let replace = keys.take("replace"), let other = text(replace, "replace") {
-            let replacement = vocabulary.pdus[other]
-            if replacement == nil {
-                report(replace, "there is no PDU '\(other)'" + Suggestion.text(for: other, among: vocabulary.pdus.keys))
-            }
-            var fields: [Operand.Entry] = []
-            if let with = keys.take("with"), let values = self.keys(with, of: "with") {
-                fields = entries(values, of: other, fields: replacement?.fields ?? [])
-            }
-            return .replace(other, fields)
-        }
-        report(head, "a rewrite says what happens: drop, duplicate, delay, set or replace")
-        return nil
     }
 }

@@ -4,34 +4,55 @@ import Packets
 public struct MutantResult: Sendable {
     public var id: String
     public var title: String
+    /// The section that such a peer violates.
+    public var violates: String
     /// Cases that failed at the step that states what the mutant breaks, and that a good peer passes with the same seed.
-    public var killedBy: [String]
+    public var killedBy: [String] = []
     /// Cases that noticed something without stating it: they kill nothing.
-    public var noticedBy: [String]
-    /// What the first killer said.
-    public var message: String
+    public var noticedBy: [String] = []
+    /// What the first killer said, and how good that is; nil for a survivor.
+    public var message = ""
+    public var grade: KillGrade?
     /// Expected killers that did not kill.
-    public var missed: [String]
+    public var missed: [String] = []
+
+    init(_ mutant: Mutant) {
+        id = mutant.id
+        title = mutant.title
+        violates = mutant.violates
+    }
 }
 
 /// Runs the suites against mutants.
 public struct MutantTrial {
     private let catalogue: Catalogue
     private let seed: UInt64
-    private let recorder: Recorder
     private var good: [String: Verdict] = [:]
 
-    public init(catalogue: Catalogue, seed: UInt64) throws {
+    public init(catalogue: Catalogue, seed: UInt64) {
         self.catalogue = catalogue
         self.seed = seed
-        recorder = try Recorder(path: nil)
+    }
+
+    /// Tries many mutants on as many threads; each has run loops of its own.
+    ///
+    /// - Parameters:
+    ///   - isThorough: run every case that could notice, not only the expected killers.
+    ///   - report: told of each result in the order of the mutants, one at a time.
+    public static func run(
+        _ mutants: [Mutant], catalogue: Catalogue, seed: UInt64, isThorough: Bool, threads: Int,
+        report: @escaping @Sendable (MutantResult) -> Void = { _ in }
+    ) throws -> [MutantResult] {
+        try ParallelWork.map(
+            mutants, threads: threads, make: { MutantTrial(catalogue: catalogue, seed: seed) }, report: report,
+            work: { try $0.run($1, isThorough: isThorough) })
     }
 
     /// Tries one mutant.
     ///
     /// - Parameter isThorough: run every case that could notice, not only the expected killers.
     public mutating func run(_ mutant: Mutant, isThorough: Bool) throws -> MutantResult {
-        var result = MutantResult(id: mutant.id, title: mutant.title, killedBy: [], noticedBy: [], message: "", missed: [])
+        var result = MutantResult(mutant)
         let expected = catalogue.cases.filter { mutant.killers.contains($0.file) }
         let others = catalogue.cases.filter { !mutant.killers.contains($0.file) && Self.isRelevant($0, to: mutant) }
         try judge(expected, mutant, &result)
@@ -55,7 +76,10 @@ public struct MutantTrial {
                 result.noticedBy.append(testCase.id)
                 continue
             }
-            if result.killedBy.isEmpty { result.message = outcome.message }
+            if result.killedBy.isEmpty {
+                result.message = outcome.message
+                result.grade = KillGrade(outcome, isMeant: mutant.killers.contains(testCase.file))
+            }
             result.killedBy.append(testCase.id)
         }
     }
@@ -70,7 +94,7 @@ public struct MutantTrial {
     private func run(_ testCase: TestCase, _ fault: Fault) throws -> CaseResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
         let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: [testCase.id])
-        let runner = Runner(plan, recorder: recorder, fault: fault)
+        let runner = Runner(plan, recorder: try Recorder(path: nil), fault: fault)
         return try runner.run().cases.first ?? CaseResult(id: testCase.id, title: "", verdict: .error)
     }
 }

@@ -33,6 +33,9 @@ struct Observation: Sendable {
         }
     }
 
+    /// Where it is found: its number in the capture, or its time on the air.
+    var place: String { number > 0 ? "packet \(number)" : "at \(time.text)" }
+
     var isAir: Bool { if case .air = content { true } else { false } }
 }
 

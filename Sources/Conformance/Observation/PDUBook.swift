@@ -66,20 +66,6 @@ enum PDUBook {
     /// A whole PDU of a layer whose PDUs begin with their code.
     static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
-    /// The PDU with some fields replaced; nil when a value does not fit.
-    static func changed(layer: String, bytes: [UInt8], setting values: CaseRecord) -> [UInt8]? {
-        var pdu = DynamicPDU(layer: layer, bytes: bytes)
-        guard let declaration = pdu.declaration, let fields = try? dynamic(values, declaration.fields) else { return nil }
-        for field in fields {
-            if let index = pdu.fields.firstIndex(where: { $0.name == field.name }) {
-                pdu.fields[index] = field
-            } else {
-                pdu.fields.append(field)
-            }
-        }
-        return try? pdu.bytes()
-    }
-
     private static func record(_ pdu: DecodedLayer) -> CaseRecord {
         var record = record(pdu.fields)
         if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailingOctets) }
@@ -142,6 +128,12 @@ enum PDUBook {
         } catch {
             throw Failure(text: "\(error)")
         }
+    }
+
+    /// A whole event.
+    static func event(_ name: String, _ fields: CaseRecord) throws -> [UInt8] {
+        guard let declaration = PDUCatalog.declaration(layer: "HCIEvents", name: name) else { throw Failure(text: "it is no event") }
+        return try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields)).bytes()
     }
 
     static func dynamic(_ record: CaseRecord, _ declarations: [FieldDeclaration]) throws(Failure) -> [DynamicField] {

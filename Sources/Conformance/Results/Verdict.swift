@@ -62,6 +62,8 @@ public struct CaseResult: Sendable, Hashable {
     public var evidence: [Evidence]
     public var message: String
     public var failedStep: FailedStep?
+    /// The message says that nothing came, and this had come, which answers the same request.
+    public var overlooked: Evidence?
     /// Remarks: what teardown could not do, what was skipped.
     public var notes: [String]
 

@@ -4,6 +4,8 @@ import Packets
 public struct HostQuirks: Sendable {
     /// Rules for outgoing ATT, SMP and L2CAP signalling PDUs.
     public var rewrites: [PDURewrite] = []
+    /// Rules for those that arrive, before anybody looks at them.
+    public var receivedRewrites: [PDURewrite] = []
     /// Never sends ATT_HANDLE_VALUE_CFM.
     public var neverConfirms = false
     /// After answering ATT_EXCHANGE_MTU_REQ, works with this ATT_MTU instead of the one agreed.
@@ -34,6 +36,10 @@ public struct PDURewrite: Sendable {
     public var skip: Int
     /// How many are treated; nil for all.
     public var count: Int?
+    /// Each so manieth of them is treated.
+    public var every = 1
+    /// How many have been met.
+    var met = 0
     /// What is sent instead: none, one or several PDUs.
     public var replace: @Sendable ([UInt8]) -> [[UInt8]]
 

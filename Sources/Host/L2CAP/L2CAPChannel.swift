@@ -92,6 +92,13 @@ public final class L2CAPChannel {
 
     /// False if nobody listens.
     func receive(_ payload: RawSpan) -> Bool {
+        guard !context.quirks.receivedRewrites.isEmpty, let others = context.rewrites(ofReceived: payload.octets, cid: cid) else {
+            return deliver(payload)
+        }
+        return others.reduce(true) { deliver($1.span.bytes) && $0 }
+    }
+
+    private func deliver(_ payload: RawSpan) -> Bool {
         // Not `handler ?? user`: that would wrap the closure, and allocate for each PDU.
         if let handler {
             handler(payload)

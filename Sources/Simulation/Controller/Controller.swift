@@ -53,11 +53,13 @@ final class Controller {
 
     /// Back to the state after power-on; nothing that was under way is heard of again.
     func reset() {
-        for group in activities { group.stopAll() }
+        let kept = configuration.quirks.resetKeeps
+        let spared = kept.isEmpty ? [] : le.activities(in: kept) + (kept.contains(.links) ? [linkEnds] : [])
+        for group in activities where !spared.contains(where: { $0 === group }) { group.stopAll() }
         loopback = nil
-        aclInUse = 0
+        if !kept.contains(.links) { aclInUse = 0 }
         completionTimer.cancel()
-        masks = EventMasks()
+        if !kept.contains(.eventMasks) { masks = EventMasks() }
         le.reset()
         bredr.reset()
     }
@@ -67,6 +69,7 @@ final class Controller {
 
     /// The end: nothing more comes from it.
     func powerOff() {
+        configuration.quirks.resetKeeps = []
         reset()
         waitingCommands.removeAll()
         commandTimer.cancel()
@@ -117,17 +120,31 @@ final class Controller {
         guard let row = table.rows[opcode] else {
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
-        let parameters = packet.parameters
         isAnswering = true
-        let answer = packet.isWhole ? row.run(self, parameters) : row.refuse(.invalidHCICommandParameters, parameters)
+        let answer = carryOut(packet, row)
         isAnswering = false
         switch answer {
         case .status(let status): pass(HCIPacket(statusOpcode: opcode, status, credits: commandCredits))
         case .complete(let returns): pass(HCIPacket(completeOpcode: opcode, returns: returns, credits: commandCredits))
+        case nil: break
         }
         let events = held
         held.removeAll(keepingCapacity: true)
         for event in events { pass(event) }
+    }
+
+    /// - Returns: the answer; nil for a command that a rule lets go unanswered.
+    private func carryOut(_ packet: HCIPacket, _ row: CommandRow) -> CommandAnswer? {
+        guard rewriter.isAboutCommands else { return carryOutAsIs(packet, row) }
+        switch rewriter.arriving(packet.bytes) {
+        case .carryOut(let bytes): return carryOutAsIs(HCIPacket(.command, bytes), row)
+        case .pretend: return row.refuse(.success, packet.parameters)
+        case .ignore: return nil
+        }
+    }
+
+    private func carryOutAsIs(_ packet: HCIPacket, _ row: CommandRow) -> CommandAnswer {
+        packet.isWhole ? row.run(self, packet.parameters) : row.refuse(.invalidHCICommandParameters, packet.parameters)
     }
 
     // MARK: To the host
@@ -144,14 +161,21 @@ final class Controller {
     }
 
     /// Sends data.
-    func emitData(_ packet: HCIPacket) { output(packet) }
+    func emitData(_ packet: HCIPacket) {
+        guard rewriter.isAboutData else { return output(packet) }
+        pass(packet, .data)
+    }
 
     private func pass(_ packet: HCIPacket) {
         guard packet.kind == .event else { return output(packet) }
-        rewriter.pass(.events, packet.bytes) {
-            output(HCIPacket(.event, $0))
+        pass(packet, .events)
+    }
+
+    private func pass(_ packet: HCIPacket, _ layer: PacketRewrite.Layer) {
+        rewriter.pass(layer, packet.bytes) {
+            output(HCIPacket(packet.kind, $0))
         } later: { [loop] bytes, delay in
-            loop.schedule(after: delay) { [weak self] in self?.output(HCIPacket(.event, bytes)) }
+            loop.schedule(after: delay) { [weak self] in self?.output(HCIPacket(packet.kind, bytes)) }
         }
     }
 

@@ -27,7 +27,15 @@ final class LEController {
     /// Takes back what the host has set.
     func reset() {
         keyPair = nil
+        let before = settings
         settings = LESettings(controller.configuration)
+        if !configuration.quirks.resetKeeps.isEmpty { settings.keep(configuration.quirks.resetKeeps, of: before) }
+    }
+
+    /// What a faulty reset does not stop.
+    func activities(in kept: ResetKeeps) -> [any ActivityGroup] {
+        let groups: [(ResetKeeps, any ActivityGroup)] = [(.advertising, advertising), (.scanning, scanning), (.initiating, initiating)]
+        return groups.filter { kept.contains($0.0) }.map(\.1)
     }
 
     /// The address that an activity would use. Core Vol 4, Part E, 7.8.5 and others: Own_Address_Type.

@@ -33,4 +33,15 @@ struct LESettings {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
         resolvingList = ResolvingList(capacity: configuration.resolvingListSize)
     }
+
+    /// Takes over what a faulty reset leaves as it was.
+    mutating func keep(_ kept: ResetKeeps, of old: LESettings) {
+        if kept.contains(.filterAcceptList) { acceptList = old.acceptList }
+        if kept.contains(.randomAddress) { randomAddress = old.randomAddress }
+        if kept.contains(.suggestedDataLength) {
+            links.suggestedTxOctets = old.links.suggestedTxOctets
+            links.suggestedTxTime = old.links.suggestedTxTime
+        }
+        if kept.contains(.advertisingSets) { sets = old.sets }
+    }
 }

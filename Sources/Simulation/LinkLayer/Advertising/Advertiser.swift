@@ -154,7 +154,8 @@ final class Advertiser: RadioActivity {
     /// High duty cycle repeats each channel every 3.75 ms; all else waits for the interval and advDelay. Core Vol 6, Part B, 4.4.2.2 and 4.4.2.4.
     private var nextEventStart: Microseconds {
         if set.parameters.properties.highDuty { return eventStart + 3_750 }
-        return eventStart + set.parameters.interval + Microseconds(Int64.random(in: 0...10_000, using: &random))
+        let delay = quirks.hasNoAdvertisingDelay ? 0 : Int64.random(in: 0...10_000, using: &random)
+        return eventStart + set.parameters.interval + Microseconds(delay)
     }
 
     private func durationOver() {

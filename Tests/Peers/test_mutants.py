@@ -1,0 +1,19 @@
+"""All mutants in the release build: every one is killed, and nearly every message leads to the defect."""
+
+import json
+
+from support import run_bench
+
+LEAST = 36
+"""How many mutants there are at least."""
+
+
+def test_every_mutant_is_killed_with_a_message_that_helps(tmp_path):
+    path = tmp_path / "mutants.json"
+    run_bench("mutants", "--json", path)
+    mutants = json.loads(path.read_text())["mutants"]
+    assert len(mutants) >= LEAST
+    assert [mutant["id"] for mutant in mutants if mutant["expected_but_missed"]] == []
+    assert all("Core Vol" in mutant["violates"] for mutant in mutants)
+    poor = [f"{mutant['id']}: {mutant['message']}" for mutant in mutants if mutant["grade"] != "good"]
+    assert len(poor) * 15 <= len(mutants), "\n".join(poor)

@@ -1,0 +1,106 @@
+import Packets
+import Testing
+
+@testable import Simulation
+
+/// What the rules for a controller's packets make of them.
+struct PacketRewriteTests {
+    struct Row: Sendable, CustomStringConvertible {
+        var description: String
+        var make: @Sendable () throws -> PacketRewrite
+        var layer = PacketRewrite.Layer.events
+        var packets: [HCIPacket]
+        var expected: [HCIPacket]
+    }
+
+    private static let phy = HCIPacket(event: HCIEvents.LEPHYUpdateComplete(status: .success, connectionHandle: 1, txPHY: 1, rxPHY: 2))
+    private static func credits(_ handle: UInt16, _ count: UInt16) -> HCIPacket {
+        let row = HCIEvents.NumberOfCompletedPackets.Handle(connectionHandle: ConnectionHandle(handle), numCompletedPackets: count)
+        return HCIPacket(event: HCIEvents.NumberOfCompletedPackets(handles: [row, row]))
+    }
+    private static func complete(_ status: ErrorCode) -> HCIPacket {
+        HCIPacket(completeOpcode: HCICommands.LESetRandomAddress.opcode, returns: [status.rawValue])
+    }
+    private static let status = HCIPacket(statusOpcode: HCICommands.LESetRandomAddress.opcode, .success)
+    private static func data(_ octet: UInt8, _ boundary: ACLHeader.Boundary = .first) -> HCIPacket {
+        HCIPacket(acl: ConnectionHandle(3), boundary, [octet])
+    }
+    private static func answer(_ effect: PacketRewrite.Effect) throws -> PacketRewrite {
+        try PacketRewrite(answersTo: "LE_Set_Random_Address", effect)
+    }
+
+    static let rows: [Row] = [
+        Row(
+            description: "two fields change places",
+            make: {
+                try PacketRewrite(
+                    .events, "LE_PHY_Update_Complete",
+                    .change([FieldChange("TX_PHY", .field("RX_PHY")), FieldChange("RX_PHY", .field("TX_PHY"))]))
+            }, packets: [phy],
+            expected: [HCIPacket(event: HCIEvents.LEPHYUpdateComplete(status: .success, connectionHandle: 1, txPHY: 2, rxPHY: 1))]),
+        Row(
+            description: "every row of a list",
+            make: {
+                try PacketRewrite(.events, "Number_Of_Completed_Packets", .change([FieldChange("Handles.Num_Completed_Packets", .more(2))]))
+            }, packets: [credits(5, 1)], expected: [credits(5, 3)]),
+        Row(
+            description: "a status in the return parameters",
+            make: {
+                var rule = try answer(.set([DynamicField("Status", 0)]))
+                rule.condition = [DynamicField("Status", 0x0C)]
+                return rule
+            }, packets: [complete(.commandDisallowed), complete(.unknownConnectionIdentifier)],
+            expected: [complete(.success), complete(.unknownConnectionIdentifier)]),
+        Row(description: "status for complete", make: { try answer(.answer(.status)) }, packets: [complete(.success)], expected: [status]),
+        Row(
+            description: "complete for status", make: { try answer(.answer(.complete)) }, packets: [status], expected: [complete(.success)]),
+        Row(
+            description: "both", make: { try answer(.answer(.both)) }, packets: [complete(.success)],
+            expected: [status, complete(.success)]),
+        Row(
+            description: "an event after another, with its handle",
+            make: {
+                let event = HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 9, reason: .success)).bytes
+                return try PacketRewrite(.events, "LE_PHY_Update_Complete", .follow(event, carrying: ["Connection_Handle"]))
+            }, packets: [phy],
+            expected: [phy, HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 1, reason: .success))]),
+        Row(
+            description: "every second",
+            make: {
+                var rule = try PacketRewrite(.events, "LE_PHY_Update_Complete", .drop)
+                rule.every = 2
+                return rule
+            }, packets: [phy, phy, phy], expected: [phy, phy]),
+        Row(
+            description: "data in another order", make: { try PacketRewrite(.data, "ACL_Data", .swap) }, layer: .data,
+            packets: [data(1), data(2), data(3), data(4)], expected: [data(2), data(1), data(4), data(3)]),
+        Row(
+            description: "data with another flag", make: { try PacketRewrite(.data, "ACL_Data", .set([DynamicField("PB_Flag", 0)])) },
+            layer: .data, packets: [data(1)], expected: [data(1, .firstNonFlushable)]),
+    ]
+
+    @Test(arguments: rows) func aRuleActs(_ row: Row) throws {
+        let rewriter = PacketRewriter([try row.make()])
+        var sent: [[UInt8]] = []
+        for packet in row.packets { rewriter.pass(row.layer, packet.bytes, send: { sent.append($0) }, later: { _, _ in }) }
+        #expect(sent == row.expected.map(\.bytes))
+    }
+
+    /// A command that is not carried out, one with other parameters, and one that nobody answers.
+    @Test func commandsArriveOtherwise() throws {
+        let command = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x1)))
+        let other = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x2)))
+        func arrival(_ effect: PacketRewrite.Effect) throws -> [UInt8]? {
+            let rewriter = PacketRewriter([try PacketRewrite(.commands, "LE_Set_Random_Address", effect)])
+            #expect(rewriter.isAboutCommands && !rewriter.isAboutData)
+            return switch rewriter.arriving(command.bytes) {
+            case .carryOut(let bytes): bytes
+            case .pretend: []
+            case .ignore: nil
+            }
+        }
+        #expect(try arrival(.set([DynamicField("Random_Address", 2)])) == other.bytes)
+        #expect(try arrival(.pretend) == [])
+        #expect(try arrival(.drop) == nil)
+    }
+}
