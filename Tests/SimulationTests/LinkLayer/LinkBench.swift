@@ -165,6 +165,32 @@ final class LinkBench {
     }
 }
 
+/// Every packet of a link on the air, and the control PDUs among them.
+final class ControlSniffer {
+    struct Sent {
+        var start: Microseconds
+        var fromCentral: Bool
+        var pdu: [UInt8]
+    }
+
+    var pdus: [Sent] = []
+    /// Hears of every packet; the PDU is empty where it is none of link layer control.
+    var onPacket: ((_ start: Microseconds, _ isFromCentral: Bool, _ pdu: [UInt8]) -> Void)?
+
+    init(_ bench: LinkBench) {
+        bench.air.observer = { [unowned self] observation in
+            let frame = observation.frame
+            let header = frame.modulation == .leCoded ? 5 : 4
+            let pdu = frame.bytes[header] & 3 == LLID.control ? Array(frame.bytes[(header + 2)...].dropLast(3)) : []
+            let isFromCentral = frame.channel == .dataFromCentral
+            if !pdu.isEmpty { pdus.append(Sent(start: observation.start, fromCentral: isFromCentral, pdu: pdu)) }
+            onPacket?(observation.start, isFromCentral, pdu)
+        }
+    }
+
+    func first(_ opcode: UInt8) -> Sent? { pdus.first { $0.pdu.first == opcode } }
+}
+
 extension LinkEnd {
     /// Lets links come to rest on an undisturbed air, and checks that no procedure, no instant, no time-out, no data and no PDU is left.
     static func expectNothingIsLeft(_ ends: [LinkEnd], on air: Air, _ location: SourceLocation = #_sourceLocation) throws {

@@ -2,15 +2,16 @@ import Packets
 
 /// What a connection event may hold, and which event comes next: decisions on the link's state, which change nothing.
 extension Connection {
-    /// The next event to take part in. Core Vol 6, Part B, 4.5.1: connPeripheralLatency.
+    /// The next event to take part in. Core Vol 6, Part B, 4.5.1: connPeripheralLatency; 5.1.1 and 5.5.1: a peripheral is awake until the central knows that it has heard of an
+    /// instant, in the event before the instant, and at the instant.
     var followingEvent: Int {
         let soonest = state.timing.eventCounter + 1
         let latency = state.timing.peripheralLatency
         guard role == .peripheral, latency > 0, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
-            !configuration.quirks.ignoresPeripheralLatency
+            !awaitsConfirmation, !configuration.quirks.ignoresPeripheralLatency
         else { return soonest }
         let latest = soonest + latency
-        return engine.nextInstant.map { max(soonest, min(latest, $0)) } ?? latest
+        return engine.nextInstant.map { max(soonest, min(latest, $0 - 1)) } ?? latest
     }
 
     func channel(of number: Int) -> ChannelIndex {

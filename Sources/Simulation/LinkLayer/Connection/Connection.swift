@@ -28,6 +28,8 @@ final class Connection: RadioActivity {
     private(set) var event: ConnectionEvent
     private(set) var statistics = LinkStatistics()
     private(set) var missedEvents = 0
+    /// Whether a PDU with an instant has come of which the other side may not know yet that it has. Core Vol 6, Part B, 5.5.1.
+    private(set) var awaitsConfirmation = false
     /// Of the last packet heard, in dBm; 127 before the first.
     private(set) var rssi: Int8 = 127
 
@@ -211,7 +213,7 @@ final class Connection: RadioActivity {
         let now = air.loop.now
         if nextEvent != state.timing.eventCounter {
             state.timing.begin(event: nextEvent)
-            while !isClosed, let outputs = engine.reachInstant(nextEvent, at: now, &state) { perform(outputs) }
+            reachInstants(of: nextEvent)
             guard !isClosed else { return }
         }
         let number = nextEvent
@@ -231,6 +233,10 @@ final class Connection: RadioActivity {
         }
     }
 
+    private func reachInstants(of event: Int) {
+        while !isClosed, let outputs = engine.reachInstant(event, at: air.loop.now, &state) { perform(outputs) }
+    }
+
     private func miss() {
         missedEvents += 1
         statistics.missedEvents += 1
@@ -246,6 +252,9 @@ final class Connection: RadioActivity {
         statistics.mostExchanges = max(statistics.mostExchanges, event.exchanges)
         radio.release(self)
         guard nextEvent <= state.timing.eventCounter else { return }
+        // An instant may have been told in the very event that it names.
+        reachInstants(of: state.timing.eventCounter)
+        guard !isClosed else { return }
         schedule(event: followingEvent)
     }
 
@@ -371,6 +380,8 @@ final class Connection: RadioActivity {
         let (acknowledged, isNew) = packets.received(pdu.header)
         if let acknowledged { complete(acknowledged) }
         guard isNew, !isClosed else { return }
+        // The other side goes on because it has heard the acknowledgement of what came before.
+        awaitsConfirmation = false
         switch pdu.header & 3 {
         case LLID.control: receivedControl(pdu.payload)
         case LLID.start, LLID.continuation:
@@ -382,6 +393,8 @@ final class Connection: RadioActivity {
 
     private func receivedControl(_ payload: ArraySlice<UInt8>) {
         guard let opcode = payload.first else { return }
+        let instant = engine.nextInstant
+        defer { awaitsConfirmation = engine.nextInstant != instant }
         if let message = LinkLayerControl.decode(opcode, payload) {
             run { $0.received(message, opcode, at: $1, &$2) }
         } else {

@@ -73,12 +73,16 @@ struct EventTiming {
     }
 
     /// Takes the contents of LL_CONNECTION_UPDATE_IND into use; false when nothing differs from before.
+    ///
+    /// The supervision timer starts anew with the transmit window. Core Vol 6, Part B, 5.1.1. An anchor point that has been heard needs no window any more.
     mutating func change(to timing: LinkTiming, at event: Int) -> Bool {
         let before = (interval, peripheralLatency, supervisionTimeout)
-        clock.change(interval: timing.interval, at: event, offset: timing.windowOffset)
+        let hasBegun = lastAnchor == anchor(of: event)
+        clock.change(interval: timing.interval, at: event, offset: hasBegun ? .zero : timing.windowOffset)
         peripheralLatency = timing.latency
         supervisionTimeout = timing.timeout
-        if role == .peripheral { transmitWindow = timing.windowSize }
+        if role == .peripheral, !hasBegun { transmitWindow = timing.windowSize }
+        lastHeard = max(lastHeard, anchor(of: event))
         return before != (interval, peripheralLatency, supervisionTimeout)
     }
 }

@@ -124,13 +124,13 @@ extension ProcedureAction where Layer == LinkLayerControl {
 
 /// What procedures with an instant work out from the state of the link.
 extension LinkState {
-    /// Six events ahead of the one that can carry the PDU first, when a sleeping peripheral has surely heard it. Core Vol 6, Part B, 5.5.
-    var nextInstant: Int { timing.eventCounter + 1 + timing.peripheralLatency + 6 }
+    /// Six events that even a sleeping peripheral listens to lie before it, from the one on that can carry the PDU first. Core Vol 6, Part B, 5.5.
+    var nextInstant: Int { timing.eventCounter + 1 + 6 * (timing.peripheralLatency + 1) }
 
-    /// The event that an instant of the other side means; nil when it has passed.
+    /// The event that an instant of the other side means, be it the one under way; nil when it has passed. Core Vol 6, Part B, 5.5.1.
     func event(of instant: UInt16) -> Int? {
         let ahead = instant &- UInt16(truncatingIfNeeded: timing.eventCounter)
-        return ahead == 0 || ahead >= 32_767 ? nil : timing.eventCounter + Int(ahead)
+        return ahead >= 32_767 ? nil : timing.eventCounter + Int(ahead)
     }
 
     /// The PHYs this controller is able to use.
