@@ -16,6 +16,8 @@ protocol ControlLayer {
     associatedtype Report
     /// What a host replies to a report.
     associatedtype HostReply
+    /// What a procedure may bring into use, and what is sent while it runs has to suit already.
+    associatedtype Prospect
 
     /// The procedure response time-out: 40 s in the link layer, 30 s in the link manager.
     static var responseTimeout: Microseconds { get }
@@ -105,6 +107,8 @@ protocol Procedure<Layer> {
     var isAwaitingPeer: Bool { get }
     /// Whether no data PDU may be sent meanwhile, as when encryption starts or pauses. Core Vol 6, Part B, 5.1.3.
     var holdsData: Bool { get }
+    /// What it may bring into use.
+    var prospect: Layer.Prospect? { get }
     /// How long the other side has for what is awaited.
     func timeout(_ context: Layer.Context) -> Microseconds
     /// Takes an event; nil when the procedure does not await it in this state.
@@ -114,5 +118,6 @@ protocol Procedure<Layer> {
 extension Procedure {
     var isAwaitingPeer: Bool { false }
     var holdsData: Bool { false }
+    var prospect: Layer.Prospect? { nil }
     func timeout(_ context: Layer.Context) -> Microseconds { Layer.responseTimeout }
 }

@@ -50,6 +50,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
     var nextInstant: Int? { pending.lazy.map(\.instant).min() }
     /// Whether data PDUs have to wait.
     var holdsData: Bool { running.contains { $0.procedure.holdsData } }
+    /// What the procedures that run may bring into use.
+    var prospects: [Layer.Prospect] { running.compactMap { $0.procedure.prospect } }
     /// Whether the other side may have to say something at any time.
     var isAwaitingPeer: Bool { running.contains { $0.procedure.isAwaitingPeer || isTerminating($0) } }
     /// Whether this side is ending the link.

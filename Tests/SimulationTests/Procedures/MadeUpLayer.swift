@@ -23,6 +23,7 @@ enum MadeUpLayer: ControlLayer {
     typealias PDU = Message
     typealias Opcode = Kind
     typealias HostReply = Bool
+    typealias Prospect = Never
 
     enum Kind: CaseIterable {
         /// Asked and answered.

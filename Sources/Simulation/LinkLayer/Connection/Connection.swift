@@ -179,8 +179,10 @@ final class Connection: RadioActivity {
         followEngine()
     }
 
-    /// Holds data back or lets it go, and times what the engine awaits.
+    /// Holds data back or lets it go, keeps packets short enough for what may come, and times what the engine awaits.
     private func followEngine() {
+        let prospects = engine.prospects
+        if prospects != state.prospects { state.prospects = prospects }
         if packets.isDataHeld != engine.holdsData {
             packets.isDataHeld = engine.holdsData
             wake()

@@ -46,21 +46,25 @@ struct DataLengths {
         (Int(min(local.maxTxTime, remote.maxRxTime)), Int(min(local.maxRxTime, remote.maxTxTime)))
     }
 
-    /// Computes the effective values. On LE Coded a transmission is also bounded by what the interval leaves beside the longest reply.
+    /// The effective times. On LE Coded a transmission is also bounded by what the interval leaves beside the longest reply.
+    func times(interval: Microseconds, transmitPHY: PHY, receivePHY: PHY) -> (transmit: Int, receive: Int) {
+        let agreed = agreedTimes
+        let longestReply = receivePHY == .leCoded ? max(agreed.receive, Self.leastCodedTime) : agreed.receive
+        guard transmitPHY == .leCoded else { return (agreed.transmit, longestReply) }
+        let receiveOctets = min(local.maxRxOctets, remote.maxTxOctets)
+        let required = 2 * Int(interFrameSpace.rawValue) + min(longestReply, Int(receiveOctets) * 64 + 976)
+        return (max(min(agreed.transmit, Int(interval.rawValue) - required), Self.leastCodedTime), longestReply)
+    }
+
+    /// Computes the effective values.
     ///
     /// - Returns: whether one of them differs from before.
     mutating func update(interval: Microseconds, transmitPHY: PHY, receivePHY: PHY) -> Bool {
         let before = effective
-        let times = agreedTimes
-        let receiveOctets = min(local.maxRxOctets, remote.maxTxOctets)
-        let longestReply = receivePHY == .leCoded ? max(times.receive, Self.leastCodedTime) : times.receive
-        let required = 2 * Int(interFrameSpace.rawValue) + min(longestReply, Int(receiveOctets) * 64 + 976)
-        let available = min(times.transmit, Int(interval.rawValue) - required)
+        let times = times(interval: interval, transmitPHY: transmitPHY, receivePHY: receivePHY)
         effective = DataLength(
-            maxTxOctets: min(local.maxTxOctets, remote.maxRxOctets),
-            maxTxTime: UInt16(clamping: transmitPHY == .leCoded ? max(available, Self.leastCodedTime) : times.transmit),
-            maxRxOctets: receiveOctets,
-            maxRxTime: UInt16(clamping: longestReply))
+            maxTxOctets: min(local.maxTxOctets, remote.maxRxOctets), maxTxTime: UInt16(clamping: times.transmit),
+            maxRxOctets: min(local.maxRxOctets, remote.maxTxOctets), maxRxTime: UInt16(clamping: times.receive))
         return effective != before
     }
 }

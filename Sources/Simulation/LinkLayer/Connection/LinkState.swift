@@ -13,6 +13,10 @@ struct LinkState {
     private(set) var peer = PeerKnowledge()
     /// LL_VERSION_IND is sent once in a link's life.
     private(set) var hasSentVersion = false
+    /// What the procedures that run may bring into use.
+    var prospects: [LinkProspect] = [] { didSet { updatePayloadLimit() } }
+    /// The most data octets of a PDU sent now.
+    private(set) var payloadLimit = 27
 
     init(_ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds) {
         role = parameters.role
@@ -23,6 +27,7 @@ struct LinkState {
             transmit: parameters.phy, receive: parameters.phy, preferredTx: defaults.txPHYs, preferredRx: defaults.rxPHYs)
         lengths = DataLengths(configuration, defaults: defaults, phy: parameters.phy)
         _ = updateLengths()
+        updatePayloadLimit()
     }
 
     /// Makes a change.
@@ -30,6 +35,7 @@ struct LinkState {
     /// - Parameter instant: the event that it was scheduled for.
     /// - Returns: whether anything differs from before, and what the host is to hear of it beside the result of the procedure.
     mutating func apply(_ change: LinkChange, at instant: Int?) -> (isChanged: Bool, reports: [LinkReport]) {
+        defer { updatePayloadLimit() }
         switch change {
         case .timing(let new):
             let isChanged = timing.change(to: new, at: instant ?? timing.eventCounter)
@@ -65,12 +71,6 @@ struct LinkState {
     /// The PHY and coding of what this side sends.
     var airPHY: AirPHY { AirPHY(phys.transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2) }
 
-    /// The most data octets of a PDU sent now.
-    var payloadLimit: Int {
-        let byTime = airPHY.payload(within: Microseconds(Int(lengths.effective.maxTxTime))) - cipher.micLength
-        return max(1, min(Int(lengths.effective.maxTxOctets), byTime))
-    }
-
     /// Time on the air of a PDU of this side.
     func airTime(_ length: Int) -> Microseconds {
         airPHY.airTime(payload: length + (length > 0 ? cipher.micLength : 0), crcOctets: configuration.quirks.crcOctets)
@@ -92,6 +92,33 @@ struct LinkState {
     private mutating func updateLengths() -> [LinkReport] {
         lengths.update(interval: timing.interval, transmitPHY: phys.transmit, receivePHY: phys.receive) ? [.dataLength] : []
     }
+
+    /// A PDU may have to be sent again after the change that a procedure brings, so it suits both. Core Vol 6, Part B, 5.1.7.4 and 5.1.10.1.
+    private mutating func updatePayloadLimit() {
+        payloadLimit = longestPayload(phys.transmit, phys.receive, timing.interval)
+        for prospect in prospects {
+            for transmit in PHY.allCases where transmit == phys.transmit || prospect.transmitPHYs.contains(transmit.flag) {
+                for receive in PHY.allCases where receive == phys.receive || prospect.receivePHYs.contains(receive.flag) {
+                    for interval in [timing.interval, prospect.interval ?? timing.interval] {
+                        payloadLimit = min(payloadLimit, longestPayload(transmit, receive, interval))
+                    }
+                }
+            }
+        }
+    }
+
+    private func longestPayload(_ transmit: PHY, _ receive: PHY, _ interval: Microseconds) -> Int {
+        let times = lengths.times(interval: interval, transmitPHY: transmit, receivePHY: receive)
+        let phy = AirPHY(transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2)
+        return max(1, min(Int(lengths.effective.maxTxOctets), phy.payload(within: Microseconds(times.transmit)) - cipher.micLength))
+    }
+}
+
+/// What a procedure may bring into use at its end.
+struct LinkProspect: Equatable {
+    var transmitPHYs: PHYs = []
+    var receivePHYs: PHYs = []
+    var interval: Microseconds?
 }
 
 /// Which channels the link hops over.

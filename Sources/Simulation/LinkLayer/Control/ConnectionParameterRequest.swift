@@ -11,6 +11,7 @@ struct LocalParameterRequest: LinkProcedure {
 
     let requested: RequestedParameters
     private(set) var state = State.awaitingStart
+    private(set) var prospect: LinkProspect?
     let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
@@ -22,10 +23,14 @@ struct LocalParameterRequest: LinkProcedure {
             guard link.configuration.features.contains(.connectionParametersRequest), !link.peer.lacks(.connectionParametersRequest)
             else { return fallBack(.unsupportedRemoteFeature, link) }
             state = .awaitingAnswer
-            return [.send(requested.request(link))]
+            let request = requested.request(link)
+            // Whatever of the range the central takes. Core Vol 6, Part B, 5.1.7.4.
+            if link.role == .peripheral { prospect = LinkProspect(interval: request.intervalMinMicroseconds) }
+            return [.send(request)]
         case (.message(.connectionUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
-            guard let actions = LinkTiming.acceptance(pdu, link) else { return nil }
+            guard let actions = pdu.acceptance(link) else { return nil }
             state = .awaitingInstant
+            prospect = LinkProspect(interval: pdu.intervalMicroseconds)
             return actions
         case (.message(.connectionParamRsp(let pdu)), .awaitingAnswer, .central): return decide(pdu, link)
         case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.ConnectionParamReq.opcode):
@@ -37,22 +42,28 @@ struct LocalParameterRequest: LinkProcedure {
     }
 
     private mutating func decide(_ pdu: LLControl.ConnectionParamRsp, _ link: LinkState) -> [LinkAction] {
-        guard let answer = RequestedParameters(pdu), let timing = LinkTiming(answer, link) else {
+        guard let answer = RequestedParameters(pdu), let update = LLControl.ConnectionUpdateInd(answer, link) else {
             let opcode = LLOpcode(rawValue: LLControl.ConnectionParamRsp.opcode)
             return [
                 .send(LLControl.RejectExtInd(rejectOpcode: opcode, errorCode: .invalidLMPParameters)),
                 .report(.updated(.invalidLMPParameters)), .finish,
             ]
         }
+        return announce(update, link)
+    }
+
+    private mutating func announce(_ update: LLControl.ConnectionUpdateInd, _ link: LinkState) -> [LinkAction] {
         state = .awaitingInstant
-        return timing.announcement(link)
+        prospect = LinkProspect(interval: update.intervalMicroseconds)
+        return update.announcement(link)
     }
 
     /// A central does not need the other side's consent.
     private mutating func fallBack(_ reason: ErrorCode, _ link: LinkState) -> [LinkAction] {
-        guard link.role == .central, let timing = LinkTiming(requested, link) else { return [.report(.updated(reason)), .finish] }
-        state = .awaitingInstant
-        return timing.announcement(link)
+        guard link.role == .central, let update = LLControl.ConnectionUpdateInd(requested, link) else {
+            return [.report(.updated(reason)), .finish]
+        }
+        return announce(update, link)
     }
 }
 
@@ -66,6 +77,7 @@ struct RemoteParameterRequest: LinkProcedure {
     }
 
     private(set) var state = State.awaitingRequest
+    private(set) var prospect: LinkProspect?
     let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingUpdate }
 
@@ -78,14 +90,20 @@ struct RemoteParameterRequest: LinkProcedure {
         case (.hostReplied(.refusesParameters(let reason)), .awaitingHost, _): return [refusal(reason), .finish]
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .peripheral):
             state = .awaitingUpdate
-            return [.send(accepted.response(link))]
+            let response = accepted.response(link)
+            prospect = LinkProspect(interval: response.intervalMinMicroseconds)
+            return [.send(response)]
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .central):
-            guard let timing = LinkTiming(accepted, link) else { return [refusal(.unsupportedLMPParameterValue), .finish] }
+            guard let update = LLControl.ConnectionUpdateInd(accepted, link) else {
+                return [refusal(.unsupportedLMPParameterValue), .finish]
+            }
             state = .awaitingInstant
-            return timing.announcement(link)
+            prospect = LinkProspect(interval: update.intervalMicroseconds)
+            return update.announcement(link)
         case (.message(.connectionUpdateInd(let pdu)), .awaitingUpdate, .peripheral):
-            guard let actions = LinkTiming.acceptance(pdu, link) else { return nil }
+            guard let actions = pdu.acceptance(link) else { return nil }
             state = .awaitingInstant
+            prospect = LinkProspect(interval: pdu.intervalMicroseconds)
             return actions
         case (.refused(let refusal), .awaitingUpdate, _) where refusal.concerns(LLControl.ConnectionParamRsp.opcode): return [.finish]
         case (.instantReached(let isChanged), _, _): return isChanged ? [.report(.updated(.success)), .finish] : [.finish]

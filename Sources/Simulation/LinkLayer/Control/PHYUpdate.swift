@@ -10,6 +10,7 @@ struct LocalPHYUpdate: LinkProcedure {
     }
 
     private(set) var state = State.awaitingStart
+    private(set) var prospect: LinkProspect?
     let kind = LinkLayerControl.Kind.phy
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
@@ -19,17 +20,20 @@ struct LocalPHYUpdate: LinkProcedure {
             guard !link.peer.lacks([.le2MPHY, .leCodedPHY]) else { return [.report(.phy(.unsupportedRemoteFeature)), .finish] }
             state = .awaitingAnswer
             let preference = PHYPreference(link)
+            if link.role == .peripheral { prospect = preference.prospect }
             return [.send(LLControl.PHYReq(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyRsp(let pdu)), .awaitingAnswer, .central):
             let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .report(.phy(.success)), .finish] }
             state = .awaitingInstant
+            prospect = decision.prospect(link.role)
             return decision.announcement(link)
         case (.message(.phyUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
-            guard let actions = PHYDecision.acceptance(pdu, link) else { return [.report(.phy(.success)), .finish] }
+            guard let decision = PHYDecision(pdu, link) else { return [.report(.phy(.success)), .finish] }
             state = .awaitingInstant
-            return actions
+            prospect = decision.prospect(link.role)
+            return decision.acceptance(pdu, link)
         case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.PHYReq.opcode):
             return [.report(.phy(refusal.reason)), .finish]
         case (.instantReached, _, _): return [.report(.phy(.success)), .finish]
@@ -47,6 +51,7 @@ struct RemotePHYUpdate: LinkProcedure {
     }
 
     private(set) var state = State.awaitingRequest
+    private(set) var prospect: LinkProspect?
     let kind = LinkLayerControl.Kind.phy
     var isAwaitingPeer: Bool { state == .awaitingUpdate }
 
@@ -55,17 +60,20 @@ struct RemotePHYUpdate: LinkProcedure {
         case (.message(.phyReq), .awaitingRequest, .peripheral):
             state = .awaitingUpdate
             let preference = PHYPreference(link, isAnswer: true)
+            prospect = preference.prospect
             return [.send(LLControl.PHYRsp(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyReq(let pdu)), .awaitingRequest, .central):
             let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link, isAnswer: true), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .finish] }
             state = .awaitingInstant
+            prospect = decision.prospect(link.role)
             return decision.announcement(link)
         case (.message(.phyUpdateInd(let pdu)), .awaitingUpdate, .peripheral):
-            guard let actions = PHYDecision.acceptance(pdu, link) else { return [.finish] }
+            guard let decision = PHYDecision(pdu, link) else { return [.finish] }
             state = .awaitingInstant
-            return actions
+            prospect = decision.prospect(link.role)
+            return decision.acceptance(pdu, link)
         case (.instantReached(let isChanged), _, _): return isChanged ? [.report(.phy(.success)), .finish] : [.finish]
         default: return nil
         }
@@ -76,6 +84,12 @@ struct RemotePHYUpdate: LinkProcedure {
 struct PHYPreference {
     var transmit: PHYs
     var receive: PHYs
+
+    /// What a peripheral that has told its preference reckons with. Core Vol 6, Part B, 5.1.10.1.
+    var prospect: LinkProspect { LinkProspect(transmitPHYs: transmit, receivePHYs: receive) }
+
+    /// The one PHY that it names both ways, to which a central changes both directions or neither. Core Vol 6, Part B, 5.1.10.
+    var symmetric: PHY? { transmit == receive ? PHY.allCases.first { $0.flag == transmit } : nil }
 }
 
 extension PHYPreference {
@@ -93,17 +107,21 @@ extension PHYPreference {
     }
 }
 
-/// What a central makes of both sides' preferences; nil leaves a direction as it is.
+/// What becomes of both sides' preferences; nil leaves a direction as it is.
 struct PHYDecision {
     var toPeripheral: PHY?
     var toCentral: PHY?
     /// Whether LL_PHY_UPDATE_IND changes anything.
     var isChange: Bool { toPeripheral != nil || toCentral != nil }
 
+    /// The central's.
     init(_ own: PHYPreference, peer: PHYPreference, _ link: LinkState) {
         let free = link.supportedPHYs
         toPeripheral = Self.choose(own.transmit.intersection(peer.receive), present: link.phys.transmit, free: free)
         toCentral = Self.choose(own.receive.intersection(peer.transmit), present: link.phys.receive, free: free)
+        guard let both = peer.symmetric else { return }
+        let isMet = (toPeripheral ?? link.phys.transmit) == both && (toCentral ?? link.phys.receive) == both
+        if !isMet { (toPeripheral, toCentral) = (nil, nil) }
     }
 
     /// The fastest PHY both want; none when the present one is in use already, or neither side has a preference.
@@ -123,12 +141,24 @@ struct PHYDecision {
         return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), instant: instant)]
     }
 
-    /// What a peripheral does on LL_PHY_UPDATE_IND; nil when nothing is to change.
-    static func acceptance(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) -> [LinkAction]? {
+    /// What LL_PHY_UPDATE_IND tells a peripheral; nil when nothing is to change.
+    init?(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) {
         func phy(_ mask: PHYs) -> PHY? { PHY.allCases.first { mask == $0.flag && link.supportedPHYs.contains($0.flag) } }
-        let (receive, transmit) = (phy(pdu.phyCToP), phy(pdu.phyPToC))
-        guard receive != nil || transmit != nil else { return nil }
+        (toPeripheral, toCentral) = (phy(pdu.phyCToP), phy(pdu.phyPToC))
+        if !isChange { return nil }
+    }
+
+    /// What it brings to one side.
+    func prospect(_ role: ConnectionParameters.Role) -> LinkProspect {
+        let (toPeripheral, toCentral) = (toPeripheral?.flag ?? [], toCentral?.flag ?? [])
+        return role == .central
+            ? LinkProspect(transmitPHYs: toPeripheral, receivePHYs: toCentral)
+            : LinkProspect(transmitPHYs: toCentral, receivePHYs: toPeripheral)
+    }
+
+    /// What the peripheral does then.
+    func acceptance(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) -> [LinkAction] {
         guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
-        return [.schedule(.phys(transmit: transmit, receive: receive), instant: instant)]
+        return [.schedule(.phys(transmit: toCentral, receive: toPeripheral), instant: instant)]
     }
 }
