@@ -15,6 +15,8 @@ from pcapng_reader import NotAnAirLog, read
 
 ADV_TYPES_WITH_CHSEL = (0, 1)
 CONNECT_REQUEST = 5
+EXTENDED = 7
+T_MAFS = 300
 RESPONSES = {3: "SCAN_REQ", 5: "CONNECT_IND or AUX_CONNECT_REQ", 8: "AUX_CONNECT_RSP"}
 
 
@@ -24,6 +26,7 @@ class AirLog:
     def __init__(self, lossless=True):
         self.lossless = lossless
         self.packets = 0
+        self.end = 0
         self.connections = []
         self.violations = []
         self._current = {}
@@ -32,6 +35,7 @@ class AirLog:
 
     def feed(self, packet):
         self.packets += 1
+        self.end = packet.end
         if packet.access_address == ADVERTISING_ACCESS_ADDRESS:
             self._advertising(packet)
         elif packet.access_address in self._current:
@@ -49,11 +53,19 @@ class AirLog:
         if kind in RESPONSES:
             if not any(packet.start - before.end == T_IFS for before in self._recent if before.channel == packet.channel):
                 self._fault(packet, "t-ifs", f"{RESPONSES[kind]} does not follow a packet of its channel by {T_IFS} us")
+        if kind == EXTENDED:
+            self._check_pointer(packet)
         self._recent.append(packet)
         if kind in ADV_TYPES_WITH_CHSEL and packet.channel >= 37:
             self._chsel[packet.pdu[2:8]] = packet.pdu[0] >> 5 & 1
         elif kind == CONNECT_REQUEST:
             self._connect(packet)
+
+    def _check_pointer(self, packet):
+        """An AuxPtr points past the packet and T_MAFS. 2.3.4.5"""
+        offset = packet.auxiliary_offset
+        if offset is not None and offset < packet.end - packet.start + T_MAFS:
+            self._fault(packet, "aux-offset", f"Aux Offset of {offset} us, the packet and T_MAFS take {packet.end - packet.start + T_MAFS} us")
 
     def _connect(self, packet):
         data = packet.pdu[14:36]
@@ -63,7 +75,7 @@ class AirLog:
         secondary = packet.channel < 37
         access_address = struct.unpack_from("<I", data)[0]
         crc_init = int.from_bytes(data[4:7], "little")
-        size, offset, interval = struct.unpack_from("<BHH", data, 7)
+        size, offset, interval, latency, timeout = struct.unpack_from("<BHHHH", data, 7)
         if secondary:
             algorithm, delay = 2, 3750 if packet.phy.startswith("coded") else 2500
         else:
@@ -73,11 +85,15 @@ class AirLog:
         phy = next(names for names in PHY_BITS.values() if packet.phy in names)
         parameters = Parameters(
             access_address, crc_init, (opens, opens + size * 1250), interval * 1250,
-            int.from_bytes(data[16:21], "little"), data[21] & 0x1F, algorithm, phy,
+            int.from_bytes(data[16:21], "little"), data[21] & 0x1F, algorithm, phy, latency, timeout * 10_000,
         )
         check = ConnectionCheck(parameters, self.lossless)
         self.connections.append(check)
         self._current[access_address] = check
+
+    def finish(self):
+        for connection in self.connections:
+            connection.finish(self.end)
 
     def faults(self):
         """All violations in the order of time."""
@@ -91,6 +107,7 @@ def load(path, lossless=True):
     log = AirLog(lossless)
     for number, (time, record) in enumerate(read(path), 1):
         log.feed(parse(number, time, record))
+    log.finish()
     return log
 
 

@@ -1,11 +1,14 @@
 """One connection of an air log, followed packet by packet against the rules of Core Vol 6, Part B."""
 
+import struct
 from dataclasses import dataclass, field
 
 from channel_selection import select_1, select_2
 from ll_packets import CENTRAL, PERIPHERAL, air_time, crc24
 
 T_IFS = 150
+CODED_MINIMUM = 2704
+UNCODED_MAXIMUM = 2128
 OTHER = {CENTRAL: PERIPHERAL, PERIPHERAL: CENTRAL}
 PHY_BITS = {1: ("1m",), 2: ("2m",), 4: ("coded-s2", "coded-s8")}
 
@@ -20,6 +23,8 @@ class Parameters:
     hop: int
     algorithm: int
     phy: tuple
+    latency: int = 0
+    timeout: int = 0
 
 
 @dataclass
@@ -36,6 +41,9 @@ class Side:
     sdu: bytes = b""
     max_tx_offer: int = 27
     max_rx_offer: int = 27
+    max_tx_time: int = 328
+    max_rx_time: int = 328
+    features: int = None
 
 
 @dataclass
@@ -68,6 +76,13 @@ class ConnectionCheck:
         self.previous = None
         self.pending = {}
         self.encrypted = False
+        self.terminated = False
+        self.wish = None
+        self.answered = True
+        self.asleep = 0
+        self.awake = set()
+        self.next_phy = {}
+        self.offered_times = {}
 
     def fault(self, packet, rule, text):
         self.violations.append({"packet": packet.number, "time": packet.start, "rule": rule, "text": text})
@@ -88,6 +103,7 @@ class ConnectionCheck:
         self._check_channel(packet)
         if packet.phy not in self.sides[sender].phy:
             self.fault(packet, "phy", f"{sender} sent on {packet.phy}, expected {' or '.join(self.sides[sender].phy)}")
+        self._check_time(packet, sender)
         self._sequence(packet, sender)
         self.previous = packet
 
@@ -125,6 +141,7 @@ class ConnectionCheck:
         if gap != T_IFS:
             self.fault(packet, "t-ifs", f"peripheral answered after {gap} us")
         self.exchanges += 1
+        self.answered, self.asleep = True, 0
         if self.in_event > 0:
             self._ends_in_time(packet, packet.end + T_IFS)
 
@@ -147,6 +164,9 @@ class ConnectionCheck:
         return (start - self.reference[1]) % self.parameters.interval == 0
 
     def _opens_event(self, packet):
+        if not self.answered:
+            self._slept(packet)
+        self.answered = False
         self.in_event = 0
         self.events += 1
         if self.reference is None:
@@ -164,6 +184,7 @@ class ConnectionCheck:
         if due:
             instant, at = due
             self.parameters.interval = self.pending[instant]["interval"]
+            self.parameters.latency, self.parameters.timeout = self.pending[instant].pop("supervision")
             first, last = (at + bound for bound in self.pending[instant]["window"])
             skipped = max(0, (packet.start - first) // self.parameters.interval)
             anchor = packet.start - skipped * self.parameters.interval
@@ -191,6 +212,7 @@ class ConnectionCheck:
                 for role, phy in update.pop("phy").items():
                     if phy:
                         self.sides[role].phy = PHY_BITS[phy]
+                self.next_phy = {}
             if not update:
                 del self.pending[instant]
 
@@ -204,6 +226,53 @@ class ConnectionCheck:
             expected = select_2(self.counter, own.access_address, own.channel_map)
         if packet.channel != expected:
             self.fault(packet, "channel", f"channel {packet.channel} in event {self.counter}, expected {expected}")
+
+    # A peripheral that sleeps, 4.5.1, 5.1.1 and 5.5.1
+
+    def _slept(self, packet):
+        """The event before the one that `packet` opens was not answered."""
+        if not self.lossless:
+            return
+        self.asleep += 1
+        if self.asleep > self.parameters.latency:
+            self.fault(packet, "latency", f"{self.asleep} events without an answer, latency {self.parameters.latency}")
+        elif self.counter in self.awake:
+            self.fault(packet, "listening", f"the peripheral slept in event {self.counter}, around an instant")
+
+    # Time on the air, 4.5.10, 5.1.7.4 and 5.1.10.1
+
+    def _effective_time(self, sender, phy):
+        """connEffectiveMaxTxTime of `sender`, were it to transmit on `phy`."""
+        own, other = self.sides[sender], self.sides[OTHER[sender]]
+        time = min(own.max_tx_time, other.max_rx_time)
+        if not phy.startswith("coded"):
+            return time
+        reply = min(own.max_rx_time, other.max_tx_time)
+        if other.phy[0].startswith("coded"):
+            reply = max(reply, CODED_MINIMUM)
+        reply = min(reply, 64 * min(own.max_rx_offer, other.max_tx_offer) + 976)
+        return max(CODED_MINIMUM, min(time, self.parameters.interval - 2 * T_IFS - reply))
+
+    def _check_time(self, packet, sender):
+        taken = packet.end - packet.start
+        allowed = self._effective_time(sender, packet.phy)
+        if packet.llid != 3 and taken > allowed:
+            self.fault(packet, "tx-time", f"{sender} sent for {taken} us, {allowed} us are allowed")
+        # The faster coding of LE Coded is given the benefit of the doubt.
+        later = self.next_phy.get(sender)
+        if later and packet.llid != 3 and air_time(later[-1], len(packet.pdu)) > self._effective_time(sender, later[-1]):
+            self.fault(packet, "tx-time", f"{sender} sent {len(packet.payload)} octets, too many for {later[-1]} after the instant to come")
+        if sender == CENTRAL and packet.llid == 3 and packet.payload[:1] == b"\x18" and not self.encrypted:
+            self.next_phy = {role: PHY_BITS[bits][::-1] for role, bits in zip((CENTRAL, PERIPHERAL), packet.payload[1:3]) if bits in PHY_BITS}
+
+    def finish(self, end):
+        """The log ends: a link that changed its parameters must have lived to use them, since supervision starts anew at the instant. 5.1.1"""
+        due = self.reference and not self.terminated and self._due_update(end)
+        if not due or self.previous is None:
+            return
+        instant, at = due
+        if at + self.pending[instant]["interval"] * 2 < end and at < self.previous.end + self.parameters.timeout:
+            self.fault(self.previous, "supervision", f"the link ended at the instant {instant}, where its supervision starts anew")
 
     # Sequence numbers, 4.5.9
 
@@ -233,7 +302,7 @@ class ConnectionCheck:
             side.retransmissions += 1
             if (packet.llid, packet.payload) != (last.llid, last.payload):
                 self.fault(packet, "sn", "a retransmission carries other octets")
-            elif self.lossless:
+            elif self.lossless and not self.asleep:
                 self.fault(packet, "sn", "retransmission on a link that loses nothing")
         if packet.nesn != last.nesn and (peer.last is None or peer.last.sn != last.nesn):
             self.fault(packet, "nesn", "NESN advanced without a packet to acknowledge")
@@ -261,34 +330,60 @@ class ConnectionCheck:
     def _control(self, packet, sender):
         code, data = packet.payload[0], packet.payload[1:]
         if code == 0x00:
-            size, offset, interval, _, _, instant = (
+            size, offset, interval, latency, timeout, instant = (
                 int.from_bytes(data[a:b], "little") for a, b in ((0, 1), (1, 3), (3, 5), (5, 7), (7, 9), (9, 11))
             )
             window = (offset * 1250, (offset + size) * 1250)
-            self._schedule(packet, instant, {"interval": interval * 1250, "window": window})
+            supervision = (latency, timeout * 10_000)
+            self._schedule(packet, instant, {"interval": interval * 1250, "window": window, "supervision": supervision})
         elif code == 0x01:
             instant = int.from_bytes(data[5:7], "little")
             self._schedule(packet, instant, {"channel_map": int.from_bytes(data[:5], "little")})
+        elif code == 0x02:
+            self.terminated = True
         elif code == 0x05:
             self.encrypted = True
+        elif code in (0x08, 0x09, 0x0E):
+            self.sides[sender].features = int.from_bytes(data[:8], "little")
         elif code in (0x14, 0x15):
             side = self.sides[sender]
-            side.max_rx_offer, side.max_tx_offer = (int.from_bytes(data[a : a + 2], "little") for a in (0, 4))
+            side.max_rx_offer, rx_time, side.max_tx_offer, tx_time = struct.unpack_from("<HHHH", data)
+            other = self.sides[OTHER[sender]]
+            if other.features is not None and not other.features >> 11 & 1 and max(rx_time, tx_time) > UNCODED_MAXIMUM:
+                self.fault(packet, "length-time", f"times of {rx_time} and {tx_time} us to a peer without LE Coded")
+            self.offered_times[sender] = (tx_time, rx_time)
             if code == 0x15:
                 self._lengths()
-        elif code == 0x18 and (data[0] or data[1]):
-            instant = int.from_bytes(data[2:4], "little")
-            self._schedule(packet, instant, {"phy": {CENTRAL: data[0], PERIPHERAL: data[1]}})
+        elif code in (0x16, 0x17) and sender == PERIPHERAL:
+            self.wish = (data[0], data[1])
+        elif code == 0x18:
+            self._phy_update(packet, data)
+
+    def _phy_update(self, packet, data):
+        """A peripheral that names one PHY for both directions gets it both ways, or nothing changes. 5.1.10"""
+        if self.wish and self.wish[0] == self.wish[1] and self.wish[0] in PHY_BITS:
+            result = [PHY_BITS.get(bits, side.phy) for bits, side in zip(data[:2], self.sides.values())]
+            if any(data[:2]) and result != [PHY_BITS[self.wish[0]]] * 2:
+                self.fault(packet, "phy-symmetry", f"LL_PHY_UPDATE_IND {data[0]} {data[1]}, the peripheral wished {self.wish[0]} both ways")
+        self.wish = None
+        if data[0] or data[1]:
+            self._schedule(packet, int.from_bytes(data[2:4], "little"), {"phy": {CENTRAL: data[0], PERIPHERAL: data[1]}})
+        else:
+            self.next_phy = {}
 
     def _lengths(self):
         for role, side in self.sides.items():
             other = self.sides[OTHER[role]]
             side.max_tx = max(side.max_tx, min(side.max_tx_offer, other.max_rx_offer))
+            times = self.offered_times.get(role, (328, 328))
+            side.max_tx_time, side.max_rx_time = max(side.max_tx_time, times[0]), max(side.max_rx_time, times[1])
 
     def _schedule(self, packet, instant, change):
         ahead = ((instant - self.counter + 0x8000) & 0xFFFF) - 0x8000
         if ahead < 0:
             self.fault(packet, "instant", f"instant {instant} lies {-ahead} events in the past")
+        # It hears the confirmation of its acknowledgement in the next event, and is awake before and at the instant.
+        self.awake |= {self.counter + 1, self.counter + ahead - 1, self.counter + ahead}
         self.pending.setdefault(instant, {}).update(change)
 
     # Goodput

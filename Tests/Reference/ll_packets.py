@@ -108,6 +108,16 @@ class Packet:
     def advertising_type(self):
         return self.pdu[0] & 0x0F
 
+    @property
+    def auxiliary_offset(self):
+        """Microseconds that the AuxPtr of an extended advertising PDU names; None where there is none. Core Vol 6, Part B, 2.3.4"""
+        if self.pdu[1] < 2 or not self.pdu[2] & 0x3F or not self.pdu[3] >> 4 & 1:
+            return None
+        flags = self.pdu[3]
+        at = 4 + 6 * (flags & 1) + 6 * (flags >> 1 & 1) + (flags >> 2 & 1) + 2 * (flags >> 3 & 1)
+        unit = 300 if self.pdu[at] >> 7 else 30
+        return (int.from_bytes(self.pdu[at + 1 : at + 3], "little") & 0x1FFF) * unit
+
 
 def parse(number, time, record):
     """A packet from a record's octets: pseudo header of ten, access address, coding indicator on Coded, PDU, CRC."""

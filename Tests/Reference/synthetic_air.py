@@ -47,17 +47,19 @@ class Recorder:
 class Link:
     """A connection whose peripheral sends notifications of `mtu` octets without end, one LL control procedure of each kind on the way.
 
-    Faults: `ifs`, `crc`, `overtime`, `hop`, `anchor`, `sn`, `nesn`, `phy`, `length`, `window`, `map`.
+    Faults: `ifs`, `crc`, `overtime`, `hop`, `anchor`, `sn`, `nesn`, `phy`, `length`, `window`, `map`, `long`, `restrict`, `times`, `symmetry`, `lost`.
+    The peripheral does not answer in the events of `sleeps`.
     """
 
-    def __init__(self, later_phy="2m", interval=15000, mtu=247, octets=251, algorithm=2, fault=None, updates=True):
+    def __init__(self, later_phy="2m", interval=15000, mtu=247, octets=251, algorithm=2, fault=None, updates=True, latency=0, sleeps=()):
         self.out = Recorder()
         self.phy, self.later_phy, self.updates = "1m", later_phy, updates
         self.interval, self.mtu, self.octets, self.algorithm, self.fault = interval, mtu, octets, algorithm, fault
         self.channel_map, self.hop = ALL_CHANNELS, 7
         self.sn = {2: 0, 3: 0}
         self.next_expected = {2: 0, 3: 0}
-        self.queue = []
+        self.rest, self.is_start = b"", True
+        self.latency, self.sleeps = latency, sleeps
         self.control = {}
         self.delivered = 0
         self.agreed = 27
@@ -65,11 +67,14 @@ class Link:
     def run(self, events):
         anchor = self._connect()
         if self.updates:
+            self.control[1] = [b"\x08" + (1 << 11).to_bytes(8, "little")]
             self.control[2] = [b"\x14" + struct.pack("<HHHH", 251, 17040, 251, 17040)]
             self.control[5] = [b"\x01" + (ALL_CHANNELS & ~0xFF00).to_bytes(5, "little") + struct.pack("<H", 12)]
-            self.control[14] = [b"\x00" + struct.pack("<BHHHHH", 2, 1, self.interval // 625, 0, 200, 22)]
-            self.control[25] = [b"\x18" + struct.pack("<BBH", PHY_BIT[self.later_phy], PHY_BIT[self.later_phy], 33)]
-        for counter in range(events):
+            self.control[14] = [b"\x00" + struct.pack("<BHHHHH", 2, 1, self.interval // 625, self.latency, 200, 22)]
+            back = PHY_BIT[self.later_phy] if self.fault != "symmetry" else 0
+            self.control[24] = [b"\x16" + bytes((3, 3))]
+            self.control[25] = [b"\x18" + struct.pack("<BBH", PHY_BIT[self.later_phy], back, 33)]
+        for counter in range(events if self.fault != "lost" else 22):
             if self.updates and counter == 12 and self.fault != "map":
                 self.channel_map &= ~0xFF00
             if self.updates and counter == 22:
@@ -79,6 +84,9 @@ class Link:
                 self.phy = self.later_phy
             self._event(counter, anchor + (3 if self.fault == "anchor" and counter == 9 else 0))
             anchor += self.interval
+        # Somebody else goes on.
+        adv = bytes((0x00, 6)) + PERIPHERAL_ADDRESS
+        self.out.add(anchor + 10 * self.interval, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, adv)
         return self.out
 
     def _connect(self):
@@ -88,7 +96,7 @@ class Link:
         self.out.add(1000, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, adv)
         start = 1000 + 8 * (8 + len(adv)) + 150
         data = struct.pack("<I", ACCESS_ADDRESS) + CRC_INIT.to_bytes(3, "little")
-        data += struct.pack("<BHHHH", 1, 0, self.interval // 1250, 0, 100) + self.channel_map.to_bytes(5, "little") + bytes((self.hop,))
+        data += struct.pack("<BHHHH", 1, 0, self.interval // 1250, self.latency, 100) + self.channel_map.to_bytes(5, "little") + bytes((self.hop,))
         pdu = bytes((0x05 | chsel, 34)) + CENTRAL_ADDRESS + PERIPHERAL_ADDRESS + data
         self.out.add(start, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, pdu)
         return start + 8 * (8 + len(pdu)) + 1250 + 400
@@ -110,21 +118,32 @@ class Link:
         self.next_expected[5 - side] ^= 1
         return start + air_time_us(self.phy, len(payload))
 
-    def _fragment(self):
-        if not self.queue:
-            sdu = struct.pack("<HH", self.mtu, 4) + b"\x1b\x10\x00" + bytes(self.mtu - 3)
-            size = self.octets if self.fault == "length" else self.agreed
-            self.queue = [(2 if at == 0 else 1, sdu[at : at + size]) for at in range(0, len(sdu), size)]
-        return self.queue[0]
+    def _fragment(self, counter):
+        if not self.rest:
+            self.rest, self.is_start = struct.pack("<HH", self.mtu, 4) + b"\x1b\x10\x00" + bytes(self.mtu - 3), True
+        size = self.octets if self.fault == "length" else self.agreed
+        # What may have to be sent again on LE Coded has to suit it: beside the central's longest packet, 17,040 us, and never less than 2,704 us.
+        if self.later_phy.startswith("coded") and counter >= (33 if self.fault == "restrict" else 24) and self.fault != "long" and self.updates:
+            while air_time_us(self.later_phy, size) > max(2704, self.interval - 300 - 17040):
+                size -= 1
+        return 2 if self.is_start else 1, self.rest[:size]
 
     def _event(self, counter, anchor):
         clock, exchanges, overtime = anchor, 0, self.fault == "overtime" and counter == 8
         while True:
+            if counter in self.sleeps:
+                pdu = bytes((1 | self.next_expected[2] << 2 | self.sn[2] << 3, 0))
+                self.out.add(anchor, self.phy, self._channel(counter), ACCESS_ADDRESS, CRC_INIT, pdu, 2)
+                return
             control = self.control.get(counter, [])
             request = control.pop(0) if control else b""
-            llid, payload = self._fragment()
+            llid, payload = self._fragment(counter)
             if request[:1] == b"\x14":
                 llid, payload = 3, b"\x15" + struct.pack("<HHHH", 251, 17040, 251, 17040)
+            elif request[:1] == b"\x08":
+                llid, payload = 3, b"\x09" + (0 if self.fault == "times" else 1 << 11).to_bytes(8, "little")
+            elif request[:1] == b"\x16":
+                llid, payload = 3, b"\x17" + bytes((PHY_BIT[self.later_phy],) * 2)
             length = air_time_us(self.phy, len(request)) + air_time_us(self.phy, len(payload)) + 300
             if exchanges and clock + length > anchor + self.interval:
                 if not overtime:
@@ -135,10 +154,10 @@ class Link:
             gap = 151 if self.fault == "ifs" and (counter, exchanges) == (7, 1) else 150
             end = self._send(3, end + gap, channel, llid, payload, 1, self.fault == "crc" and (counter, exchanges) == (7, 0))
             if llid == 3:
-                self.agreed = self.octets
-                self.queue = []
+                if payload[0] == 0x15:
+                    self.agreed = self.octets
             else:
-                self.queue.pop(0)
-                self.delivered += not self.queue
+                self.rest, self.is_start = self.rest[len(payload) :], False
+                self.delivered += not self.rest
             clock = end + 150
             exchanges += 1

@@ -5,9 +5,9 @@ import pytest
 from airlog import load
 from channel_selection import select_1, select_2, used_channels
 from greedy_packer import pack
-from ll_packets import air_time, channel_of, crc24
+from ll_packets import ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, air_time, channel_of, crc24
 from pcapng_reader import NotAnAirLog, read
-from synthetic_air import Link
+from synthetic_air import Link, Recorder
 
 
 def crc_by_shift_register(pdu, init):
@@ -67,6 +67,47 @@ def test_a_sound_link_has_no_violation(tmp_path, later_phy, algorithm):
     assert connection.events == 45
     # The last notification's acknowledgement may lie beyond the end of the log.
     assert link.delivered - len(connection.deliveries) in (0, 1)
+
+
+SLEEPS = (8, 9, 17, 18, 28, 29, 30, 31)
+
+
+@pytest.mark.parametrize("options", [{"latency": 4, "sleeps": SLEEPS}, {"interval": 3750, "later_phy": "coded-s8"}, {"interval": 3750, "later_phy": "coded-s2"}])
+def test_a_link_that_sleeps_or_has_little_time_is_sound(tmp_path, options):
+    _, log = recheck(tmp_path, **options)
+    assert log.faults() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"fault": "long", "later_phy": "coded-s8"}, "tx-time"),
+        ({"fault": "restrict", "later_phy": "coded-s8", "interval": 3750}, "tx-time"),
+        ({"fault": "times"}, "length-time"),
+        ({"fault": "symmetry"}, "phy-symmetry"),
+        ({"fault": "lost"}, "supervision"),
+        ({"latency": 4, "sleeps": (16, 17, 18, 19, 20)}, "latency"),
+        ({"latency": 4, "sleeps": (6,)}, "listening"),
+        ({"latency": 4, "sleeps": (11,)}, "listening"),
+        ({"latency": 4, "sleeps": (21,)}, "listening"),
+        ({"latency": 4, "sleeps": (33,)}, "listening"),
+        ({"sleeps": (9,)}, "latency"),
+    ],
+)
+def test_faults_around_an_instant_are_found(tmp_path, options, rule):
+    _, log = recheck(tmp_path, **options)
+    assert {violation["rule"] for violation in log.faults()} & {rule}
+
+
+@pytest.mark.parametrize(("unit", "offset", "is_short"), [(30, 14, True), (30, 15, False), (300, 1, True), (300, 2, False)])
+def test_an_auxiliary_pointer_leaves_room_for_the_packet(tmp_path, unit, offset, is_short):
+    # ADV_EXT_IND with AdvDataInfo and AuxPtr alone takes 136 us on LE 1M.
+    pointer = bytes((5 | (0x80 if unit == 300 else 0),)) + offset.to_bytes(2, "little")
+    out = Recorder()
+    out.add(1000, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, bytes((7, 7, 6, 0x18, 1, 0)) + pointer)
+    path = tmp_path / "air.pcapng"
+    out.write(path)
+    assert {violation["rule"] for violation in load(path).faults()} == ({"aux-offset"} if is_short else set())
 
 
 @pytest.mark.parametrize(
