@@ -27,7 +27,7 @@ extension HTMLPage {
         {{#hasPlace}}<p class="place">{{place}}</p>{{/hasPlace}}
         {{#hasEvidence}}<table class="evidence"><thead><tr><th>packet</th><th>at</th><th>content</th></tr></thead><tbody>
         {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td><code>{{text}}</code></td></tr>
-        {{/evidence}}</tbody></table>{{/hasEvidence}}
+        {{/evidence}}</tbody></table>{{#hasCapture}}<p class="place">packets of <a href="{{capture}}">{{capture}}</a></p>{{/hasCapture}}{{/hasEvidence}}
         {{#notes}}<p class="note">{{.}}</p>{{/notes}}
         </article>
         {{/attention}}
@@ -36,9 +36,10 @@ extension HTMLPage {
         {{#hasThroughput}}
         <section>
         <h2>Throughput against its ceiling</h2>
-        <p class="key"><span class="swatch goodput"></span> goodput <span class="swatch ceiling"></span> ceiling for the link's actual parameters, kbit/s</p>
+        <p class="key"><span class="swatch goodput"></span> goodput <span class="swatch ceiling"></span> ceiling for the link's actual parameters, kbit/s. \
+        A row is named by what flows, the PHY, and the data length / ATT_MTU.</p>
         {{#groups}}<h3>{{name}}</h3>
-        {{{chart}}}
+        <div class="plot">{{{chart}}}</div>
         {{/groups}}
         </section>
         {{/hasThroughput}}
@@ -91,16 +92,22 @@ extension HTMLPage {
         code{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
         table{border-collapse:collapse;width:100%}th{text-align:left;font-weight:500;color:var(--soft);font-size:.82rem}
         td,th{padding:.35rem .6rem .35rem 0;border-bottom:1px solid var(--line);vertical-align:top}
-        .cases td:nth-child(2){overflow-wrap:anywhere}.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+        .cases>tbody>tr>td:nth-child(2){overflow-wrap:anywhere}a{color:inherit}.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
         .covers{color:var(--soft);font-size:.82rem;white-space:nowrap}
         .evidence{margin:.6rem 0 0}.evidence td{padding-top:.2rem;padding-bottom:.2rem}.evidence td:nth-child(2){color:var(--soft)}
         .evidence .number{width:4rem}.message{margin:.2rem 0}
         details{border-bottom:1px solid var(--line);padding:.5rem 0}details details{border:0;padding:.2rem 0}
         summary{cursor:pointer}.count{color:var(--soft);margin-left:.5rem}.more summary{color:var(--soft);font-size:.82rem}
-        svg.chart{width:100%;height:auto;display:block;margin-bottom:1.25rem}svg text{fill:var(--ink);font-size:12px}
+        .plot{overflow-x:auto}svg.chart{width:100%;min-width:46rem;height:auto;display:block;margin-bottom:1.25rem}svg text{fill:var(--ink);font-size:12px}
         svg .tick,svg .limit{fill:var(--soft)}svg .grid{stroke:var(--line)}svg .ceiling{fill:var(--ceiling)}svg .goodput{fill:var(--goodput)}
         .key{color:var(--soft);font-size:.86rem}.swatch{display:inline-block;width:1.2em;height:.7em;border-radius:2px;margin-left:.6em}
         .swatch.goodput{background:var(--goodput)}.swatch.ceiling{background:var(--ceiling)}
+        .evidence td:nth-child(2){white-space:nowrap}
+        @media (max-width:44rem){.cases>thead,.evidence thead{display:none}
+        .cases>tbody>tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--line)}
+        .cases>tbody>tr>td{display:block;border:0;padding:.1rem 0;text-align:left;white-space:normal}
+        .evidence,.evidence tbody,.evidence tr{display:block}.evidence tr{padding:.25rem 0}
+        .evidence td{display:inline;border:0;padding:0 .5rem 0 0;text-align:left}.evidence td:last-child{display:block}}
         @media print{body{max-width:none;background:#fff}details>*{display:revert}}
         """
 }

@@ -6,13 +6,12 @@ import Packets
 public struct HTMLPage {
     public var result: RunResult
     public var throughput: [ThroughputBar]
-    /// When the run was made, as text; empty keeps pages of equal runs equal.
-    public var date: String
+    public var run: RunFacts
 
-    public init(_ result: RunResult, throughput: [ThroughputBar] = [], date: String = "") {
+    public init(_ result: RunResult, throughput: [ThroughputBar] = [], about run: RunFacts = RunFacts()) {
         self.result = result
         self.throughput = throughput
-        self.date = date
+        self.run = run
     }
 
     public func text() throws -> String {
@@ -32,7 +31,10 @@ public struct HTMLPage {
         if result.isInterrupted { return "Stopped before its end" }
         switch result.exitCode {
         case 0: return "Passed"
-        case 1: return result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed"
+        case 1:
+            let failed = result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed"
+            let open = result.count(.error) + result.count(.inconclusive)
+            return open == 0 ? failed : failed + ", \(open) without a verdict"
         default: return "No verdict for every case"
         }
     }
@@ -61,8 +63,10 @@ public struct HTMLPage {
         if let usb = result.usb, !usb.isClean {
             facts.append(("left behind", "\(usb.handlesOpen) USB handles, \(usb.transfersInFlight) transfers in flight"))
         }
-        if !date.isEmpty { facts.append(("date", date)) }
-        return facts.map { ["name": $0.0, "value": $0.1] }
+        if !run.date.isEmpty { facts.append(("date", run.date.replacing("T", with: " ") + " UTC")) }
+        if !run.host.isEmpty { facts.append(("machine", run.host)) }
+        if !run.version.isEmpty { facts.append(("bluebench", run.version)) }
+        return facts.map { ["name": $0.0, "value": PlainText.escaped($0.1)] }
     }
 
     private var tiles: [[String: Any]] {
@@ -94,10 +98,13 @@ public struct HTMLPage {
             "id": result.id, "title": PlainText.escaped(result.title), "verdict": result.verdict.rawValue,
             "class": Self.cssClass(result.verdict),
             "covers": covers, "message": Self.lines(result.message), "hasMessage": !result.message.isEmpty,
-            "place": result.failedStep.map { "\($0.position) · \($0.step)" } ?? "", "hasPlace": result.failedStep != nil,
+            "place": result.failedStep.map { PlainText.escaped("\($0.position) · \($0.step)") } ?? "", "hasPlace": result.failedStep != nil,
             "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
-            "evidence": result.evidence.map { ["packet": $0.packet, "side": $0.side, "text": $0.text] as [String: Any] },
-            "hasEvidence": !result.evidence.isEmpty, "notes": result.notes,
+            "evidence": result.evidence.map {
+                ["packet": $0.packet, "side": $0.side, "text": PlainText.escaped($0.text)] as [String: Any]
+            },
+            "hasEvidence": !result.evidence.isEmpty, "notes": result.notes.map(PlainText.escaped), "capture": result.capture ?? "",
+            "hasCapture": result.capture != nil,
         ]
     }
 

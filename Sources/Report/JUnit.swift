@@ -2,14 +2,17 @@ import Conformance
 
 /// A run as JUnit XML, one test suite for each of its suites.
 public enum JUnit {
-    public static func text(_ result: RunResult) -> String {
+    public static func text(_ result: RunResult, about run: RunFacts = RunFacts()) -> String {
+        let origin = [("timestamp", run.date), ("hostname", run.host)].filter { !$0.1.isEmpty }
+            .map { #" \#($0.0)="\#(escape($0.1))""# }.joined()
         var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
         let seconds = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
         lines.append(#"<testsuites name="bluebench" \#(counts(result.cases)) time="\#(decimal(seconds))">"#)
         for suite in suites(of: result.cases) {
             let time = suite.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
-            lines.append(#"  <testsuite name="\#(escape(suite.name))" \#(counts(suite.cases)) time="\#(decimal(time))">"#)
+            lines.append(#"  <testsuite name="\#(escape(suite.name))" \#(counts(suite.cases)) time="\#(decimal(time))"\#(origin)>"#)
             lines.append("    <properties>")
+            if !run.version.isEmpty { lines.append(#"      <property name="bluebench" value="\#(escape(run.version))"/>"#) }
             lines.append(#"      <property name="seed" value="\#(result.seed)"/>"#)
             lines.append(#"      <property name="tester" value="\#(escape(result.tester))"/>"#)
             lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
@@ -36,9 +39,12 @@ public enum JUnit {
         let suite = String(result.id.prefix { $0 != "/" })
         let head =
             #"    <testcase classname="\#(escape(suite))" name="\#(escape(name))" time="\#(decimal(result.durationMilliseconds / 1_000))""#
-        let evidence = result.evidence.map { "packet \($0.packet) (\($0.side)): \($0.text)" }
+            + source(of: result)
+        let title = result.title.isEmpty ? [] : [result.title]
+        let file = result.capture.map { " of \($0)" } ?? ""
+        let evidence = result.evidence.map { "packet \($0.packet)\(file) (\($0.side)): \($0.text)" }
         let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
-        let body = escape((place + evidence).joined(separator: "\n"))
+        let body = escape((title + place + evidence).joined(separator: "\n"))
         let message = escape(result.message)
         switch result.verdict {
         case .pass: return [head + "/>"]
@@ -49,6 +55,13 @@ public enum JUnit {
                 head + ">", #"      <error type="\#(result.verdict.rawValue)" message="\#(message)">\#(body)</error>"#, "    </testcase>",
             ]
         }
+    }
+
+    /// The line of the case's file where it stopped.
+    private static func source(of result: CaseResult) -> String {
+        let parts = result.failedStep?.position.split(separator: ":") ?? []
+        guard parts.count >= 3 else { return "" }
+        return #" file="\#(escape(parts.dropLast(2).joined(separator: ":")))" line="\#(parts[parts.count - 2])""#
     }
 
     private static func counts(_ cases: [CaseResult]) -> String {

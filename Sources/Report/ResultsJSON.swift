@@ -14,8 +14,8 @@ public enum ResultsJSON {
         }
 
         struct Run: Encodable {
-            var seed: UInt64
-            var shuffle: UInt64?
+            var seed: SeedText
+            var shuffle: SeedText?
             var tester: String
             var subject: String
             var interrupted: Bool
@@ -29,7 +29,7 @@ public enum ResultsJSON {
             }
         }
 
-        var format = 1
+        var format = 2
         var run: Run
         var summary: Summary
         var cases: [CaseResult]
@@ -38,7 +38,7 @@ public enum ResultsJSON {
     public static func text(_ result: RunResult) throws -> String {
         let document = Document(
             run: Document.Run(
-                seed: result.seed, shuffle: result.shuffle, tester: result.tester, subject: result.subject,
+                seed: SeedText(result.seed), shuffle: result.shuffle.map(SeedText.init), tester: result.tester, subject: result.subject,
                 interrupted: result.isInterrupted, slackMilliseconds: result.slackMilliseconds,
                 devices: result.devices.isEmpty ? nil : result.devices, usb: result.usb),
             summary: Document.Summary(

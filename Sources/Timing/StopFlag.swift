@@ -16,18 +16,21 @@ public final class StopFlag: Sendable {
 
     public func raise() {
         raised.store(true, ordering: .releasing)
-        guard let watched = watched.withLock({ $0 }), watched.loop.mode == .wall else { return }
+        guard let watched = watched.withLock({ $0 }) else { return }
         watched.loop.post(watched.cancel)
     }
 
-    /// The value of `body`, which is cancelled when the flag is raised. What runs in virtual time ends by itself soon enough.
-    public func run<Value>(on loop: RunLoop, _ body: @escaping () async throws -> Value) throws -> Value {
+    /// The value of `body`, which is cancelled when the flag is raised.
+    ///
+    /// - Parameter endsVirtualTime: cancel even what runs in virtual time, which otherwise ends by itself soon enough.
+    public func run<Value>(on loop: RunLoop, endsVirtualTime: Bool = false, _ body: @escaping () async throws -> Value) throws -> Value {
+        let isCancelled = endsVirtualTime || loop.mode == .wall
         defer { watched.withLock { $0 = nil } }
         return try loop.run { [self] in
             let activity = loop.start(body)
             let bound = LoopBound(activity, to: loop)
-            watched.withLock { $0 = Watched(loop: loop) { bound.value.cancel() } }
-            if isRaised, loop.mode == .wall { activity.cancel() }
+            if isCancelled { watched.withLock { $0 = Watched(loop: loop) { bound.value.cancel() } } }
+            if isCancelled, isRaised { activity.cancel() }
             return try await activity.value()
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Conformance
 
 #if canImport(Glibc)
     import Glibc
@@ -13,7 +14,7 @@ struct Bluebench: ParsableCommand {
         commandName: "bluebench",
         abstract: "A Bluetooth test bench: conformance, behaviour and throughput over USB dongles or in simulation.",
         discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.",
-        version: "0.1.0",
+        version: version,
         subcommands: [
             RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, ScanCommand.self,
             GATTCommand.self,
@@ -21,14 +22,35 @@ struct Bluebench: ParsableCommand {
             ShowCommand.self, ThroughputCommand.self, LoopbackCommand.self,
         ])
 
+    static let version = "0.1.0"
+
     static func main() {
+        Console.fillStandardStreams()
         signal(SIGPIPE, SIG_IGN)
+        let arguments = Arguments.tied(CommandLine.arguments.dropFirst())
         do {
-            var command = try parseAsRoot()
+            try checkCommand(arguments.first)
+            var command = try parseAsRoot(arguments)
             try command.run()
+            Console.leave(with: ExitCode.pass.rawValue)
         } catch {
             finish(with: error)
         }
+    }
+
+    private static func checkCommand(_ word: String?) throws {
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let word, !word.hasPrefix("-"), word != "help", !names.contains(word) else { return }
+        let near = Suggestion.text(for: word, among: names)
+        throw CommandFailure(
+            .usage, "there is no command '\(word)'" + (near.isEmpty ? "; there are \(names.joined(separator: ", "))" : near))
+    }
+
+    /// Where to look up what the parser has not understood.
+    private static func hint(for message: String) -> String {
+        guard ["Unknown option", "Unexpected argument", "Missing expected"].contains(where: message.hasPrefix) else { return "" }
+        let command = CommandLine.arguments.dropFirst().first.map { $0.hasPrefix("-") ? "" : $0 + " " } ?? ""
+        return "; `bluebench \(command)--help` shows what there is"
     }
 
     /// Ends the process with the exit code for `error` and at most one line on the standard error stream.
@@ -45,7 +67,8 @@ struct Bluebench: ParsableCommand {
                 Console.leave(with: ExitCode.pass.rawValue)
             }
             let isUsage = exitCode(for: error) == .validationFailure
-            Console.complain(message(for: error))
+            let text = message(for: error)
+            Console.complain(text + hint(for: text))
             Console.leave(with: (isUsage ? ExitCode.usage : .bench).rawValue)
         }
     }

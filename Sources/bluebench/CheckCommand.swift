@@ -33,12 +33,20 @@ struct CheckCommand: ParsableCommand {
 enum CaseFolder {
     static let standard = "Conformance"
 
+    /// Public ids are looked up where their list lies beside the suites.
     static func load(_ path: String) throws -> Catalogue {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
+        }
         do {
-            return try Catalogue.load(path, vocabulary: .declared(covers: try PublicCases.load(path + "/covers.txt")))
+            return try Catalogue.load(path, vocabulary: .declared(covers: try publicCases(path + "/covers.txt")))
         } catch {
             throw refusal(error)
         }
+    }
+
+    private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
+        FileManager.default.fileExists(atPath: path) ? try PublicCases.load(path) : nil
     }
 
     static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
@@ -54,8 +62,7 @@ enum CaseFolder {
         let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
             .path
         do {
-            let known = FileManager.default.fileExists(atPath: covers) ? try PublicCases.load(covers) : nil
-            _ = try Catalogue.load(file: file, vocabulary: .declared(covers: known))
+            _ = try Catalogue.load(file: file, vocabulary: .declared(covers: try publicCases(covers)))
         } catch {
             throw refusal(error)
         }

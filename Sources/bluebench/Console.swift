@@ -1,3 +1,6 @@
+import Packets
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -6,34 +9,72 @@
 
 /// The process's standard streams, unbuffered, and its end.
 enum Console {
-    /// Writes one line to the standard output at once, so that a program reading a pipe sees it.
-    static func line(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+    /// Why the standard output takes nothing more: the first error number, zero while all is well.
+    private static let outputFailure = Atomic<Int32>(0)
 
-    /// Writes text to the standard output at once.
-    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+    /// Gives the descriptors 0 to 2 to the null device where the caller closed them: else the first file that is opened would get the
+    /// output of the program.
+    static func fillStandardStreams() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            let null = open("/dev/null", O_RDWR)
+            if null > STDERR_FILENO { close(null) }
+        }
+    }
+
+    /// Writes one line to the standard output at once, so that a program reading a pipe sees it. Control characters are written out.
+    static func line(_ text: String) { write(plain(text) + "\n") }
+
+    /// Writes text to the standard output at once, as it is.
+    static func write(_ text: String) {
+        let failure = write(text, to: STDOUT_FILENO)
+        if failure != 0 { _ = outputFailure.compareExchange(expected: 0, desired: failure, ordering: .relaxed) }
+    }
 
     /// Writes one line for people to the standard error stream.
     static func complain(_ text: String) {
         let line = text.split(separator: "\n").joined(separator: "; ")
-        write("bluebench: \(line)\n", to: STDERR_FILENO)
+        _ = write("bluebench: \(PlainText.escaped(line))\n", to: STDERR_FILENO)
     }
 
     /// Writes one line for people to the standard error stream that begins with the place it is about.
-    static func problem(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    static func problem(_ text: String) { _ = write(plain(text) + "\n", to: STDERR_FILENO) }
 
-    static func leave(with code: Int32) -> Never { exit(code) }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
-            guard written > 0 else {
-                if written < 0, errno == EINTR { continue }
-                return
-            }
-            rest = rest.dropFirst(written)
-        }
+    /// Ends the process. Output that was lost turns success into a failure of the bench, unless its reader went away by itself.
+    static func leave(with code: Int32) -> Never {
+        let failure = outputFailure.load(ordering: .relaxed)
+        guard failure != 0, failure != EPIPE, code <= 1 else { exit(code) }
+        complain("cannot write to the standard output: \(systemText(failure))")
+        exit(3)
     }
+
+    /// The standard output for a document alone: from now on, lines for people go to the standard error stream.
+    static func takeOutput() -> Int32 {
+        let output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+        dup2(STDERR_FILENO, STDOUT_FILENO)
+        return output
+    }
+
+    /// What came from outside moves no cursor and changes no colour.
+    private static func plain(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { PlainText.escaped(String($0)) }.joined(separator: "\n")
+    }
+
+    /// The error number, or zero.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32 { writeAll(Array(text.utf8)[...], to: descriptor) }
 }
 
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
+/// Writes everything; the error number, or zero.
+func writeAll(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
+    var rest = octets
+    while !rest.isEmpty {
+        let written = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if written > 0 {
+            rest = rest.dropFirst(written)
+        } else if written == 0 || errno != EINTR {
+            return written == 0 ? EIO : errno
+        }
+    }
+    return 0
+}
+
+func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }

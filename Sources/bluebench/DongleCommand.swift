@@ -43,7 +43,7 @@ struct DongleCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file")) var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
 
-    enum Profile: String, ExpressibleByArgument {
+    enum Profile: String, CaseIterable, ExpressibleByArgument {
         case le
         case dual
     }
@@ -68,14 +68,17 @@ struct DongleCommand: ParsableCommand {
 
     func run() throws {
         let loop = Timing.RunLoop(mode: .wall)
+        let signals = SignalHandler()
         let ended = Promise<Void>(on: loop)
         if let boot, let writeFirmware { try write(boot.madeFirmware, below: writeFirmware) }
-        SignalHandler().onStop(on: loop) { ended.fulfil(()) }
+        var paths = OutputPaths()
+        for (option, path) in [("--capture", capture), ("--air", air)] { try paths.add(option, path) }
         let captures = try Captures(packets: capture, air: air, on: loop)
         let simulation = Simulation(loop: loop, seed: seed)
         try captures.logAir(of: simulation)
         let servers = try start(simulation, captures.packets, loop)
         captures.keepFlushing(on: loop)
+        signals.onStop(on: loop) { ended.fulfil(()) }
         try loop.run { try await ended.value() }
         for stop in servers { stop() }
         do { try captures.finish() } catch { throw CommandFailure(.bench, "\(error)") }

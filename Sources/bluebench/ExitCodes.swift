@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Conformance
 import Host
 import Transport
 
@@ -29,7 +30,9 @@ struct CommandFailure: Error {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as SelectorError: self.init(.usage, error.description)
+        case CaptureError.writeFailed: self.init(.bench, "\(error)")
         case let error as CaptureError: self.init(.usage, "\(error)")
+        case let error as StoreError: self.init(error.kind == .inUse ? .bench : .usage, error.text)
         case HostError.misuse(let misuse): self.init(.usage, HostError.misuse(misuse).description)
         case HostError.peer(let fault): self.init(.fail, HostError.peer(fault).description)
         default: self.init(.bench, "\(error)")

@@ -9,27 +9,24 @@ struct GATTCommand: ParsableCommand {
         commandName: "gatt", abstract: "Connect to a peer, show its services and values; read, write and subscribe.",
         discussion: """
             What is asked of the link is printed with what came of it. After the discovery come the subscriptions, then the writes in the \
-            order given, the values they cause, and last the reads. Exit code 1 when the peer lacks what was asked for.
+            order given, the values they cause, and last the reads. Exit code 1 when the peer lacks what was asked for, or refuses a value.
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
     @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String
-    @Option(help: "Connection interval in ms.") var interval = 30.0
-    @Option(help: "MTU to offer.") var mtu: Int?
+    @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval = 30.0
+    @Option(help: "MTU to offer, 23...517.", transform: Arguments.whole(23...517)) var mtu: Int?
     @Option(help: "PHY to ask for: 1m, 2m or coded.") var phy: String?
-    @Option(name: .customLong("data-length"), help: "TX octets to ask for, 27...251.") var dataLength: UInt16?
-    @Option(help: "Ask for another interval after the connection, in ms.") var update: Double?
+    @Option(name: .customLong("data-length"), help: "TX octets to ask for, 27...251.", transform: Arguments.whole(27...251))
+    var dataLength: UInt16?
+    @Option(help: "Ask for another interval after the connection, in ms.", transform: Arguments.interval) var update: Double?
     @Option(help: ArgumentHelp("Write a value with response.", valueName: "uuid=hex")) var write: [String] = []
     @Option(help: ArgumentHelp("Subscribe and show the values that come, so many or all.", valueName: "uuid[=n]")) var subscribe: [String] =
         []
-    @Option(help: "How long to wait for values.") var seconds = 10.0
+    @Option(help: "How long to wait for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
     @Option(help: ArgumentHelp("Read a value once more at the end.", valueName: "uuid")) var read: [String] = []
     @Flag(help: "Print JSON, at the end, in place of lines.") var json = false
     @OptionGroup var firmware: FirmwareOptions
-
-    func validate() throws {
-        guard seconds > 0, seconds <= 86_400 else { throw ValidationError("--seconds is more than 0 and at most 86400") }
-    }
 
     func run() throws {
         let command = self
@@ -58,6 +55,9 @@ struct GATTCommand: ParsableCommand {
                 throw error
             }
             if isSilent { Console.write(try session.report.json()) }
+            if let refused = session.report.writes.first(where: { $0.error != nil }) {
+                throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
+            }
         }
     }
 

@@ -19,17 +19,16 @@ struct LoopbackCommand: ParsableCommand {
             """)
 
     @Argument(help: "usb:BUS-PORT, usb:VID:PID, tcp:HOST:PORT, unix:PATH or serial:PATH.") var device: String
-    @Option(help: "How many packets.") var packets = 10_000
-    @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.") var octets: Int?
+    @Option(help: "How many packets.", transform: Arguments.whole(1...Int.max)) var packets = 10_000
+    @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.", transform: Arguments.whole(1...65_535))
+    var octets: Int?
     @Flag(help: "Voice over the synchronous channels instead of data, at the pace of voice.") var voice = false
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file")) var json: String?
     @OptionGroup var firmware: FirmwareOptions
 
-    func validate() throws {
-        guard packets > 0 else { throw ValidationError("--packets is 1 or more") }
-    }
-
     func run() throws {
+        let signals = SignalHandler()
+        let output = try json.map { try OutputFile($0) }
         var plan = LoopbackPlan()
         (plan.packets, plan.octets, plan.channel) = (packets, octets, voice ? .voice : .data)
         let loop = Timing.RunLoop(mode: .wall)
@@ -38,24 +37,26 @@ struct LoopbackCommand: ParsableCommand {
             let selector = try DeviceSelector(device)
             let transport = try firmware.open(selector, on: loop)
             plan.pipe = Self.pipe(selector, transport)
-            (result, leaked) = try measure(plan, transport, loop)
+            (result, leaked) = try measure(plan, transport, loop, signals)
         } catch let error as LoopbackError {
             throw CommandFailure(Self.code(of: error), "\(device): \(error)")
         } catch {
             throw CommandFailure(error)
         }
-        if let json { try OutputFile.write(ResultsJSON.encode(result), to: json) }
+        if let output { try output.write(ResultsJSON.encode(result)) }
         for line in Self.lines(result) { Console.line(line) }
         guard leaked == 0 else { throw CommandFailure(.bench, "\(device): \(leaked) USB transfers never reported") }
         if !result.isClean { throw ExitCode.fail }
     }
 
-    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop) throws -> (LoopbackResult, Int) {
+    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop, _ signals: SignalHandler) throws -> (
+        LoopbackResult, Int
+    ) {
         let usb = (transport as? FirmwareTransport)?.dongle
         let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)
         }
-        SignalHandler().onStop(on: loop) { bench.stop() }
+        signals.onStop(on: loop) { bench.stop() }
         defer { transport.close() }
         let result = try loop.run { try await bench.measure() }
         transport.close()

@@ -38,6 +38,7 @@ struct MutantsCommand: ParsableCommand {
     }
 
     func run() throws {
+        let output = try json.map { try OutputFile($0) }
         let catalogue = try CaseFolder.load(cases)
         var mutants = try CaseFolder.mutants(cases, catalogue)
         for id in ids where !mutants.contains(where: { $0.id == id }) { throw CommandFailure(.usage, "there is no mutant '\(id)'") }
@@ -46,7 +47,7 @@ struct MutantsCommand: ParsableCommand {
         let results = try MutantTrial.run(
             mutants, catalogue: catalogue, seed: seed, isThorough: all, threads: ProcessInfo.processInfo.activeProcessorCount,
             report: Self.show)
-        if let json { try OutputFile.write(ResultsJSON.encode(Document(mutants: results.map(Self.row))), to: json) }
+        if let output { try output.write(ResultsJSON.encode(Document(mutants: results.map(Self.row)))) }
         let survivors = results.count { $0.killedBy.isEmpty }
         let good = results.count { $0.grade == .good }
         Console.line("\(results.count - survivors) of \(results.count) mutants killed, \(good) with a good message")

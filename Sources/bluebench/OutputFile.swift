@@ -1,18 +1,133 @@
 import ArgumentParser
 import Foundation
 
-/// A file that a command writes for people or other programs.
-enum OutputFile {
-    /// - Parameter code: how the command ends when the file cannot be written.
-    static func write(_ text: String, to path: String, orElse code: ExitCode = .usage) throws {
-        try write(Data(text.utf8), to: path, orElse: code)
+/// Where a document goes that a command writes for people or other programs.
+///
+/// A regular file is replaced as a whole: nobody reads half of it, and a full disk leaves the old one. Whatever else has the path, a pipe, a
+/// device or a link, stays what it is and is written into.
+struct OutputFile {
+    private enum Place {
+        case file(String)
+        /// A file in a folder in which nothing can be made.
+        case inPlace(String)
+        case stream(Int32)
     }
 
-    static func write(_ data: Data, to path: String, orElse code: ExitCode = .usage) throws {
-        do {
-            try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw CommandFailure(code, "cannot write \(path): \(error.localizedDescription)")
+    let path: String
+    private let place: Place
+
+    /// Finds out where the path leads, and opens what is no regular file: a named pipe waits here for its reader.
+    ///
+    /// - Throws: a usage error when nothing can be written there.
+    init(_ path: String) throws {
+        self.path = path
+        var found = stat()
+        if ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path) {
+            place = .stream(Console.takeOutput())
+        } else if stat(path, &found) != 0 {
+            place = try Self.newFile(path)
+        } else if found.st_mode & S_IFMT == S_IFDIR {
+            throw CommandFailure(.usage, "cannot write \(path): it is a folder")
+        } else if found.st_mode & S_IFMT != S_IFREG {
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw Self.refusal(path, errno) }
+            place = .stream(descriptor)
+        } else if Self.isOpen(as: STDOUT_FILENO, found) {
+            place = .stream(Console.takeOutput())
+        } else if Self.isOpen(as: STDERR_FILENO, found) {
+            place = .stream(dup(STDERR_FILENO))
+        } else {
+            place = try Self.oldFile(path)
         }
+    }
+
+    /// Whether it can be written again and again, each time as a whole.
+    var isReplaceable: Bool { if case .stream = place { false } else { true } }
+
+    /// - Throws: a failure of the bench, in the system's words.
+    func write(_ text: String) throws { try write(Data(text.utf8)) }
+
+    func write(_ data: Data) throws {
+        if let failure = failureOfWriting(data) { throw CommandFailure(.bench, "cannot write \(path): \(failure)") }
+    }
+
+    /// Why the document cannot be written, in the system's words; nil when it is.
+    func failureOfWriting(_ data: Data) -> String? {
+        let octets = Array(data)[...]
+        let code =
+            switch place {
+            case .stream(let descriptor): writeAll(octets, to: descriptor)
+            case .inPlace(let target): Self.write(octets, O_TRUNC, target)
+            case .file(let target): Self.replace(target, octets)
+            }
+        return code == 0 ? nil : systemText(code)
+    }
+
+    // MARK: Where a path leads
+
+    private static func newFile(_ path: String) throws -> Place {
+        // A link to what is not there yet: the system follows it.
+        if (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil { return .inPlace(path) }
+        guard access(folder(of: path), W_OK) == 0 else { throw refusal(path, errno) }
+        return .file(path)
+    }
+
+    private static func oldFile(_ path: String) throws -> Place {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        if access(folder(of: target), W_OK) == 0 { return .file(target) }
+        guard access(target, W_OK) == 0 else { throw refusal(path, errno) }
+        return .inPlace(target)
+    }
+
+    private static func folder(of path: String) -> String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
+
+    private static func isOpen(as descriptor: Int32, _ found: stat) -> Bool {
+        var own = stat()
+        return fstat(descriptor, &own) == 0 && own.st_dev == found.st_dev && own.st_ino == found.st_ino
+    }
+
+    private static func refusal(_ path: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(.usage, "cannot write \(path): \(systemText(code))")
+    }
+
+    // MARK: Writing
+
+    private static func replace(_ target: String, _ octets: ArraySlice<UInt8>) -> Int32 {
+        let draft = "\(folder(of: target))/.\(URL(fileURLWithPath: target).lastPathComponent).\(getpid())"
+        unlink(draft)
+        var code = write(octets, O_EXCL, draft)
+        var old = stat()
+        if code == 0, stat(target, &old) == 0 { chmod(draft, old.st_mode & 0o7777) }
+        if code == 0, rename(draft, target) != 0 { code = errno }
+        if code != 0 { unlink(draft) }
+        return code
+    }
+
+    private static func write(_ octets: ArraySlice<UInt8>, _ flag: Int32, _ path: String) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flag, 0o666)
+        guard descriptor >= 0 else { return errno }
+        let code = writeAll(octets, to: descriptor)
+        // Some file systems tell only now that the disk is full.
+        return close(descriptor) != 0 && code == 0 ? errno : code
+    }
+}
+
+/// The paths that a command line names for writing: none of them twice.
+struct OutputPaths {
+    private var taken: [String: String] = [:]
+
+    /// - Throws: a usage error when another option writes there already.
+    mutating func add(_ option: String, _ path: String?) throws {
+        guard let path else { return }
+        var found = stat()
+        let exists = stat(path, &found) == 0
+        guard !exists || found.st_mode & S_IFMT != S_IFCHR else { return }
+        let url = URL(fileURLWithPath: path)
+        let place =
+            exists
+            ? "\(found.st_dev):\(found.st_ino)"
+            : url.deletingLastPathComponent().resolvingSymlinksInPath().path + "/" + url.lastPathComponent
+        if let other = taken[place], other != option { throw CommandFailure(.usage, "\(other) and \(option) both write \(path)") }
+        taken[place] = option
     }
 }

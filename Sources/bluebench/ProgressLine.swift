@@ -12,20 +12,26 @@ import Timing
 final class ProgressLine: RunObserver {
     private let total: Int
     private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let known: Int
     private let began = MonotonicClock.now()
     private var shownAt = MonotonicClock.now()
-    private var done = 0
+    private var done: Int
     private var waitedFor: String?
 
-    init(total: Int) { self.total = total }
+    /// - Parameter done: the results that are known already.
+    init(total: Int, done: Int) {
+        self.total = total
+        self.done = done
+        known = done
+    }
 
     func began(_ testCase: TestCase, index: Int) {
-        if isTerminal { show(testCase.id, index) }
+        if isTerminal { show(testCase.id) }
     }
 
     func reached(_ step: String, in testCase: TestCase) {
         guard isTerminal, MonotonicClock.now() - shownAt > .milliseconds(100) else { return }
-        show("\(testCase.id): \(step)", done)
+        show("\(testCase.id): \(step)")
     }
 
     func ended(_ result: CaseResult) {
@@ -37,7 +43,7 @@ final class ProgressLine: RunObserver {
     func waits(for device: String, because reason: String, left: Microseconds) {
         let text = "waiting for \(device) (\(reason)): \(Int(left.seconds.rounded(.up))) s left"
         if isTerminal {
-            show(text, done)
+            show(text)
         } else if waitedFor != device || MonotonicClock.now() - shownAt >= .seconds(10) {
             shownAt = MonotonicClock.now()
             Console.line(text)
@@ -55,12 +61,13 @@ final class ProgressLine: RunObserver {
         if isTerminal { Console.write("\r\u{1B}[K") }
     }
 
-    private func show(_ text: String, _ index: Int) {
+    private func show(_ text: String) {
         shownAt = MonotonicClock.now()
         let elapsed = (shownAt - began).seconds
-        let left = done > 0 ? elapsed / Double(done) * Double(total - done) : nil
+        let left = done > known ? elapsed / Double(done - known) * Double(total - done) : nil
         let rest = left.map { $0 < 1 ? "" : ", \(Int($0.rounded())) s left" } ?? ""
-        Console.write("\r\u{1B}[K\(index + 1)/\(total)\(rest)  \(text)".prefix(Self.width).description)
+        let line = PlainText.escaped("\(min(done + 1, total))/\(total)\(rest)  \(text)")
+        Console.write("\r\u{1B}[K" + line.prefix(Self.width))
     }
 
     private static var width: Int {

@@ -5,55 +5,80 @@ import Report
 
 /// Where the results of a run go.
 struct ReportOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file")) var json: String?
-    @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file")) var junit: String?
-    @Option(help: ArgumentHelp("Write one HTML page.", valueName: "file")) var html: String?
-    @Option(help: ArgumentHelp("Write the packets of tester and subject: .btsnoop or .pcapng.", valueName: "file")) var capture: String?
-    @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file")) var air: String?
-    @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder")) var report: String?
+    @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
+    @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file"), completion: .file()) var junit: String?
+    @Option(help: ArgumentHelp("Write one HTML page.", valueName: "file"), completion: .file()) var html: String?
+    @Option(help: ArgumentHelp("Write the packets of tester and subject: .btsnoop or .pcapng.", valueName: "file"), completion: .file())
+    var capture: String?
+    @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
+    var air: String?
+    @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder"), completion: .directory) var report: String?
 
     /// The files of one run, known to be writable.
     struct Files {
-        var json: [String] = []
-        var junit: [String] = []
-        var html: [String] = []
+        var json: [OutputFile] = []
+        var junit: [OutputFile] = []
+        var html: [OutputFile] = []
         var capture: String?
+        /// The folder of all of it.
+        var folder: String?
         /// Where each result goes as soon as it is there.
         var store: String?
         /// Where rows of throughput go.
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
 
-        func write(_ result: RunResult) throws {
-            let text = try ResultsJSON.text(result)
-            for path in json { try OutputFile.write(text, to: path, orElse: .bench) }
-            for path in junit { try OutputFile.write(JUnit.text(result), to: path, orElse: .bench) }
-            guard !html.isEmpty else { return }
-            let page = try HTMLPage(result, throughput: throughput).text()
-            for path in html { try OutputFile.write(page, to: path, orElse: .bench) }
+        /// Writes what can be written.
+        ///
+        /// - Returns: what cannot, each with the reason.
+        func write(_ result: RunResult, about run: RunFacts) throws -> [String] {
+            let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run).text()
+            let documents: [([OutputFile], String)] = [
+                (json, try ResultsJSON.text(result)), (junit, JUnit.text(result, about: run)), (html, page),
+            ]
+            var failed: [(reason: String, paths: [String])] = []
+            for (files, text) in documents {
+                for file in files {
+                    guard let reason = file.failureOfWriting(Data(text.utf8)) else { continue }
+                    if let index = failed.firstIndex(where: { $0.reason == reason }) {
+                        failed[index].paths.append(file.path)
+                    } else {
+                        failed.append((reason, [file.path]))
+                    }
+                }
+            }
+            return failed.map { "cannot write \($0.paths.joined(separator: ", ")): \($0.reason)" }
         }
     }
 
+    /// Makes the folder and looks whether everything can be written.
     func prepare() throws -> Files {
-        var files = Files(
-            json: [json].compactMap { $0 }, junit: [junit].compactMap { $0 }, html: [html].compactMap { $0 }, capture: capture)
+        var files = Files()
         if let report {
-            do {
-                try FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
-            } catch {
-                throw CommandFailure(.usage, "cannot make the folder \(report): \(error.localizedDescription)")
+            try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
+            // The system's own words, which Foundation does not pass on.
+            guard mkdir(report, 0o777) == 0 || errno == EEXIST else {
+                throw CommandFailure(.usage, "cannot make the folder \(report): \(systemText(errno))")
             }
-            files.json.append(report + "/results.json")
-            files.junit.append(report + "/junit.xml")
-            files.html.append(report + "/index.html")
-            files.capture = capture ?? report + "/capture.btsnoop"
+            files.folder = report
             files.store = report + "/results.jsonl"
             files.throughputJSON = report + "/throughput.json"
         }
-        for path in files.json + files.junit + files.html {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            guard FileManager.default.isWritableFile(atPath: folder) else { throw CommandFailure(.usage, "cannot write \(path)") }
+        files.capture = capture ?? report.map { $0 + "/capture.btsnoop" }
+        var paths = OutputPaths()
+        for (option, path) in [("--json", json), ("--junit", junit), ("--html", html), ("--capture", files.capture), ("--air", air)] {
+            try paths.add(option, path)
         }
+        for name in report == nil ? [] : ["results.json", "junit.xml", "index.html", "results.jsonl", "throughput.json"] {
+            try paths.add("--report", report.map { "\($0)/\(name)" })
+        }
+        files.json = try Self.outputs(json, report, "results.json")
+        files.junit = try Self.outputs(junit, report, "junit.xml")
+        files.html = try Self.outputs(html, report, "index.html")
         return files
+    }
+
+    private static func outputs(_ own: String?, _ folder: String?, _ name: String) throws -> [OutputFile] {
+        try [own, folder.map { "\($0)/\(name)" }].compactMap { $0 }.map { try OutputFile($0) }
     }
 }

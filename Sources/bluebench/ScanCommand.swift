@@ -10,8 +10,8 @@ struct ScanCommand: ParsableCommand {
         discussion: "Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first.")
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "How long to scan, in seconds.") var seconds = 5
-    @Option(help: ArgumentHelp("End after so many reports.", valueName: "n")) var count: Int?
+    @Option(help: "How long to scan, in seconds.", transform: Arguments.whole(1...86_400)) var seconds = 5
+    @Option(help: ArgumentHelp("End after so many reports.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var count: Int?
     @Option(help: "Primary PHYs to scan on: 1m, coded or both.") var phy = "1m"
     @Flag(help: "Do not ask for scan responses.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false

@@ -16,7 +16,7 @@ struct ShowCommand: ParsableCommand {
         help: ArgumentHelp(
             "Only lines that contain every word of TEXT, whatever the case; a word that begins with ! must be absent.", valueName: "text"))
     var filter: String?
-    @Option(help: ArgumentHelp("End after so many lines.", valueName: "n")) var limit: Int?
+    @Option(help: ArgumentHelp("End after so many lines.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var limit: Int?
 
     @Flag(help: "Below each line its layers and fields, with the octets that they stand in.") var tree = false
 

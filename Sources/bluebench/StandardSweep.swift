@@ -31,7 +31,7 @@ enum StandardSweep {
         if let path {
             var report = ThroughputReport(virtualSeconds: pair.loop.now.seconds, rows: rows)
             report.seed = seed
-            try OutputFile.write(report.json(), to: path, orElse: .bench)
+            try OutputFile(path).write(report.json())
         }
         return rows.map(bar)
     }

@@ -59,7 +59,7 @@ extension ThroughputCommand {
         output.begin(rows: requests.count)
         for request in requests {
             output.announce(request)
-            let row = try output.stop.run(on: loop) { await bench.measure(request, seconds: seconds) }
+            let row = try output.stop.run(on: loop, endsVirtualTime: true) { await bench.measure(request, seconds: seconds) }
             if output.stop.isRaised { break }
             try output.add(row, at: loop.now)
         }
@@ -77,10 +77,11 @@ extension ThroughputCommand {
                 own.subject.maxExchangesPerEvent = rung.exchangesPerEvent
                 let pair = try VirtualPair(own)
                 let (octets, seconds) = (rung.valueOctets, seconds)
-                let row = try pair.loop.run {
+                let row = try output.stop.run(on: pair.loop, endsVirtualTime: true) {
                     try await pair.bench.start()
                     return await pair.bench.measure(request, seconds: seconds, valueOctets: octets)
                 }
+                if output.stop.isRaised { break }
                 (rung.measured, rung.packetsPerEvent) = (row.goodput, row.packetsPerEvent)
                 virtual = virtual + pair.loop.now
                 try output.add(rung: rung, row)

@@ -26,17 +26,21 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
     @Option(help: "ATT_MTU, 23...517.") var mtu = "247"
     @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
-    @Option(help: "How long each row counts.") var seconds = 5.0
-    @Option(help: "Fixes every random choice.") var seed: UInt64 = 1
+    @Option(help: "How long each row counts, in seconds.", transform: Arguments.seconds) var seconds = 5.0
+    @Option(help: "Fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
     @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
     @Flag(help: "Under each row, where the missing part went.") var explain = false
-    @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file")) var json: String?
+    @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file")) var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the simulated air to a pcapng capture.", valueName: "file")) var air: String?
     @Option(help: "How simulated controllers fill events: actual or reserve-max.") var eventFilling = "actual"
-    @Option(help: ArgumentHelp("At most so many exchanges in an event of the simulated controllers.", valueName: "k")) var exchanges: Int?
+    @Option(
+        help: ArgumentHelp("At most so many exchanges in an event of the simulated controllers.", valueName: "k"),
+        transform: Arguments.whole(1...1_000))
+    var exchanges: Int?
     @Option(help: ArgumentHelp("Of all simulated packets, 0...1, how many arrive corrupted.", valueName: "p")) var packetError = 0.0
-    @Option(help: ArgumentHelp("ACL buffers of the simulated controllers.", valueName: "n")) var buffers: UInt8?
+    @Option(help: ArgumentHelp("ACL buffers of the simulated controllers.", valueName: "n"), transform: Arguments.whole(1...255))
+    var buffers: UInt8?
     @Option(help: ArgumentHelp("A fault of both simulated controllers: t-ifs=US, crc-octets=N, extra-exchanges=N.", visibility: .hidden))
     var quirk: [String] = []
     @OptionGroup var firmware: FirmwareOptions
@@ -46,9 +50,11 @@ struct ThroughputCommand: ParsableCommand {
         let settings = try makeSettings()
         let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "air")
         guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
+        try checkOptions(ends)
+        let signals = SignalHandler()
         let stop = StopFlag()
-        SignalHandler().onStop { stop.raise() }
         var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
+        signals.onStop { stop.raise() }
         if ladder {
             try runLadder(settings, &output)
         } else if ends.areVirtual {
@@ -61,6 +67,21 @@ struct ThroughputCommand: ParsableCommand {
     }
 
     // MARK: What was asked for
+
+    /// Options that would change nothing are mistakes, and so is a path that two of them name.
+    private func checkOptions(_ ends: BenchEnds) throws {
+        let ofSweep = ["--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air"]
+        if ladder, let option = (ofSweep + ["--tester", "--subject", "--subject-port"]).first(where: Arguments.given) {
+            throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
+        }
+        let isSimulated = ends.tester == .virtual
+        let ofSimulation = ["--packet-error", "--exchanges", "--event-filling", "--buffers", "--quirk"]
+        if !isSimulated, let option = ofSimulation.first(where: Arguments.given) {
+            throw CommandFailure(.usage, "\(option) is for virtual devices: it would change nothing about \(ends.tester)")
+        }
+        var paths = OutputPaths()
+        for (option, path) in [("--json", json), ("--capture", capture), ("--air", air)] { try paths.add(option, path) }
+    }
 
     private func makePlan() throws -> SweepPlan {
         var plan = SweepPlan()

@@ -6,7 +6,7 @@ import Timing
 
 /// What `bluebench throughput` prints and writes, row by row.
 struct ThroughputOutput {
-    private let path: String?
+    private let file: OutputFile?
     private let isExplaining: Bool
     private let start = ContinuousClock.now
     private var report = ThroughputReport()
@@ -18,10 +18,9 @@ struct ThroughputOutput {
     /// - Throws: when the file cannot be written, before anything is measured.
     init(json path: String?, isExplaining: Bool, seed: UInt64, stop: StopFlag) throws {
         self.stop = stop
-        self.path = path
+        file = try path.map { try OutputFile($0) }
         self.isExplaining = isExplaining
         report.seed = seed
-        try save()
     }
 
     /// Takes the counts of a simulation into the report.
@@ -52,7 +51,7 @@ struct ThroughputOutput {
 
     mutating func finish(at now: Microseconds) throws {
         stamp(now)
-        try save()
+        if let file { try file.write(report.json()) }
         let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
         let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
         Console.line(time + (pair == nil ? "" : ", \(Self.fixed(speed, 0)) times real time"))
@@ -74,8 +73,9 @@ struct ThroughputOutput {
         report.transmissions = pair.simulation.transmissions
     }
 
+    /// Keeps what there is, where a file can be written again.
     private func save() throws {
-        if let path { try OutputFile.write(report.json(), to: path) }
+        if let file, file.isReplaceable { try file.write(report.json()) }
     }
 
     // MARK: Ladder

@@ -62,10 +62,11 @@ def test_a_usb_device_that_is_not_there():
 
 
 def test_a_port_that_nobody_serves():
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"tcp:127.0.0.1:{closed.getsockname()[1]}"
-        one_line(run_bench("run", "hci", "--tester", address, "--subject", address, expected=BENCH), address)
+    with socket.socket() as near, socket.socket() as far:
+        near.bind(("127.0.0.1", 0))
+        far.bind(("127.0.0.1", 0))
+        tester, subject = (f"tcp:127.0.0.1:{closed.getsockname()[1]}" for closed in (near, far))
+        one_line(run_bench("run", "hci", "--tester", tester, "--subject", subject, expected=BENCH), tester)
 
 
 def test_a_busy_port(busy_port):

@@ -15,9 +15,20 @@ final class FileSink {
     init(path: String, limit: Int = 1 << 16) throws(CaptureError) {
         self.path = path
         self.limit = limit
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: systemText(errno)) }
+        try takeOver()
         buffer.reserveCapacity(limit + 4096)
+    }
+
+    /// Empties a regular file, which nobody else may be writing.
+    private func takeOver() throws(CaptureError) {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw .cannotOpen(path: path, reason: "another program writes it")
+        }
+        ftruncate(descriptor, 0)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -4,8 +4,13 @@ public enum Explanation {
         Suggestion.text(for: id, among: catalogue.cases.map(\.id))
     }
 
+    /// A case in words; where several cases go by the name, such as a suite's, their titles.
     public static func text(of id: String, in catalogue: Catalogue) -> String? {
-        guard let testCase = catalogue.cases.first(where: { RunPlan.matches($0.id, id) }) else { return nil }
+        let found = catalogue.cases.filter { RunPlan.matches($0.id, id) }
+        guard let testCase = found.first else { return nil }
+        guard found.allSatisfy({ $0.file == testCase.file }) else {
+            return found.map { "\($0.id): \($0.title)" }.joined(separator: "\n")
+        }
         var lines = ["\(testCase.id): \(testCase.title)", "", testCase.purpose, ""]
         lines.append("subject   \(testCase.subject.rawValue)")
         lines.append("judges    \(testCase.reference)")

@@ -38,9 +38,8 @@ public struct RunPlan: Sendable {
             problems.append(Problem(Position(file: tag, line: 1, column: 1), text))
         }
         for filter in filters where !all.contains(where: { matches($0, filter) }) {
-            let names = all.map(\.id) + all.map(\.suite) + SubjectKind.allCases.map(\.rawValue)
-            let hint = CaseTag.all[filter] == nil ? Suggestion.text(for: filter, among: names) : "; as a tag it is --tag \(filter)"
-            problems.append(Problem(Position(file: filter, line: 1, column: 1), "no case or suite has this name" + hint))
+            problems.append(
+                Problem(Position(file: "'\(filter)'", line: 1, column: 1), "no case or suite has this name" + hint(for: filter, all)))
         }
         guard problems.isEmpty else { throw Problems(problems) }
         return all.filter { testCase in
@@ -49,24 +48,45 @@ public struct RunPlan: Sendable {
         }
     }
 
+    /// Suites that begin so, else a near name, else what suites there are.
+    private static func hint(for filter: String, _ all: [TestCase]) -> String {
+        if CaseTag.all[filter] != nil { return "; as a tag it is --tag \(filter)" }
+        let suites = Set(all.map(\.suite)).sorted()
+        let begun = filter.isEmpty ? [] : suites.filter { $0.hasPrefix(filter) }
+        if !begun.isEmpty { return "; there are \(begun.joined(separator: ", ")): '\(filter)*' is all of them" }
+        let near = Suggestion.text(for: filter, among: all.map(\.id) + suites + SubjectKind.allCases.map(\.rawValue))
+        return near.isEmpty || filter.isEmpty ? "; the suites are \(suites.joined(separator: ", ")); --list shows the cases" : near
+    }
+
     /// A kind of subject, too, stands for its cases.
     private static func matches(_ testCase: TestCase, _ filter: String) -> Bool {
         matches(testCase.id, filter) || testCase.subject.rawValue == filter
     }
 
     static func matches(_ id: String, _ filter: String) -> Bool {
-        if filter.contains("*") { return glob(Array(id.utf8)[...], Array(filter.utf8)[...]) }
+        if filter.contains("*") { return glob(Array(id.utf8), Array(filter.utf8)) }
         if let round = id.firstIndex(of: "["), !filter.contains("[") { return matches(String(id[..<round]), filter) }
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
     }
 
-    private static func glob(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
-        guard let first = pattern.first else { return text.isEmpty }
-        if first == UInt8(ascii: "*") {
-            let rest = pattern.dropFirst()
-            return (text.startIndex...text.endIndex).contains { glob(text[$0...], rest) }
+    /// `*` stands for any text. The last star alone is ever tried anew, so the work is bounded by the product of the lengths.
+    private static func glob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
+        var (at, next) = (0, 0)
+        var star: (next: Int, at: Int)?
+        while at < text.count {
+            if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
+                next += 1
+                star = (next, at)
+            } else if next < pattern.count, pattern[next] == text[at] {
+                (at, next) = (at + 1, next + 1)
+            } else if let last = star {
+                (at, next) = (last.at + 1, last.next)
+                star = (last.next, at)
+            } else {
+                return false
+            }
         }
-        return text.first == first && glob(text.dropFirst(), pattern.dropFirst())
+        return pattern[next...].allSatisfy { $0 == UInt8(ascii: "*") }
     }
 }
 
@@ -164,6 +184,7 @@ public final class Runner {
         let began = MonotonicClock.now()
         var result = runToItsEnd(testCase) ?? skipped
         result.seed = skipped.seed
+        result.capture = recorder.captureName
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         return result
     }

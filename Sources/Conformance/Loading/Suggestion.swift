@@ -1,7 +1,7 @@
 /// The names that come closest to a misspelt one.
-enum Suggestion {
+public enum Suggestion {
     /// `; did you mean X?`, or nothing when no name is near.
-    static func text(for word: String, among names: some Sequence<String>) -> String {
+    public static func text(for word: String, among names: some Sequence<String>) -> String {
         let key = fold(word)
         var best: (name: String, distance: Int)?
         for name in names {

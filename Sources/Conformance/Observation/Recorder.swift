@@ -12,6 +12,7 @@ public final class Recorder {
     private var interfaces: [Side: Int] = [:]
     private var offset: Microseconds = .zero
     private var uncaptured = 0
+    private let isContinued: Bool
 
     /// - Parameters:
     ///   - path: where the capture goes; without one packets are only numbered.
@@ -19,6 +20,7 @@ public final class Recorder {
     ///   - isContinued: keep an existing file, and write beside it.
     ///   - devices: real devices, whose packets bear the date of the day.
     public init(path: String?, airPath: String? = nil, isContinued: Bool = false, devices: HeldDevices? = nil) throws(CaptureError) {
+        self.isContinued = isContinued
         if let airPath {
             let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
             airInterface = try log.addAir()
@@ -47,6 +49,8 @@ public final class Recorder {
 
     /// The number of the last packet.
     public var count: Int { log?.count ?? uncaptured }
+    /// The name of the capture's file.
+    var captureName: String? { log.map { URL(fileURLWithPath: $0.path).lastPathComponent } }
     /// The first failure of the file.
     public var failure: CaptureError? { log?.failure ?? air?.failure }
 
@@ -79,8 +83,15 @@ public final class Recorder {
         world.simulation.logAir { [self] frame, time in air?.record(frame, interface: airInterface, at: offset + time) }
     }
 
+    /// Closes the files. A continued run in which nothing was left to do leaves none.
+    ///
+    /// - Throws: the first failure, after both are closed.
     public func finish() throws(CaptureError) {
-        try log?.finish()
-        try air?.finish()
+        var failure: CaptureError?
+        for log in [log, air].compactMap({ $0 }) {
+            do { try log.finish() } catch { failure = failure ?? error }
+            if isContinued, log.count == 0 { unlink(log.path) }
+        }
+        if let failure { throw failure }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// One case as `results.json` writes it; documented in docs/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, evidence, message, step, notes
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
@@ -17,10 +17,13 @@ extension CaseResult: Codable {
             verdict: try values.decode(Verdict.self, forKey: .verdict))
         covers = try values.decodeIfPresent([String].self, forKey: .covers) ?? []
         partialCovers = try values.decodeIfPresent([String].self, forKey: .partialCovers) ?? []
+        // The file names the partial ones in both lists.
+        covers.removeAll { partialCovers.contains($0) }
         durationMilliseconds = try values.decodeIfPresent(Double.self, forKey: .duration) ?? 0
         virtualMilliseconds = try values.decodeIfPresent(Double.self, forKey: .virtual) ?? 0
         worstLatenessMilliseconds = try values.decodeIfPresent(Double.self, forKey: .lateness)
-        seed = try values.decodeIfPresent(UInt64.self, forKey: .seed) ?? 0
+        seed = try values.decodeIfPresent(SeedText.self, forKey: .seed)?.value ?? 0
+        capture = try values.decodeIfPresent(String.self, forKey: .capture)
         evidence = try values.decodeIfPresent([Evidence].self, forKey: .evidence) ?? []
         message = try values.decodeIfPresent(String.self, forKey: .message) ?? ""
         failedStep = try values.decodeIfPresent(FailedStep.self, forKey: .step)
@@ -37,7 +40,8 @@ extension CaseResult: Codable {
         try values.encode(Self.rounded(durationMilliseconds), forKey: .duration)
         try values.encode(Self.rounded(virtualMilliseconds), forKey: .virtual)
         try values.encodeIfPresent(worstLatenessMilliseconds.map(Self.rounded), forKey: .lateness)
-        try values.encode(seed, forKey: .seed)
+        try values.encode(SeedText(seed), forKey: .seed)
+        try values.encodeIfPresent(capture, forKey: .capture)
         try values.encode(evidence, forKey: .evidence)
         try values.encode(message, forKey: .message)
         try values.encodeIfPresent(failedStep, forKey: .step)

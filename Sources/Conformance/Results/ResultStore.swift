@@ -1,65 +1,141 @@
 import Foundation
 
 /// Results as they come, one JSON line per case, so that nothing is lost when a run is stopped; a later run can continue from it.
-public struct ResultStore {
-    private let handle: FileHandle?
+///
+/// The file is locked while the store lives: two runs never write into one.
+public final class ResultStore {
     public private(set) var known: [String: CaseResult] = [:]
+
+    private let path: String
+    private var descriptor: Int32
+    /// Octets in whole lines.
+    private var size = 0
 
     /// The first line of the file: what the results depend on.
     public struct Header: Codable, Equatable, Sendable {
-        public var seed: UInt64
-        public var tester: String
-        public var subject: String
+        private var seed: SeedText
+        private var tester: String
+        private var subject: String
 
         public init(seed: UInt64, tester: String, subject: String) {
-            self.seed = seed
+            self.seed = SeedText(seed)
             self.tester = tester
             self.subject = subject
         }
     }
 
     /// - Parameter isResumed: keep what the file holds if it belongs to the same kind of run, instead of starting it anew.
-    /// - Throws: `StoreError` when the file cannot be written or belongs to another run.
+    /// - Throws: `StoreError` when the file cannot be written, is another run's, or belongs to a run of another kind.
     public init(path: String, header: Header, isResumed: Bool) throws(StoreError) {
-        var lines: [Data] = []
-        if isResumed, let data = FileManager.default.contents(atPath: path) {
-            let old = data.split(separator: UInt8(ascii: "\n")).map { Data($0) }
-            if let first = old.first, let found = try? JSONDecoder().decode(Header.self, from: first), found != header {
-                throw StoreError(text: "\(path) is from a run with another seed or another device; remove it or run without --resume")
-            }
-            for line in old.dropFirst() {
-                guard let result = try? JSONDecoder().decode(CaseResult.self, from: line) else { continue }
-                known[result.id] = result
-                lines.append(line)
-            }
+        self.path = path
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(errno))") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw StoreError(.inUse, "another run writes into \(path); let it end, or name another folder")
         }
-        guard let head = try? Self.line(header) else { throw StoreError(text: "the results cannot be encoded") }
-        let text = lines.reduce(into: head) { $0 += $1 + [UInt8(ascii: "\n")] }
-        guard FileManager.default.createFile(atPath: path, contents: text), let handle = FileHandle(forWritingAtPath: path) else {
-            throw StoreError(text: "cannot write \(path)")
-        }
-        _ = try? handle.seekToEnd()
-        self.handle = handle
+        if isResumed { try readLines(header) }
+        cut()
+        if size == 0 { try append(header) }
     }
 
-    private static func line(_ value: some Encodable) throws -> Data {
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    public func add(_ result: CaseResult) throws(StoreError) {
+        known[result.id] = result
+        try append(result)
+    }
+
+    /// Writes the file anew where it was removed or renamed meanwhile.
+    ///
+    /// - Returns: whether it was.
+    public func restore() throws(StoreError) -> Bool {
+        var (own, found) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0 else { return false }
+        if stat(path, &found) == 0, found.st_dev == own.st_dev, found.st_ino == own.st_ino { return false }
+        let octets = contents()
+        let fresh = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard fresh >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(errno))") }
+        close(descriptor)
+        descriptor = fresh
+        size = 0
+        try append(octets)
+        return true
+    }
+
+    // MARK: Lines
+
+    private func readLines(_ header: Header) throws(StoreError) {
+        let octets = contents()
+        guard let end = octets.lastIndex(of: UInt8(ascii: "\n")) else { return }
+        let lines = octets[...end].split(separator: UInt8(ascii: "\n"))
+        guard let first = lines.first, let found = try? JSONDecoder().decode(Header.self, from: Data(first)) else { return }
+        guard found == header else {
+            throw StoreError(
+                .otherRun, "\(path) is from a run with another seed or another device; remove it or run without --resume")
+        }
+        for line in lines.dropFirst() {
+            guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else { continue }
+            known[result.id] = result
+        }
+        size = end + 1
+    }
+
+    private func contents() -> [UInt8] {
+        var octets: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        lseek(descriptor, 0, SEEK_SET)
+        while true {
+            let got = piece.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            guard got > 0 else { return octets }
+            octets += piece[..<got]
+        }
+    }
+
+    private func append(_ value: some Encodable) throws(StoreError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(value) + [UInt8(ascii: "\n")]
+        guard let line = try? encoder.encode(value) else { throw StoreError(.cannotWrite, "the results cannot be encoded") }
+        try append(Array(line) + [UInt8(ascii: "\n")])
     }
 
-    public mutating func add(_ result: CaseResult) throws(StoreError) {
-        known[result.id] = result
-        do {
-            try handle?.write(contentsOf: Self.line(result))
-        } catch {
-            throw StoreError(text: "the results cannot be written: \(error)")
+    /// A line that does not fit on the disk leaves no part of itself.
+    private func append(_ octets: [UInt8]) throws(StoreError) {
+        lseek(descriptor, off_t(size), SEEK_SET)
+        var done = 0
+        while done < octets.count {
+            let written = octets.withUnsafeBytes { bytes in
+                write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            }
+            if written > 0 {
+                done += written
+            } else if written == 0 || errno != EINTR {
+                let code = errno
+                cut()
+                throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(code))")
+            }
         }
+        size += octets.count
     }
+
+    private func cut() { _ = ftruncate(descriptor, off_t(size)) }
+
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
 
 /// The results could not be kept.
 public struct StoreError: Error, CustomStringConvertible, Sendable {
+    public enum Kind: Sendable {
+        case cannotWrite
+        case inUse
+        case otherRun
+    }
+
+    public var kind: Kind
     public var text: String
     public var description: String { text }
+
+    init(_ kind: Kind, _ text: String) {
+        self.kind = kind
+        self.text = text
+    }
 }

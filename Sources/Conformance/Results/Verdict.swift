@@ -59,6 +59,8 @@ public struct CaseResult: Sendable, Hashable {
     public var worstLatenessMilliseconds: Double?
     /// The seed the case ran with: the run's seed and the case's id mixed.
     public var seed: UInt64
+    /// The file in which the packets of the evidence are counted; nil without a capture.
+    public var capture: String?
     public var evidence: [Evidence]
     public var message: String
     public var failedStep: FailedStep?

@@ -48,7 +48,7 @@ public struct SweepPlan: Sendable, Hashable {
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
         }
-        if !(seconds > 0 && seconds <= 86_400) { throw SweepError(text: "--seconds \(seconds) is not in 0...86400") }
+        if !(seconds > 0 && seconds <= 86_400) { throw SweepError(text: "--seconds \(seconds): more than 0, and at most 86400") }
     }
 }
 

@@ -31,15 +31,20 @@ public final class ByteStream {
     private var queuedWrites = 0
     private weak var sink: (any Sink)?
     private var isEnding = false
+    /// Whether the other end has never said anything to us, who called.
+    private var isUnanswered = false
 
     /// Takes over an open descriptor and closes it in the end.
     ///
-    /// - Parameter queueLimit: how many octets may wait for a slow reader.
-    public init(name: String, descriptor: Int32, on loop: RunLoop, queueLimit: Int = 1 << 22) {
+    /// - Parameters:
+    ///   - isCaller: whether this end has asked for the connection.
+    ///   - queueLimit: how many octets may wait for a slow reader.
+    public init(name: String, descriptor: Int32, on loop: RunLoop, isCaller: Bool = false, queueLimit: Int = 1 << 22) {
         self.name = name
         self.descriptor = descriptor
         self.loop = loop
         self.queueLimit = queueLimit
+        isUnanswered = isCaller
         setNonBlocking(descriptor)
     }
 
@@ -96,7 +101,7 @@ public final class ByteStream {
             if written >= 0 { return written }
             if errno == EINTR { continue }
             if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
-            endSoon(with: .lost(name))
+            endSoon(with: loss)
             return -1
         }
     }
@@ -122,10 +127,16 @@ public final class ByteStream {
     private func receive() {
         let got = room.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
         if got > 0 {
+            isUnanswered = false
             room.withUnsafeBytes { sink?.received(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
         } else if got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
-            end(with: .lost(name))
+            end(with: loss)
         }
+    }
+
+    /// A server with one place closes the connection of a second client before it says anything.
+    private var loss: TransportError {
+        isUnanswered ? .unprepared("\(name) hung up before it said anything: another client may be using it") : .lost(name)
     }
 
     /// Ends the stream from within a call of the user, where the sink may not be called.

@@ -6,30 +6,30 @@ public final class H4Listener {
     /// Where it listens; a port that was given as 0 is the chosen one here.
     public let address: SocketAddress
     private let loop: RunLoop
+    private let listener: SocketListener
     private let arrival: Promise<Void>
 
-    /// Listens for as long as the loop lives.
+    /// Listens for as long as it lives itself; then a Unix socket is removed.
     ///
     /// - Parameter attach: gives a host's pipe its controller; a pipe that it refuses is closed.
     /// - Throws: as `SocketListener`.
     public init(_ address: SocketAddress, on loop: RunLoop, attach: @escaping (any HCITransport) throws -> Void) throws(TransportError) {
-        let listener = try SocketListener(address, on: loop)
+        listener = try SocketListener(address, on: loop)
         self.loop = loop
         self.address = listener.address
         let arrival = Promise<Void>(on: loop)
         self.arrival = arrival
         listener.start { stream in
-            // The listener lives in the closure that the loop holds.
-            withExtendedLifetime(listener) {
-                do {
-                    try attach(H4Transport(stream))
-                    arrival.fulfil(())
-                } catch {
-                    stream.close()
-                }
+            do {
+                try attach(H4Transport(stream))
+                arrival.fulfil(())
+            } catch {
+                stream.close()
             }
         }
     }
+
+    deinit { listener.stop() }
 
     /// Waits until a host has connected.
     ///

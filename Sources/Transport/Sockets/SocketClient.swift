@@ -29,7 +29,7 @@ extension ByteStream {
         switch outcome {
         case .success(let descriptor):
             if case .tcp = address { setNoDelay(descriptor) }
-            return ByteStream(name: address.description, descriptor: descriptor, on: loop)
+            return ByteStream(name: address.description, descriptor: descriptor, on: loop, isCaller: true)
         case .failure(let failure):
             if failure.code == EACCES { throw .notPermitted("\(address): \(failure.text)") }
             throw .unreachable("\(address): \(failure.text)")

@@ -1,3 +1,4 @@
+import Packets
 import Timing
 
 #if canImport(Glibc)
@@ -10,15 +11,22 @@ import Timing
 public final class SocketListener {
     /// Where it listens; a port that was given as 0 is the chosen one here.
     public let address: SocketAddress
+    /// Told, on the loop, why no connection can be taken for the moment.
+    public var onObstacle: ((String) -> Void)?
+
     private let loop: RunLoop
     private var descriptor: Int32
+    private var action: ((ByteStream) -> Void)?
+    private var isHindered = false
+    /// How long connections wait in the system's queue after one could not be taken.
+    private static let pause = Microseconds.seconds(1)
 
     /// Starts listening. A Unix socket left behind by a process that is gone is replaced.
     ///
     /// - Throws: `busy` when somebody listens there, `notPermitted`, `unreachable`.
     public init(_ address: SocketAddress, on loop: RunLoop) throws(TransportError) {
         self.loop = loop
-        if case .unix(let path) = address { Self.removeStaleSocket(path) }
+        if case .unix(let path) = address { try Self.clear(path) }
         let outcome = address.withSystemAddresses(passive: true) { family, system, length in
             let descriptor = socket(family, streamSocket, 0)
             guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
@@ -50,13 +58,32 @@ public final class SocketListener {
 
     /// Calls `action` on the loop with each connection.
     public func start(_ action: @escaping (ByteStream) -> Void) {
-        let (descriptor, loop, address) = (descriptor, loop, address)
-        loop.watch(descriptor, for: .read) { _ in
-            let accepted = accept(descriptor, nil, nil)
-            guard accepted >= 0 else { return }
-            if case .tcp = address { setNoDelay(accepted) }
-            action(ByteStream(name: address.description, descriptor: accepted, on: loop))
+        self.action = action
+        watch()
+    }
+
+    private func watch() {
+        guard descriptor >= 0 else { return }
+        loop.watch(descriptor, for: .read) { [weak self] _ in self?.take() }
+    }
+
+    private func take() {
+        let accepted = accept(descriptor, nil, nil)
+        guard accepted >= 0 else {
+            if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { rest(because: systemText(errno)) }
+            return
         }
+        isHindered = false
+        if case .tcp = address { setNoDelay(accepted) }
+        action?(ByteStream(name: address.description, descriptor: accepted, on: loop))
+    }
+
+    /// The connection that cannot be taken stays in the queue, and the descriptor ready: to look again at once would only heat the machine.
+    private func rest(because reason: String) {
+        loop.unwatch(descriptor)
+        if !isHindered { onObstacle?("\(address): no connection can be taken: \(reason)") }
+        isHindered = true
+        loop.schedule(after: Self.pause) { [weak self] in self?.watch() }
     }
 
     /// Stops listening; connections that were handed over stay.
@@ -79,9 +106,13 @@ public final class SocketListener {
         return status == 0 ? .tcp(host: host, port: UInt16(bigEndian: storage.sin6_port)) : address
     }
 
-    private static func removeStaleSocket(_ path: String) {
+    /// Removes a socket that nobody listens on any more.
+    private static func clear(_ path: String) throws(TransportError) {
         var information = stat()
-        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return }
+        guard lstat(path, &information) == 0 else { return }
+        guard information.st_mode & S_IFMT == S_IFSOCK else {
+            throw .unprepared("unix:\(path): there is a file of this name, which is no socket")
+        }
         let probe = SocketAddress.unix(path: path).withSystemAddresses(passive: false) { family, system, length in
             let descriptor = socket(family, streamSocket, 0)
             defer { systemClose(descriptor) }

@@ -11,6 +11,10 @@ public final class H4DongleServer {
     private let loop: RunLoop
     private var listeners: [SocketListener] = []
     private var clients: [Int: LeasedEnd] = [:]
+    /// Those who came while another client was there.
+    private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
+    /// How long a newcomer waits: one who hangs up and calls again meets its own old connection, whose end was not seen yet.
+    private static let courtesy = Microseconds.milliseconds(250)
 
     public init(backend: any DongleBackend, on loop: RunLoop) {
         self.backend = backend
@@ -23,6 +27,7 @@ public final class H4DongleServer {
     public func offer(_ controller: Int, at address: SocketAddress) throws(TransportError) -> SocketAddress {
         let listener = try SocketListener(address, on: loop)
         listeners.append(listener)
+        listener.onObstacle = { [weak self] in self?.onEvent?(.failed(controller: controller, reason: $0)) }
         listener.start { [weak self] stream in self?.accept(stream, for: controller) }
         return listener.address
     }
@@ -31,17 +36,32 @@ public final class H4DongleServer {
     public func stop() {
         for listener in listeners { listener.stop() }
         listeners = []
+        for (stream, timer) in waiting.values {
+            loop.cancel(timer)
+            stream.close()
+        }
+        waiting = [:]
         let leaving = clients.sorted { $0.key < $1.key }
         clients = [:]
         for (_, end) in leaving { end.revoke() }
     }
 
     private func accept(_ stream: ByteStream, for controller: Int) {
-        guard clients[controller] == nil else {
-            stream.close()
-            onEvent?(.refused(controller: controller))
-            return
+        guard clients[controller] != nil else { return attach(stream, to: controller) }
+        guard waiting[controller] == nil else { return refuse(stream, controller) }
+        let timer = loop.schedule(after: Self.courtesy) { [weak self] in
+            guard let self, let late = waiting.removeValue(forKey: controller) else { return }
+            refuse(late.stream, controller)
         }
+        waiting[controller] = (stream, timer)
+    }
+
+    private func refuse(_ stream: ByteStream, _ controller: Int) {
+        stream.close()
+        onEvent?(.refused(controller: controller))
+    }
+
+    private func attach(_ stream: ByteStream, to controller: Int) {
         let end = LeasedEnd(H4Transport(stream)) { [weak self] reason in self?.free(controller, reason) }
         clients[controller] = end
         do {
@@ -56,11 +76,15 @@ public final class H4DongleServer {
 
     private func free(_ controller: Int, _ reason: TransportError) {
         guard clients.removeValue(forKey: controller) != nil else { return }
-        if case .desynchronised(let text) = reason {
-            onEvent?(.failed(controller: controller, reason: text))
-        } else {
-            onEvent?(.left(controller: controller, reason))
+        switch reason {
+        case .desynchronised(let text): onEvent?(.failed(controller: controller, reason: text))
+        case .overrun: onEvent?(.failed(controller: controller, reason: "its client was dropped: \(reason)"))
+        default: onEvent?(.left(controller: controller, reason))
         }
+        guard let next = waiting.removeValue(forKey: controller) else { return }
+        loop.cancel(next.timer)
+        // The controller is still within the end of the old client's pipe.
+        loop.schedule(after: .zero) { [weak self] in self?.accept(next.stream, for: controller) }
     }
 }
 

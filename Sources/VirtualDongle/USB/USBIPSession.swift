@@ -34,6 +34,9 @@ public final class USBIPSession {
                 } else {
                     guard let (request, length) = try USBIP.request(rest) else { return nil }
                     start += length
+                    if case .submit(_, let new) = request, voicePackets[new.id] != nil {
+                        return "request \(new.id) was sent again while it was under way"
+                    }
                     perform(request)
                 }
             }

@@ -7,8 +7,9 @@ struct VoiceSchedule {
     private var freeFrom: [Bool: Microseconds] = [:]
     private var pending: [UInt32: Timer] = [:]
 
+    /// Nil when too many requests are pending, or one with the same number.
     mutating func slot(for request: USBRequest, now: Microseconds) -> Microseconds? {
-        guard pending.count < InboundEndpoint.mostRequests else { return nil }
+        guard pending.count < InboundEndpoint.mostRequests, pending[request.id] == nil else { return nil }
         let start = max(now, freeFrom[request.isIn] ?? .zero)
         let due = start + .milliseconds(request.packetLengths.count)
         freeFrom[request.isIn] = due

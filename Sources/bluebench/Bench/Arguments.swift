@@ -1,7 +1,57 @@
+import ArgumentParser
 import Packets
 
 /// Values of command lines that more than one command takes.
 enum Arguments {
+    /// Whether an option is on the command line, even with the value that it has by default.
+    static func given(_ option: String) -> Bool { CommandLine.arguments.contains { $0 == option || $0.hasPrefix(option + "=") } }
+
+    /// The arguments with negative numbers tied to their options: the parser takes `-5` for an option of its own.
+    static func tied(_ arguments: some Sequence<String>) -> [String] {
+        arguments.reduce(into: []) { tied, argument in
+            let second = argument.dropFirst().first
+            let isNegative = argument.hasPrefix("-") && (second == "." || second?.isNumber == true)
+            if isNegative, let option = tied.last, option.hasPrefix("--"), option.count > 2, !option.contains("=") {
+                tied[tied.count - 1] = option + "=" + argument
+            } else {
+                tied.append(argument)
+            }
+        }
+    }
+
+    /// Reads whole numbers from a range.
+    static func whole<Number: FixedWidthInteger & Sendable>(_ range: ClosedRange<Number>) -> @Sendable (String) throws -> Number {
+        { text in
+            guard let number = Number(text), range.contains(number) else {
+                let most = Int(exactly: range.upperBound) == .max ? " or more" : " to \(range.upperBound)"
+                throw ValidationError("a whole number, \(range.lowerBound)\(most)")
+            }
+            return number
+        }
+    }
+
+    static let seed: @Sendable (String) throws -> UInt64 = { text in
+        guard let seed = UInt64(text) else { throw ValidationError("a whole number, 0 to \(UInt64.max)") }
+        return seed
+    }
+
+    /// Reads a time in seconds.
+    static let seconds: @Sendable (String) throws -> Double = { text in
+        guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
+            throw ValidationError("more than 0 seconds, and at most 86400")
+        }
+        return seconds
+    }
+
+    /// Reads a connection interval in ms. Core Vol 4, Part E, 7.8.12.
+    static let interval: @Sendable (String) throws -> Double = { text in
+        guard let milliseconds = Double(text), (7.5...4_000).contains(milliseconds), (milliseconds / 1.25).rounded() * 1.25 == milliseconds
+        else {
+            throw ValidationError("a multiple of 1.25 ms, 7.5 to 4000")
+        }
+        return milliseconds
+    }
+
     /// `C0:B1:BE:00:00:01`, with `/public` or `/random`; without either, random.
     static func address(_ text: String) throws -> DeviceAddress {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

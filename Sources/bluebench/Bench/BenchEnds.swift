@@ -24,8 +24,13 @@ struct BenchEnds {
             return
         }
         do { self.subject = subject == absent ? .overTheAir : .device(try DeviceSelector(subject)) } catch { throw CommandFailure(error) }
+        guard self.tester == .virtual || self.subject != .device(self.tester) else {
+            throw CommandFailure(.usage, "tester and subject are the same device, \(self.tester): a bench needs two")
+        }
         guard (self.tester == .virtual) == (self.subject == .device(.virtual)) else {
-            throw CommandFailure(.usage, "a virtual device and a real one never meet on the air: give both, or neither")
+            let missing = self.tester == .virtual ? "--tester" : "--subject"
+            throw CommandFailure(
+                .usage, "a virtual device and a real one never meet on the air: name a real one with \(missing), too, or none")
         }
     }
 

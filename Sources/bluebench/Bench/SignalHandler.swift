@@ -1,3 +1,4 @@
+import Synchronization
 import Timing
 import Transport
 
@@ -7,25 +8,20 @@ import Transport
     import Darwin
 #endif
 
-/// Ctrl-C and SIGTERM: the first asks a run to end well, the second ends the process.
-struct SignalHandler {
+/// Ctrl-C, SIGTERM and a terminal that goes away: the first asks a run to end well, the second ends the process, as does one that comes
+/// before there is anything to end well.
+final class SignalHandler: Sendable {
+    private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
     /// Call before anything starts a thread: threads inherit the signal mask.
     init() {
         var signals = Self.signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
+        _ = SystemThread { [self, signals] in serve(signals) }
     }
 
     /// Calls `action` on a thread of its own.
-    func onStop(_ action: @escaping @Sendable () -> Void) {
-        _ = SystemThread {
-            var awaited = Self.signals
-            var caught: Int32 = 0
-            guard sigwait(&awaited, &caught) == 0 else { return }
-            action()
-            guard sigwait(&awaited, &caught) == 0 else { return }
-            _exit(128 + caught)
-        }
-    }
+    func onStop(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
 
     /// Calls `action` on the loop, as an event of its run.
     func onStop(on loop: RunLoop, _ action: @escaping () -> Void) {
@@ -33,11 +29,38 @@ struct SignalHandler {
         onStop { loop.post { action.value() } }
     }
 
+    private func serve(_ signals: sigset_t) {
+        var awaited = signals
+        var caught: Int32 = 0
+        while sigwait(&awaited, &caught) == 0 {
+            guard let action = action.withLock({ $0.take() }) else {
+                Console.complain("ended by \(Self.name(caught))")
+                _exit(128 + caught)
+            }
+            action()
+        }
+    }
+
+    private static func name(_ number: Int32) -> String {
+        switch number {
+        case SIGINT: "Ctrl-C"
+        case SIGHUP: "SIGHUP"
+        default: "SIGTERM"
+        }
+    }
+
+    /// SIGHUP only where nobody, such as `nohup`, has it ignored.
     private static var signals: sigset_t {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGTERM)
+        let before = signal(SIGHUP, SIG_DFL)
+        if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+            signal(SIGHUP, SIG_IGN)
+        } else {
+            sigaddset(&signals, SIGHUP)
+        }
         return signals
     }
 }

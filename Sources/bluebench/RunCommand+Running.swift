@@ -1,0 +1,111 @@
+import ArgumentParser
+import Capture
+import Conformance
+import Foundation
+import Packets
+import Report
+import Timing
+import Transport
+import TransportUSB
+
+extension RunCommand {
+    /// Runs the cases and writes the report, as much of it as can be written.
+    func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
+        let signals = SignalHandler()
+        var files = try outputs.prepare()
+        let store = try openStore(files, ends)
+        plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
+        let port = try openPort(ends)
+        let devices = try realDevices(plan.setup)
+        let recorder: Recorder
+        do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
+            throw CommandFailure(error)
+        }
+        if let port { port.logAir(to: recorder) }
+        let progress = ProgressLine(total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil })
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
+        signals.onStop { [stopping = runner.stopping] in stopping.raise() }
+        let reports = runner.open()
+        for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
+            Console.line(line)
+        }
+        var troubles = Troubles()
+        let facts = RunFacts.ofThisMachine(version: Bluebench.version)
+        var result = runner.run { result in troubles.attempt { try store?.add(result) } }
+        progress.end()
+        if let devices {
+            devices.close()
+            result.devices = devices.reports
+            result.usb = USBTally.current
+        }
+        troubles.attempt { try recorder.finish() }
+        troubles.attempt { try restoreFolder(files, store) }
+        if throughput { troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) } }
+        troubles.texts += try files.write(result, about: facts)
+        conclude(result, slack: plan.setup.slack, hadDevices: reports != nil)
+        if let lost = runner.lost { Console.complain(lost) }
+        for text in troubles.texts { Console.complain(text) }
+        if !troubles.texts.isEmpty { throw ExitCode.bench }
+        if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
+        guard let path = files.store else { return nil }
+        let header = ResultStore.Header(seed: seed, tester: ends.tester.description, subject: subjectPort ?? subject)
+        do { return try ResultStore(path: path, header: header, isResumed: resume) } catch { throw CommandFailure(error) }
+    }
+
+    /// A report folder that somebody took away while the run went on is made anew.
+    private func restoreFolder(_ files: ReportOptions.Files, _ store: ResultStore?) throws {
+        guard let folder = files.folder, let store else { return }
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        guard try store.restore() else { return }
+        throw CommandFailure(.bench, "\(folder) was removed or renamed during the run; the report is there again, without its capture")
+    }
+
+    /// The last lines: the count of verdicts, and what the machine or the devices did to the run.
+    private func conclude(_ result: RunResult, slack: Microseconds, hadDevices: Bool) {
+        if hadDevices { Console.line(ProgressLine.summary(result)) }
+        if let late = result.worstLatenessMilliseconds, late > slack.milliseconds / 2 {
+            Console.line(
+                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
+        }
+        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
+    }
+
+    // MARK: Devices
+
+    /// Real devices stay open for the whole run.
+    func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
+        guard waitForReplug == nil || setup.tester != .virtual else {
+            throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
+        }
+        guard setup.tester != .virtual else { return nil }
+        return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
+    }
+
+    func openPort(_ ends: BenchEnds) throws -> SubjectPort? {
+        guard case .port(let address) = ends.subject else { return nil }
+        do {
+            let port = try SubjectPort(address, seed: seed)
+            Console.line("waiting for an accessory's host on \(port.address)")
+            try port.waitForHost(.seconds(timeOut))
+            return port
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// What went wrong beside the verdicts. It is told at the end, when everything that could be kept is on the disk.
+struct Troubles {
+    var texts: [String] = []
+
+    /// What fails again and again is told once.
+    mutating func attempt(_ body: () throws -> Void) {
+        do { try body() } catch {
+            let text = CommandFailure(error).message
+            if !texts.contains(text) { texts.append(text) }
+        }
+    }
+}
