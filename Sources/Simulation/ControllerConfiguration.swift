@@ -51,6 +51,7 @@ public struct ControllerConfiguration: Sendable {
     public var clockDrift = 0
     /// The accuracy it claims for that clock, in parts per million.
     public var clockAccuracy = 50
+    public var choices = ControllerChoices()
     public var quirks = ControllerQuirks()
 
     public init(address: DeviceAddress) { self.address = address }

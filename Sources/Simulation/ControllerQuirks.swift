@@ -8,8 +8,6 @@ public struct ControllerQuirks: Sendable {
     public var crcOctets = 3
     /// Exchanges it starts in a connection event although they no longer fit.
     public var extraExchangesPerEvent = 0
-    /// As a peripheral with latency, listens at every event.
-    public var ignoresPeripheralLatency = false
     /// Sends every new PDU under the sequence number of the one before.
     public var sequenceNumberIsStuck = false
     /// Added to each data channel it hops to.

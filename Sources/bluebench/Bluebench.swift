@@ -16,7 +16,8 @@ struct Bluebench: ParsableCommand {
         discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.",
         version: version,
         subcommands: [
-            RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, ScanCommand.self,
+            RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, VariantsCommand.self,
+            ScanCommand.self,
             GATTCommand.self,
             DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, LoopbackCommand.self,

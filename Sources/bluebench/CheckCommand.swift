@@ -5,7 +5,7 @@ import Foundation
 /// `bluebench check`: case files, without running them.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check case files, procedures and mutants without running anything.",
+        commandName: "check", abstract: "Check case files, procedures, mutants and variants without running anything.",
         discussion: "Prints file:line:column and what is wrong for every mistake; exit code 2 if there is one.")
 
     @Argument(help: "Folders with suites, or single files of cases or procedures in them.") var paths: [String] = [CaseFolder.standard]
@@ -19,11 +19,12 @@ struct CheckCommand: ParsableCommand {
             }
             let catalogue = try CaseFolder.load(path)
             let mutants = try CaseFolder.mutants(path, catalogue)
+            let variants = try CaseFolder.variants(path)
             let suites = Set(catalogue.cases.map(\.suite)).count
             let files = Set(catalogue.cases.map(\.file)).count
             let rounds = catalogue.cases.count > files ? " with \(catalogue.cases.count) rounds" : ""
             Console.line(
-                "\(path): \(files) cases\(rounds) in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants: no mistakes"
+                "\(path): \(files) cases\(rounds) in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants, \(variants.count) variants: no mistakes"
             )
         }
     }
@@ -52,6 +53,14 @@ enum CaseFolder {
     static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
         do {
             return try Mutant.load(path + "/mutants", catalogue: catalogue)
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    static func variants(_ path: String) throws -> [Variant] {
+        do {
+            return try Variant.load(path + "/variants")
         } catch {
             throw refusal(error)
         }

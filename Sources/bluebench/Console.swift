@@ -9,6 +9,9 @@ import Synchronization
 
 /// The process's standard streams, unbuffered, and its end.
 enum Console {
+    /// Whether the standard output is a terminal.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     /// Why the standard output takes nothing more: the first error number, zero while all is well.
     private static let outputFailure = Atomic<Int32>(0)
 

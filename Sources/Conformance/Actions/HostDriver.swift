@@ -14,12 +14,14 @@ final class HostDriver {
         self.loop = loop
     }
 
-    /// - Parameter isAccessory: serve the reference accessory.
-    static func start(on end: Endpoint, loop: RunLoop, isAccessory: Bool, faults: [ControllerSetting], rewrites: [Fault.Rewrite])
+    /// - Parameter accessory: how to serve the reference accessory; nil for no accessory.
+    static func start(
+        on end: Endpoint, loop: RunLoop, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite]
+    )
         async throws
         -> HostDriver
     {
-        let database = GATTDatabase(deviceName: isAccessory ? ReferenceAccessory.name : "Bluebench Tester")
+        let database = GATTDatabase(deviceName: conduct != nil ? ReferenceAccessory.name : "Bluebench Tester")
         let host = Host(loop: loop, transport: end, database: database, seed: 1)
         let driver = HostDriver(host, loop: loop)
         do {
@@ -28,8 +30,8 @@ final class HostDriver {
             throw StepFailure(.environment, "the host of the \(end.side.rawValue) does not start: \(error)")
         }
         host.quirks = try HostFaults.quirks(faults, rewrites)
-        if isAccessory {
-            let accessory = ReferenceAccessory(host, loop: loop)
+        if let conduct {
+            let accessory = ReferenceAccessory(host, loop: loop, conduct: conduct)
             driver.accessory = accessory
             await accessory.start()
         }

@@ -6,6 +6,7 @@ import Timing
 final class ReferenceAccessory {
     private let host: Host
     private let loop: RunLoop
+    private let conduct: AccessoryConduct
     private var handles = Handles()
     private var tasks: [Activity<Void>] = []
     private var listener: Listeners<(Connection) -> Void>.Token?
@@ -20,8 +21,9 @@ final class ReferenceAccessory {
     static let name = "Bluebench Reference"
     private static let longValue = (0..<300).map { UInt8($0 % 256) }
 
-    init(_ host: Host, loop: RunLoop) {
+    init(_ host: Host, loop: RunLoop, conduct: AccessoryConduct) {
         self.host = host
+        self.conduct = conduct
         self.loop = loop
     }
 
@@ -31,8 +33,12 @@ final class ReferenceAccessory {
     }
 
     func start() async {
+        if let mtu = conduct.mtu { host.setOfferedMTU(mtu) }
         publish()
-        listener = host.newConnections.add { [self] _ in restoreValues() }
+        listener = host.newConnections.add { [self] link in
+            restoreValues()
+            if conduct.asks { tasks.append(loop.start { [self] in await conduct.ask(on: link, loop: loop) }) }
+        }
         tasks.append(loop.start { [self] in await serve() })
     }
 
@@ -71,6 +77,7 @@ final class ReferenceAccessory {
 
     private func publish() {
         let database = host.database
+        addServices(conduct.servicesBefore, from: 0x0100)
         database.add(
             ServiceDefinition(
                 BluetoothUUID(0x180A),
@@ -83,10 +90,21 @@ final class ReferenceAccessory {
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
         let service = database.add(testService)
+        addServices(conduct.servicesAfter, from: 0x0200)
         handles.long = service[Self.uuid(2)]?.value ?? 0
         handles.short = service[Self.uuid(8)]?.value ?? 0
         handles.notifier = service[Self.uuid(4)]?.value ?? 0
         handles.indicator = service[Self.uuid(5)]?.value ?? 0
+    }
+
+    /// Services that no profile of docs/accessory.md speaks of.
+    private func addServices(_ count: Int, from first: UInt16) {
+        for turn in 0..<UInt16(count) {
+            host.database.add(
+                ServiceDefinition(
+                    Self.uuid(first + 2 * turn),
+                    characteristics: [CharacteristicDefinition(Self.uuid(first + 2 * turn + 1), properties: .read, value: [UInt8(turn)])]))
+        }
     }
 
     private var testService: ServiceDefinition {

@@ -95,6 +95,11 @@ public struct World: Sendable, Hashable {
     /// Named settings of each end's virtual controller.
     public var tester: [ControllerSetting] = []
     public var subject: [ControllerSetting] = []
+    /// What an accessory of ours does otherwise than usual.
+    public var accessory: [ControllerSetting] = []
+    public var neighbours = Neighbours()
+
+    public init() {}
 
     public var isDefault: Bool { self == World() }
 }

@@ -41,6 +41,8 @@ struct BenchFactory {
     let devices: HeldDevices?
     /// What is wrong with the subject beyond the case's own settings.
     let fault: Fault
+    /// What a variant's world has otherwise than the usual one.
+    let surroundings: World
 
     var sharesLoop: Bool { port != nil || devices != nil }
     var isVirtual: Bool { setup.tester == .virtual && setup.subject == .virtual && port == nil }
@@ -71,16 +73,19 @@ struct BenchFactory {
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
-        if testCase.world.packetErrorRate > 0 { world.setPacketErrorRate(testCase.world.packetErrorRate) }
+        let conditions = testCase.world.under(surroundings)
+        if conditions.packetErrorRate > 0 { world.setPacketErrorRate(conditions.packetErrorRate) }
         recorder.logAir(of: world)
         var ends: [Endpoint] = []
         for side in Side.allCases {
-            let settings = (side == .tester ? testCase.world.tester : testCase.world.subject) + (side == .subject ? fault.settings : [])
+            let settings = (side == .tester ? conditions.tester : conditions.subject) + (side == .subject ? fault.settings : [])
             let transport = try world.addController(side, settings: settings, rewrites: side == .subject ? fault.rewrites : [])
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
+        try world.settle(conditions.neighbours)
         return CaseBench(
-            loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault)
+            loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
+            accessory: AccessoryConduct(conditions.accessory))
     }
 
     private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {

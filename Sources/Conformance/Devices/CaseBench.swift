@@ -19,16 +19,18 @@ final class CaseBench {
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
-    private let accessory: SubjectKind
+    private let kind: SubjectKind
+    private let accessory: AccessoryConduct
     private let fault: Fault
 
     /// - Parameters:
     ///   - hostSides: ends that get a host of ours.
     ///   - kind: what the subject's host is.
+    ///   - accessory: what it does otherwise than usual, if it is an accessory.
     ///   - slack: what a wall clock adds to the ends of windows.
     init(
         loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
-        fault: Fault = Fault(), slack: Microseconds = .zero
+        fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero
     ) {
         self.loop = loop
         self.log = log
@@ -37,7 +39,8 @@ final class CaseBench {
         lateness = MachineLateness(loop: loop)
         self.slack = loop.mode == .virtual ? .zero : slack
         self.hostSides = hostSides
-        accessory = kind
+        self.kind = kind
+        self.accessory = accessory
         self.fault = fault
         for end in ends { self.ends[end.side] = end }
     }
@@ -66,9 +69,9 @@ final class CaseBench {
         }
         for side in Side.allCases where hostSides.contains(side) {
             guard let end = ends[side] else { continue }
-            let isAccessory = side == .subject && accessory == .accessory
+            let isAccessory = side == .subject && kind == .accessory
             hosts[side] = try await HostDriver.start(
-                on: end, loop: loop, isAccessory: isAccessory, faults: side == .subject ? fault.host : [],
+                on: end, loop: loop, accessory: isAccessory ? accessory : nil, faults: side == .subject ? fault.host : [],
                 rewrites: side == .subject ? fault.rewrites : [])
         }
     }

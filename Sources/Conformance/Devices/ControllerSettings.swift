@@ -1,31 +1,66 @@
 import Packets
 import Simulation
 
-/// What case files and mutants may set on a virtual controller, by name.
+/// What case files, variants and mutants may set on a virtual controller, by name.
 enum ControllerSettings {
     private typealias Apply = @Sendable (inout ControllerConfiguration, Int) -> Void
+    private typealias ApplyNames = @Sendable (inout ControllerConfiguration, [String]) -> Void
 
-    private static let numbers: [String: Apply] = [
+    /// What controllers may be like.
+    private static let abilities: [String: Apply] = [
         "maxOctets": { $0.maxOctets = UInt16(clamping: $1) },
         "aclLength": { $0.aclLength = UInt16(clamping: $1) },
         "aclCount": { $0.aclCount = UInt8(clamping: $1) },
         "maxAdvertisingSets": { $0.maxAdvertisingSets = $1 },
         "maxAdvertisingDataLength": { $0.maxAdvertisingDataLength = $1 },
         "acceptListSize": { $0.acceptListSize = $1 },
+        "resolvingListSize": { $0.resolvingListSize = $1 },
         "maxConnections": { $0.maxConnections = $1 },
         "maxExchangesPerEvent": { $0.maxExchangesPerEvent = $1 },
+        "reservesLongestReply": { $0.eventFilling = $1 != 0 ? .reserveMax : .actual },
         "prefersS2": { $0.prefersS2 = $1 != 0 },
         "clockDrift": { $0.clockDrift = $1 },
+        "clockAccuracy": { $0.clockAccuracy = $1 },
+        "commandPackets": { $0.commandPackets = UInt8(clamping: $1) },
+        "commandLatency": { $0.commandLatency = Microseconds($1) },
+        "isDualMode": { $0.profile = $1 != 0 ? .dual : .le },
+        "withoutPublicAddress": { if $1 != 0 { $0.address = DeviceAddress(value: 0) } },
         "features": { $0.features = LEFeatures(rawValue: UInt64(bitPattern: Int64($1))) },
         "withoutFeatures": { $0.features.subtract(LEFeatures(rawValue: UInt64(bitPattern: Int64($1)))) },
-        "version": { $0.version = UInt8(clamping: $1) },
+        "version": { $0.limit(to: UInt8(clamping: $1)) },
+    ]
+
+    /// What the specification leaves to them.
+    private static let choices: [String: Apply] = [
+        "sendsConnectionCompleteV2": { $0.choices.sendsConnectionCompleteV2 = $1 != 0 },
+        "sharesBuffers": { $0.choices.sharesBuffers = $1 != 0 },
+        "creditDelay": { $0.choices.creditDelay = Microseconds($1) },
+        "creditBatch": { $0.choices.creditBatch = $1 },
+        "reportsPerEvent": { $0.choices.reportsPerEvent = $1 },
+        "reportDelay": { $0.choices.reportDelay = Microseconds($1) },
+        "withholdsRSSI": { $0.choices.withholdsRSSI = $1 != 0 },
+        "usedOctets": { $0.choices.usedOctets = UInt16(clamping: $1) },
+        "initialOctets": { $0.choices.initialOctets = UInt16(clamping: $1) },
+        "channels": { $0.choices.channels = UInt64(bitPattern: Int64($1)) },
+        "ignoresHostChannels": { $0.choices.ignoresHostChannels = $1 != 0 },
+        "channelMapPeriod": { $0.choices.channelMapPeriod = Microseconds($1) },
+        "answeredPHYs": { $0.choices.answeredPHYs = PHYs(rawValue: UInt8(clamping: $1)) },
+        "listensAtEveryEvent": { $0.choices.listensAtEveryEvent = $1 != 0 },
+        "leastAdvertisingDelay": {
+            $0.choices.advertisingDelay = min(Int64($1), 10_000)...max(Int64($1), $0.choices.advertisingDelay.upperBound)
+        },
+        "mostAdvertisingDelay": {
+            $0.choices.advertisingDelay = min(Int64($1), $0.choices.advertisingDelay.lowerBound)...min(Int64($1), 10_000)
+        },
+        "usesShortestInterval": { $0.choices.usesShortestInterval = $1 != 0 },
+        "usesLongestAdvertisingInterval": { $0.choices.usesLongestAdvertisingInterval = $1 != 0 },
+        "firstHandle": { $0.choices.firstHandle = UInt16(clamping: min(max($1, 1), 0x0EFF)) },
     ]
 
     private static let quirks: [String: Apply] = [
         "interFrameSpace": { $0.quirks.interFrameSpace = Microseconds($1) },
         "crcOctets": { $0.quirks.crcOctets = $1 },
         "extraExchangesPerEvent": { $0.quirks.extraExchangesPerEvent = $1 },
-        "ignoresPeripheralLatency": { $0.quirks.ignoresPeripheralLatency = $1 != 0 },
         "sequenceNumberIsStuck": { $0.quirks.sequenceNumberIsStuck = $1 != 0 },
         "hopOffset": { $0.quirks.hopOffset = UInt8(clamping: $1) },
         "instantOffset": { $0.quirks.instantOffset = $1 },
@@ -38,20 +73,38 @@ enum ControllerSettings {
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 
+    private static let lists: [String: ApplyNames] = [
+        "withoutCommands": { $0.choices.withoutCommands.formUnion($1.compactMap(PDUBook.opcode)) },
+        "withoutEvents": { $0.choices.withoutEvents.formUnion($1) },
+    ]
+
+    /// Settings that take names of commands or events.
+    static let listLayers: [String: Vocabulary.PDU.Layer] = ["withoutCommands": .command, "withoutEvents": .event]
+
+    /// Settings that a conforming controller may have.
+    static let legal: Set<String> = Set([abilities.keys, choices.keys].flatMap { $0 }).union(lists.keys)
+
     /// The numbers that each setting takes: what its field holds, and no more than a simulation can bear.
     static let limits: [String: ClosedRange<Int>] = {
-        let masks = ["features", "withoutFeatures"]
+        let masks = ["features", "withoutFeatures", "channels"]
         let signed = ["clockDrift", "crcOctets", "extraExchangesPerEvent", "instantOffset"]
+        let times = ["commandLatency", "creditDelay", "reportDelay", "channelMapPeriod"]
         var limits: [String: ClosedRange<Int>] = [:]
-        for name in Array(numbers.keys) + Array(quirks.keys) {
-            limits[name] = masks.contains(name) ? 0...Int.max : signed.contains(name) ? -500...500 : 0...65_535
+        for name in [abilities, choices, quirks].flatMap(\.keys) {
+            limits[name] =
+                masks.contains(name) ? 0...Int.max : signed.contains(name) ? -500...500 : times.contains(name) ? 0...10_000_000 : 0...65_535
         }
         return limits
     }()
 
-    /// False when the setting is not known or its value is not a number.
+    /// False when the setting is not known or its value is not of its kind.
     static func apply(_ setting: ControllerSetting, to configuration: inout ControllerConfiguration) -> Bool {
-        guard let number = setting.value.asNumber, let apply = numbers[setting.name] ?? quirks[setting.name] else { return false }
+        if let apply = lists[setting.name], case .list(let names) = setting.value {
+            apply(&configuration, names.map(\.description))
+            return true
+        }
+        guard let number = setting.value.asNumber, let apply = abilities[setting.name] ?? choices[setting.name] ?? quirks[setting.name]
+        else { return false }
         apply(&configuration, number)
         return true
     }

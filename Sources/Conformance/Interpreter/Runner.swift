@@ -120,9 +120,10 @@ public final class Runner {
     ///   - port: where a foreign accessory has its controller.
     ///   - devices: what is at the ends, unless they are virtual.
     ///   - fault: what is wrong with the subject: a mutant's faults.
+    ///   - surroundings: what a variant's world has otherwise than the usual one.
     public init(
         _ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, devices: HeldDevices? = nil,
-        fault: Fault = Fault()
+        fault: Fault = Fault(), surroundings: World = World()
     ) {
         self.devices = devices
         self.plan = plan
@@ -130,7 +131,8 @@ public final class Runner {
         devices?.recorder = recorder
         self.observer = observer
         factory = BenchFactory(
-            setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault)
+            setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault,
+            surroundings: surroundings)
     }
 
     /// Opens the real devices, before the run. Without them every case is INCONC.

@@ -270,36 +270,58 @@ extension SourceReader {
     private mutating func world(_ node: Node?) -> World {
         var world = World()
         guard let node, var keys = keys(node, of: "world") else { return world }
-        if let rate = keys.take("packetErrorRate") {
-            if let text = text(rate, "packetErrorRate"), let value = Double(text), (0...1).contains(value) {
-                world.packetErrorRate = value
-            } else {
-                report(rate, "a packet error rate is a number from 0 to 1")
-            }
-        }
+        world.packetErrorRate = packetErrorRate(keys.take("packetErrorRate")) ?? 0
         world.tester = settings(keys.take("tester"))
         world.subject = settings(keys.take("subject"))
         finish(keys, of: "world", allowed: ["packetErrorRate", "tester", "subject"])
         return world
     }
 
+    mutating func packetErrorRate(_ node: Node?) -> Double? {
+        guard let node else { return nil }
+        if let text = text(node, "packetErrorRate"), let value = Double(text), (0...1).contains(value) { return value }
+        report(node, "a packet error rate is a number from 0 to 1")
+        return nil
+    }
+
     mutating func settings(_ node: Node?) -> [ControllerSetting] {
         guard let node, let keys = keys(node, of: "the settings") else { return [] }
         return keys.entries.map { entry in
+            if let layer = ControllerSettings.listLayers[entry.name] {
+                return ControllerSetting(name: entry.name, value: .list(names(entry.node, entry.name, in: layer)), position: entry.position)
+            }
             let span = vocabulary.settings[entry.name]
             if span == nil {
                 report(
                     entry.position,
                     "there is no setting '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.settings.keys))
             }
-            let number: Int
-            switch text(entry.node, entry.name) {
-            case "true"?: number = 1
-            case "false"?: number = 0
-            default: number = integer(entry.node, entry.name, in: span ?? .min ... .max) ?? 0
-            }
+            let number = number(entry.node, entry.name, in: span ?? .min ... .max)
             return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
         }
+    }
+
+    /// A setting's number; `true` and `false` are 1 and 0.
+    mutating func number(_ node: Node, _ name: String, in limits: ClosedRange<Int>) -> Int {
+        switch text(node, name) {
+        case "true"?: 1
+        case "false"?: 0
+        default: integer(node, name, in: limits) ?? 0
+        }
+    }
+
+    /// A list of commands or events by name.
+    private mutating func names(_ node: Node, _ what: String, in layer: Vocabulary.PDU.Layer) -> [CaseValue] {
+        var names: [CaseValue] = []
+        for element in sequence(node, what) {
+            guard let name = text(element, what) else { continue }
+            if vocabulary.pdus[name]?.layer != layer {
+                let known = vocabulary.pdus.values.filter { $0.layer == layer }.map(\.name)
+                report(element, "\(what): there is no '\(name)'" + Suggestion.text(for: name, among: known))
+            }
+            names.append(.text(name))
+        }
+        return names
     }
 }
 

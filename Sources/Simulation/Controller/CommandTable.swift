@@ -31,6 +31,8 @@ struct CommandRow: Sendable {
     var name: String
     /// Nil for a vendor's command, and for what every controller has.
     var supportedCommandsBit: SupportedCommandsBit?
+    /// The LE features of which a controller needs one to have it.
+    var neededFeatures: LEFeatures = []
     var run: @Sendable (_ controller: Controller, _ parameters: [UInt8]) -> CommandAnswer
     /// The answer when the command is not even looked at.
     var refuse: @Sendable (_ status: ErrorCode, _ parameters: [UInt8]) -> CommandAnswer
@@ -60,6 +62,18 @@ struct CommandTable: Sendable {
         case .le: le
         case .dual: dual
         }
+    }
+
+    /// The commands of a controller, by its version, its features and its own choice. Core Vol 4, Part E, 3.1.
+    static func of(_ configuration: ControllerConfiguration) -> CommandTable {
+        var table = of(configuration.profile)
+        table.rows = table.rows.filter { opcode, row in
+            let lost = row.neededFeatures.intersection(.simulated)
+            return (lost.isEmpty || !lost.isDisjoint(with: configuration.features))
+                && CoreVersions.hasCommand(opcode, configuration.version)
+                && !configuration.choices.withoutCommands.contains(opcode)
+        }
+        return table
     }
 
     /// The 64 octets of Read_Local_Supported_Commands.
@@ -135,7 +149,8 @@ struct CommandTable: Sendable {
         refuse: @escaping @Sendable (ErrorCode, [UInt8]) -> CommandAnswer
     ) {
         rows[Command.opcode] = CommandRow(
-            opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit, run: run, refuse: refuse)
+            opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit,
+            neededFeatures: Command.neededFeatures, run: run, refuse: refuse)
     }
 
     /// A command of the vendor's own group, OGF 0x3F, that ends in Command Complete with a status only.

@@ -2,9 +2,6 @@ import Packets
 
 /// ACL data between host and links. Core Vol 4, Part E, 4.1 and 5.4.2.
 extension Controller {
-    /// How long an acknowledged packet may wait for company before its buffer is reported free.
-    private var reportingDelay: Microseconds { 1_250 }
-
     func receiveACL(_ packet: HCIPacket) {
         guard let header = packet.aclHeader, let link = links.first(where: { $0.handle == header.handle }) else { return }
         let data = packet.bytes[ACLHeader.octets...]
@@ -26,10 +23,11 @@ extension Controller {
 
     /// Reports at once when `completed` packets of one link are worth an event.
     func reportCompletedPackets(of completed: Int) {
-        if completed * 4 >= Int(configuration.aclCount) {
+        let batch = configuration.choices.creditBatch ?? (Int(configuration.aclCount) + 3) / 4
+        if completed >= batch {
             reportCompletedPackets()
         } else {
-            scheduleCompletionReport(at: loop.now + reportingDelay)
+            scheduleCompletionReport(at: loop.now + configuration.choices.creditDelay)
         }
     }
 

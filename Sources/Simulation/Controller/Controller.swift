@@ -41,7 +41,7 @@ final class Controller {
         self.configuration = configuration
         self.radio = radio
         self.output = output
-        table = CommandTable.of(configuration.profile)
+        table = CommandTable.of(configuration)
         var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
         clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks.rewrites)
@@ -153,9 +153,18 @@ final class Controller {
     private var isAnswering = false
     private var held: [HCIPacket] = []
 
+    /// Whether it has the event, and the host has not masked it.
+    func sends<Event: HCIEvent>(_ event: Event.Type) -> Bool { masks.pass(event) && (!lacksEvents || hasEvent(Event.name)) }
+
+    private var lacksEvents: Bool { configuration.version < CoreVersions.newestEvents || !configuration.choices.withoutEvents.isEmpty }
+
+    private func hasEvent(_ name: String) -> Bool {
+        CoreVersions.hasEvent(name, configuration.version) && !configuration.choices.withoutEvents.contains(name)
+    }
+
     /// Sends an event, unless the host has masked it.
     func emit<Event: HCIEvent>(_ event: Event) {
-        guard masks.pass(Event.self) else { return }
+        guard sends(Event.self) else { return }
         let packet = HCIPacket(event: event, in: &buffers)
         if isAnswering { held.append(packet) } else { pass(packet) }
     }
@@ -192,6 +201,7 @@ final class Controller {
     func remove(_ link: LinkEnd) { linkEnds.remove(link) }
 
     func makeHandle() -> ConnectionHandle {
+        if lastHandle == 0 { lastHandle = configuration.choices.firstHandle - 1 }
         repeat { lastHandle = lastHandle % 0x0EFF + 1 } while links.contains { $0.handle.rawValue == lastHandle }
         return ConnectionHandle(lastHandle)
     }

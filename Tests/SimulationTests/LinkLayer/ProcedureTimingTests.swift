@@ -185,7 +185,7 @@ import Timing
         try run {
             $0.latency = 5
             $0.timeout = 4_000_000
-            $0.peripheral.quirks.ignoresPeripheralLatency = true
+            $0.peripheral.choices.listensAtEveryEvent = true
         } _: { bench in
             try bench.run(3_000_000)
             #expect(bench.peripheral.link.statistics.events == 200)

@@ -2,6 +2,12 @@ import Packets
 
 /// Commands about a connection. Core Vol 4, Part E, 7.8.18 to 7.8.21, 7.8.31 and 7.8.32.
 extension LEController {
+    /// Gives all links that it is the central of the channels that are usable now.
+    func applyChannels() {
+        let map = ChannelMap(usableChannels)
+        for link in links where link.connection.role == .central { link.connection.updateChannelMap(map) }
+    }
+
     func execute(_ command: HCICommands.LEConnectionUpdate) throws(CommandFailure) {
         let link = try link(command.connectionHandle)
         let parameters = try Check.link(
@@ -15,8 +21,7 @@ extension LEController {
 
     func execute(_ command: HCICommands.LESetHostChannelClassification) throws(CommandFailure) {
         settings.channelMap = command.channelMap
-        let map = ChannelMap(usableChannels)
-        for link in links where link.connection.role == .central { link.connection.updateChannelMap(map) }
+        applyChannels()
     }
 
     func execute(_ command: HCICommands.LEReadChannelMap) throws(CommandFailure) -> HCICommands.LEReadChannelMap.Return {

@@ -85,7 +85,9 @@ extension LEController {
         parameters.properties = try Self.properties(command.advertisingEventProperties.rawValue)
         let (low, high) = (command.primaryAdvertisingIntervalMin, command.primaryAdvertisingIntervalMax)
         try Check.that(low >= 0x20 && low <= high || parameters.properties.highDuty)
-        parameters.interval = max(command.primaryAdvertisingIntervalMinMicroseconds, .milliseconds(20))
+        let isLong = configuration.choices.usesLongestAdvertisingInterval
+        let interval = isLong ? command.primaryAdvertisingIntervalMaxMicroseconds : command.primaryAdvertisingIntervalMinMicroseconds
+        parameters.interval = max(interval, .milliseconds(20))
         parameters.channels = command.primaryAdvertisingChannelMap.rawValue
         parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
         parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)

@@ -8,14 +8,14 @@ extension LEController {
 
     func execute(_ command: HCICommands.LEReadBufferSize) throws(CommandFailure) -> HCICommands.LEReadBufferSize.Return {
         .init(
-            status: .success, leACLDataPacketLength: configuration.aclLength,
-            totalNumLEACLDataPackets: configuration.aclCount)
+            status: .success, leACLDataPacketLength: configuration.choices.sharesBuffers ? 0 : configuration.aclLength,
+            totalNumLEACLDataPackets: configuration.choices.sharesBuffers ? 0 : configuration.aclCount)
     }
 
     func execute(_ command: HCICommands.LEReadBufferSizeV2) throws(CommandFailure) -> HCICommands.LEReadBufferSizeV2.Return {
         .init(
-            status: .success, leACLDataPacketLength: configuration.aclLength,
-            totalNumLEACLDataPackets: configuration.aclCount)
+            status: .success, leACLDataPacketLength: configuration.choices.sharesBuffers ? 0 : configuration.aclLength,
+            totalNumLEACLDataPackets: configuration.choices.sharesBuffers ? 0 : configuration.aclCount)
     }
 
     func execute(_ command: HCICommands.LEReadLocalSupportedFeatures) throws(CommandFailure)

@@ -29,7 +29,7 @@ extension LEController {
         let usesList = command.initiatorFilterPolicy == 1
         let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
         let kind = try Check.ownAddressKind(command.ownAddressType)
-        try initiate(windows: [windows], links: [.le1M: Self.linkRequest(link)], peer: peer, ownAddressKind: kind, isExtended: false)
+        try initiate(windows: [windows], links: [.le1M: linkRequest(link)], peer: peer, ownAddressKind: kind, isExtended: false)
     }
 
     private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
@@ -50,7 +50,7 @@ extension LEController {
                     timeout: row.supervisionTimeout),
                 longest: row.connectionIntervalMaxMicroseconds, supervision: row.supervisionTimeoutMicroseconds,
                 eventLengths: (row.minCELength, row.maxCELength))
-            links[phy] = Self.linkRequest(link)
+            links[phy] = linkRequest(link)
         }
         let usesList = command.initiatorFilterPolicy == 1
         let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
@@ -58,8 +58,10 @@ extension LEController {
         try initiate(windows: windows, links: links, peer: peer, ownAddressKind: kind, isExtended: true)
     }
 
-    private static func linkRequest(_ link: RequestedParameters) -> InitiatorSettings.LinkRequest {
-        InitiatorSettings.LinkRequest(interval: link.intervalMax, latency: link.latency, timeout: link.timeout)
+    private func linkRequest(_ link: RequestedParameters) -> InitiatorSettings.LinkRequest {
+        let isShort = configuration.choices.usesShortestInterval
+        return InitiatorSettings.LinkRequest(
+            interval: isShort ? link.intervalMin : link.intervalMax, latency: link.latency, timeout: link.timeout)
     }
 
     private func initiate(
@@ -82,6 +84,7 @@ extension LEController {
 
     /// At least two channels, as a connection needs; the host may have left one only. Core Vol 6, Part B, 1.4.1.
     var usableChannels: UInt64 {
-        settings.channelMap.nonzeroBitCount >= 2 ? settings.channelMap : settings.channelMap | (settings.channelMap & 1 == 0 ? 1 : 2)
+        let wanted = (configuration.choices.ignoresHostChannels ? ChannelMap.all.bits : settings.channelMap) & channels.usable
+        return wanted.nonzeroBitCount >= 2 ? wanted : wanted | (wanted & 1 == 0 ? 1 : 2)
     }
 }

@@ -46,7 +46,8 @@ extension LEController {
             connectable: command.advertisingType == .advInd || isDirected,
             scannable: command.advertisingType == .advInd || command.advertisingType == .advScanInd, directed: isDirected,
             highDuty: isHighDuty)
-        parameters.interval = command.advertisingIntervalMinMicroseconds
+        let isLong = configuration.choices.usesLongestAdvertisingInterval
+        parameters.interval = isLong ? command.advertisingIntervalMaxMicroseconds : command.advertisingIntervalMinMicroseconds
         parameters.channels = command.advertisingChannelMap.rawValue
         parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
         parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
@@ -82,7 +83,8 @@ extension LEController {
         stopAdvertising(set.handle)
         let advertiser = Advertiser(
             set, ownAddress: address, isExtendedCommand: set.handle != 0xFF, duration: duration, maxEvents: maxEvents, radio: radio,
-            quirks: configuration.quirks, random: makeRandomSource(), delegate: self)
+            quirks: configuration.quirks, advertisingDelay: configuration.choices.advertisingDelay, random: makeRandomSource(),
+            delegate: self)
         advertising.add(advertiser)
         advertiser.start()
     }

@@ -24,7 +24,8 @@ extension LEController {
 
     func execute(_ command: HCICommands.LESetDataLength) throws(CommandFailure) -> HCICommands.LESetDataLength.Return {
         let link = try link(command.connectionHandle)
-        try link.connection.setDataLength(txOctets: command.txOctets, txTime: command.txTime).check()
+        let most = max(27, configuration.choices.usedOctets ?? .max)
+        try link.connection.setDataLength(txOctets: min(command.txOctets, most), txTime: command.txTime).check()
         return .init(status: .success, connectionHandle: link.handle)
     }
 

@@ -88,5 +88,8 @@ extension LEController {
         scanner.start()
     }
 
-    private func stopScanning() { scanning.stopAll() }
+    private func stopScanning() {
+        scanning.stopAll()
+        reports.discard()
+    }
 }

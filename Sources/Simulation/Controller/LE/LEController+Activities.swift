@@ -51,6 +51,7 @@ extension LEController: ScannerDelegate {
 
     func scannerTimedOut(_ scanner: Scanner) {
         scanning.remove(scanner)
+        reports.flush()
         emit(HCIEvents.LEScanTimeout())
     }
 
@@ -58,20 +59,21 @@ extension LEController: ScannerDelegate {
         if scanner.settings.isExtended { return tellExtended(report, ownAddress: scanner.settings.ownAddress) }
         guard let type = report.legacyReportType, let advertiser = report.advertiser else { return }
         if let target = report.target, target != scanner.settings.ownAddress { return tellDirected(report, advertiser, target) }
-        emit(
-            HCIEvents.LEAdvertisingReport(reports: [
-                .init(
-                    eventType: type, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
-                    data: report.data, rssi: report.rssi)
-            ]))
+        reports.add(
+            HCIEvents.LEAdvertisingReport.Report(
+                eventType: type, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
+                data: report.data, rssi: rssi(of: report)))
     }
+
+    /// 127 says that it is not available.
+    private func rssi(of report: AdvertisingReport) -> Int8 { configuration.choices.withholdsRSSI ? 127 : report.rssi }
 
     private func tellDirected(_ report: AdvertisingReport, _ advertiser: DeviceAddress, _ target: DeviceAddress) {
         emit(
             HCIEvents.LEDirectedAdvertisingReport(reports: [
                 .init(
                     eventType: 0x01, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
-                    directAddressType: .randomDevice, directAddress: target.bdADDR, rssi: report.rssi)
+                    directAddressType: .randomDevice, directAddress: target.bdADDR, rssi: rssi(of: report))
             ]))
     }
 
@@ -84,7 +86,7 @@ extension LEController: ScannerDelegate {
         row.secondaryPHY = report.secondaryPHY?.rawValue ?? 0
         row.advertisingSID = report.sid ?? 0xFF
         row.txPower = report.txPower ?? 127
-        row.rssi = report.rssi
+        row.rssi = rssi(of: report)
         if let target = report.target {
             row.directAddressType = target == ownAddress ? AddressType(rawValue: target.kind.rawValue) : .unresolvedRandom
             row.directAddress = target.bdADDR
@@ -96,7 +98,7 @@ extension LEController: ScannerDelegate {
             var part = report
             if !rest.isEmpty { part.status = .moreToCome }
             row.eventType = part.extendedEventType
-            emit(HCIEvents.LEExtendedAdvertisingReport(reports: [row]))
+            reports.add(row)
         } while !rest.isEmpty
     }
 }

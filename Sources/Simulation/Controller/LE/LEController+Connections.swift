@@ -16,14 +16,27 @@ extension LEController {
             transmitWindowSize: request.transmitWindowSize,
             peerClockAccuracy: isCentral ? 500 : ClockAccuracy.partsPerMillion(request.clockAccuracy))
         let connection = Connection(
-            parameters, configuration: configuration, defaults: settings.links, radio: radio, rewriter: controller.rewriter, delegate: self)
+            parameters, configuration: configuration, defaults: linkDefaults, radio: radio, rewriter: controller.rewriter, delegate: self)
         let end = LinkEnd(connection, peer: peer)
         controller.add(end)
+        if isCentral { channels.begin() }
         tellConnected(.success, end, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
         emit(
             HCIEvents.LEChannelSelectionAlgorithm(
                 connectionHandle: end.handle, channelSelectionAlgorithm: link.usesAlgorithm2 ? 1 : 0))
         return end.handle
+    }
+
+    /// What the host has set, or else the controller's own initial data length.
+    private var linkDefaults: LinkDefaults {
+        var defaults = settings.links
+        if let used = configuration.choices.usedOctets { defaults.suggestedTxOctets = max(27, min(defaults.suggestedTxOctets, used)) }
+        let initial = configuration.choices.initialOctets
+        if defaults.suggestedTxOctets == LinkDefaults().suggestedTxOctets, initial > defaults.suggestedTxOctets {
+            defaults.suggestedTxOctets = initial
+            defaults.suggestedTxTime = max(defaults.suggestedTxTime, (initial + 14) * 8)
+        }
+        return defaults
     }
 
     private func tellConnected(_ status: ErrorCode, _ end: LinkEnd, clockAccuracy: UInt8) {
@@ -51,14 +64,29 @@ extension LEController {
         tellConnected(event)
     }
 
-    /// The enhanced event takes the other's place when it is not masked. Core Vol 4, Part E, 7.7.65.1.
+    /// The newest event that the host has not masked takes the others' place. Core Vol 4, Part E, 7.7.65.1 and 7.7.65.10.
     private func tellConnected(_ event: HCIEvents.LEEnhancedConnectionComplete) {
-        if controller.masks.pass(HCIEvents.LEEnhancedConnectionComplete.self) { return emit(event) }
+        if configuration.choices.sendsConnectionCompleteV2, controller.sends(HCIEvents.LEEnhancedConnectionCompleteV2.self) {
+            return emit(HCIEvents.LEEnhancedConnectionCompleteV2(event))
+        }
+        if controller.sends(HCIEvents.LEEnhancedConnectionComplete.self) { return emit(event) }
         emit(
             HCIEvents.LEConnectionComplete(
                 status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
                 peerAddress: event.peerAddress, connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
                 supervisionTimeout: event.supervisionTimeout, centralClockAccuracy: event.centralClockAccuracy))
+    }
+}
+
+extension HCIEvents.LEEnhancedConnectionCompleteV2 {
+    /// The same of a connection that no periodic advertiser made: no advertising handle, no sync handle.
+    fileprivate init(_ event: HCIEvents.LEEnhancedConnectionComplete) {
+        self.init(
+            status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
+            peerAddress: event.peerAddress, localResolvablePrivateAddress: event.localResolvablePrivateAddress,
+            peerResolvablePrivateAddress: event.peerResolvablePrivateAddress, connectionInterval: event.connectionInterval,
+            peripheralLatency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout,
+            centralClockAccuracy: event.centralClockAccuracy, advertisingHandle: 0xFF, syncHandle: 0xFFFF)
     }
 }
 
@@ -103,7 +131,7 @@ extension LEController: ConnectionDelegate {
     }
 
     func connection(_ connection: Connection, requested parameters: RequestedParameters) {
-        guard controller.masks.pass(HCIEvents.LERemoteConnectionParameterRequest.self) else {
+        guard controller.sends(HCIEvents.LERemoteConnectionParameterRequest.self) else {
             _ = connection.replyToParameterRequest(nil, reason: .unsupportedRemoteFeature)
             return
         }

@@ -11,6 +11,8 @@ final class LEController {
     let scanning = Activities<Scanner>()
     let initiating = Activities<Initiator>()
     let testing = Activities<DirectTest>()
+    private(set) lazy var reports = AdvertisingReports(controller)
+    private(set) lazy var channels = AdaptiveChannels(self)
 
     init(_ controller: Controller) {
         self.controller = controller
@@ -27,6 +29,8 @@ final class LEController {
     /// Takes back what the host has set.
     func reset() {
         keyPair = nil
+        reports.discard()
+        channels.stop()
         let before = settings
         settings = LESettings(controller.configuration)
         if !configuration.quirks.resetKeeps.isEmpty { settings.keep(configuration.quirks.resetKeeps, of: before) }
@@ -41,7 +45,10 @@ final class LEController {
     /// The address that an activity would use. Core Vol 4, Part E, 7.8.5 and others: Own_Address_Type.
     func ownAddress(_ kind: DeviceAddress.Kind) throws(CommandFailure) -> DeviceAddress {
         switch kind {
-        case .public: return configuration.address
+        case .public:
+            // A controller without a public address reads as 0. Core Vol 4, Part E, 7.4.6.
+            guard configuration.address.bdADDR != 0 else { throw .invalidParameters }
+            return configuration.address
         case .random:
             guard let random = settings.randomAddress else { throw .invalidParameters }
             return random

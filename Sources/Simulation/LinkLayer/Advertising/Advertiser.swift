@@ -59,6 +59,8 @@ final class Advertiser: RadioActivity {
     var pendingConnection: (request: ConnectRequest, link: NewLink)?
 
     private let maxEvents: UInt8
+    /// The range of advDelay, in microseconds.
+    private let advertisingDelay: ClosedRange<Int64>
     /// Of the packet that was sent last.
     private var tuning = Tuning(channel: 37, phy: .le1M)
     private var eventStart: Microseconds = .zero
@@ -76,7 +78,7 @@ final class Advertiser: RadioActivity {
     ///   - maxEvents: zero for no limit.
     init(
         _ set: AdvertisingSet, ownAddress: DeviceAddress, isExtendedCommand: Bool, duration: Microseconds, maxEvents: UInt8, radio: Radio,
-        quirks: ControllerQuirks, random: RandomSource, delegate: any AdvertiserDelegate
+        quirks: ControllerQuirks, advertisingDelay: ClosedRange<Int64> = 0...10_000, random: RandomSource, delegate: any AdvertiserDelegate
     ) {
         self.set = set
         self.ownAddress = ownAddress
@@ -86,6 +88,7 @@ final class Advertiser: RadioActivity {
         self.random = random
         self.delegate = delegate
         self.maxEvents = maxEvents
+        self.advertisingDelay = advertisingDelay
         eventTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginEvent() }
         durationTimer = AirTimer(on: radio.air.loop) { [unowned self] in durationOver() }
         if duration > 0 { deadline = loop.now + duration }
@@ -154,7 +157,7 @@ final class Advertiser: RadioActivity {
     /// High duty cycle repeats each channel every 3.75 ms; all else waits for the interval and advDelay. Core Vol 6, Part B, 4.4.2.2 and 4.4.2.4.
     private var nextEventStart: Microseconds {
         if set.parameters.properties.highDuty { return eventStart + 3_750 }
-        let delay = quirks.hasNoAdvertisingDelay ? 0 : Int64.random(in: 0...10_000, using: &random)
+        let delay = quirks.hasNoAdvertisingDelay ? 0 : Int64.random(in: advertisingDelay, using: &random)
         return eventStart + set.parameters.interval + Microseconds(delay)
     }
 

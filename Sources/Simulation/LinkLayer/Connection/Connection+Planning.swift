@@ -8,7 +8,7 @@ extension Connection {
         let soonest = state.timing.eventCounter + 1
         let latency = state.timing.peripheralLatency
         guard role == .peripheral, latency > 0, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
-            !awaitsConfirmation, !configuration.quirks.ignoresPeripheralLatency
+            !awaitsConfirmation, !configuration.choices.listensAtEveryEvent
         else { return soonest }
         let latest = soonest + latency
         return engine.nextInstant.map { max(soonest, min(latest, $0 - 1)) } ?? latest

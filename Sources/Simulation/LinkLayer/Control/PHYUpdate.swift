@@ -102,7 +102,8 @@ extension PHYPreference {
             let possible = preferred.intersection(supported)
             return possible.isEmpty ? supported : possible
         }
-        let answer = isAnswer ? link.configuration.quirks.phyAnswer : nil
+        let configuration = link.configuration
+        let answer = isAnswer ? configuration.choices.answeredPHYs ?? configuration.quirks.phyAnswer : nil
         self.init(transmit: answer ?? possible(link.phys.preferredTx), receive: answer ?? possible(link.phys.preferredRx))
     }
 }

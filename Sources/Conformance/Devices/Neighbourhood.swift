@@ -1,0 +1,79 @@
+import Packets
+import Timing
+import Transport
+
+/// How many devices there are around a case's two, that have nothing to do with them.
+public struct Neighbours: Sendable, Hashable {
+    public var advertisers = 0
+    public var scanners = 0
+    /// Connections, each between two of them.
+    public var links = 0
+
+    var isNone: Bool { self == Neighbours() }
+}
+
+/// A device that has nothing to do with a case: commands go into its controller, and nobody listens to what it says.
+final class Neighbour: HCITransportSink {
+    private let address: DeviceAddress
+    private let transport: any HCITransport
+
+    private init(_ address: DeviceAddress, on transport: any HCITransport) throws {
+        self.address = address
+        self.transport = transport
+        try transport.open(self)
+    }
+
+    /// Puts neighbours into the world.
+    ///
+    /// - Parameter add: adds a virtual controller with this address.
+    static func settle(_ count: Neighbours, add: (DeviceAddress) throws -> any HCITransport) throws -> [Neighbour] {
+        var all: [Neighbour] = []
+        func next() throws -> Neighbour {
+            let address = DeviceAddress(value: 0x00B1_BE01_0000 + UInt64(all.count))
+            let neighbour = try Neighbour(address, on: add(address))
+            all.append(neighbour)
+            return neighbour
+        }
+        for turn in 0..<count.advertisers { try next().advertise(turn) }
+        for turn in 0..<count.scanners { try next().scan(isActive: turn % 2 == 0) }
+        for _ in 0..<count.links {
+            let peripheral = try next()
+            peripheral.advertise(0)
+            try next().connect(to: peripheral.address)
+        }
+        return all
+    }
+
+    /// Connectable, scannable and non-connectable by turns, every 100 ms and more.
+    private func advertise(_ turn: Int) {
+        let types: [LegacyAdvertisingType] = [.advInd, .advScanInd, .advNonconnInd]
+        let interval = UInt16(0x00A0 + 7 * turn)
+        let data: [UInt8] = [2, 1, 6, 3, 0xFF, 0xFF, 0xFF]
+        send(
+            HCICommands.LESetAdvertisingParameters(
+                advertisingIntervalMin: interval, advertisingIntervalMax: interval, advertisingType: types[turn % 3],
+                advertisingChannelMap: .init(rawValue: 7)))
+        send(
+            HCICommands.LESetAdvertisingData(
+                advertisingDataLength: UInt8(data.count), advertisingData: data + [UInt8](repeating: 0, count: 31 - data.count)))
+        send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+    }
+
+    private func scan(isActive: Bool) {
+        send(HCICommands.LESetScanParameters(leScanType: isActive ? .active : .passive, leScanInterval: 0x0060, leScanWindow: 0x0030))
+        send(HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: 0))
+    }
+
+    private func connect(to peer: DeviceAddress) {
+        send(
+            HCICommands.LECreateConnection(
+                leScanInterval: 0x0060, leScanWindow: 0x0030, peerAddressType: AddressType(rawValue: peer.kind.rawValue),
+                peerAddress: peer.bdADDR, connectionIntervalMin: 24, connectionIntervalMax: 24, supervisionTimeout: 200))
+    }
+
+    private func send<Command: HCICommand>(_ command: Command) { transport.send(HCIPacket(command: command)) }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {}
+
+    func closed(_ reason: TransportError) {}
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Packets
+import Testing
+
+@testable import Conformance
+
+/// Conforming devices that behave unlike ours: how they are read, and that they are really unlike.
+@Suite struct VariantTests {
+    static func variant(_ yaml: String) throws -> Variant {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try yaml.write(toFile: folder + "/one.yaml", atomically: true, encoding: .utf8)
+        return try Variant.load(folder)[0]
+    }
+
+    static let head = "title: T\nallowed_by: \"Core Vol 4, Part E, 3.1: it is optional\"\n"
+
+    static let mistakes: [(yaml: String, text: String)] = [
+        ("title: T\nsubject: {aclCount: 1}\n", "needs `title:` and `allowed_by:`"),
+        ("title: T\nallowed_by: because\nsubject: {aclCount: 1}\n", "begins with a section"),
+        (head, "like the usual world"),
+        (head + "subject: {hopOffset: 1}\n", "a defect"),
+        (head + "subject: {withoutCommands: [LE_Rant]}\n", "did you mean LE_Rand?"),
+        (head + "subject: {withoutEvents: [LE_Rand]}\n", "there is no 'LE_Rand'"),
+        (head + "accessory: {mtu: 22}\n", "mtu is a number from 23"),
+        (head + "accessory: {mut: 23}\n", "did you mean mtu?"),
+        (head + "surroundings: {neighbours: {dance: 1}}\n", "neighbours has no 'dance'"),
+        (head + "surroundings: {packetErrorRate: 2}\n", "from 0 to 1"),
+    ]
+
+    @Test(arguments: mistakes)
+    func mistakesAreFound(_ yaml: String, _ text: String) throws {
+        do {
+            _ = try Self.variant(yaml)
+            Issue.record("no mistake found in \(yaml)")
+        } catch let problems as Problems {
+            #expect("\(problems)".contains(text), "\(problems)")
+        }
+    }
+
+    @Test func aCasesOwnWorldCountsBeforeAVariants() throws {
+        let variant = try Self.variant(Self.head + "tester: {maxOctets: 60, aclCount: 1}\nsurroundings: {packetErrorRate: 0.1}\n")
+        var own = World()
+        own.tester = [ControllerSetting(name: "maxOctets", value: .number(100), position: variant.position)]
+        own.packetErrorRate = 0.3
+        let world = own.under(variant.world)
+        #expect(world.tester.map(\.name) == ["maxOctets", "aclCount", "maxOctets"] && world.tester.last?.value == .number(100))
+        #expect(world.packetErrorRate == 0.3)
+    }
+
+    @Test func theVariantsOfTheSuitesAreSound() throws {
+        let variants = try Variant.load(SuiteTests.folder + "/variants")
+        #expect(variants.count >= 12 && Set(variants.map(\.title)).count == variants.count)
+    }
+
+    /// A controller of 4.0 leaves cases without what they need, and passes the others.
+    @Test func aVariantIsTriedWithEveryCase() throws {
+        let variant = try Self.variant(Self.head + "subject: {version: 6}\n")
+        let trial = VariantTrial(catalogue: try SuiteTests.catalogue(), filters: ["dle", "gap-conn/version-exchange"])
+        let result = try trial.run(variant, seed: 1)
+        #expect(result.count(.notApplicable) > 0 && result.count(.pass) > 0)
+        #expect(try trial.run(variant, seed: 1).cases.map(\.verdict) == result.cases.map(\.verdict))
+    }
+}
