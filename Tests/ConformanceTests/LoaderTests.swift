@@ -76,7 +76,16 @@ struct LoaderTests {
         ("steps:\n  - send: Reset\n    as: tester", "no step has `states:`"),
         ("steps: []", "the case has no steps"),
         ("covers: {LL/CON/PER/BV-41-C: full}\nsteps: []", "there is no public case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"),
-        ("needs: tester.LE_3M_PHY\nsteps: []", "there is no feature 'tester.LE_3M_PHY'; did you mean tester.LE_2M_PHY?"),
+        ("needs: tester.LE_3M_PHY\nsteps: []", "there is no feature or command 'tester.LE_3M_PHY'; did you mean tester.LE_2M_PHY?"),
+        (
+            "needs: subject.LE_Reed_PHY\nsteps: []",
+            "there is no feature or command 'subject.LE_Reed_PHY'; did you mean subject.LE_Read_PHY?"
+        ),
+        (
+            "steps:\n  - {wait: 1 s, otherwise: inconclusiv}",
+            "5:28: otherwise is one of inconclusive, not applicable; did you mean inconclusive?"
+        ),
+        ("steps:\n  - {attempts: 1, steps: [{wait: 1 s}]}", "5:16: attempts is a number from 2 to 100"),
         ("tags: [usbb]\nsteps: []", "4:8: there is no tag 'usbb'; did you mean usb?"),
         ("tags: [usb]\nneeds: air\nsteps: []", "4:8: it cannot have the tag 'usb': the case needs the simulation"),
         ("tags: [usb]\nworld: {packetErrorRate: 0.1}\nsteps: []", "it cannot have the tag 'usb': the case sets up the simulated world"),
@@ -136,6 +145,14 @@ struct LoaderTests {
         ("steps:\n  - {use: advertize}", "5:11: there is no procedure 'advertize'; did you mean advertise?"),
         ("subject: accessory\nsteps:\n  - {use: advertise}", "procedure advertise acts as the subject"),
         ("steps:\n  - {check: $x, is: 1, states: s}\n  - {send: Reset, as: tester, saveAs: x}", "'x' is not saved yet here"),
+        (
+            "steps:\n  - {attempts: 2, steps: [{wait: 1 s}], between: [{check: $x, is: 1}]}\n  - {send: Reset, as: tester, saveAs: x}",
+            "'x' is not saved yet here"
+        ),
+        (
+            "steps:\n  - {expect: LE_Advertising_Report, as: tester, saveAs: r}\n  - {check: $r.match.RSSI, is: 1, states: s}",
+            "$r.match.RSSI: there is no 'match'"
+        ),
         (
             "steps:\n  - {send: Reset, as: tester, when: virtual, saveAs: x}\n  - {check: $x, is: 1, states: s}",
             "'x' is not saved yet here, or not on every way to it"
@@ -217,6 +234,25 @@ struct LoaderTests {
         let catalogue = try Catalogue.load(file: folder.path + "/phy/a.yaml", vocabulary: Samples.vocabulary)
         #expect(catalogue.cases.map(\.id) == ["phy/a"])
         #expect(throws: Problems.self) { try Catalogue.load(file: folder.path + "/phy/b.yaml", vocabulary: Samples.vocabulary) }
+    }
+
+    @Test func whatAnAttemptAndAnElementGiveIsKnownAfterwards() throws {
+        let body = """
+            needs: subject.LE_Set_PHY and not tester.LE_Read_PHY
+            steps:
+              - attempts: 3
+                steps:
+                  - {send: Reset, as: tester, saveAs: x}
+                between:
+                  - {check: $x.Status, is: 0, otherwise: not applicable}
+              - {expect: LE_Advertising_Report, as: tester, where: {Reports: {some: {RSSI: 3}}}, saveAs: r}
+              - {check: $r.match.RSSI, is: $x.Status, states: s, otherwise: inconclusive}
+            """
+        let (loaded, problems) = Samples.load(Samples.head(body))
+        #expect(problems.isEmpty, "\(problems)")
+        let steps = try #require(loaded).steps
+        #expect(steps.map(\.otherwise) == [nil, nil, .inconclusive])
+        #expect(steps.first?.inner.count == 2)
     }
 
     @Test func aRoundIsACaseOfItsOwn() throws {

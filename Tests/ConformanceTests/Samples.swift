@@ -42,7 +42,8 @@ enum Samples {
                 arguments: [.init("to", .uuid, "whom"), .init("interval", .number(6...3_200), default: .number(24), "")],
                 results: ["handle"])
         ],
-        features: ["LE_2M_PHY", "LE_Coded_PHY"], settings: ["maxOctets": 27...251], covers: ["LL/CON/PER/BV-40-C", "GAP/CONN/TERM/BV-01-C"])
+        features: ["LE_2M_PHY", "LE_Coded_PHY"], commands: ["LE_Set_PHY", "LE_Read_PHY"], settings: ["maxOctets": 27...251],
+        covers: ["LL/CON/PER/BV-40-C", "GAP/CONN/TERM/BV-01-C"])
 
     static let status = Vocabulary.Field("Status", .number(0...255), labels: ["Success": 0, "Command_Disallowed": 12])
 

@@ -23,6 +23,15 @@ public struct Step: Sendable, Hashable {
     public var condition: Requirement?
     /// Instead of the case's limit for steps.
     public var limit: Microseconds?
+    /// What the case's verdict is when the step fails, where the specification allows what came instead.
+    public var otherwise: Otherwise?
+
+    public enum Otherwise: String, Sendable, Hashable, CaseIterable {
+        /// Nothing can be said about the subject.
+        case inconclusive
+        /// An end does not have, or does not want, what the case is about.
+        case notApplicable = "not applicable"
+    }
 
     public indirect enum Kind: Sendable, Hashable {
         case send(Command)
@@ -36,6 +45,8 @@ public struct Step: Sendable, Hashable {
         /// Nothing but a place that `since:` can refer to.
         case mark
         case repeated(times: Operand, counter: String?, [Step])
+        /// Steps that may fail and are then run again, as often as it says in all.
+        case attempts(Int, [Step], between: [Step])
         case parallel([[Step]])
         case either([[Step]])
         case until(Expectation, atMost: Int, [Step])
@@ -84,6 +95,17 @@ public struct Expectation: Sendable, Hashable {
     public var isStrict: Bool
 }
 
+extension Expectation {
+    /// The name under which the element of a list that satisfied `some` is kept with the packet.
+    static let match = "match"
+
+    /// The list of which some element must be as the expectation says.
+    var listSearched: (name: String, element: Predicate)? {
+        for field in fields { if case .anyElement(let element) = field.predicate { return (field.name, element) } }
+        return nil
+    }
+}
+
 /// When something must happen, counted from the start of the step.
 public struct Window: Sendable, Hashable {
     public var notBefore: Length?
@@ -110,8 +132,9 @@ public struct Measurement: Sendable, Hashable {
     public enum Metric: String, Sendable, Hashable, CaseIterable {
         /// How many packets came.
         case count
-        /// Mean, shortest and longest microseconds between one and the next.
+        /// Mean, median, shortest and longest microseconds between one and the next.
         case meanPeriod = "mean-period"
+        case medianPeriod = "median-period"
         case shortestPeriod = "shortest-period"
         case longestPeriod = "longest-period"
         /// Microseconds from the first to the last.
@@ -194,6 +217,8 @@ extension Step {
         switch kind {
         case .repeated(let times, let counter, let steps):
             step.kind = .repeated(times: times, counter: counter, steps.map { $0.with(cast) })
+        case .attempts(let most, let steps, let between):
+            step.kind = .attempts(most, steps.map { $0.with(cast) }, between: between.map { $0.with(cast) })
         case .until(let awaited, let atMost, let steps): step.kind = .until(awaited, atMost: atMost, steps.map { $0.with(cast) })
         case .parallel(let branches): step.kind = .parallel(branches.map { $0.map { $0.with(cast) } })
         case .either(let branches): step.kind = .either(branches.map { $0.map { $0.with(cast) } })

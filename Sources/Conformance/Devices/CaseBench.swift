@@ -101,6 +101,8 @@ final class CaseBench {
         for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
             features.insert("\(end.side.rawValue).\(name)")
         }
+        let commands = SupportedCommands(try await ask(end, HCICommands.ReadLocalSupportedCommands()).supportedCommands)
+        for name in Features.commands(in: commands) { features.insert("\(end.side.rawValue).\(name)") }
         if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
         }

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a controller can do, by the names that case files use: the declared LE features, and BR/EDR.
+/// What a controller can do, by the names that case files use: the declared LE features, BR/EDR, and the commands that it claims.
 enum Features {
     /// Support for BR/EDR, read from the LMP features.
     static let classic = "BR_EDR"
@@ -9,6 +9,16 @@ enum Features {
     private static let bits = PDUCatalog.type(named: "LEFeatures")?.values ?? []
 
     static let names: Set<String> = Set(bits.map(\.name) + [classic])
+
+    /// The commands that the Supported_Commands mask has a bit for.
+    static let commands: Set<String> = Set(commandBits.map(\.name))
+
+    private static let commandBits: [(name: String, bit: SupportedCommandsBit)] = PDUCatalog.all.compactMap { declaration in
+        guard declaration.layer == "HCICommands", let bit = declaration.supportedCommandsBit else { return nil }
+        return (declaration.name, bit)
+    }
+
+    static func commands(in mask: SupportedCommands) -> [String] { commandBits.filter { mask.contains($0.bit) }.map(\.name) }
 
     static func names(in mask: UInt64) -> [String] { bits.filter { mask >> UInt64($0.value) & 1 == 1 }.map(\.name) }
 }

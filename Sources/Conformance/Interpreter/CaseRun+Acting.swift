@@ -113,6 +113,7 @@ extension Step {
         case .wait: "wait"
         case .mark: "mark"
         case .repeated: "repeat"
+        case .attempts: "attempts"
         case .parallel: "parallel"
         case .either: "either"
         case .until(let expectation, _, _): "until \(expectation.name)"

@@ -17,6 +17,24 @@ extension CaseRun {
         }
     }
 
+    /// Runs the steps until they succeed; what is wrong in the last attempt is the failure.
+    func runAttempts(_ most: Int, _ steps: [Step], _ between: [Step], _ scope: inout Scope) async throws {
+        for _ in 1..<most {
+            do {
+                return try await run(steps, &scope)
+            } catch let failure as StepFailure where failure.blame == .subject || failure.blame == .precondition {
+                // What was wrong first says more than that it could not be cleared up.
+                do { try await run(between, &scope) } catch is StepFailure { throw failure }
+            }
+        }
+        do {
+            try await run(steps, &scope)
+        } catch var failure as StepFailure {
+            failure.message += " (in the last of \(most) attempts)"
+            throw failure
+        }
+    }
+
     /// Branches run side by side; the first failure ends them all.
     func runParallel(_ branches: [[Step]], _ scope: Scope) async throws {
         try await loop.runTogether(

@@ -64,9 +64,17 @@ extension CaseRun {
             throw missed(search, step, waited: loop.now - began)
         }
         scope.reference.pass(to: found.time)
-        let record = PDUBook.record(of: found)
-        save(.record(record), of: step, in: scope, from: found.number)
+        save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.number)
         if step.states != nil { evidence.append(Self.evidence(found)) }
+    }
+
+    /// What the packet says, and which element of a list it was taken for.
+    private func record(of found: Observation, for expectation: Expectation, _ scope: Scope) throws -> CaseRecord {
+        var record = PDUBook.record(of: found)
+        guard let searched = expectation.listSearched, case .list(let elements)? = record[searched.name] else { return record }
+        let match = try elements.first { try searched.element.mismatch($0, scope.frame.variables) == nil }
+        if let match { record[Expectation.match] = match }
+        return record
     }
 
     func expectNone(_ expectation: Expectation, _ step: Step, _ scope: inout Scope) async throws {
@@ -205,6 +213,7 @@ extension CaseRun {
         case .count, .delay: return nil
         case .span: return Int((last - first).rawValue)
         case .meanPeriod: return Int((last - first).rawValue) / periods.count
+        case .medianPeriod: return periods.sorted()[periods.count / 2]
         case .shortestPeriod: return periods.min()
         case .longestPeriod: return periods.max()
         }

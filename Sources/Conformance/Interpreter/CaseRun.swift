@@ -129,6 +129,7 @@ final class CaseRun {
         switch failure.blame {
         case .subject: result.verdict = .fail
         case .precondition, .environment: result.verdict = .inconclusive
+        case .limitation: result.verdict = .notApplicable
         case .bench: result.verdict = .error
         }
         result.message = failure.message
@@ -164,8 +165,11 @@ final class CaseRun {
 
     /// A failure with its step; in the setup nothing is the subject's fault yet.
     private func blamed(_ failure: StepFailure, _ step: Step, _ scope: Scope) -> StepFailure {
-        guard failure.step == nil else { return failure }
         var failure = failure
+        if let otherwise = step.otherwise, failure.blame == .subject || failure.blame == .precondition {
+            failure.blame = otherwise == .inconclusive ? .precondition : .limitation
+        }
+        guard failure.step == nil else { return failure }
         var place = step
         if let caller = scope.caller {
             place.position = caller.position
@@ -191,6 +195,7 @@ final class CaseRun {
             try await log.rest(until: loop.now + duration(length, at: step.side))
             scope.reference.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
+        case .attempts(let most, let steps, let between): try await runAttempts(most, steps, between, &scope)
         case .parallel(let branches):
             try await runParallel(branches, scope)
             scope.reference.pass(to: loop.now)

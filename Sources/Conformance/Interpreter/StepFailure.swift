@@ -7,6 +7,8 @@ struct StepFailure: Error {
         case subject
         /// The tester's end, or what the step builds on.
         case precondition
+        /// An end that does not have, or does not want, what the case is about.
+        case limitation
         /// The connection to a device, or the time of the whole case.
         case environment
         /// The bench.

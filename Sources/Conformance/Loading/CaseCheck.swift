@@ -197,7 +197,7 @@ struct CaseCheck {
             visit(length, step)
             result = nil
         case .mark: result = nil
-        case .repeated, .parallel, .either: result = visitInner(step, &state)
+        case .repeated, .attempts, .parallel, .either: result = visitInner(step, &state)
         case .until(let awaited, _, let steps):
             walk(steps, &state)
             result = visit(awaited, step, state)
@@ -219,6 +219,12 @@ struct CaseCheck {
             walk(steps, &inner)
             let (least, _) = procedures.count(times, state.given)
             if least > 0 { state = inner }
+        case .attempts(_, let steps, let between):
+            var failed = state
+            walk(steps, &state)
+            failed.given.merge(state.given) { first, _ in first }
+            failed.marks.formUnion(state.marks)
+            walk(between, &failed)
         case .parallel(let branches):
             var after = state
             for branch in branches {
@@ -272,7 +278,14 @@ struct CaseCheck {
     private mutating func visit(_ expectation: Expectation, _ step: Step, _ state: State) -> ValueShape {
         visit(expectation.fields, state)
         visit(expectation.window, expectation.since, step, state)
-        return vocabulary.pdus[expectation.name].map { .fields($0.fields) } ?? .any
+        guard let pdu = vocabulary.pdus[expectation.name] else { return .any }
+        var fields = pdu.fields
+        if let rows = expectation.listSearched, var match = pdu.fields.first(where: { $0.name == rows.name }) {
+            match.name = Expectation.match
+            match.kind = .record
+            fields.append(match)
+        }
+        return .fields(fields)
     }
 
     private mutating func visit(_ air: AirStep, _ step: Step, _ state: State) -> ValueShape? {
@@ -331,7 +344,7 @@ extension Step {
         case .send(let command): command.connection == nil
         case .air(let air): air.operation == .expect || air.operation == .expectNone
         case .until(let awaited, _, let steps): awaited.window != nil || steps.contains(where: \.takesTime)
-        case .repeated(_, _, let steps): steps.contains(where: \.takesTime)
+        case .repeated(_, _, let steps), .attempts(_, let steps, _): steps.contains(where: \.takesTime)
         case .parallel(let branches): branches.contains { $0.contains(where: \.takesTime) }
         case .check, .mark: false
         }

@@ -94,7 +94,7 @@ public struct CaseSchema {
         for key in SourceReader.allowed[kind] ?? [] {
             properties[key] = ["within", "after", "during", "since"].contains(key) ? text : [:] as Schema
         }
-        for key in ["steps"] where properties[key] != nil { properties[key] = reference("steps") }
+        for key in ["steps", "between"] where properties[key] != nil { properties[key] = reference("steps") }
         properties[kind] = head(kind)
         var schema = object(properties, required: [kind])
         let rules = conditions(kind)
@@ -110,6 +110,7 @@ public struct CaseSchema {
         case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
         case "do": ["enum": vocabulary.actions.keys.sorted()]
         case "parallel", "either": ["type": "array", "minItems": kind == "either" ? 2 : 1, "items": reference("steps")]
+        case "attempts": ["type": "integer", "minimum": 2, "maximum": 100]
         case "repeat": ["anyOf": [["type": "integer", "minimum": 1, "maximum": 10_000] as Schema, ["type": "string", "pattern": "^\\$"]]]
         default: [:]
         }

@@ -64,6 +64,7 @@ struct ProcedureTable {
             var each = 1
             switch step.kind {
             case .repeated(let times, _, let inner): each = Self.product(count(times, given).most, cost(of: inner, given))
+            case .attempts(let most, let inner, let between): each = Self.product(most, cost(of: inner + between, given))
             case .until(_, let atMost, let inner): each = Self.product(atMost, cost(of: inner, given))
             case .parallel(let branches), .either(let branches): for branch in branches { each = Self.sum(each, cost(of: branch, given)) }
             case .procedure(let use):
@@ -89,6 +90,7 @@ struct ProcedureTable {
             case .send, .action, .expect, .expectNone, .measure, .air: return actor == side
             case .until(_, _, let inner): return actor == side || acts(as: side, inner, cast)
             case .repeated(_, _, let inner): return acts(as: side, inner, cast)
+            case .attempts(_, let inner, let between): return acts(as: side, inner + between, cast)
             case .parallel(let branches), .either(let branches): return branches.contains { acts(as: side, $0, cast) }
             case .procedure(let use):
                 guard let procedure = self[use.name] else { return false }
@@ -108,14 +110,16 @@ struct ProcedureTable {
     /// Whether some step looks at the simulated air, or changes what is on it.
     func useAir(_ steps: [Step], _ vocabulary: Vocabulary) -> Bool {
         steps.contains { step in
-            switch step.kind {
+            // What runs only where there is an air asks nothing of other places.
+            if let condition = step.condition, !condition.canHold(without: ["air"]) { return false }
+            return switch step.kind {
             case .air: true
             case .expect(let expectation), .expectNone(let expectation), .until(let expectation, _, _):
                 vocabulary.pdus[expectation.name]?.layer == .linkLayer || useAir(step.inner, vocabulary)
             case .measure(let measurement): vocabulary.pdus[measurement.name]?.layer == .linkLayer
             case .action(let action): vocabulary.actions[action.name]?.isAboutAir == true
             case .procedure(let use): self[use.name].map { useAir($0.steps, vocabulary) } ?? false
-            case .repeated, .parallel, .either: useAir(step.inner, vocabulary)
+            case .repeated, .attempts, .parallel, .either: useAir(step.inner, vocabulary)
             case .send, .check, .wait, .mark: false
             }
         }

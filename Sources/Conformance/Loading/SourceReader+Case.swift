@@ -352,6 +352,7 @@ extension Step {
     var inner: [Step] {
         switch kind {
         case .repeated(_, _, let steps), .until(_, _, let steps): steps
+        case .attempts(_, let steps, let between): steps + between
         case .parallel(let branches), .either(let branches): branches.flatMap { $0 }
         case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .mark, .procedure: []
         }

@@ -4,9 +4,10 @@ import Yams
 extension SourceReader {
     /// The first key of a step, which says what kind it is.
     static let stepKinds = [
-        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "parallel", "either", "until", "use",
+        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "attempts", "parallel", "either", "until",
+        "use",
     ]
-    static let common = ["as", "name", "states", "saveAs", "when", "limit"]
+    static let common = ["as", "name", "states", "saveAs", "when", "limit", "otherwise"]
 
     mutating func steps(_ node: Node?, _ what: String, depth: Int = 0) -> [Step] {
         guard depth < 16 else {
@@ -29,6 +30,7 @@ extension SourceReader {
         let saveAs = text(keys.take("saveAs"), "saveAs")
         let condition = requirement(keys.take("when"), "when")
         let limit = duration(keys.take("limit"), "limit", atMost: Limits.longest)
+        let otherwise = otherwise(keys.take("otherwise"))
         let needsSide = ["send", "do", "expect", "none", "measure", "air", "until"].contains(kindName)
         let isDirected = keys.has("as")
         let (side, role) = side(keys.take("as"), isNeeded: needsSide, at: position)
@@ -41,7 +43,16 @@ extension SourceReader {
         if let saveAs { checkName(saveAs, at: position) }
         return Step(
             position: position, side: side, role: role, kind: kind, label: label, states: states, saveAs: saveAs, condition: condition,
-            limit: limit)
+            limit: limit, otherwise: otherwise)
+    }
+
+    /// The verdict of a case that a step ends because what it asks for is not owed.
+    private mutating func otherwise(_ node: Node?) -> Step.Otherwise? {
+        guard let node, let text = text(node, "otherwise") else { return nil }
+        if let otherwise = Step.Otherwise(rawValue: text) { return otherwise }
+        let all = Step.Otherwise.allCases.map(\.rawValue)
+        report(node, "otherwise is one of \(all.joined(separator: ", "))" + Suggestion.text(for: text, among: all))
+        return nil
     }
 
     /// A name that results are saved under: not one that stands for something else.
@@ -61,7 +72,8 @@ extension SourceReader {
         "none": ["where", "within", "since"],
         "measure": ["of", "where", "during", "is"],
         "air": ["pdu", "with", "where", "within", "after", "since", "times"],
-        "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"], "parallel": [], "either": [],
+        "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"], "attempts": ["steps", "between"], "parallel": [],
+        "either": [],
         "until": ["where", "within", "atMost", "steps"], "use": ["with"],
     ]
 
@@ -102,6 +114,7 @@ extension SourceReader {
         case "wait": return length(head, "wait").map { .wait($0) }
         case "mark": return .mark
         case "repeat": return repetition(head, &keys, depth: depth)
+        case "attempts": return attempts(head, &keys, depth: depth)
         case "parallel": return .parallel(sequence(head, "parallel").map { steps($0, "a branch", depth: depth + 1) })
         case "either": return either(head, depth: depth)
         case "until":
@@ -122,6 +135,12 @@ extension SourceReader {
         default: report(head, "repeat needs a number from 1 to 10000")
         }
         return .repeated(times: times, counter: counter, body(&keys, head, depth: depth))
+    }
+
+    private mutating func attempts(_ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind {
+        let most = integer(head, "attempts", in: 2...100) ?? 2
+        let between = keys.take("between").map { steps($0, "between", depth: depth + 1) } ?? []
+        return .attempts(most, body(&keys, head, depth: depth), between: between)
     }
 
     private mutating func body(_ keys: inout Keys, _ head: Node, depth: Int) -> [Step] {
@@ -350,8 +369,9 @@ extension SourceReader {
         do {
             let requirement = try Requirement(parsing: text)
             for name in requirement.names where !isFeature(name) {
-                let all = ["air", "virtual"] + Side.allCases.flatMap { side in vocabulary.features.map { side.rawValue + "." + $0 } }
-                report(node, "there is no feature '\(name)'" + Suggestion.text(for: name, among: all))
+                let names = vocabulary.features.union(vocabulary.commands)
+                let all = ["air", "virtual"] + Side.allCases.flatMap { side in names.map { side.rawValue + "." + $0 } }
+                report(node, "there is no feature or command '\(name)'" + Suggestion.text(for: name, among: all))
             }
             return requirement
         } catch {
@@ -365,6 +385,7 @@ extension SourceReader {
     private func isFeature(_ name: String) -> Bool {
         if name == "air" || name == "virtual" { return true }
         let parts = name.split(separator: ".", maxSplits: 1)
-        return parts.count == 2 && Side(rawValue: String(parts[0])) != nil && vocabulary.features.contains(String(parts[1]))
+        guard parts.count == 2, Side(rawValue: String(parts[0])) != nil else { return false }
+        return vocabulary.features.contains(String(parts[1])) || vocabulary.commands.contains(String(parts[1]))
     }
 }

@@ -27,8 +27,7 @@ extension Vocabulary {
         for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .event, fields: common(to: events, pdus))) }
         return Vocabulary(
             pdus: pdus, alternatives: alternatives, actions: NamedActions.all.map { $0.shape }, features: Features.names,
-            settings: ControllerSettings.limits,
-            covers: covers)
+            commands: Features.commands, settings: ControllerSettings.limits, covers: covers)
     }
 
     /// The fields that all the events have.

@@ -108,6 +108,8 @@ public struct Vocabulary: Sendable {
     public var actions: [String: ActionShape]
     /// Features that `needs:` and `when:` may name, without `tester.` or `subject.`.
     public var features: Set<String>
+    /// Commands that the Supported_Commands mask has a bit for; `needs:` and `when:` may name them in the same way.
+    public var commands: Set<String>
     /// Settings of virtual controllers, with the numbers that each takes.
     public var settings: [String: ClosedRange<Int>]
     /// Public test-case ids; nil when the list is not at hand, and any may be named.
@@ -115,12 +117,14 @@ public struct Vocabulary: Sendable {
 
     public init(
         pdus: [PDU], alternatives: [String: [String]] = [:], actions: [ActionShape] = [], features: Set<String> = [],
+        commands: Set<String> = [],
         settings: [String: ClosedRange<Int>] = [:], covers: Set<String>? = []
     ) {
         self.pdus = Dictionary(pdus.map { ($0.name, $0) }) { first, _ in first }
         self.alternatives = alternatives
         self.actions = Dictionary(actions.map { ($0.name, $0) }) { first, _ in first }
         self.features = features
+        self.commands = commands
         self.settings = settings
         self.covers = covers
     }
