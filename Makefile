@@ -44,8 +44,9 @@ lint: ## formatting and the rules of the house
 format: ## format every Swift file
 	swift format --in-place --recursive $(SWIFT_SOURCES)
 
-bench: release ## speed against a plain C server and Bumble, in the same run
+bench: release ## speed against a plain C server, Bumble, btmon and tshark, in the same run
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/saturated_link.py
+	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/decoding.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/roundtrips.py
 	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/scan_reports.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py

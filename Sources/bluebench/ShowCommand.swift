@@ -24,8 +24,7 @@ struct ShowCommand: ParsableCommand {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: file) } catch { throw CommandFailure(.usage, "\(error)") }
         let words = (filter ?? "").lowercased().split(separator: " ")
-        var output = OutputLines()
-        defer { output.flush() }
+        var output = Output()
         var decoder = PacketDecoder()
         var start: CaptureTime?
         var shown = 0
@@ -34,9 +33,13 @@ struct ShowCommand: ParsableCommand {
                 let begin = start ?? record.time
                 start = begin
                 let packet = decoder.decode(record)
-                let line = Self.line(reader.count, record, since: begin, reader.interfaces, packet.description)
-                guard words.isEmpty || Self.matches(line.lowercased(), words) else { continue }
-                output.append(line)
+                output.beginLine()
+                Self.write(reader.count, record, since: begin, reader.interfaces, packet, to: &output.text)
+                guard words.isEmpty || Self.matches(output.line.lowercased(), words) else {
+                    output.dropLine()
+                    continue
+                }
+                output.endLine()
                 if tree { for line in packet.tree { output.append(line) } }
                 shown += 1
             }
@@ -44,22 +47,28 @@ struct ShowCommand: ParsableCommand {
             output.flush()
             throw CommandFailure(.bench, "\(error)")
         }
+        output.flush()
     }
 
     private static func matches(_ line: String, _ words: [Substring]) -> Bool {
         words.allSatisfy { word in word.hasPrefix("!") && word.count > 1 ? !line.contains(word.dropFirst()) : line.contains(word) }
     }
 
-    private static func line(
-        _ number: Int, _ record: CaptureRecord, since start: CaptureTime, _ interfaces: [CaptureInterface], _ text: String
-    ) -> String {
+    private static func write(
+        _ number: Int, _ record: CaptureRecord, since start: CaptureTime, _ interfaces: [CaptureInterface], _ packet: DecodedPacket,
+        to text: inout TextBuffer
+    ) {
         let elapsed = record.time.nanoseconds.subtractingReportingOverflow(start.nanoseconds).partialValue / 1_000
-        let fraction = String(elapsed.magnitude % 1_000_000)
-        let time =
-            (elapsed < 0 ? "-" : "") + "\(elapsed.magnitude / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
-        let name =
-            interfaces.count > 1 && interfaces.indices.contains(record.interface)
-            ? PlainText.escaped(interfaces[record.interface].name) + " " : ""
+        text.write(decimal: number)
+        text.write(elapsed < 0 ? " -" : " ")
+        text.write(decimal: elapsed.magnitude / 1_000_000)
+        text.write(".")
+        text.write(decimal: elapsed.magnitude % 1_000_000, digits: 6)
+        text.write(" ")
+        if interfaces.count > 1, interfaces.indices.contains(record.interface) {
+            text.write(PlainText.escaped(interfaces[record.interface].name))
+            text.write(" ")
+        }
         let way =
             switch record.content {
             case .hci(_, .hostToController?): "> "
@@ -68,25 +77,37 @@ struct ShowCommand: ParsableCommand {
             case .air, .baseband: "~ "
             case .note, .other: "  "
             }
-        return "\(number) \(time) \(name)\(way)\(text)"
+        text.write(way)
+        packet.write(to: &text)
     }
 }
 
 /// Lines for the standard output, written in large pieces.
-struct OutputLines {
-    private var text = ""
-    private var pending = 0
+private struct Output {
+    var text = TextBuffer()
+    private var start = 0
+
+    private static let largestPiece = 1 << 16
+
+    /// What has been written since the line began.
+    var line: String { String(decoding: text.utf8[start...], as: UTF8.self) }
+
+    mutating func beginLine() { start = text.utf8.count }
+
+    mutating func dropLine() { text.cut(to: start) }
+
+    mutating func endLine() {
+        text.write("\n")
+        if text.utf8.count >= Self.largestPiece { flush() }
+    }
 
     mutating func append(_ line: String) {
-        text += line
-        text += "\n"
-        pending += 1
-        if pending >= 256 { flush() }
+        text.write(line)
+        endLine()
     }
 
     mutating func flush() {
-        if !text.isEmpty { Console.write(text) }
-        text = ""
-        pending = 0
+        if !text.utf8.isEmpty { Console.write(text.text) }
+        text.cut(to: 0)
     }
 }

@@ -18,6 +18,14 @@ import Timing
                 bytes: [0xA7, 0x4C, 0x65, 0x50, header, UInt8(payload.count)] + payload + [0, 0, 0]))
     }
 
+    /// PDU type 0 of the capture's header: advertising, or data of which the direction is not told.
+    private static func advertising(_ pdu: [UInt8], rf: UInt8) -> CaptureRecord.Content {
+        .air(
+            AirFrame(
+                rfChannel: rf, signalPower: -40, referenceAccessAddress: 0x5065_4CA7, flags: [.dewhitened], channel: .advertising,
+                modulation: .le1M, bytes: [0xD6, 0xBE, 0x89, 0x8E] + pdu + [0, 0, 0]))
+    }
+
     struct Story: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var packets: [CaptureRecord.Content]
@@ -79,6 +87,38 @@ import Timing
                 "channel 0 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 LL_START_ENC_REQ",
                 "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 LL_START_ENC_RSP",
                 "channel 0 1M 0x50654CA7 P>C SN=1 NESN=1 MD=0 ATT_READ_REQ Attribute_Handle=0x0003",
+            ]),
+        Story(
+            testDescription: "security and signalling on the air",
+            packets: [
+                data(0x02, [2, 0, 6, 0, 0x0B, 1]), data(0x02, [6, 0, 5, 0, 1, 9, 2, 0, 0, 0], .dataFromPeripheral, rf: 39),
+                data(0x03, [0x3C, 150, 0, 1, 1, 0], .dataFromPeripheral, rf: 12),
+            ],
+            lines: [
+                "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 SMP Security_Request AuthReq=Bonding",
+                "channel 39 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 L2CAP_COMMAND_REJECT_RSP Reason=Command_Not_Understood",
+                "channel 38 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 LL_FRAME_SPACE_RSP FS=150 us PHYS=LE_1M Spacing_Types=1",
+            ]),
+        // Core Vol 6, Part B, 2.1.2: the access address of advertising. The header's own is no more than what the receiver was set to.
+        Story(
+            testDescription: "of advertising and data, the access address in the packet decides",
+            packets: [
+                advertising([0x02, 7, 1, 0, 0, 0xBE, 0xB1, 0xC0, 0xAA], rf: 0), advertising([0x07, 1, 0], rf: 12),
+                advertising([0x07, 9, 0x08, 0x09, 1, 0, 0, 0, 0, 0x41, 0], rf: 20), advertising([0x07, 1, 0], rf: 20),
+            ],
+            lines: [
+                "channel 37 1M ADV_NONCONN_IND AdvA=", "channel 38 1M ADV_EXT_IND ", "channel 18 1M AUX_ADV_IND ",
+                "channel 18 1M AUX_CHAIN_IND ",
+            ]),
+        Story(
+            testDescription: "opcode 0 in an answer is no command's",
+            packets: [
+                .hci(HCIPacket(.event, [0x0E, 3, 1, 0, 0]), .controllerToHost),
+                .hci(HCIPacket(.event, [0x0F, 4, 0, 1, 0, 0]), .controllerToHost),
+            ],
+            lines: [
+                "Command_Complete Num_HCI_Command_Packets=1 Command_Opcode=No_Operation",
+                "Command_Status Status=Success Num_HCI_Command_Packets=1 Command_Opcode=No_Operation",
             ]),
         Story(
             testDescription: "a sniffer that does not tell the direction",

@@ -13,13 +13,13 @@ struct AirTraffic {
     mutating func decode(_ frame: AirFrame) -> DecodedPacket {
         let isCoded = frame.modulation == .leCoded
         let start = 4 + (isCoded ? 1 : 0)
-        var radio = frame.channelIndex.map { "channel \($0) " } ?? ""
-        radio += isCoded ? (frame.bytes.dropFirst(4).first == 1 ? "S2" : "S8") : frame.modulation == .le2M ? "2M" : "1M"
-        guard frame.bytes.count >= start + 2 + 3 else { return .summary(radio + " too short: \(Hex.octets(frame.bytes))", frame.bytes) }
+        guard frame.bytes.count >= start + 2 + 3 else {
+            return .summary(radio(frame, isBroken: false, nil) + " too short: \(Hex.octets(frame.bytes))", frame.bytes)
+        }
         let isBroken = frame.flags.contains(.crcChecked) && !frame.flags.contains(.crcValid)
-        if isBroken { radio += " bad CRC" }
         let pdu = start..<frame.bytes.count - 3
         let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var isOfLink = false
         var layers: [DecodedLayer]
         switch frame.channel {
         case .auxiliaryAdvertising: layers = [auxiliary(frame.bytes, pdu, accessAddress)]
@@ -31,7 +31,7 @@ struct AirTraffic {
             ]
         case .advertising, .dataFromCentral, .dataFromPeripheral:
             let way: Way = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
-            radio += " \(Hex.number(accessAddress))"
+            isOfLink = true
             if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
             layers = links[accessAddress, default: LinkTraffic()].decode(frame, pdu, way, isBroken: isBroken)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous:
@@ -39,7 +39,28 @@ struct AirTraffic {
             layers = [DecodedLayer(named: text, of: "LLIsochronous", frame.bytes, pdu, summary: text)]
         }
         if !isBroken { note(layers) }
+        let radio = radio(frame, isBroken: isBroken, isOfLink ? accessAddress : nil)
         return DecodedPacket(layers: [DecodedLayer(named: radio, of: "Air", frame.bytes, 0..<start, summary: radio)] + layers)
+    }
+
+    /// Where and how a frame was sent, in words.
+    private func radio(_ frame: AirFrame, isBroken: Bool, _ accessAddress: UInt32?) -> String {
+        TextBuffer.text { text in
+            if let channel = frame.channelIndex {
+                text.write("channel ")
+                text.write(decimal: channel)
+                text.write(" ")
+            }
+            switch frame.modulation {
+            case .leCoded: text.write(frame.bytes.dropFirst(4).first == 1 ? "S2" : "S8")
+            case .le2M: text.write("2M")
+            case .le1M: text.write("1M")
+            }
+            if isBroken { text.write(" bad CRC") }
+            guard let accessAddress else { return }
+            text.write(" ")
+            text.write(hex: UInt64(accessAddress), bits: 32)
+        }
     }
 
     /// The access address and what came before tell PDUs apart that share a type. Core Vol 6, Part B, 2.3.4.
@@ -79,25 +100,27 @@ private struct LinkTraffic {
     private var connection = ConnectionTraffic()
     private var encryption = Encryption.off
     /// Of the last PDU each way: the same number again is the same PDU again.
-    private var sequenceNumbers: [Way: UInt8] = [:]
+    private var sequenceNumbers = (forth: UInt8?.none, back: UInt8?.none)
+
+    /// What a header says, by the way and its bits 2 to 4.
+    private static let headers: [[(name: String, summary: String)]] = ["C>P ", "P>C ", ""].map { sender in
+        (0..<8).map { bits in
+            let flags = "\(sender)SN=\(bits >> 1 & 1) NESN=\(bits & 1) MD=\(bits >> 2)"
+            return ("LL data " + flags, flags)
+        }
+    }
 
     mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: Way, isBroken: Bool) -> [DecodedLayer] {
         let bytes = frame.bytes
         let header = bytes[pdu.lowerBound]
         let sequenceNumber = header >> 3 & 1
-        let sender =
-            switch way {
-            case .forth: "C>P "
-            case .back: "P>C "
-            case .unknown: ""
-            }
-        let flags = "\(sender)SN=\(sequenceNumber) NESN=\(header >> 2 & 1) MD=\(header >> 4 & 1)"
-        let head = DecodedLayer(named: "LL data " + flags, of: "LLHeader", bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: flags)
+        let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(header >> 2 & 7)]
+        let head = DecodedLayer(
+            named: words.name, of: "LLHeader", bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary)
         // The header has a third octet where a constant tone extension follows.
         let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
         let payload = start..<max(start, pdu.upperBound)
-        let isRepeated = way != .unknown && sequenceNumbers[way] == sequenceNumber
-        if !isBroken { sequenceNumbers[way] = sequenceNumber }
+        let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
         if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
             let text = "encrypted \(payload.count) octets"
             return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
@@ -118,6 +141,16 @@ private struct LinkTraffic {
             default: "LLID \(header & 3) \(payload.count) octets"
             }
         return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
+    }
+
+    private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: Way, isBroken: Bool) -> Bool {
+        let before = way == .forth ? sequenceNumbers.forth : way == .back ? sequenceNumbers.back : nil
+        switch way {
+        case .forth where !isBroken: sequenceNumbers.forth = sequenceNumber
+        case .back where !isBroken: sequenceNumbers.back = sequenceNumber
+        default: break
+        }
+        return before == sequenceNumber
     }
 
     private mutating func data(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ way: Way) -> [DecodedLayer] {

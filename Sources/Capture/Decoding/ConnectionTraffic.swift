@@ -53,12 +53,16 @@ struct ConnectionTraffic {
         DecodedLayer(named: "L2CAP: \(reason)", of: brokenLayer, bytes, range, summary: "L2CAP: \(reason)")
     }
 
+    /// Of the fixed channels, which carry most PDUs.
+    private static let names = Dictionary(
+        uniqueKeysWithValues: (UInt16(1)...7).map { ($0, "L2CAP channel \(Hex.number($0, bits: 16))") })
+
     /// What a whole PDU carries, by its channel. Core Vol 3, Part A, 2.1.
     private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: Way) -> [DecodedLayer] {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
         let header = DecodedLayer(
-            named: "L2CAP channel \(Hex.number(channel, bits: 16))", of: "L2CAPHeader", bytes, range.lowerBound..<payload.lowerBound,
-            summary: "")
+            named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: "L2CAPHeader", bytes,
+            range.lowerBound..<payload.lowerBound, summary: "")
         switch channel {
         case 0x0001, 0x0005:
             let commands = Self.signalling(bytes, payload)

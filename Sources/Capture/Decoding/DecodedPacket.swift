@@ -14,16 +14,20 @@ public struct DecodedPacket: Sendable {
 
 extension DecodedPacket: CustomStringConvertible {
     /// One line: headers in short, then PDUs with all fields.
-    public var description: String {
-        var text = ""
+    public var description: String { TextBuffer.text { write(to: &$0) } }
+
+    /// Writes what `description` says.
+    public func write(to text: inout TextBuffer) {
         var separator = ""
-        for layer in layers where layer.summary != "" {
-            text += separator
-            text += layer.description
-            separator = layer.summary == nil ? " | " : " "
+        for index in layers.indices where layers[index].summary != "" {
+            text.write(separator)
+            layers[index].write(to: &text)
+            separator = layers[index].summary == nil ? " | " : " "
         }
-        for note in notes { text += " " + note }
-        return text
+        for note in notes {
+            text.write(" ")
+            text.write(note)
+        }
     }
 
     /// A line for each layer and each field, with the octets that it stands in.

@@ -23,12 +23,15 @@ public enum AssignedNumbers {
         return names
     }
 
-    static func write(company: Int, to text: inout String) { write(companies[company], company, to: &text) }
-    static func write(appearance: Int, to text: inout String) { write(self.appearance(appearance), appearance, to: &text) }
+    static func write(company: Int, to text: inout TextBuffer) { write(companies[company], company, to: &text) }
+    static func write(appearance: Int, to text: inout TextBuffer) { write(self.appearance(appearance), appearance, to: &text) }
 
-    private static func write(_ name: String?, _ number: Int, to text: inout String) {
-        text += Hex.number(number, bits: 16)
-        if let name { text += " (\(name))" }
+    private static func write(_ name: String?, _ number: Int, to text: inout TextBuffer) {
+        text.write(hex: UInt64(truncatingIfNeeded: number), bits: 16)
+        guard let name else { return }
+        text.write(" (")
+        text.write(name)
+        text.write(")")
     }
 }
 

@@ -95,6 +95,8 @@ public final class FieldDeclaration: Sendable {
     public let element: FieldDeclaration?
     /// How its values are written.
     let format: FieldFormat
+    /// An address whose kind its format tells, or another field.
+    let isAddressOfKind: Bool
 
     init(
         name: String, shape: Shape, unit: String? = nil, scale: String? = nil, range: ClosedRange<Int>? = nil,
@@ -114,6 +116,7 @@ public final class FieldDeclaration: Sendable {
             self.element = element
             type = element.type
             format = element.format
+            isAddressOfKind = element.isAddressOfKind
             return
         }
         element = nil
@@ -122,6 +125,10 @@ public final class FieldDeclaration: Sendable {
         default: type = nil
         }
         format = hint ?? FieldFormat(name: name, shape: shape, type: type, unit: unit, scale: scale, labels: labels)
+        switch format {
+        case .typedAddress, .randomAddress: isAddressOfKind = true
+        default: isAddressOfKind = false
+        }
     }
 }
 

@@ -3,21 +3,30 @@ struct DescriptionReader {
     private(set) var types: [NamedType] = []
     private var typesByName: [String: NamedType] = [:]
     private(set) var declarations: [PDUDeclaration] = []
-    private var head: [Substring] = []
-    private var fields: [(depth: Int, columns: [Substring])] = []
-    private var returns: [(depth: Int, columns: [Substring])]?
+    private var head: [Column] = []
+    private var fields: [FieldLine] = []
+    private var returns: [FieldLine]?
 
-    mutating func read(_ text: String) {
-        for line in text.split(separator: "\n") {
-            let columns = line.split(separator: "\t", omittingEmptySubsequences: false)
-            switch columns.first {
-            case "N": type(columns)
-            case "P":
+    private struct FieldLine {
+        var depth: Int
+        var name: String
+        var shape: [Column]
+        var notes: ArraySlice<Column>
+    }
+
+    mutating func read(_ text: StaticString) {
+        let octets = text.withUTF8Buffer { Array($0) }
+        for line in octets[...].parts(UInt8(ascii: "\n")) {
+            let columns = line.parts(UInt8(ascii: "\t"), keepingEmpty: true)
+            switch line.first {
+            case UInt8(ascii: "N"): type(columns)
+            case UInt8(ascii: "P"):
                 finish()
                 head = columns
-            case "R": returns = []
-            case "F" where columns.count > 3:
-                let entry = (depth: Int(columns[1]) ?? 0, columns: Array(columns[2...]))
+            case UInt8(ascii: "R"): returns = []
+            case UInt8(ascii: "F") where columns.count > 3:
+                let entry = FieldLine(
+                    depth: columns[1].number ?? 0, name: columns[2].text, shape: columns[3].parts(UInt8(ascii: " ")), notes: columns[4...])
                 if returns == nil { fields.append(entry) } else { returns?.append(entry) }
             default: break
             }
@@ -25,98 +34,96 @@ struct DescriptionReader {
         finish()
     }
 
-    private mutating func type(_ columns: [Substring]) {
+    private mutating func type(_ columns: [Column]) {
         guard columns.count > 3 else { return }
-        let values = columns[4...].compactMap { Self.pair($0) }
-        let type = NamedType(name: String(columns[1]), octets: Int(columns[2]) ?? 1, isFlags: columns[3] == "flags", values: values)
+        let values = columns[4...].compactMap { $0.pair(UInt8(ascii: "=")) }
+        let type = NamedType(
+            name: columns[1].text, octets: columns[2].number ?? 1, isFlags: columns[3].first == UInt8(ascii: "f"), values: values)
         types.append(type)
         typesByName[type.name] = type
     }
 
     private mutating func finish() {
         defer { (head, fields, returns) = ([], [], nil) }
-        guard head.count > 10, let kind = PDUDeclaration.Kind(rawValue: String(head[3])) else { return }
+        guard head.count > 10, let kind = PDUDeclaration.Kind(rawValue: head[3].text) else { return }
+        let name = head[2].text
         var index = 0
-        let own = group(fields, 0, &index)
+        let own = group(fields, 0, of: name, &index)
         index = 0
-        let back = returns.map { group($0, 0, &index) }
+        let back = returns.map { group($0, 0, of: name, &index) }
         declarations.append(
             PDUDeclaration(
-                layer: String(head[1]), name: String(head[2]), kind: kind, code: Int(head[4]) ?? 0, subevent: Int(head[5]),
-                section: String(head[6]),
-                completion: head[7] == "S" ? .status : .complete, supportedCommandsBit: Self.supported(head[8]),
-                maskPosition: Self.maskPosition(head[9]), neededFeatures: head[10].split(separator: " ").map(String.init), fields: own,
+                layer: head[1].text, name: name, kind: kind, code: head[4].number ?? 0, subevent: head[5].number, section: head[6].text,
+                completion: head[7].first == UInt8(ascii: "S") ? .status : .complete, supportedCommandsBit: Self.supported(head[8]),
+                maskPosition: Self.maskPosition(head[9]), neededFeatures: head[10].parts(UInt8(ascii: " ")).map(\.text), fields: own,
                 returns: back))
     }
 
-    private static func supported(_ text: Substring) -> SupportedCommandsBit? {
-        let parts = text.split(separator: ".").compactMap { Int($0) }
-        return parts.count == 2 ? SupportedCommandsBit(octet: parts[0], bit: parts[1]) : nil
+    private static func supported(_ column: Column) -> SupportedCommandsBit? {
+        let parts = column.parts(UInt8(ascii: "."))
+        guard parts.count == 2, let octet = parts[0].number, let bit = parts[1].number else { return nil }
+        return SupportedCommandsBit(octet: octet, bit: bit)
     }
 
-    private static func maskPosition(_ text: Substring) -> EventMaskPosition {
-        let parts = text.split(separator: ".")
-        guard parts.count == 2, let bit = Int(parts[1]) else { return .unmaskable }
-        switch parts[0] {
+    private static func maskPosition(_ column: Column) -> EventMaskPosition {
+        let parts = column.parts(UInt8(ascii: "."))
+        guard parts.count == 2, let bit = parts[1].number else { return .unmaskable }
+        switch parts[0].text {
         case "page1": return .page1(bit)
         case "page2": return .page2(bit)
         default: return .le(bit)
         }
     }
 
-    private func group(_ lines: [(depth: Int, columns: [Substring])], _ depth: Int, _ index: inout Int) -> [FieldDeclaration] {
+    private func group(_ lines: [FieldLine], _ depth: Int, of pdu: String, _ index: inout Int) -> [FieldDeclaration] {
         var result: [FieldDeclaration] = []
-        let names = lines[index...].prefix { $0.depth >= depth }.filter { $0.depth == depth }.compactMap(\.columns.first)
+        let siblings = lines[index...].prefix { $0.depth >= depth }
         while index < lines.count, lines[index].depth == depth {
-            let columns = lines[index].columns
+            let line = lines[index]
             index += 1
-            let inner = group(lines, depth + 1, &index)
-            let words = columns[1].split(separator: " ")
-            if let shape = Self.shape(words[...], inner) { result.append(field(columns, shape, beside: names)) }
+            let inner = group(lines, depth + 1, of: pdu, &index)
+            guard let shape = Self.shape(line.shape[...], inner) else { continue }
+            let hint = FieldFormat(name: line.name, of: pdu) { name in siblings.contains { $0.depth == depth && $0.name == name } }
+            result.append(field(line, shape, hint))
         }
         return result
     }
 
-    private func field(_ columns: [Substring], _ shape: FieldDeclaration.Shape, beside names: [Substring]) -> FieldDeclaration {
+    private func field(_ line: FieldLine, _ shape: FieldDeclaration.Shape, _ hint: FieldFormat?) -> FieldDeclaration {
         var unit: String?
         var scale: String?
         var range: ClosedRange<Int>?
         var labels: [(value: Int, name: String)] = []
         var condition: (field: String, bit: Int)?
-        for note in columns.dropFirst(2) {
+        for note in line.notes {
             let body = note.dropFirst()
             switch note.first {
-            case "u": unit = String(body)
-            case "x": scale = String(body)
-            case "r":
-                guard let dots = body.firstRange(of: "..."), let low = Int(body[..<dots.lowerBound]),
-                    let high = Int(body[dots.upperBound...]), low <= high
-                else {
-                    continue
-                }
-                range = low...high
-            case "=":
-                let parts = body.split(separator: " ", maxSplits: 1)
-                if parts.count == 2, let value = Int(parts[0]) { labels.append((value, String(parts[1]))) }
-            case "?":
-                let parts = body.split(separator: ".")
-                if parts.count == 2, let bit = Int(parts[1]) { condition = (String(parts[0]), bit) }
+            case UInt8(ascii: "u"): unit = body.text
+            case UInt8(ascii: "x"): scale = body.text
+            case UInt8(ascii: "r"):
+                let ends = body.parts(UInt8(ascii: ".")).compactMap(\.number)
+                if ends.count == 2, ends[0] <= ends[1] { range = ends[0]...ends[1] }
+            case UInt8(ascii: "="): if let label = body.pair(UInt8(ascii: " ")) { labels.append(label) }
+            case UInt8(ascii: "?"):
+                let parts = body.parts(UInt8(ascii: "."))
+                if parts.count == 2, let bit = parts[1].number { condition = (parts[0].text, bit) }
             default: break
             }
         }
         return FieldDeclaration(
-            name: String(columns[0]), shape: shape, unit: unit, scale: scale, range: range, labels: labels, condition: condition,
-            hint: FieldFormat(name: columns[0], of: head.count > 2 ? head[2] : "", beside: names), types: { typesByName[$0] })
+            name: line.name, shape: shape, unit: unit, scale: scale, range: range, labels: labels, condition: condition, hint: hint,
+            types: { typesByName[$0] })
     }
 
-    private static func shape(_ words: ArraySlice<Substring>, _ inner: [FieldDeclaration]) -> FieldDeclaration.Shape? {
-        guard let kind = words.first else { return nil }
-        let rest = Array(words.dropFirst())
-        func word(_ index: Int) -> String { index < rest.count ? String(rest[index]) : "" }
-        func number(_ index: Int) -> Int { Int(word(index)) ?? 0 }
-        func type(_ index: Int) -> String? { word(index) == "-" || word(index).isEmpty ? nil : word(index) }
+    private static func shape(_ words: ArraySlice<Column>, _ inner: [FieldDeclaration]) -> FieldDeclaration.Shape? {
+        guard let kind = words.first?.text else { return nil }
+        let rest = words.dropFirst()
+        func word(_ index: Int) -> Column { index < rest.count ? rest[rest.startIndex + index] : [] }
+        func number(_ index: Int) -> Int { word(index).number ?? 0 }
+        func type(_ index: Int) -> String? { word(index).first == UInt8(ascii: "-") || word(index).isEmpty ? nil : word(index).text }
         switch kind {
-        case "u", "i": return .integer(octets: number(0), signed: kind == "i", bigEndian: word(1) == "b", type: type(2))
+        case "u", "i":
+            return .integer(octets: number(0), signed: kind == "i", bigEndian: word(1).first == UInt8(ascii: "b"), type: type(2))
         case "bytes": return .bytes(size(word(0)))
         case "uuid": return .uuid(size(word(0)))
         case "bits": return .bits(octets: number(0), members: inner)
@@ -124,36 +131,65 @@ struct DescriptionReader {
         case "reserved": return .reserved(octets: number(0))
         case "array": return shape(words.dropFirst(3), []).map { .array(count(word(0), word(1)), $0) }
         case "rows": return .rows(count(word(0), word(1)), inner)
-        case "nested": return .nested(word(0))
-        case "block": return .block(length: word(0), inner)
+        case "nested": return .nested(word(0).text)
+        case "block": return .block(length: word(0).text, inner)
         default: return nil
         }
     }
 
-    private static func size(_ word: String) -> FieldDeclaration.Size {
-        if word == "*" { return .rest }
-        if let number = Int(word) { return number < 0 ? .restLeaving(-number) : .fixed(number) }
-        return .field(word)
+    private static func size(_ word: Column) -> FieldDeclaration.Size {
+        if word.first == UInt8(ascii: "*") { return .rest }
+        if let number = word.number { return number < 0 ? .restLeaving(-number) : .fixed(number) }
+        return .field(word.text)
     }
 
-    private static func count(_ kind: String, _ argument: String) -> FieldDeclaration.Count {
-        switch kind {
-        case "n": return .fixed(Int(argument) ?? 0)
-        case "of": return .field(argument)
-        case "bits": return .popcount(argument)
+    private static func count(_ kind: Column, _ argument: Column) -> FieldDeclaration.Count {
+        switch kind.text {
+        case "n": return .fixed(argument.number ?? 0)
+        case "of": return .field(argument.text)
+        case "bits": return .popcount(argument.text)
         case "by":
-            let parts = argument.split(separator: ",")
+            let parts = argument.parts(UInt8(ascii: ","))
             let table = parts.dropFirst().compactMap { part -> (key: Int, octets: Int)? in
-                pair(part).flatMap { entry in Int(entry.name).map { (entry.value, $0) } }
+                let numbers = part.parts(UInt8(ascii: "=")).compactMap(\.number)
+                return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
             }
-            return .restSized(String(parts.first ?? ""), table: table)
+            return .restSized(parts.first?.text ?? "", table: table)
         default: return .rest
         }
     }
+}
 
-    private static func pair(_ text: Substring) -> (value: Int, name: String)? {
-        let parts = text.split(separator: "=", maxSplits: 1)
-        guard parts.count == 2, let value = Int(parts[0]) else { return nil }
-        return (value, String(parts[1]))
+/// A piece of a description's text. It is read as octets: as characters it would take most of the time that a short command takes.
+private typealias Column = ArraySlice<UInt8>
+
+extension Column {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+
+    fileprivate var number: Int? {
+        var value = 0
+        let isNegative = first == UInt8(ascii: "-")
+        for octet in isNegative ? dropFirst() : self {
+            guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9") else { return nil }
+            value = value &* 10 &+ Int(octet - UInt8(ascii: "0"))
+        }
+        return count > (isNegative ? 1 : 0) ? (isNegative ? -value : value) : nil
+    }
+
+    fileprivate func parts(_ separator: UInt8, keepingEmpty: Bool = false) -> [Column] {
+        var parts: [Column] = []
+        var start = startIndex
+        for index in indices where self[index] == separator {
+            if keepingEmpty || index > start { parts.append(self[start..<index]) }
+            start = index + 1
+        }
+        if keepingEmpty || start < endIndex { parts.append(self[start...]) }
+        return parts
+    }
+
+    /// A number, the separator, and a name.
+    fileprivate func pair(_ separator: UInt8) -> (value: Int, name: String)? {
+        guard let middle = firstIndex(of: separator), let value = self[..<middle].number, middle + 1 < endIndex else { return nil }
+        return (value, self[(middle + 1)...].text)
     }
 }

@@ -14,11 +14,14 @@ public enum PDUCatalog {
         var layer: String
         var code: Int
         var subevent: Int?
+
+        /// The numbers tell nearly all apart; the layer is compared.
+        func hash(into hasher: inout Hasher) { hasher.combine(code << 16 | (subevent ?? 0xFFFF)) }
     }
 
     private static let index: Index = {
         var reader = DescriptionReader()
-        for text in DescriptionIndex.texts { reader.read(text.description) }
+        for text in DescriptionIndex.texts { reader.read(text) }
         var index = Index(
             declarations: reader.declarations, types: [:], typeNames: reader.types.map(\.name), byName: [:], byCode: [:],
             structures: [:], advertising: [:])

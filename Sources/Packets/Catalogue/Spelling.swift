@@ -1,19 +1,22 @@
 /// Names as people write them.
 enum Spelling {
+    private static let underscore = UInt8(ascii: "_")
+
     /// Small letters, no `HCI_`, no `[v1]`, one underscore between words.
     static func normal(_ name: String) -> String {
-        var text = ""
-        for character in name.lowercased() {
-            if character.isLetter || character.isNumber {
-                text.append(character)
-            } else if !text.isEmpty, text.last != "_" {
-                text.append("_")
+        var letters: [UInt8] = []
+        letters.reserveCapacity(name.utf8.count)
+        for letter in name.utf8 {
+            switch letter {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): letters.append(letter | 0x20)
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: letters.append(letter)
+            default: if !letters.isEmpty, letters.last != underscore { letters.append(underscore) }
             }
         }
-        while text.last == "_" { text.removeLast() }
-        if text.hasPrefix("hci_") { text.removeFirst(4) }
-        if text.hasSuffix("_v1") { text.removeLast(3) }
-        return text
+        while letters.last == underscore { letters.removeLast() }
+        if letters.starts(with: "hci_".utf8) { letters.removeFirst(4) }
+        if letters.suffix(3).elementsEqual("_v1".utf8) { letters.removeLast(3) }
+        return String(decoding: letters, as: UTF8.self)
     }
 
     /// Up to three of the names within a third of their length, the closest first.

@@ -77,7 +77,7 @@ extension DecodedField {
 
     /// Gives each address the kind that stands beside it. Core Vol 4, Part E, 7.7.65.1: odd types are random.
     static func tellAddressKinds(_ fields: inout [DecodedField]) {
-        for index in fields.indices {
+        for index in fields.indices where fields[index].declaration.isAddressOfKind {
             switch fields[index].declaration.format {
             case .randomAddress: fields[index].addressKind = .random
             case .typedAddress(let name):

@@ -53,10 +53,8 @@ struct FieldDecoder {
     private mutating func number(_ octets: Int, signed: Bool, bigEndian: Bool, _ field: String) -> (Int128, Range<Int>)? {
         guard let taken = take(octets, field) else { return nil }
         var word: UInt64 = 0
-        if bigEndian {
-            for octet in bytes[taken] { word = word << 8 | UInt64(octet) }
-        } else {
-            for octet in bytes[taken].reversed() { word = word << 8 | UInt64(octet) }
+        for index in 0..<octets {
+            word = word << 8 | UInt64(bytes[bigEndian ? taken.lowerBound + index : taken.upperBound - 1 - index])
         }
         guard signed, octets > 0, octets < 8 else { return (signed ? Int128(Int64(bitPattern: word)) : Int128(word), taken) }
         return (Int128(Int64(bitPattern: word << UInt64(64 - 8 * octets)) >> Int64(64 - 8 * octets)), taken)

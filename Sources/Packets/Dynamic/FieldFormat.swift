@@ -17,6 +17,11 @@ enum FieldFormat: Sendable {
     case octets
     case text
     case advertisingData
+    /// All pages of LE features, one after the other.
+    case features
+
+    /// Core Vol 6, Part B, 4.6: 64 features on page 0, 192 on each of ten more.
+    static let featureOctets = 248
 
     init(
         name: String, shape: FieldDeclaration.Shape, type: NamedType?, unit: String?, scale: String?, labels: [(value: Int, name: String)]
@@ -41,6 +46,9 @@ enum FieldFormat: Sendable {
         case .uuid:
             self = .uuid
             return
+        case .bytes(.fixed(Self.featureOctets)) where name == "LE_Features":
+            self = .features
+            return
         default:
             self = .octets
             return
@@ -57,7 +65,9 @@ enum FieldFormat: Sendable {
     }
 
     /// What only a field's name and the PDU that it stands in tell.
-    init?(name: some StringProtocol, of pdu: some StringProtocol, beside siblings: some Sequence<Substring>) {
+    ///
+    /// - Parameter hasSibling: whether a field of that name stands beside it.
+    init?(name: String, of pdu: String, hasSibling: (String) -> Bool) {
         switch name {
         case "Command_Opcode": self = .opcode
         case "Company_Identifier", "Company_ID": self = .company
@@ -70,20 +80,20 @@ enum FieldFormat: Sendable {
             self = .randomAddress
         case _ where name.hasSuffix("Address"):
             let kind = name + "_Type"
-            guard siblings.contains(where: { $0 == kind }) else { return nil }
-            self = .typedAddress(kind: String(kind))
+            guard hasSibling(kind) else { return nil }
+            self = .typedAddress(kind: kind)
         default: return nil
         }
     }
 
-    /// Whether the number is a pattern rather than a quantity.
+    /// Whether the number is a pattern rather than a quantity: its name's last word says so.
     private static func isPattern(_ name: String) -> Bool {
-        [
-            "Handle", "Handle_In_Error", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel",
-            "Device", "LAP",
-            "EDIV", "Diversifier",
-        ].contains {
-            name == $0 || name.hasSuffix("_" + $0)
-        }
+        let word = name.utf8.lastIndex(of: UInt8(ascii: "_")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
+        return patterns.contains(word) || name.hasSuffix("Handle_In_Error")
     }
+
+    private static let patterns: Set<Substring> = [
+        "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP", "EDIV",
+        "Diversifier",
+    ]
 }

@@ -1,9 +1,7 @@
 extension FieldDeclaration {
     /// A value as people read it: labels for named values, units where there are any.
     public func text(_ value: FieldValue) -> String {
-        var text = ""
-        DecodedField(self, value: value).writeValue(to: &text)
-        return text
+        TextBuffer.text { DecodedField(self, value: value).writeValue(to: &$0) }
     }
 
     /// The width in bits, of one element for a list.
@@ -30,104 +28,140 @@ extension FieldDeclaration {
 
 extension DecodedField {
     /// The value as people read it.
-    public var text: String {
-        var text = ""
-        writeValue(to: &text)
-        return text
-    }
+    public var text: String { TextBuffer.text { writeValue(to: &$0) } }
 
-    func write(to text: inout String) {
-        text += declaration.name
-        text += "="
+    func write(to text: inout TextBuffer) {
+        text.write(declaration.name)
+        text.write("=")
         writeValue(to: &text)
     }
 
-    static func write(_ fields: [DecodedField], to text: inout String) {
-        for (index, field) in fields.enumerated() {
-            if index > 0 { text += " " }
-            field.write(to: &text)
+    static func write(_ fields: [DecodedField], to text: inout TextBuffer) {
+        for index in fields.indices {
+            if index > 0 { text.write(" ") }
+            fields[index].write(to: &text)
         }
     }
 
-    func writeValue(to text: inout String) {
+    func writeValue(to text: inout TextBuffer) {
         switch content {
         case .integer(let number): write(number, to: &text)
         case .octets(let octets):
             switch declaration.format {
-            case .uuid: text += BluetoothUUID(octets: octets)?.words ?? Hex.octets(octets)
+            case .uuid: text.write(BluetoothUUID(octets: octets)?.words ?? Hex.octets(octets))
             case .text: PlainText.quote(octets, to: &text)
+            case .features: Self.write(features: octets, to: &text)
             case .advertisingData where !children.isEmpty:
-                text += "{"
+                text.write("{")
                 Self.write(children, to: &text)
-                text += "}"
-            default: Self.write(octets, to: &text)
+                text.write("}")
+            default: Self.write(octets[...], to: &text)
             }
         case .list:
-            text += "["
-            for (index, element) in children.enumerated() {
-                if index > 0 { text += ", " }
-                element.writeValue(to: &text)
+            text.write("[")
+            for index in children.indices {
+                if index > 0 { text.write(", ") }
+                children[index].writeValue(to: &text)
             }
-            text += "]"
+            text.write("]")
         case .structure:
-            text += "{"
+            text.write("{")
             Self.write(children, to: &text)
-            text += "}"
+            text.write("}")
         }
     }
 
-    private func write(_ number: Int128, to text: inout String) {
+    private func write(_ number: Int128, to text: inout TextBuffer) {
         let value = Int(truncatingIfNeeded: number)
+        let pattern = UInt64(truncatingIfNeeded: number)
         switch declaration.format {
-        case .decimal, .uuid, .octets, .text, .advertisingData: text += Self.decimal(number)
-        case .pattern(let bits): text += Hex.number(UInt64(truncatingIfNeeded: number), bits: bits)
-        case .address, .typedAddress, .randomAddress:
-            text += DeviceAddress(value: UInt64(truncatingIfNeeded: number), kind: addressKind ?? .public).description
-        case .named(let type, let bits): text += type.name(of: value) ?? Hex.number(value, bits: bits)
-        case .flags(let type, let bits): Self.write(flags: number, type, bits, to: &text)
-        case .labels(let bits): text += declaration.labels.first { $0.value == value }?.name ?? Hex.number(value, bits: bits)
-        case .opcode: text += PDUCatalog.commandName(opcode: value)
+        case .decimal, .uuid, .octets, .text, .advertisingData, .features: text.write(decimal: number)
+        case .pattern(let bits): text.write(hex: pattern, bits: bits)
+        case .address, .typedAddress, .randomAddress: DeviceAddress(value: pattern, kind: addressKind ?? .public).write(to: &text)
+        case .named(let type, let bits): Self.write(type.name(of: value), or: pattern, bits, to: &text)
+        case .flags(let type, let bits): Self.write(flags: pattern, type, bits, to: &text)
+        case .labels(let bits): Self.write(declaration.labels.first { $0.value == value }?.name, or: pattern, bits, to: &text)
+        case .opcode: text.write(PDUCatalog.commandName(opcode: value))
         case .company: AssignedNumbers.write(company: value, to: &text)
         case .appearance: AssignedNumbers.write(appearance: value, to: &text)
         case .quantity(let factor, let unit):
-            text += Self.decimal(number)
-            text += factor == nil ? " " : " ("
-            if let factor { text += FieldDeclaration.decimal(Double(value) * factor) + " " }
-            text += unit
-            if factor != nil { text += ")" }
+            text.write(decimal: number)
+            if let factor {
+                text.write(" (")
+                text.write(FieldDeclaration.decimal(Double(value) * factor))
+                text.write(" ")
+                text.write(unit)
+                text.write(")")
+            } else {
+                text.write(" ")
+                text.write(unit)
+            }
         }
     }
 
-    private static func decimal(_ number: Int128) -> String { Int(exactly: number)?.description ?? number.description }
+    private static func write(_ name: String?, or number: UInt64, _ bits: Int, to text: inout TextBuffer) {
+        if let name { text.write(name) } else { text.write(hex: number, bits: bits) }
+    }
 
-    private static func write(flags number: Int128, _ type: NamedType, _ bits: Int, to text: inout String) {
+    private static func write(flags number: UInt64, _ type: NamedType, _ bits: Int, to text: inout TextBuffer) {
         guard number != 0 else {
-            text += "0"
+            text.write("0")
             return
         }
         var rest = number
         var separator = ""
-        for (bit, name) in type.values where number >> Int128(bit) & 1 == 1 {
-            text += separator
-            text += name
+        for (bit, name) in type.values where number >> UInt64(bit) & 1 == 1 {
+            text.write(separator)
+            text.write(name)
             separator = "|"
-            rest &= ~(Int128(1) << Int128(bit))
+            rest &= ~(1 << UInt64(bit))
         }
-        if rest != 0 { text += separator + Hex.number(UInt64(truncatingIfNeeded: rest), bits: bits) }
+        if rest != 0 {
+            text.write(separator)
+            text.write(hex: rest, bits: bits)
+        }
+    }
+
+    /// The names of the features on pages 0 and 1, and the octets after those if any is set. Core Vol 6, Part B, 4.6.
+    private static func write(features octets: [UInt8], to text: inout TextBuffer) {
+        var rest = octets[...]
+        for (page, name) in ["LEFeatures", "LEFeaturesPage1"].enumerated() {
+            let number = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            rest = rest.dropFirst(8)
+            guard page == 0 || number != 0, let type = PDUCatalog.type(named: name) else { continue }
+            if page > 0 { text.write("|") }
+            write(flags: number, type, 64, to: &text)
+        }
+        guard rest.contains(where: { $0 != 0 }) else { return }
+        text.write("|")
+        write(rest, to: &text)
     }
 
     /// Many zeros at the end are counted.
-    static func write(_ octets: [UInt8], to text: inout String) {
-        let zeros = octets.reversed().prefix { $0 == 0 }.count
-        guard !octets.isEmpty else {
-            text += "(empty)"
-            return
+    static func write(_ octets: ArraySlice<UInt8>, to text: inout TextBuffer) {
+        var end = octets.endIndex
+        while end > octets.startIndex, octets[end - 1] == 0 { end -= 1 }
+        let zeros = octets.endIndex - end
+        if octets.isEmpty {
+            text.write("(empty)")
+        } else if zeros > 8 {
+            text.write(octets: octets[..<end])
+            if end > octets.startIndex { text.write("+") }
+            text.write(decimal: zeros)
+            text.write("x00")
+        } else {
+            text.write(octets: octets)
         }
-        guard zeros > 8 else {
-            text += Hex.octets(octets)
-            return
+    }
+}
+
+extension DeviceAddress {
+    /// The same as `description`.
+    func write(to text: inout TextBuffer) {
+        for shift in stride(from: UInt64(40), through: 0, by: -8) {
+            text.write(octet: UInt8(truncatingIfNeeded: value >> shift))
+            if shift > 0 { text.write(":") }
         }
-        if zeros < octets.count { text += Hex.octets(octets.dropLast(zeros)) + "+" }
-        text += "\(zeros)x00"
+        if kind == .random { text.write(" (random)") }
     }
 }

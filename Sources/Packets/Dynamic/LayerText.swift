@@ -1,36 +1,35 @@
 extension DecodedLayer: CustomStringConvertible {
     /// The name, the fields, what follows them and what is wrong, in one line.
-    public var description: String {
-        var text = ""
-        write(to: &text)
-        return text
-    }
+    public var description: String { TextBuffer.text { write(to: &$0) } }
 
-    func write(to text: inout String) {
+    /// Writes what `description` says.
+    public func write(to text: inout TextBuffer) {
         if let summary {
-            text += summary
+            text.write(summary)
         } else {
             Self.write(layer, name, fields, bytes[trailing], to: &text)
         }
-        if let problem { text += " (\(problem))" }
+        if let problem { text.write(" (\(problem))") }
     }
 
     fileprivate static func write(
-        _ layer: String, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout String
+        _ layer: String, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout TextBuffer
     ) {
         // The names of SMP's PDUs do not say that they are SMP's.
-        if layer == "SMP" { text += "SMP " }
-        text += name
-        for field in fields {
-            if field.name == "Return_Parameters", field.isStructure {
-                if !field.children.isEmpty { text += " " }
-                DecodedField.write(field.children, to: &text)
+        if layer == "SMP" { text.write("SMP ") }
+        text.write(name)
+        for index in fields.indices {
+            if fields[index].isStructure, fields[index].name == "Return_Parameters" {
+                if !fields[index].children.isEmpty { text.write(" ") }
+                DecodedField.write(fields[index].children, to: &text)
             } else {
-                text += " "
-                field.write(to: &text)
+                text.write(" ")
+                fields[index].write(to: &text)
             }
         }
-        if !trailing.isEmpty { text += " +" + Hex.octets(trailing) }
+        guard !trailing.isEmpty else { return }
+        text.write(" +")
+        text.write(octets: trailing)
     }
 }
 
@@ -42,9 +41,9 @@ extension DynamicPDU: CustomStringConvertible {
             guard case .structure(let values) = field.value else { continue }
             decoded[index].children = DecodedField.fields(values, command?.returns ?? [])
         }
-        var text = ""
-        DecodedLayer.write(layer, name, decoded, trailing[...], to: &text)
-        if let problem { text += " (\(problem))" }
-        return text
+        return TextBuffer.text { text in
+            DecodedLayer.write(layer, name, decoded, trailing[...], to: &text)
+            if let problem { text.write(" (\(problem))") }
+        }
     }
 }

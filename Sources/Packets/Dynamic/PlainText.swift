@@ -5,34 +5,35 @@ public enum PlainText {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
-            if isUnsafe(scalar) { write(scalar, to: &result) } else { result.unicodeScalars.append(scalar) }
+            if isUnsafe(scalar) { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
         }
         return result
     }
 
     /// A name as octets of UTF-8, up to its first zero, in quotation marks.
-    static func quote(_ octets: [UInt8], to text: inout String) {
-        text += "\""
+    static func quote(_ octets: [UInt8], to text: inout TextBuffer) {
+        text.write("\"")
         let name = octets.prefix { $0 != 0 }
         if let valid = String(validating: name, as: UTF8.self) {
             for scalar in valid.unicodeScalars {
-                if scalar == "\"" || scalar == "\\" { text += "\\" }
-                if isUnsafe(scalar) { write(scalar, to: &text) } else { text.unicodeScalars.append(scalar) }
+                if scalar == "\"" || scalar == "\\" { text.write("\\") }
+                if isUnsafe(scalar) { text.write(escape(scalar)) } else { text.write(scalar: scalar) }
             }
         } else {
             for octet in name {
                 if octet >= 0x20, octet < 0x7F {
-                    text.unicodeScalars.append(Unicode.Scalar(octet))
+                    text.write(scalar: Unicode.Scalar(octet))
                 } else {
-                    text += "\\x" + Hex.octets([octet])
+                    text.write("\\x")
+                    text.write(octet: octet)
                 }
             }
         }
-        text += "\""
+        text.write("\"")
     }
 
-    private static func write(_ scalar: Unicode.Scalar, to text: inout String) {
-        text += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
     }
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {

@@ -1,6 +1,6 @@
 /// Numbers and octets as hexadecimal text, without Foundation.
 public enum Hex {
-    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+    static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 
     static func text(_ value: UInt128, digits count: Int, shift: Int = 0) -> String {
         var text: [UInt8] = []

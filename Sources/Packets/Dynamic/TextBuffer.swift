@@ -1,0 +1,60 @@
+/// Text in the making, as UTF-8. Lines of packets are written into one buffer, without a String for each of their pieces.
+public struct TextBuffer: Sendable {
+    public private(set) var utf8: [UInt8] = []
+
+    public init() {}
+
+    public var text: String { String(decoding: utf8, as: UTF8.self) }
+
+    /// Takes back what was written after the first octets.
+    public mutating func cut(to octets: Int) { utf8.removeLast(max(0, utf8.count - octets)) }
+
+    /// What one writer puts down, as a String.
+    public static func text(_ body: (inout TextBuffer) -> Void) -> String {
+        var buffer = TextBuffer()
+        buffer.utf8.reserveCapacity(64)
+        body(&buffer)
+        return buffer.text
+    }
+
+    public mutating func write(_ text: String) {
+        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { utf8.append(contentsOf: $0) }
+        if isDone == nil { utf8.append(contentsOf: text.utf8) }
+    }
+
+    /// The number in decimal digits, at least so many of them.
+    public mutating func write(decimal number: some FixedWidthInteger, digits: Int = 1) {
+        var rest = UInt64(truncatingIfNeeded: number.magnitude)
+        if number < 0 { utf8.append(UInt8(ascii: "-")) }
+        let start = utf8.count
+        var written = 0
+        repeat {
+            utf8.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+            written += 1
+        } while rest > 0 || written < digits
+        utf8[start...].reverse()
+    }
+
+    /// `0x0040`: the digits that so many bits take.
+    public mutating func write(hex number: UInt64, bits: Int) {
+        write("0x")
+        for shift in stride(from: ((bits + 3) / 4 - 1) * 4, through: 0, by: -4) {
+            utf8.append(Hex.digit(UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15))
+        }
+    }
+
+    /// `01FF`.
+    public mutating func write(octets: ArraySlice<UInt8>) {
+        for octet in octets { write(octet: octet) }
+    }
+
+    mutating func write(octet: UInt8) {
+        utf8.append(Hex.digit(octet >> 4))
+        utf8.append(Hex.digit(octet & 15))
+    }
+
+    mutating func write(scalar: Unicode.Scalar) {
+        if let encoded = UTF8.encode(scalar) { utf8.append(contentsOf: encoded) }
+    }
+}
