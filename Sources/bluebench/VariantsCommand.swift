@@ -13,16 +13,14 @@ struct VariantsCommand: ParsableCommand {
     @Argument(help: "Variants to try. All by default.") var ids: [String] = []
     @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
     @Option(help: ArgumentHelp("Run only this case or suite; may be repeated.", valueName: "case")) var only: [String] = []
-    @Option(help: ArgumentHelp("The first seed.", valueName: "n")) var seed: UInt64 = 1
-    @Option(help: ArgumentHelp("How many seeds to try, one after another.", valueName: "n")) var seeds = 1
+    @Option(help: ArgumentHelp("The first seed.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("How many seeds to try, one after another.", valueName: "n"), transform: Arguments.whole(1...10_000))
+    var seeds = 1
     @Flag(help: "List what was INCONC, and why.") var inconclusive = false
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file")) var json: String?
 
-    func validate() throws {
-        guard (1...10_000).contains(seeds) else { throw ValidationError("--seeds \(seeds) is not in 1...10000") }
-    }
-
     func run() throws {
+        let output = try json.map { try OutputFile($0) }
         let variants = try selected()
         let trial = try VariantTrial(catalogue: CaseFolder.load(cases), filters: only)
         let count = variants.count * seeds
@@ -39,13 +37,15 @@ struct VariantsCommand: ParsableCommand {
         }
         if isTerminal { Console.write("\r\u{1B}[K") }
         for variant in variants { show(variant, results.filter { $0.id == variant.id }) }
-        if let json { try OutputFile.write(ResultsJSON.encode(VariantsDocument(variants, results)), to: json) }
+        if let output { try output.write(ResultsJSON.encode(VariantsDocument(variants, results))) }
         try conclude(results, variants.count)
     }
 
     private func selected() throws -> [Variant] {
         let all = try CaseFolder.variants(cases)
-        for id in ids where !all.contains(where: { $0.id == id }) { throw CommandFailure(.usage, "there is no variant '\(id)'") }
+        for id in ids where !all.contains(where: { $0.id == id }) {
+            throw CommandFailure(.usage, "there is no variant '\(id)'" + Suggestion.text(for: id, among: all.map(\.id)))
+        }
         let variants = ids.isEmpty ? all : all.filter { ids.contains($0.id) }
         guard !variants.isEmpty else { throw CommandFailure(.bench, "there are no variants in \(cases)/variants") }
         return variants
