@@ -24,13 +24,24 @@ import Timing
         return Pair(peripheral: peripheral, central: central, atPeripheral: atPeripheral, atCentral: atCentral)
     }
 
-    @Test func theCentralChangesTheParameters() throws {
+    /// A central that supports the request procedure and does not know that its peer lacks it asks by LL_CONNECTION_PARAM_REQ; where the host cannot be asked, it announces the change.
+    /// Core Vol 6, Part B, 5.1.1 and 5.1.7.
+    @Test(arguments: [true, false]) func theCentralChangesTheParameters(_ isAsked: Bool) throws {
         try World.run(hosts: 2) { world in
             let pair = try await Self.connect(world)
+            let masked: LEEventMask = isAsked ? [] : .leRemoteConnectionParameterRequest
+            try await pair.peripheral.succeed(HCICommands.LESetEventMask(leEventMask: LEEventMask(rawValue: 0xFF).subtracting(masked)))
             try await pair.central.succeed(
                 HCICommands.LEConnectionUpdate(
                     connectionHandle: pair.atCentral, connectionIntervalMin: 40, connectionIntervalMax: 40, maxLatency: 2,
                     supervisionTimeout: 300))
+            if isAsked {
+                let request: HCIEvents.LERemoteConnectionParameterRequest = try await pair.peripheral.next()
+                #expect(request.intervalMin == 40 && request.intervalMax == 40 && request.maxLatency == 2 && request.timeout == 300)
+                try await pair.peripheral.succeed(
+                    HCICommands.LERemoteConnectionParameterRequestReply(
+                        connectionHandle: pair.atPeripheral, intervalMin: 40, intervalMax: 40, maxLatency: 2, timeout: 300))
+            }
             for host in [pair.central, pair.peripheral] {
                 let event: HCIEvents.LEConnectionUpdateComplete = try await host.next()
                 #expect(event.status == .success && event.connectionInterval == 40 && event.peripheralLatency == 2)

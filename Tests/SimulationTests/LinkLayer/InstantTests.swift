@@ -19,7 +19,7 @@ import Timing
         }
         try bench.run(1_000_000)
         let shorter = RequestedParameters(intervalMin: 24, intervalMax: 24, latency: 0, timeout: 10)
-        #expect(bench.central.link.updateParameters(shorter) == .success)
+        bench.central.link.request(LocalConnectionUpdate(shorter))
         while bench.peripheral.link.engine.nextInstant == nil { try bench.run(30_000) }
         let instant = try #require(bench.central.link.engine.nextInstant)
         let due = bench.central.link.state.timing.anchor(of: instant)
@@ -83,7 +83,7 @@ import Timing
 
     private func change(_ change: Change, _ bench: LinkBench) {
         switch change {
-        case .timing: _ = bench.central.link.updateParameters(ProcedureTests.slower)
+        case .timing: bench.central.link.request(LocalConnectionUpdate(ProcedureTests.slower))
         case .channelMap: bench.central.link.updateChannelMap(ChannelMap(0xFF_FFFF))
         case .phy: _ = bench.central.link.updatePHY(tx: .le2M, rx: .le2M)
         }

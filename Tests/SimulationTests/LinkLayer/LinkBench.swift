@@ -99,6 +99,7 @@ final class LinkBench {
         var central = ControllerConfiguration(address: DeviceAddress(value: 0x11))
         var peripheral = ControllerConfiguration(address: DeviceAddress(value: 0x22))
         var withoutPeripheral = false
+        var defaults = LinkDefaults()
     }
 
     let loop = RunLoop()
@@ -129,7 +130,7 @@ final class LinkBench {
             usesAlgorithm2: options.usesAlgorithm2, phy: options.phy, ownAddress: own.address, peerAddress: other.address,
             transmitWindowStart: loop.now + 1_250 + options.windowOffset, transmitWindowSize: 1_250,
             peerClockAccuracy: other.clockAccuracy)
-        end.link = Connection(parameters, configuration: own, defaults: LinkDefaults(), radio: radio, delegate: end)
+        end.link = Connection(parameters, configuration: own, defaults: options.defaults, radio: radio, delegate: end)
     }
 
     var ends: [LinkEnd] { [central, peripheral] }
@@ -185,6 +186,17 @@ final class ControlSniffer {
             let isFromCentral = frame.channel == .dataFromCentral
             if !pdu.isEmpty { pdus.append(Sent(start: observation.start, fromCentral: isFromCentral, pdu: pdu)) }
             onPacket?(observation.start, isFromCentral, pdu)
+        }
+    }
+
+    /// Who told which MaxRxTime and MaxTxTime.
+    var lengths: [(fromCentral: Bool, times: [UInt16])] {
+        pdus.compactMap { sent in
+            switch LinkLayerControl.decode(sent.pdu[0], sent.pdu[...]) {
+            case .lengthReq(let pdu): (sent.fromCentral, [pdu.maxRxTime, pdu.maxTxTime])
+            case .lengthRsp(let pdu): (sent.fromCentral, [pdu.maxRxTime, pdu.maxTxTime])
+            default: nil
+            }
         }
     }
 

@@ -32,6 +32,18 @@ import Timing
         }
     }
 
+    /// LE_Set_PHY that is refused leaves no trace, of the coding that it prefers neither.
+    @Test func aRefusedUpdateKeepsTheCoding() throws {
+        let bench = LinkBench { $0.phy = .leCoded }
+        try bench.run(100_000)
+        #expect(bench.central.link.updatePHY(tx: .leCoded, rx: .leCoded, prefersS2: true) == .success)
+        #expect(bench.central.link.updatePHY(tx: .le2M, rx: .le2M, prefersS2: false) == .commandDisallowed)
+        #expect(bench.central.link.state.airPHY == .codedS2 && bench.central.link.state.phys.preferredTx == .leCoded)
+        try bench.run(100_000)
+        bench.abandon()
+        try bench.expectNothingIsLeft()
+    }
+
     // MARK: What may be sent meanwhile
 
     struct Restriction: Sendable, CustomTestStringConvertible {
@@ -52,10 +64,11 @@ import Timing
         Restriction(name: "2M to 1M with little time", phy: .le2M, time: 1_064, byCentral: [.phy(tx: .le1M, rx: .le1M)]),
         Restriction(name: "2M to 1M, asked by the peripheral", phy: .le2M, time: 1_064, byPeripheral: [.phy(tx: .le1M, rx: .le1M)]),
         Restriction(name: "one direction", interval: 15_000, time: 8_000, byPeripheral: [.phy(tx: .leCoded, rx: .le2M)]),
-        Restriction(name: "a shorter interval on Coded", phy: .leCoded, time: 4_000, byCentral: [.update(short, negotiates: false)]),
+        Restriction(name: "a shorter interval on Coded", phy: .leCoded, time: 4_000, byCentral: [.update(short)]),
+        Restriction(name: "a shorter interval, announced", phy: .leCoded, time: 4_000, byCentral: [.announce(short)]),
         Restriction(
             name: "a shorter interval, asked by the peripheral", phy: .leCoded, time: 4_000,
-            byPeripheral: [.update(short, negotiates: false)]),
+            byPeripheral: [.update(short)]),
     ]
 
     /// From the PDU on that decides, no packet is longer than the effective times allow before and after the change; otherwise its retransmission would be. Core Vol 6, Part B,

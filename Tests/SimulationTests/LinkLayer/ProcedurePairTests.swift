@@ -30,8 +30,12 @@ import Timing
         switch kind {
         case .version: return end.link.readRemoteVersion()
         case .features: return end.link.readRemoteFeatures()
-        case .connectionUpdate: return end.link.updateParameters(requested)
-        case .parameterRequest: return end.link.updateParameters(requested, negotiates: true)
+        case .connectionUpdate:
+            guard [.connectionUpdate, .parameterRequest].allSatisfy({ !end.link.engine.isBusy(with: $0) }) else {
+                return .commandDisallowed
+            }
+            end.link.request(LocalConnectionUpdate(requested))
+        case .parameterRequest: return end.link.updateParameters(requested)
         case .channelMap: end.link.updateChannelMap(ChannelMap(0xFF_FFFF))
         case .phy: return end.link.updatePHY(tx: isCentral ? .le2M : .leCoded, rx: isCentral ? .le2M : .le1M)
         case .dataLength: return end.link.setDataLength(txOctets: isCentral ? 251 : 100, txTime: 2_120)

@@ -10,7 +10,9 @@ import Timing
     enum Act: Sendable {
         case version
         case features
-        case update(RequestedParameters, negotiates: Bool)
+        case update(RequestedParameters)
+        /// LL_CONNECTION_UPDATE_IND without a request before it.
+        case announce(RequestedParameters)
         case channelMap(UInt64)
         case phy(tx: PHYs, rx: PHYs)
         case length(UInt16, UInt16)
@@ -37,7 +39,12 @@ import Timing
                 switch act {
                 case .version: end.link.readRemoteVersion()
                 case .features: end.link.readRemoteFeatures()
-                case .update(let requested, let negotiates): end.link.updateParameters(requested, negotiates: negotiates)
+                case .update(let requested): end.link.updateParameters(requested)
+                case .announce(let requested):
+                    {
+                        end.link.request(LocalConnectionUpdate(requested))
+                        return .success
+                    }()
                 case .channelMap(let map):
                     {
                         end.link.updateChannelMap(ChannelMap(map))
@@ -72,35 +79,46 @@ import Timing
             name: "first octet is what both support", central: [.features], centralFeatures: [.lePing, .le2MPHY],
             centralLog: ["features 00 4910"]),
         Case(
-            name: "update by the central", central: [.update(faster, negotiates: false)], centralLog: ["updated 00 7500 0 1000000"],
+            name: "update by the central", central: [.announce(faster)], centralLog: ["updated 00 7500 0 1000000"],
             peripheralLog: ["updated 00 7500 0 1000000"]),
         Case(
-            name: "update with latency", central: [.update(slower, negotiates: false)], centralLog: ["updated 00 100000 3 6000000"],
+            name: "update with latency", central: [.announce(slower)], centralLog: ["updated 00 100000 3 6000000"],
             peripheralLog: ["updated 00 100000 3 6000000"]),
         Case(
             name: "update that changes nothing",
-            central: [.update(RequestedParameters(intervalMin: 12, intervalMax: 12, latency: 0, timeout: 400), negotiates: false)],
+            central: [.announce(RequestedParameters(intervalMin: 12, intervalMax: 12, latency: 0, timeout: 400))],
             centralLog: ["updated 00 15000 0 4000000"]),
         Case(
-            name: "request by the peripheral", peripheral: [.update(faster, negotiates: false)],
+            name: "request by the peripheral", peripheral: [.update(faster)],
             centralLog: ["requested 6-6 0 100", "updated 00 7500 0 1000000"], peripheralLog: ["updated 00 7500 0 1000000"]),
         Case(
-            name: "request by the central", central: [.update(slower, negotiates: true)], centralLog: ["updated 00 100000 3 6000000"],
+            name: "request by the central", central: [.update(slower)], centralLog: ["updated 00 100000 3 6000000"],
             peripheralLog: ["requested 80-80 3 600", "updated 00 100000 3 6000000"]),
         Case(
-            name: "request refused", peripheral: [.update(faster, negotiates: false)],
+            name: "request by the central refused", central: [.update(faster)], reply: { _ in (nil, .unacceptableConnectionParameters) },
+            centralLog: ["updated 3B 15000 0 4000000"], peripheralLog: ["requested 6-6 0 100"]),
+        Case(
+            name: "update by a central that cannot ask", central: [.update(faster)],
+            centralFeatures: LEFeatures.simulated.subtracting(.connectionParametersRequest), centralLog: ["updated 00 7500 0 1000000"],
+            peripheralLog: ["updated 00 7500 0 1000000"]),
+        Case(
+            name: "update of a peripheral whose host cannot be asked", central: [.update(faster)],
+            reply: { _ in (nil, .unsupportedRemoteFeature) }, centralLog: ["updated 00 7500 0 1000000"],
+            peripheralLog: ["requested 6-6 0 100", "updated 00 7500 0 1000000"]),
+        Case(
+            name: "request refused", peripheral: [.update(faster)],
             reply: { _ in (nil, .unacceptableConnectionParameters) },
             centralLog: ["requested 6-6 0 100"], peripheralLog: ["updated 3B 15000 0 4000000"]),
         Case(
-            name: "request to a central without it", peripheral: [.update(faster, negotiates: false)],
+            name: "request to a central without it", peripheral: [.update(faster)],
             centralFeatures: LEFeatures.simulated.subtracting(.connectionParametersRequest), peripheralLog: ["updated 1A 15000 0 4000000"]),
         Case(
-            name: "request to a peripheral without it becomes an update", central: [.update(faster, negotiates: true)],
+            name: "request to a peripheral without it becomes an update", central: [.update(faster)],
             peripheralFeatures: LEFeatures.simulated.subtracting(.connectionParametersRequest),
             centralLog: ["updated 00 7500 0 1000000"], peripheralLog: ["updated 00 7500 0 1000000"]),
         Case(
             name: "illegal parameters",
-            central: [.update(RequestedParameters(intervalMin: 6, intervalMax: 3_200, latency: 0, timeout: 10), negotiates: false)],
+            central: [.update(RequestedParameters(intervalMin: 6, intervalMax: 3_200, latency: 0, timeout: 10))],
             centralLog: ["status 12"]),
         Case(name: "channel map", central: [.channelMap(0x0F)]),
         Case(
@@ -158,19 +176,19 @@ import Timing
             name: "PHY against channel map", central: [.channelMap(0xFF)], peripheral: [.phy(tx: .le2M, rx: .le2M)],
             peripheralLog: ["phy 2A le1M le1M"]),
         Case(
-            name: "PHY against update", central: [.update(faster, negotiates: false)], peripheral: [.phy(tx: .le2M, rx: .le2M)],
+            name: "PHY against update", central: [.announce(faster)], peripheral: [.phy(tx: .le2M, rx: .le2M)],
             centralLog: ["updated 00 7500 0 1000000"], peripheralLog: ["phy 2A le1M le1M", "updated 00 7500 0 1000000"]),
         Case(
-            name: "request against request", central: [.update(faster, negotiates: true)], peripheral: [.update(slower, negotiates: false)],
+            name: "request against request", central: [.update(faster)], peripheral: [.update(slower)],
             centralLog: ["updated 00 7500 0 1000000"],
             peripheralLog: ["requested 6-6 0 100", "updated 23 15000 0 4000000", "updated 00 7500 0 1000000"]),
         Case(
             name: "one after another",
-            central: [.version, .features, .length(251, 2_120), .phy(tx: .le2M, rx: .le2M), .update(faster, negotiates: false)],
+            central: [.version, .features, .length(251, 2_120), .phy(tx: .le2M, rx: .le2M), .update(faster)],
             centralLog: [
                 "version 00 13 65535 1", "features 00 493e", "length 251 2120 27 328", "phy 00 le2M le2M", "updated 00 7500 0 1000000",
             ],
-            peripheralLog: ["length 27 328 251 2120", "phy 00 le2M le2M", "updated 00 7500 0 1000000"]),
+            peripheralLog: ["length 27 328 251 2120", "phy 00 le2M le2M", "requested 6-6 0 100", "updated 00 7500 0 1000000"]),
     ]
 
     private func bench(_ row: Case, seed: UInt64 = 1) -> LinkBench {

@@ -68,7 +68,7 @@ import Timing
         bench.peripheral.answersRequests = { ($0, .success) }
         try bench.run(1_000_000)
         let acts: [ProcedureTests.Act] = [
-            .version, .features, .length(251, 2_120), .phy(tx: .le2M, rx: .le2M), .update(ProcedureTests.faster, negotiates: true),
+            .version, .features, .length(251, 2_120), .phy(tx: .le2M, rx: .le2M), .update(ProcedureTests.faster),
         ]
         ProcedureTests.perform([acts[act]], bench.central)
         try bench.run(50_000_000)
@@ -95,6 +95,36 @@ import Timing
         try bench.run(2_000_000)
         #expect(bench.central.log == ["established", "disconnected 16"])
         #expect(bench.peripheral.log == ["established", "disconnected 08"])
+        try bench.expectNothingIsLeft()
+    }
+
+    // MARK: Data lengths
+
+    /// A side without LE Coded, or one that knows its peer to be without it, tells no longer times than LE 1M takes. Core Vol 6, Part B, 4.5.10 and 5.1.9.
+    @Test(arguments: [true, false], [true, false])
+    func timesOfLECodedAreToldOnlyWhereItIsUsed(isCoded: Bool, isPeerCoded: Bool) throws {
+        let uncoded = LEFeatures.simulated.subtracting(.leCodedPHY)
+        let bench = LinkBench {
+            $0.central.features = isCoded ? .simulated : uncoded
+            $0.peripheral.features = isPeerCoded ? .simulated : uncoded
+            $0.defaults.suggestedTxTime = 17_040
+        }
+        let sniffer = ControlSniffer(bench)
+        try bench.run(100_000)
+        // Suggested before anything was known of the peer; asked for, and answered, afterwards.
+        let longest = isCoded ? 17_040 : 2_120 as UInt16
+        #expect(sniffer.lengths.first { $0.fromCentral }?.times == [longest, longest])
+        ProcedureTests.perform([.features], bench.central)
+        try bench.run(100_000)
+        sniffer.pdus.removeAll()
+        ProcedureTests.perform([.length(251, 17_040)], bench.central)
+        ProcedureTests.perform([.length(251, 17_040)], bench.peripheral)
+        try bench.run(100_000)
+        let expected = isCoded && isPeerCoded ? 17_040 : 2_120 as UInt16
+        #expect(sniffer.lengths.count >= 4)
+        for sent in sniffer.lengths {
+            #expect(sent.times == [expected, expected], "from the \(sent.fromCentral ? "central" : "peripheral")")
+        }
         try bench.expectNothingIsLeft()
     }
 

@@ -43,8 +43,7 @@ extension LEController {
 
     func execute(_ command: HCICommands.LEReadMaximumDataLength) throws(CommandFailure) -> HCICommands.LEReadMaximumDataLength.Return {
         let octets = configuration.maxOctets
-        let slowest: AirPHY = configuration.features.contains(.leCodedPHY) ? .codedS8 : .le1M
-        let time = UInt16(clamping: slowest.airTime(payload: Int(octets) + 4).rawValue)
+        let time = DataLengths.longestTime(configuration)
         return .init(
             status: .success, supportedMaxTXOctets: octets, supportedMaxTXTime: time, supportedMaxRXOctets: octets,
             supportedMaxRXTime: time)

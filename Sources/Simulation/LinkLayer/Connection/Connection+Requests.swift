@@ -10,17 +10,13 @@ extension Connection {
         return .success
     }
 
-    /// LE Connection Update. A central announces the change, a peripheral asks for it.
-    ///
-    /// - Parameter negotiates: makes a central ask as well, by LL_CONNECTION_PARAM_REQ.
-    func updateParameters(_ requested: RequestedParameters, negotiates: Bool = false) -> ErrorCode {
+    /// LE Connection Update. A peripheral asks by LL_CONNECTION_PARAM_REQ. So does a central that is able to, unless it knows that the peripheral is not; otherwise it announces the
+    /// change. Core Vol 6, Part B, 5.1.1.
+    func updateParameters(_ requested: RequestedParameters) -> ErrorCode {
         guard requested.isLegal else { return .invalidHCICommandParameters }
         guard !engine.isBusy(with: .connectionUpdate), !engine.isBusy(with: .parameterRequest) else { return .commandDisallowed }
-        if role == .central, !negotiates {
-            request(LocalConnectionUpdate(requested))
-        } else {
-            request(LocalParameterRequest(requested))
-        }
+        let isAble = configuration.features.contains(.connectionParametersRequest) && !state.peer.lacks(.connectionParametersRequest)
+        if role == .central, !isAble { request(LocalConnectionUpdate(requested)) } else { request(LocalParameterRequest(requested)) }
         return .success
     }
 
@@ -49,11 +45,9 @@ extension Connection {
 
     /// LE Set Data Length: what this side is to send at most.
     func setDataLength(txOctets: UInt16, txTime: UInt16) -> ErrorCode {
-        let features = configuration.features
-        guard features.contains(.leDataPacketLengthExtension) else { return .unknownHCICommand }
+        guard configuration.features.contains(.leDataPacketLengthExtension) else { return .unknownHCICommand }
         guard (27...251).contains(txOctets), (328...17_040).contains(txTime) else { return .invalidHCICommandParameters }
-        let time = features.contains(.leCodedPHY) ? txTime : min(txTime, 2_120)
-        apply(.localLengths(octets: min(txOctets, configuration.maxOctets), time: time))
+        apply(.localLengths(octets: txOctets, time: txTime))
         request(LocalDataLengthUpdate())
         return .success
     }

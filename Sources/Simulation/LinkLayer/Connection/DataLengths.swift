@@ -15,11 +15,10 @@ struct DataLengths {
     /// Before any exchange: what the configuration and the host's suggestion allow.
     init(_ configuration: ControllerConfiguration, defaults: LinkDefaults, phy: PHY) {
         if configuration.features.contains(.leDataPacketLengthExtension) {
-            let isCodedSupported = configuration.features.contains(.leCodedPHY)
+            let longest = Self.longestTime(configuration)
             local = DataLength(
-                maxTxOctets: min(defaults.suggestedTxOctets, configuration.maxOctets), maxTxTime: defaults.suggestedTxTime,
-                maxRxOctets: configuration.maxOctets,
-                maxRxTime: isCodedSupported ? 17_040 : UInt16(clamping: (Int(configuration.maxOctets) + 14) * 8))
+                maxTxOctets: min(defaults.suggestedTxOctets, configuration.maxOctets), maxTxTime: min(defaults.suggestedTxTime, longest),
+                maxRxOctets: configuration.maxOctets, maxRxTime: longest)
         }
         if phy == .leCoded {
             remote.maxTxTime = 2704
@@ -29,9 +28,27 @@ struct DataLengths {
         }
     }
 
-    mutating func setLocal(octets: UInt16, time: UInt16) {
-        local.maxTxOctets = octets
-        local.maxTxTime = time
+    /// The longest time that this side supports: of its longest PDU with a MIC, on the slowest of its PHYs.
+    static func longestTime(_ configuration: ControllerConfiguration) -> UInt16 {
+        let slowest: AirPHY = configuration.features.contains(.leCodedPHY) ? .codedS8 : .le1M
+        return UInt16(clamping: slowest.airTime(payload: Int(configuration.maxOctets) + 4).rawValue)
+    }
+
+    /// What LL_LENGTH_REQ and LL_LENGTH_RSP tell the other side; one without LE Coded is told no longer times than LE 1M takes. Core Vol 6, Part B, 5.1.9.
+    func told(_ peer: PeerKnowledge) -> DataLength {
+        var told = local
+        guard peer.lacks(.leCodedPHY) else { return told }
+        told.maxTxTime = min(told.maxTxTime, Self.longestUncodedTime)
+        told.maxRxTime = min(told.maxRxTime, Self.longestUncodedTime)
+        return told
+    }
+
+    /// Of 251 octets and a MIC on LE 1M.
+    private static let longestUncodedTime: UInt16 = 2120
+
+    mutating func setLocal(octets: UInt16, time: UInt16, _ configuration: ControllerConfiguration) {
+        local.maxTxOctets = min(octets, configuration.maxOctets)
+        local.maxTxTime = min(time, Self.longestTime(configuration))
     }
 
     /// What the other side reported, in LL_LENGTH_REQ or LL_LENGTH_RSP; no value goes below what every device can do.

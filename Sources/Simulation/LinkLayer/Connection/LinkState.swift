@@ -53,7 +53,7 @@ struct LinkState {
             phys.preferredRx = rx
         case .codedPreference(let prefersS2): phys.prefersS2 = prefersS2
         case .localLengths(let octets, let time):
-            lengths.setLocal(octets: octets, time: time)
+            lengths.setLocal(octets: octets, time: time, configuration)
             return (true, updateLengths())
         case .peerLengths(let reported):
             lengths.setRemote(reported)

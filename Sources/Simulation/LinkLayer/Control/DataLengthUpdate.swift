@@ -10,7 +10,7 @@ struct LocalDataLengthUpdate: LinkProcedure {
         case .start:
             guard link.configuration.features.contains(.leDataPacketLengthExtension), !link.peer.lacks(.leDataPacketLengthExtension)
             else { return [.finish] }
-            let own = link.lengths.local
+            let own = link.lengths.told(link.peer)
             return [
                 .send(
                     LLControl.LengthReq(
@@ -33,7 +33,7 @@ struct RemoteDataLengthUpdate: LinkProcedure {
         guard case .message(.lengthReq(let pdu)) = event else { return nil }
         let reported = DataLength(
             maxTxOctets: pdu.maxTxOctets, maxTxTime: pdu.maxTxTime, maxRxOctets: pdu.maxRxOctets, maxRxTime: pdu.maxRxTime)
-        var own = link.lengths.local
+        var own = link.lengths.told(link.peer)
         if let octets = link.configuration.quirks.dataLengthAnswer {
             let time = octets * 8 + 112
             own = DataLength(maxTxOctets: octets, maxTxTime: time, maxRxOctets: octets, maxRxTime: time)
