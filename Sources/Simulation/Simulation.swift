@@ -21,6 +21,9 @@ public final class Simulation {
     /// - Parameter sink: called on the loop, at the start of each packet, with the time of its first bit.
     public func logAir(to sink: ((AnyAirFrame, Microseconds) -> Void)?) { air.log = sink }
 
+    /// Whether no controller has anything under way, and none of their radios is used, as after a reset of each.
+    public var isAtRest: Bool { ports.values.compactMap(\.controller).allSatisfy { $0.isIdle && $0.radio.isAtRest } }
+
     /// Packets sent on the air so far.
     public var transmissions: Int { air.transmissions }
 }

@@ -163,8 +163,22 @@ public struct World {
         let world = World(loop: loop, simulation: simulation, hosts: hosts)
         return try loop.run {
             for host in world.hosts { try await host.openMasks() }
-            return try await body(world)
+            let value = try await body(world)
+            try await world.expectNothingIsLeft()
+            return value
         }
+    }
+}
+
+extension World {
+    /// Something was still under way after a reset.
+    public struct LeftOver: Error {}
+
+    /// Resets every controller, and checks that none has anything under way and that no radio is used any more.
+    private func expectNothingIsLeft() async throws {
+        for host in hosts { _ = try? await host.run(HCICommands.Reset()) }
+        try await loop.sleep(for: .milliseconds(50))
+        guard simulation.isAtRest else { throw LeftOver() }
     }
 }
 

@@ -71,6 +71,9 @@ final class Radio {
         timer = AirTimer(on: air.loop) { [unowned self] in timerFired() }
     }
 
+    /// Whether nobody uses it, waits for it, or will need it.
+    var isAtRest: Bool { ownerIdentity == nil && reservations.isEmpty && waiting.isEmpty && state == .idle }
+
     // MARK: Arbitration
 
     /// Gives the radio to `activity` if nobody as important has it. The loser is told by `preempted()`, after the radio has changed hands.

@@ -44,6 +44,13 @@ import Timing
         HCIPacket(command: ExtendedTests.parameters(handle, properties: properties, secondary: secondary, interval: interval))
     }
 
+    /// 20 to 100 ms on LE Coded.
+    static var widePacket: HCIPacket {
+        var parameters = ExtendedTests.parameters(properties: 0, secondary: .leCoded, interval: 0x20)
+        parameters.primaryAdvertisingIntervalMax = 0xA0
+        return HCIPacket(command: parameters)
+    }
+
     static func data(_ operation: AdvertisingDataOperation, _ count: Int, response: Bool = false) -> HCIPacket {
         let bytes = [UInt8](repeating: 0, count: count)
         return response
@@ -126,6 +133,16 @@ import Timing
         rule(disallowed, HCICommands.LERemoveAdvertisingSet(), after: [setPacket(0), HCIPacket(command: enable())], "while advertising"),
         rule(disallowed, HCICommands.LEClearAdvertisingSets(), after: [setPacket(0), HCIPacket(command: enable())], "while advertising"),
         rule(.unknownAdvertisingIdentifier, HCICommands.LERemoveAdvertisingSet(), "no such set"),
+        // The commands that only read are of a family, too. Core Vol 4, Part E, 3.1.1.
+        rule(
+            disallowed, HCICommands.LESetAdvertisingEnable(advertisingEnable: 0),
+            after: [HCIPacket(command: HCICommands.LEReadNumberOfSupportedAdvertisingSets())], "legacy after extended"),
+        rule(
+            disallowed, HCICommands.LESetAdvertisingEnable(advertisingEnable: 0),
+            after: [HCIPacket(command: HCICommands.LEReadMaximumAdvertisingDataLength())], "legacy after extended"),
+        rule(
+            disallowed, HCICommands.LEClearAdvertisingSets(),
+            after: [HCIPacket(command: HCICommands.LEReadAdvertisingPhysicalChannelTxPower())], "extended after legacy"),
     ]
 
     private static func dataRule(_ expected: ErrorCode, _ packet: HCIPacket, after: [HCIPacket], _ text: String) -> Rule {
@@ -146,8 +163,18 @@ import Timing
         dataRule(
             disallowed, data(.first, 5), after: [setPacket(0), HCIPacket(command: enable())], "fragments while enabled"),
         dataRule(.packetTooLong, data(.complete, 251), after: [setPacket(1)], "more than one packet in a connectable set"),
+        // Three ADV_EXT_IND of 136 us, 17,340 us from the first AUX packet to the second, and that: 19,914 us, or 640 us more with ten octets more. Core Vol 4, Part E, 7.8.54.
+        dataRule(.success, data(.complete, 251), after: [setPacket(0, interval: 0x20, secondary: .leCoded)], "just within the interval"),
         dataRule(
-            .packetTooLong, data(.complete, 251), after: [setPacket(0, interval: 0x20, secondary: .leCoded)], "longer than the interval"),
+            .packetTooLong, data(.last, 10), after: [setPacket(0, interval: 0x20, secondary: .leCoded), data(.first, 251)],
+            "longer than the interval"),
+        dataRule(.success, data(.complete, 6), after: [setPacket(0, interval: 0x20, secondary: .leCoded)], "a few octets on LE Coded"),
+        dataRule(
+            .success, data(.last, 144),
+            after: [setPacket(0, interval: 0x20), data(.first, 251)] + (0..<5).map { _ in data(.intermediate, 251) },
+            "1650 octets on LE 1M at 20 ms"),
+        dataRule(
+            .success, data(.last, 200), after: [widePacket, data(.first, 251)], "within the longest interval, though not the shortest"),
         dataRule(
             .memoryCapacityExceeded, data(.last, 251),
             after: [setPacket(0, interval: 0x2000), data(.first, 251)] + (0..<5).map { _ in data(.intermediate, 251) },

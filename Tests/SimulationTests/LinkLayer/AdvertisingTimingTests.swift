@@ -70,7 +70,8 @@ import Timing
                 pointers += 1
                 let window = packet.start + pointer.offset..<packet.start + pointer.offset + pointer.unit
                 #expect(packets.contains { window.contains($0.start) && $0.rfChannel == pointer.channel && $0.phy == pointer.phy })
-                #expect(packet.start + pointer.offset >= packet.end + (packet.rfChannel == pointer.channel ? 300 : 0))
+                // The packet and T_MAFS, in whole units. Core Vol 6, Part B, 2.3.4.5.
+                #expect(packet.start + pointer.offset >= packet.end + 300)
             }
             #expect(pointers > 20)
             for (earlier, later) in zip(packets, packets.dropFirst()) where later.start - earlier.end < 10_000 {
@@ -78,6 +79,39 @@ import Timing
                 let isPrimary = [0, 12, 39].contains(later.rfChannel)
                 #expect(isAnswer ? later.start - earlier.end == 150 : later.start - earlier.end >= (isPrimary ? 150 : 300))
             }
+        }
+    }
+
+    /// The interval is the shortest allowed that an event fits into.
+    @Test func aLongEventTakesTheIntervalThatItNeeds() throws {
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            var parameters = ExtendedTests.parameters(properties: 0, secondary: .leCoded, interval: 0x20)
+            parameters.primaryAdvertisingIntervalMax = 0xA0
+            try await host.succeed(parameters)
+            try await host.setData([UInt8](repeating: 5, count: 1_000))
+            let log = await Self.listen(world)
+            try await host.enable([0])
+            try await world.loop.sleep(for: .seconds(4))
+            let starts = log.packets.filter { $0.rfChannel == 0 }.map(\.start)
+            let gaps = zip(starts.dropFirst(), starts).map { $0 - $1 }
+            #expect(gaps.count > 40 && gaps.allSatisfy { (70_000...85_000).contains($0) })
+        }
+    }
+
+    /// LE_Set_Host_Channel_Classification is about the secondary channels, too. Core Vol 4, Part E, 7.8.19.
+    @Test func auxiliaryPacketsKeepToTheChannelsThatTheHostLeaves() throws {
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            try await host.succeed(
+                HCICommands.LESetHostChannelClassification(channelMap: 0x10_0000_0001),
+                ExtendedTests.parameters(properties: 0, interval: 0x40))
+            try await host.setData([UInt8](repeating: 5, count: 600))
+            let log = await Self.listen(world)
+            try await host.enable([0])
+            try await world.loop.sleep(for: .seconds(2))
+            let channels = Set(log.packets.map(\.rfChannel)).subtracting([0, 12, 39])
+            #expect(channels == [1, 38])
         }
     }
 

@@ -88,6 +88,7 @@ extension LEController {
         let isLong = configuration.choices.usesLongestAdvertisingInterval
         let interval = isLong ? command.primaryAdvertisingIntervalMaxMicroseconds : command.primaryAdvertisingIntervalMinMicroseconds
         parameters.interval = max(interval, .milliseconds(20))
+        parameters.longestInterval = max(command.primaryAdvertisingIntervalMaxMicroseconds, parameters.interval)
         parameters.channels = command.primaryAdvertisingChannelMap.rawValue
         parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
         parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
@@ -132,18 +133,10 @@ extension LEController {
         let longest = max(set.advertisingData.count, set.scanResponse.count)
         if properties.legacy { return try Check.that(longest <= 31) }
         try Check.that(!properties.scannable || set.advertisingData.count == 0)
-        try Check.that(!(set.mode == .connectable) || set.advertisingData.count <= roomInOnePacket(set), else: .packetTooLong)
-        try Check.that(Advertiser.longestSegment(longest, on: set.parameters.secondaryPHY) <= set.parameters.interval, else: .packetTooLong)
-    }
-
-    /// Connectable advertising has no chain.
-    private func roomInOnePacket(_ set: AdvertisingSet) -> Int {
-        var header = ExtendedHeader()
-        header.advertiser = configuration.address
-        header.target = set.parameters.properties.directed ? set.parameters.peer : nil
-        header.dataInfo = set.dataInfo
-        header.txPower = set.parameters.properties.includeTxPower ? 0 : nil
-        return header.roomForData
+        // Connectable advertising has no chain, and any event fits into the longest interval.
+        let room = set.auxiliaryHeader(configuration.address).roomForData
+        try Check.that(set.mode != .connectable || set.advertisingData.count <= room, else: .packetTooLong)
+        try Check.that(set.longestEvent(configuration.address) <= set.parameters.longestInterval, else: .packetTooLong)
     }
 
     /// A data identifier that differs from the one before.

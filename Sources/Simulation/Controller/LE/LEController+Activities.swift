@@ -3,6 +3,9 @@ import Packets
 extension LEController: AdvertiserDelegate {
     func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress) -> Bool { settings.acceptList.contains(address) }
 
+    /// Those that the host has not classified as bad. Core Vol 4, Part E, 7.8.19.
+    func secondaryChannels(for advertiser: Advertiser) -> [UInt8] { ChannelMap(settings.channelMap).used }
+
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress) {
         emit(
             HCIEvents.LEScanRequestReceived(

@@ -4,6 +4,8 @@ import Timing
 /// What an advertiser asks and tells the controller it belongs to.
 protocol AdvertiserDelegate: AnyObject {
     func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress) -> Bool
+    /// The channels that auxiliary packets may use.
+    func secondaryChannels(for advertiser: Advertiser) -> [UInt8]
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress)
     /// A valid request to connect arrived and was answered, if it had to be; the advertiser has stopped.
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink)
@@ -158,7 +160,7 @@ final class Advertiser: RadioActivity {
     private var nextEventStart: Microseconds {
         if set.parameters.properties.highDuty { return eventStart + 3_750 }
         let delay = quirks.hasNoAdvertisingDelay ? 0 : Int64.random(in: advertisingDelay, using: &random)
-        return eventStart + set.parameters.interval + Microseconds(delay)
+        return eventStart + set.interval(ownAddress) + Microseconds(delay)
     }
 
     private func durationOver() {

@@ -16,6 +16,8 @@ struct AdvertisingParameters: Equatable {
     var properties = Properties()
     /// The shortest time between the starts of two advertising events, without advDelay.
     var interval: Microseconds = .milliseconds(1280)
+    /// What may be taken instead where an event needs it.
+    var longestInterval: Microseconds = .milliseconds(1280)
     /// Bits 0 to 2 for channels 37 to 39.
     var channels: UInt8 = 7
     var ownAddressKind = DeviceAddress.Kind.public

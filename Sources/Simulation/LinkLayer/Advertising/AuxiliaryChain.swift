@@ -2,6 +2,12 @@ import Packets
 
 /// How data is cut up for a PDU and the AUX_CHAIN_INDs that follow it. Core Vol 6, Part B, 2.3.4.9 and 4.4.2.2.
 enum AuxiliaryChain {
+    /// From the start of a packet to the start of the one that its pointer names: T_MAFS after it at least, in whole units of the pointer. Core Vol 6, Part B, 2.3.4.5.
+    static func offset(over length: Microseconds) -> Microseconds {
+        let unit: Microseconds = 30
+        return unit * ((length + minimumAuxiliaryFrameSpace + unit - Microseconds(halfMicroseconds: 1)) / unit as Int)
+    }
+
     /// The parts, at least one. Every part but the last is followed by another and so carries a pointer.
     ///
     /// - Parameters:

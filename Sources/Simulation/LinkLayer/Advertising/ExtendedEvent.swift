@@ -24,86 +24,50 @@ extension Advertiser {
     func beginExtendedEvent() {
         plan = ExtendedEventPlan()
         var start = loop.now
-        let length = primaryPHY.airTime(payload: primaryHeader(auxiliaryAt: start + 30, from: start, on: 0).pdu().payload.count)
+        let length = set.primaryTime
         for index in 0..<3 where set.parameters.channels >> UInt8(index) & 1 == 1 {
             plan.primaryStarts.append((ChannelIndex(UInt8(37 + index)), start))
             start = start + length + interFrameSpace
         }
-        let auxiliaryStart = start - interFrameSpace + minimumAuxiliaryFrameSpace
+        let lastPrimary = start - interFrameSpace - length
         let data = set.mode == .scannable ? [] : set.advertisingData.bytes
-        plan.auxiliary = chain(data, first: auxiliaryHeader, from: auxiliaryStart)
+        plan.auxiliary = chain(data, first: set.auxiliaryHeader(ownAddress), from: lastPrimary + AuxiliaryChain.offset(over: length))
         sendExtendedPrimary(0)
     }
 
     // MARK: Primary channels
-
-    private func primaryHeader(auxiliaryAt target: Microseconds, from start: Microseconds, on channel: ChannelIndex) -> ExtendedHeader {
-        var header = ExtendedHeader()
-        header.mode = set.mode
-        header.dataInfo = set.dataInfo
-        header.auxiliaryPointer = AuxiliaryPointer(channel: channel.rawValue, offset: target - start, phy: set.parameters.secondaryPHY)
-        if set.parameters.properties.includeTxPower, set.parameters.primaryPHY == .le1M { header.txPower = set.parameters.txPower }
-        return header
-    }
 
     func sendExtendedPrimary(_ index: Int) {
         guard let auxiliary = plan.auxiliary.first else { return endEvent() }
         guard index < plan.primaryStarts.count else { return sendAuxiliary(0) }
         let (channel, start) = plan.primaryStarts[index]
         phase = .primary(index)
-        let header = primaryHeader(auxiliaryAt: auxiliary.start, from: start, on: auxiliary.channel)
-        send(header.pdu().air, Tuning(channel: channel, phy: set.parameters.primaryPHY), phy: primaryPHY, at: start)
+        let pointer = AuxiliaryPointer(
+            channel: auxiliary.channel.rawValue, offset: auxiliary.start - start, phy: set.parameters.secondaryPHY)
+        send(set.primaryHeader(pointer).pdu().air, Tuning(channel: channel, phy: set.parameters.primaryPHY), phy: primaryPHY, at: start)
     }
 
     // MARK: Secondary channels
-
-    private var auxiliaryHeader: ExtendedHeader {
-        let properties = set.parameters.properties
-        var header = ExtendedHeader()
-        header.mode = set.mode
-        header.advertiser = properties.anonymous ? nil : ownAddress
-        header.target = properties.directed ? set.parameters.peer : nil
-        header.dataInfo = set.dataInfo
-        if properties.includeTxPower { header.txPower = set.parameters.txPower }
-        return header
-    }
-
-    private var chainHeader: ExtendedHeader {
-        var header = ExtendedHeader()
-        header.dataInfo = set.dataInfo
-        return header
-    }
-
-    private var scanResponseHeader: ExtendedHeader {
-        var header = ExtendedHeader()
-        header.advertiser = ownAddress
-        header.dataInfo = set.dataInfo
-        return header
-    }
 
     /// Lays packets out one behind the other, as close as T_MAFS and the pointers' unit allow.
     private func chain(_ data: [UInt8], first: ExtendedHeader, from firstStart: Microseconds) -> [ExtendedEventPlan.Part] {
         var parts: [ExtendedEventPlan.Part] = []
         var start = firstStart
-        let pieces = AuxiliaryChain.split(data, first: first, following: chainHeader)
+        let channels = delegate.secondaryChannels(for: self)
+        let pieces = AuxiliaryChain.split(data, first: first, following: set.chainHeader)
         for (index, piece) in pieces.enumerated() {
-            var header = index == 0 ? first : chainHeader
+            var header = index == 0 ? first : set.chainHeader
             header.data = piece
-            let channel = ChannelIndex(UInt8(truncatingIfNeeded: random.next() % 37))
+            let channel = ChannelIndex(channels[Int(random.next() % UInt64(channels.count))])
             if index > 0 {
                 parts[index - 1].header.auxiliaryPointer = AuxiliaryPointer(
                     channel: channel.rawValue, offset: start - parts[index - 1].start, phy: set.parameters.secondaryPHY)
             }
             parts.append(ExtendedEventPlan.Part(header: header, channel: channel, start: start))
-            start = start + Self.offset(over: secondaryPHY.airTime(payload: ExtendedHeader.longestPayload), index < pieces.count - 1)
+            // All but the last are full.
+            start = start + AuxiliaryChain.offset(over: secondaryPHY.airTime(payload: ExtendedHeader.longestPayload))
         }
         return parts
-    }
-
-    /// The first multiple of 30 us that leaves T_MAFS after a packet.
-    private static func offset(over length: Microseconds, _ isFollowed: Bool) -> Microseconds {
-        guard isFollowed else { return .zero }
-        return Microseconds((length.rawValue + minimumAuxiliaryFrameSpace.rawValue + 29) / 30 * 30)
     }
 
     private func send(_ part: ExtendedEventPlan.Part) {
@@ -135,7 +99,8 @@ extension Advertiser {
         case (.scanReq, .scannable):
             guard let pdu, pdu.payload.count == 12, accepts(pdu, filtered: set.parameters.filtersScanRequests) else { return endEvent() }
             noteScanRequest(pdu)
-            plan.scanResponse = chain(set.scanResponse.bytes, first: scanResponseHeader, from: reception.end + quirks.interFrameSpace)
+            plan.scanResponse = chain(
+                set.scanResponse.bytes, first: set.scanResponseHeader(ownAddress), from: reception.end + quirks.interFrameSpace)
             plan.scanResponse[0].channel = reception.tuning.channel
             phase = .auxiliaryScanResponse(0)
             send(plan.scanResponse[0])
@@ -151,11 +116,5 @@ extension Advertiser {
             send(response.pdu(.auxConnectRsp).air, reception.tuning, phy: reception.phy, at: reception.end + quirks.interFrameSpace)
         default: endEvent()
         }
-    }
-
-    /// How long the auxiliary packets of the longer direction take: it must fit between two events.
-    static func longestSegment(_ count: Int, on phy: PHY) -> Microseconds {
-        let length = AirPHY(phy).airTime(payload: ExtendedHeader.longestPayload) + minimumAuxiliaryFrameSpace
-        return length * ((count + 244) / 245) + 5_000
     }
 }
