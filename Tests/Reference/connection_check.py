@@ -103,8 +103,8 @@ class ConnectionCheck:
         self._check_channel(packet)
         if packet.phy not in self.sides[sender].phy:
             self.fault(packet, "phy", f"{sender} sent on {packet.phy}, expected {' or '.join(self.sides[sender].phy)}")
-        self._check_time(packet, sender)
         self._sequence(packet, sender)
+        self._check_time(packet, sender)
         self.previous = packet
 
     def _central_starts(self, packet):
