@@ -25,8 +25,8 @@ extension HTMLPage {
         <p class="title">{{title}}</p>
         {{#hasMessage}}<p class="message">{{message}}</p>{{/hasMessage}}
         {{#hasPlace}}<p class="place">{{place}}</p>{{/hasPlace}}
-        {{#hasEvidence}}<table class="evidence"><thead><tr><th>packet</th><th>at</th><th>content</th></tr></thead><tbody>
-        {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td><code>{{text}}</code></td></tr>
+        {{#hasEvidence}}<table class="evidence"><thead><tr><th>packet</th><th>at</th><th class="number">ms</th><th>content</th></tr></thead><tbody>
+        {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td class="number">{{time}}</td><td><code>{{text}}</code></td></tr>
         {{/evidence}}</tbody></table>{{#hasCapture}}<p class="place">packets of <a href="{{capture}}">{{capture}}</a></p>{{/hasCapture}}{{/hasEvidence}}
         {{#notes}}<p class="note">{{.}}</p>{{/notes}}
         </article>
@@ -52,7 +52,7 @@ extension HTMLPage {
         {{#cases}}<tr><td><span class="badge {{class}}">{{verdict}}</span></td>
         <td><b>{{id}}</b><br>{{title}}{{#hasMessage}}<div class="message">{{message}}</div>{{/hasMessage}}
         {{#hasEvidence}}<details class="more"><summary>evidence</summary><table class="evidence"><tbody>
-        {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td><code>{{text}}</code></td></tr>
+        {{#evidence}}<tr><td class="number">{{packet}}</td><td>{{side}}</td><td class="number">{{time}}</td><td><code>{{text}}</code></td></tr>
         {{/evidence}}</tbody></table></details>{{/hasEvidence}}
         {{#notes}}<div class="note">{{.}}</div>{{/notes}}</td>
         <td class="covers">{{#covers}}<div>{{.}}</div>{{/covers}}</td><td class="number">{{time}}</td></tr>
@@ -77,7 +77,7 @@ extension HTMLPage {
         h3{font-size:1rem;margin:0 0 .25rem}p{margin:.25rem 0}
         .dot{display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.45em;background:currentColor}
         .facts{display:flex;flex-wrap:wrap;gap:.25rem 1.75rem;margin:0 0 1.25rem}.facts div{display:flex;gap:.5rem}
-        dt{color:var(--soft)}dd{margin:0}
+        dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
         .tiles{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;list-style:none;padding:0;margin:0 0 .75rem}
         .tiles b{font-size:1.6rem;font-variant-numeric:tabular-nums}.tiles .zero{opacity:.45}
         .pass{color:var(--pass)}.fail{color:var(--fail)}.inconc{color:var(--inconc)}.na{color:var(--na)}.error{color:var(--error)}

@@ -101,7 +101,10 @@ public struct HTMLPage {
             "place": result.failedStep.map { PlainText.escaped("\($0.position) · \($0.step)") } ?? "", "hasPlace": result.failedStep != nil,
             "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
             "evidence": result.evidence.map {
-                ["packet": $0.packet, "side": $0.side, "text": PlainText.escaped($0.text)] as [String: Any]
+                [
+                    "packet": $0.packet, "time": $0.milliseconds.map { JUnit.decimal($0, places: 1) } ?? "", "side": $0.side,
+                    "text": PlainText.escaped($0.text),
+                ] as [String: Any]
             },
             "hasEvidence": !result.evidence.isEmpty, "notes": result.notes.map(PlainText.escaped), "capture": result.capture ?? "",
             "hasCapture": result.capture != nil,

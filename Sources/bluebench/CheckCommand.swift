@@ -8,7 +8,9 @@ struct CheckCommand: ParsableCommand {
         commandName: "check", abstract: "Check case files, procedures, mutants and variants without running anything.",
         discussion: "Prints file:line:column and what is wrong for every mistake; exit code 2 if there is one.")
 
-    @Argument(help: "Folders with suites, or single files of cases or procedures in them.") var paths: [String] = [CaseFolder.standard]
+    @Argument(help: "Folders with suites, or single files of cases or procedures in them.", completion: .file()) var paths: [String] = [
+        CaseFolder.standard
+    ]
 
     func run() throws {
         for path in paths {
@@ -78,7 +80,12 @@ enum CaseFolder {
     }
 
     static func refusal(_ problems: Problems) -> CommandFailure {
-        for problem in problems.list.dropLast() { Console.problem("\(problem)") }
-        return CommandFailure(.usage, problems.list.last.map { "\($0)" } ?? "nothing to do")
+        let list = problems.list.sorted {
+            ($0.position.file, $0.position.line, $0.position.column) < ($1.position.file, $1.position.line, $1.position.column)
+        }
+        if let only = list.first, list.count == 1 { return CommandFailure(.usage, "\(only)") }
+        for problem in list { Console.problem("\(problem)") }
+        let files = Set(list.map(\.position.file)).count
+        return CommandFailure(.usage, "\(list.count) mistakes in \(files == 1 ? "1 file" : "\(files) files")")
     }
 }

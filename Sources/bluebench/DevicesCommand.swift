@@ -109,7 +109,7 @@ struct DevicesCommand: ParsableCommand {
     }
 
     private func print(_ row: Row) {
-        let names = [row.manufacturer, row.product, row.serial].compactMap { $0 }.joined(separator: ", ")
+        let names = [row.manufacturer, row.product, row.serial].compactMap { $0 }.map(PlainText.escaped).joined(separator: ", ")
         Console.line("\(row.selector)  \(row.id)  \(names)")
         if let obstacle = row.obstacle { Console.line("    cannot be used: \(obstacle)") }
         if let firmware = row.firmware { Console.line("    \(firmware)") }

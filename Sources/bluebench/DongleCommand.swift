@@ -23,7 +23,8 @@ struct DongleCommand: ParsableCommand {
     var usbip: UInt16?
     @Option(
         help: ArgumentHelp(
-            "Play Linux's usbfs in an empty folder, for libusb programs under umockdev's preload library.", valueName: "folder"))
+            "Play Linux's usbfs in an empty folder, for libusb programs under umockdev's preload library.", valueName: "folder"),
+        completion: .directory)
     var usbfs: String?
     @Option(
         help: ArgumentHelp(
@@ -38,10 +39,13 @@ struct DongleCommand: ParsableCommand {
             "Dongles whose chip waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
     var boot: BootModel?
     @Option(
-        help: ArgumentHelp("With --boot: write the firmware files that such a dongle accepts below a folder.", valueName: "folder"))
+        help: ArgumentHelp("With --boot: write the firmware files that such a dongle accepts below a folder.", valueName: "folder"),
+        completion: .directory)
     var writeFirmware: String?
-    @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file")) var capture: String?
-    @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file")) var air: String?
+    @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file"), completion: .file()) var capture:
+        String?
+    @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file"), completion: .file()) var air:
+        String?
 
     enum Profile: String, CaseIterable, ExpressibleByArgument {
         case le

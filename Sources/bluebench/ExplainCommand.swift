@@ -7,7 +7,7 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain", abstract: "Say what a case checks, what it needs and how it goes about it.")
 
     @Argument(help: "The case: phy/central-asks-2m.") var id: String
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
     func run() throws {
         let catalogue = try CaseFolder.load(cases)

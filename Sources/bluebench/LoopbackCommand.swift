@@ -23,7 +23,7 @@ struct LoopbackCommand: ParsableCommand {
     @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.", transform: Arguments.whole(1...65_535))
     var octets: Int?
     @Flag(help: "Voice over the synchronous channels instead of data, at the pace of voice.") var voice = false
-    @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file")) var json: String?
+    @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file"), completion: .file()) var json: String?
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {

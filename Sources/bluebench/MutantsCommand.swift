@@ -10,10 +10,10 @@ struct MutantsCommand: ParsableCommand {
         discussion: "A mutant that no case kills is a hole in the suites: exit code 1.")
 
     @Argument(help: "Mutants to try. All by default.") var ids: [String] = []
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
     @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
     @Flag(help: "Run every case against every mutant, not only the expected killers.") var all = false
-    @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file")) var json: String?
+    @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"), completion: .file()) var json: String?
 
     private struct Document: Encodable {
         struct Row: Encodable {

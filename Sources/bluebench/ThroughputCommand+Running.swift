@@ -8,41 +8,30 @@ import Transport
 
 extension ThroughputCommand {
     /// Two hosts on simulated controllers, in virtual time.
-    func runVirtual(_ plan: SweepPlan, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
-        let loop = RunLoop()
-        let captures = try Captures(packets: capture, air: air, on: loop)
-        do {
-            let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
-            try captures.logAir(of: pair.simulation)
-            output.watch(pair)
-            try sweep(plan, pair.bench, loop, &output)
-            try captures.finish()
-        } catch {
-            throw CommandFailure(error)
-        }
+    func runVirtual(
+        _ plan: SweepPlan, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures, _ output: inout ThroughputOutput
+    ) throws {
+        let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
+        try captures.logAir(of: pair.simulation)
+        output.watch(pair)
+        try sweep(plan, pair.bench, loop, &output)
     }
 
     /// Devices that exist, or a subject with a host of its own, in real time.
     func runDevices(
-        _ plan: SweepPlan, _ ends: BenchEnds, _ settings: VirtualPair.Settings, _ output: inout ThroughputOutput
+        _ plan: SweepPlan, _ ends: BenchEnds, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures,
+        _ output: inout ThroughputOutput
     ) throws {
-        let loop = RunLoop(mode: .wall)
-        let captures = try Captures(packets: capture, air: nil, on: loop)
-        defer { do { try captures.finish() } catch { Console.complain("the capture is incomplete: \(error)") } }
-        do {
-            if case .port(let address) = ends.subject {
-                let port = try ListeningSubject(settings, listeningOn: address, loop: loop, capture: captures.packets)
-                Console.complain("waiting for the subject's host on \(port.address)")
-                try loop.run { try await port.arrived(within: .seconds(60)) }
-                return try sweep(plan, port.bench, loop, &output)
-            }
-            let tester = try end("tester", on: ends.tester, loop, captures)
-            let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
-            defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
-            try sweep(plan, ThroughputBench(loop: loop, tester: tester, subject: subject), loop, &output)
-        } catch {
-            throw CommandFailure(error)
+        if case .port(let address) = ends.subject {
+            let port = try ListeningSubject(settings, listeningOn: address, loop: loop, capture: captures.packets)
+            Console.complain("waiting for the subject's host on \(port.address)")
+            try loop.run { try await port.arrived(within: .seconds(60)) }
+            return try sweep(plan, port.bench, loop, &output)
         }
+        let tester = try end("tester", on: ends.tester, loop, captures)
+        let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
+        defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
+        try sweep(plan, ThroughputBench(loop: loop, tester: tester, subject: subject), loop, &output)
     }
 
     /// A host on a device, whose packets go into the capture.
@@ -77,9 +66,9 @@ extension ThroughputCommand {
                 own.subject.maxExchangesPerEvent = rung.exchangesPerEvent
                 let pair = try VirtualPair(own)
                 let (octets, seconds) = (rung.valueOctets, seconds)
+                try pair.loop.run { try await pair.bench.start() }
                 let row = try output.stop.run(on: pair.loop, endsVirtualTime: true) {
-                    try await pair.bench.start()
-                    return await pair.bench.measure(request, seconds: seconds, valueOctets: octets)
+                    await pair.bench.measure(request, seconds: seconds, valueOctets: octets)
                 }
                 if output.stop.isRaised { break }
                 (rung.measured, rung.packetsPerEvent) = (row.goodput, row.packetsPerEvent)

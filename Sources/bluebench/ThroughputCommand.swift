@@ -31,8 +31,11 @@ struct ThroughputCommand: ParsableCommand {
     @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
     @Flag(help: "Under each row, where the missing part went.") var explain = false
     @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
-    @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file")) var capture: String?
-    @Option(help: ArgumentHelp("Write every transmission on the simulated air to a pcapng capture.", valueName: "file")) var air: String?
+    @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file"), completion: .file())
+    var capture: String?
+    @Option(
+        help: ArgumentHelp("Write every transmission on the simulated air to a pcapng capture.", valueName: "file"), completion: .file())
+    var air: String?
     @Option(help: "How simulated controllers fill events: actual or reserve-max.") var eventFilling = "actual"
     @Option(
         help: ArgumentHelp("At most so many exchanges in an event of the simulated controllers.", valueName: "k"),
@@ -54,14 +57,23 @@ struct ThroughputCommand: ParsableCommand {
         let signals = SignalHandler()
         let stop = StopFlag()
         var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
+        let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
+        let captures = try Captures(packets: capture, air: air, on: loop)
         signals.onStop { stop.raise() }
-        if ladder {
-            try runLadder(settings, &output)
-        } else if ends.areVirtual {
-            try runVirtual(plan, settings, &output)
-        } else {
-            try runDevices(plan, ends, settings, &output)
+        do {
+            if ladder {
+                try runLadder(settings, &output)
+            } else if ends.areVirtual {
+                try runVirtual(plan, settings, loop, captures, &output)
+            } else {
+                try runDevices(plan, ends, settings, loop, captures, &output)
+            }
+        } catch {
+            // What went wrong first is what is told.
+            try? captures.finish()
+            throw CommandFailure(error)
         }
+        do { try captures.finish() } catch { throw CommandFailure(error) }
         let code = output.exitCode
         if code != .pass { throw code }
     }

@@ -81,6 +81,7 @@ struct ThroughputOutput {
     // MARK: Ladder
 
     mutating func beginLadder() {
+        total = LadderRung.all.count
         Console.line("rung                                          kbit/s  published  packets/event  assumed")
     }
 

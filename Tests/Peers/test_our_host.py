@@ -25,10 +25,10 @@ def bench(request):
         accessory = stack.enter_context(Process(*enter, sys.executable, HERE / "accessory.py", far))
         accessory.wait_for("advertising")
 
-        def run(command, *options):
+        def run(command, *options, expected=0):
             line = [*enter, bluebench(), command, f"tcp:{near}", *map(str, options)]
             result = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
-            assert result.returncode == 0, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
+            assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
             return result.stdout.splitlines()
 
         yield run
@@ -79,7 +79,8 @@ def test_a_long_write(bench):
 
 def test_errors_of_the_server_are_named(bench):
     lines = bench(
-        "gatt", "--peer", PEER, "--write", f"{SERVICE(8)}=010203040506070809", "--write", f"{SERVICE(1)}=00", "--write", f"{SERVICE(6)}=77")
+        "gatt", "--peer", PEER, "--write", f"{SERVICE(8)}=010203040506070809", "--write", f"{SERVICE(1)}=00", "--write", f"{SERVICE(6)}=77",
+        expected=1)
     errors = [line for line in lines if line.startswith("writing ")]
     assert len(errors) == 3
     assert "Invalid_Attribute_Value_Length" in errors[0] and "Write_Not_Permitted" in errors[1] and "0x80" in errors[2]

@@ -14,7 +14,9 @@ struct ReportTests {
         var failed = CaseResult(id: "phy/central-asks-2m", title: "Title with <b>&\"quotes\"", verdict: .fail)
         failed.covers = ["LL/CON/CEN/BV-41-C"]
         failed.message = "expected LE_PHY_Update_Complete\nwithin 2 s, none came \u{1}"
-        failed.evidence = [Evidence(packet: 17, side: "subject", text: "LE_Set_PHY")]
+        failed.evidence = [Evidence(packet: 17, side: "subject", text: "LE_Set_PHY", at: 1_250)]
+        failed.capture = "capture-2.btsnoop"
+        failed.notes = ["\u{1B}[31mteardown"]
         failed.failedStep = FailedStep(position: "Conformance/phy/x.yaml:9:5", step: "expect X", requirement: "PHY < 2M")
         var skipped = CaseResult(id: "dle/b", title: "", verdict: .notApplicable)
         skipped.message = "needs subject.LE_Coded_PHY"
@@ -46,6 +48,49 @@ struct ReportTests {
         #expect(root.elements(forName: "testsuite").map { $0.attribute(forName: "name")?.stringValue } == ["dle", "phy"])
         let message = try document.nodes(forXPath: "//failure/@message").first?.stringValue
         #expect(message == "expected LE_PHY_Update_Complete\nwithin 2 s, none came \u{FFFD}")
+    }
+
+    private static var facts: RunFacts {
+        var facts = RunFacts()
+        (facts.date, facts.host, facts.version) = ("2026-11-22T01:17:16", "bench-<1>", "0.1.0")
+        return facts
+    }
+
+    @Test func junitSaysWhenAndWhereAndPointsAtTheLine() throws {
+        let root = try #require(try XMLDocument(xmlString: JUnit.text(Self.run, about: Self.facts)).rootElement())
+        for suite in root.elements(forName: "testsuite") {
+            #expect(suite.attribute(forName: "timestamp")?.stringValue == "2026-11-22T01:17:16")
+            #expect(suite.attribute(forName: "hostname")?.stringValue == "bench-<1>")
+        }
+        let failed = try #require(try root.nodes(forXPath: "//testcase[failure]").first as? XMLElement)
+        #expect(failed.attribute(forName: "file")?.stringValue == "Conformance/phy/x.yaml")
+        #expect(failed.attribute(forName: "line")?.stringValue == "9")
+        let body = failed.elements(forName: "failure").first?.stringValue ?? ""
+        #expect(body.contains("Title with <b>") && body.contains("packet 17 of capture-2.btsnoop"))
+    }
+
+    @Test func aRunWithoutFactsIsTheSameEachTime() throws {
+        #expect(!JUnit.text(Self.run).contains("timestamp") && !JUnit.text(Self.run).contains("hostname"))
+        #expect(try !HTMLPage(Self.run).text().contains(" UTC"))
+    }
+
+    @Test func thePageSaysWhenWhereAndInWhichCapture() throws {
+        let page = try HTMLPage(Self.run, about: Self.facts).text()
+        for text in [
+            "<td class=\"number\">1.3</td>", "2026-11-22 01:17:16 UTC", "bench-&lt;1&gt;", "0.1.0", #"<a href="capture-2.btsnoop">"#,
+            "1 case failed, 2 without a verdict",
+            "\\u{1B}[31mteardown",
+        ] {
+            #expect(page.contains(text), "\(text)")
+        }
+        #expect(!page.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+    }
+
+    /// On a narrow screen a row is a block: no column is as wide as a letter. On a wide one only the case's own column breaks within words.
+    @Test func evidenceHasRoom() {
+        #expect(HTMLPage.style.contains("@media (max-width:44rem)") && HTMLPage.style.contains(".evidence td:last-child{display:block}"))
+        #expect(HTMLPage.style.contains(".cases>tbody>tr>td:nth-child(2){overflow-wrap:anywhere}"))
+        #expect(HTMLPage.style.contains(".evidence td:nth-child(2){white-space:nowrap}"))
     }
 
     @Test func thePageIsWholeAndEscaped() throws {

@@ -80,6 +80,52 @@ private final class Octets: ByteStream.Sink {
         }
     }
 
+    @Test func aClientThatCallsAgainBeforeItsOldEndIsSeenIsServed() throws {
+        let loop = RunLoop(mode: .wall)
+        try loop.run {
+            let backend = AnsweringBackend(count: 1)
+            let events = Events()
+            let server = H4DongleServer(backend: backend, on: loop)
+            server.onEvent = { events.list.append($0) }
+            let address = try server.offer(0, at: Self.local)
+            var client = try H4Transport.connect(to: address, on: loop)
+            for _ in 1...10 {
+                let sink = Client()
+                try client.open(sink)
+                client.send(Self.reset)
+                #expect(try await loop.wait { sink.packets.count == 1 })
+                let next = try H4Transport.connect(to: address, on: loop)
+                client.close()
+                client = next
+            }
+            #expect(!events.list.contains(.refused(controller: 0)))
+            client.close()
+            server.stop()
+        }
+    }
+
+    @Test func aClientThatDoesNotReadIsDroppedAndNamed() throws {
+        let loop = RunLoop(mode: .wall)
+        try loop.run {
+            let backend = AnsweringBackend(count: 1)
+            let events = Events()
+            let server = H4DongleServer(backend: backend, on: loop)
+            server.onEvent = { events.list.append($0) }
+            let client = try ByteStream.connect(to: try server.offer(0, at: Self.local), on: loop)
+            #expect(try await loop.wait { backend.controllers.count == 1 })
+            let packet = HCIPacket(.acl, [0, 0, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 0xFFFF))
+            for _ in 0..<400 { backend.controllers[0].pipe.send(packet) }
+            #expect(try await loop.wait { backend.controllers[0].isClosed })
+            guard case .failed(0, let reason)? = events.list.last else {
+                Issue.record("\(events.list)")
+                return
+            }
+            #expect(reason.contains("dropped"))
+            client.close()
+            server.stop()
+        }
+    }
+
     @Test func noClientEndsTheServer() throws {
         let loop = RunLoop(mode: .wall)
         try loop.run {

@@ -52,6 +52,17 @@ private final class Output {
         be([1, seqnum, 0x10001, isIn ? 1 : 0, endpoint, 0, length, 0, .max, 0]) + setup
     }
 
+    /// One isochronous packet of 9 octets, to be filled in a millisecond.
+    private static func voice(_ seqnum: UInt32) -> [UInt8] {
+        be([1, seqnum, 0x10001, 1, 3, 0, 9, 0, 1, 1]) + [UInt8](repeating: 0, count: 8) + be([0, 9, 0, 0])
+    }
+
+    @Test func voiceRequestsWithNumbersOfTheirOwnAreTaken() {
+        let session = session()
+        let setting = Self.submit(1, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 1, 0, 0, 0])
+        #expect(session.receive(Self.attach + setting + Self.voice(2) + Self.voice(3)) == nil)
+    }
+
     @Test func theListNamesEveryDongle() {
         #expect(session().receive([1, 0x11, 0x80, 5, 0, 0, 0, 0]) == nil)
         let reply = output.take()
@@ -107,6 +118,8 @@ private final class Output {
         attach + submit(1, isIn: false, endpoint: 2, length: .max),
         attach + submit(1, isIn: true, endpoint: 99, length: 1),
         attach + be([1, 1, 0, 1, 3, 0, 9, 0, 0x7FFF_FFFF, 0]) + [UInt8](repeating: 0, count: 8),
+        // A voice request that is sent again while it is under way.
+        attach + submit(1, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 1, 0, 0, 0]) + voice(2) + voice(2),
     ])
     func violationsEndTheConversation(bytes: [UInt8]) {
         #expect(session().receive(bytes) != nil)

@@ -77,8 +77,12 @@ extension CaseRun {
         var decoder = PacketDecoder()
         let command = HCIPacket(opcode: opcode, parameters: parameters)
         return [
-            Evidence(packet: reply.commandNumber, side: side.rawValue, text: decoder.decode(command, .hostToController).description),
-            Evidence(packet: reply.number, side: side.rawValue, text: decoder.decode(reply.event, .controllerToHost).description),
+            Evidence(
+                packet: reply.commandNumber, side: side.rawValue, text: decoder.decode(command, .hostToController).description,
+                at: reply.sentAt),
+            Evidence(
+                packet: reply.number, side: side.rawValue, text: decoder.decode(reply.event, .controllerToHost).description,
+                at: reply.answeredAt),
         ]
     }
 

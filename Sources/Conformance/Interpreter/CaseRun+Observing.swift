@@ -165,7 +165,7 @@ extension CaseRun {
 
     static func evidence(_ observation: Observation) -> Evidence {
         let side = observation.isAir ? "air" : observation.side.rawValue
-        return Evidence(packet: observation.number, side: side, text: observation.decoded.description)
+        return Evidence(packet: observation.number, side: side, text: observation.decoded.description, at: observation.time)
     }
 
     // MARK: Measure

@@ -186,11 +186,18 @@ extension SourceReader {
             if SourceLimits.isReasonable(node) { return node }
             report(node, "with its aliases written out the file has more than \(SourceLimits.nodes) values")
         } catch let error as YamlError {
-            report(Self.position(of: error, file: file), Self.words(of: error))
+            let place = Self.position(of: error, file: file)
+            report(place, Self.isTab(at: place, in: text) ? "not YAML: a tab; lines are indented with spaces" : Self.words(of: error))
         } catch {
             report(Position(file: file, line: 1, column: 1), "not YAML: \(error)")
         }
         return nil
+    }
+
+    private static func isTab(at place: Position, in text: String) -> Bool {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.indices.contains(place.line - 1) else { return false }
+        return lines[place.line - 1].prefix { $0 == " " || $0 == "\t" }.contains("\t")
     }
 
     private static func position(of error: YamlError, file: String) -> Position {

@@ -1,3 +1,4 @@
+import Packets
 import TransportUSB
 
 /// What a case found.
@@ -20,11 +21,19 @@ public struct Evidence: Sendable, Hashable, Codable {
     /// Whose HCI it crossed.
     public var side: String
     public var text: String
+    /// When it was, on the clock of the case; nil where that says nothing.
+    public var milliseconds: Double?
 
-    public init(packet: Int, side: String, text: String) {
+    private enum CodingKeys: String, CodingKey {
+        case packet, side, text
+        case milliseconds = "at_ms"
+    }
+
+    public init(packet: Int, side: String, text: String, at time: Microseconds? = nil) {
         self.packet = packet
         self.side = side
         self.text = text
+        milliseconds = time?.milliseconds
     }
 }
 

@@ -11,7 +11,7 @@ struct FirmwareOptions: ParsableArguments {
             """
             Where firmware for dongles is: a folder with rtl_bt and intel in it, or none to load nothing. Else the variable \
             \(FirmwareFolders.variable), else /lib/firmware.
-            """, valueName: "folder"))
+            """, valueName: "folder"), completion: .directory)
     var firmware: String?
 
     var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }

@@ -1,0 +1,161 @@
+"""What a command line cannot mean is told in one line before anything runs, with what would be right."""
+
+import os
+import resource
+import socket
+
+import pytest
+
+from support import PATIENCE, Process, bluebench, dongles, run_bench
+
+FAIL, USAGE, BENCH = 1, 2, 3
+NOBODY = "tcp:127.0.0.1:1"
+PEER = ("--peer", "C0:B1:BE:00:00:01")
+
+
+def complaint(result):
+    [line] = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        # Names that are none.
+        (["rnu"], ["there is no command 'rnu'", "did you mean run?"]),
+        (["dance"], ["there is no command 'dance'", "throughput"]),
+        (["run", "--bogus"], ["Unknown option '--bogus'", "`bluebench run --help`"]),
+        (["run", "--jsn", "x"], ["--jsn", "--json"]),
+        (["show"], ["Missing expected argument", "`bluebench show --help`"]),
+        (["run", "nosuch"], ["'nosuch'", "the suites are", "phy", "--list"]),
+        (["run", "gap"], ["gap-adv, gap-conn", "'gap*'"]),
+        (["run", ""], ["'': no case or suite has this name", "the suites are"]),
+        (["run", "PHY"], ["did you mean phy?"]),
+        (["run", "phy/central-ask-2m"], ["did you mean phy/central-asks-2m?"]),
+        (["run", "*" * 30 + "zz"], ["no case or suite"]),
+        (["run", "--cases", "/nope"], ["there are no cases in /nope", "--cases"]),
+        (["check", "/nope"], ["there are no cases in /nope"]),
+        (["run", "gatt", "--set", "intervall=20"], ["no case that would run has a parameter 'intervall'", "; "]),
+        (["dongle", "--tcp", "0", "--profile", "classic"], ["'classic'", "'le' and 'dual'"]),
+        # Numbers below zero are values, and wrong ones.
+        (["run", "--seed", "-1"], ["'-1'", "0 to 18446744073709551615"]),
+        (["run", "--seed", "x"], ["'x'", "a whole number"]),
+        (["run", "--slack", "-5"], ["'-5'", "0 to 10000"]),
+        (["run", "--shuffle", "-5"], ["'-5'"]),
+        (["show", "x", "--limit", "-1"], ["'-1'", "1 or more"]),
+        (["scan", NOBODY, "--count", "-1"], ["'-1'", "1 or more"]),
+        (["scan", NOBODY, "--seconds", "-3"], ["'-3'", "1 to 86400"]),
+        (["throughput", "--interval", "-7.5"], ["-7.5"]),
+        (["throughput", "--seconds", "-.5"], ["'-.5'", "more than 0"]),
+        # Values out of range.
+        (["throughput", "--seconds", "0"], ["'0'", "more than 0"]),
+        (["throughput", "--exchanges", "0"], ["'0'", "1 to 1000"]),
+        (["throughput", "--buffers", "0"], ["'0'", "1 to 255"]),
+        (["throughput", "--mtu", "10"], ["23...517"]),
+        (["gatt", NOBODY, *PEER, "--interval", "3"], ["'3'", "7.5 to 4000"]),
+        (["gatt", NOBODY, *PEER, "--interval", "8"], ["'8'", "multiple of 1.25 ms"]),
+        (["gatt", NOBODY, *PEER, "--update", "5000"], ["'5000'"]),
+        (["gatt", NOBODY, *PEER, "--mtu", "99999"], ["'99999'", "23 to 517"]),
+        (["gatt", NOBODY, *PEER, "--data-length", "9999"], ["'9999'", "27 to 251"]),
+        (["gatt", NOBODY, *PEER, "--seconds", "0"], ["'0'"]),
+        (["loopback", NOBODY, "--packets", "0"], ["'0'", "1 or more"]),
+        (["run", "--time-out", "0", "--subject-port", "tcp-listen:0"], ["'0'"]),
+        # Options that would change nothing.
+        (["run", "phy", "--resume"], ["--resume", "--report"]),
+        (["run", "phy", "--throughput"], ["--throughput", "--html or --report"]),
+        (["run", "phy", "--time-out", "5"], ["--time-out", "--subject-port"]),
+        (["run", "phy", "--subject", "virtual", "--subject-port", "tcp-listen:0"], ["two subjects"]),
+        (["run", "--slack", "50"], ["nothing is late"]),
+        (["throughput", "--ladder", "--phy", "1m"], ["--ladder", "--phy"]),
+        (["throughput", "--ladder", "--capture", "x.btsnoop"], ["--ladder", "--capture"]),
+        *((["throughput", "--tester", NOBODY, "--subject", "tcp:127.0.0.1:2", option, value], [option, "for virtual devices"])
+          for option, value in [("--packet-error", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
+        # Devices that are no pair.
+        (["run", "--tester", "usb:"], ["--subject", "never meet"]),
+        (["run", "--subject", NOBODY], ["--tester", "never meet"]),
+        (["run", "--tester", "usb:1-1", "--subject", "usb:1-1"], ["the same device, usb:1-1"]),
+        (["throughput", "--tester", NOBODY, "--subject", NOBODY], ["the same device"]),
+    ],
+    ids=lambda value: " ".join(value)[:60],
+)
+def test_a_command_line_that_means_nothing(command, words):
+    result = run_bench(*command, expected=USAGE)
+    line = complaint(result)
+    assert line.startswith("bluebench: ") and not result.stdout
+    for word in words:
+        assert word in line
+
+
+def test_outside_of_the_checkout_the_cases_are_not_found(tmp_path):
+    line = complaint(run_bench("run", expected=USAGE, cwd=tmp_path))
+    assert "there are no cases in Conformance" in line and "--cases" in line
+
+
+def test_a_folder_of_cases_needs_no_list_of_public_ids(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "reset.yaml").write_text(
+        "title: A reset is answered\npurpose: HCI_Reset ends with Command Complete.\nreference: Core Vol 4, Part E, 7.3.2\n"
+        "steps:\n  - send: Reset\n    as: subject\n    states: The reset is answered.\n")
+    assert "no mistakes" in run_bench("check", tmp_path).stdout
+    assert "PASS    mine/reset" in run_bench("run", "--cases", tmp_path).stdout
+
+
+def test_a_suite_is_explained_by_its_cases():
+    lines = run_bench("explain", "phy").stdout.splitlines()
+    assert all(line.startswith("phy/") for line in lines) and len(lines) > 5
+
+
+def test_a_controller_that_serves_somebody_else():
+    with dongles(1) as [port], socket.create_connection(("127.0.0.1", port)) as holder:
+        holder.sendall(bytes.fromhex("01030c00"))
+        holder.recv(16)
+        line = complaint(run_bench("scan", f"tcp:127.0.0.1:{port}", "--seconds", 1, expected=BENCH))
+        assert f"tcp:127.0.0.1:{port} hung up" in line and "another client may be using it" in line
+
+
+def test_a_socket_path_that_is_taken(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("mine")
+    assert "no socket" in complaint(run_bench("dongle", "--unix", path, expected=BENCH))
+    assert path.read_text() == "mine"
+
+
+def test_no_socket_stays_behind_when_nobody_came(tmp_path):
+    path = tmp_path / "port"
+    result = run_bench("run", "phy/read", "--subject-port", f"unix-listen:{path}", "--time-out", 1, expected=BENCH)
+    assert "no host connected" in complaint(result)
+    assert not os.path.lexists(path)
+
+
+def processor_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_connections_beyond_the_descriptors_wait_without_heating_the_machine():
+    with Process(bluebench(), "dongle", "--tcp", 0) as server:
+        [found] = server.wait_for(r"tcp:127\.0\.0\.1:(\d+)")
+        most = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        used = max(map(int, os.listdir(f"/proc/{server.pid}/fd"))) + 1
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, most[1]))
+        before = processor_seconds(server.pid)
+        with socket.create_connection(("127.0.0.1", int(found[1]))) as client:
+            server.wait_for("no connection can be taken: Too many open files")
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, most)
+            client.settimeout(PATIENCE)
+            client.sendall(bytes.fromhex("01030c00"))
+            assert client.recv(16) == bytes.fromhex("040e0401030c00"), "served once there is room again, a second later"
+        assert processor_seconds(server.pid) - before < 0.4
+        assert server.text.count("Too many open files") == 1
+
+
+def test_mistakes_in_case_files_are_counted_and_in_order(tmp_path):
+    (tmp_path / "own").mkdir()
+    head = "title: T\npurpose: P.\nreference: Core Vol 4, Part E, 7.3.2\n"
+    (tmp_path / "own" / "a.yaml").write_text(head + "steps:\n  - {send: Resett, as: subject}\n  - {send: Reset, as: sbject}\n")
+    (tmp_path / "own" / "b.yaml").write_text(head + "steps:\n\t- {send: Reset, as: subject}\n")
+    *mistakes, count = run_bench("check", tmp_path, expected=USAGE).stderr.splitlines()
+    places = [(line.split(":")[0].rsplit("/", 1)[1], int(line.split(":")[1])) for line in mistakes]
+    assert places == sorted(places) and {name for name, _ in places} == {"a.yaml", "b.yaml"}
+    assert count == f"bluebench: {len(mistakes)} mistakes in 2 files"
+    assert "a tab; lines are indented with spaces" in mistakes[-1]
