@@ -35,7 +35,7 @@ def complaint(result):
         (["run", "*" * 30 + "zz"], ["no case or suite"]),
         (["run", "--cases", "/nope"], ["there are no cases in /nope", "--cases"]),
         (["check", "/nope"], ["there are no cases in /nope"]),
-        (["run", "gatt", "--set", "intervall=20"], ["no case that would run has a parameter 'intervall'", "; "]),
+        (["run", "gap-conn", "--set", "tmes=20"], ["no case that would run has a parameter 'tmes'; did you mean times?"]),
         (["dongle", "--tcp", "0", "--profile", "classic"], ["'classic'", "'le' and 'dual'"]),
         # Numbers below zero are values, and wrong ones.
         (["run", "--seed", "-1"], ["'-1'", "0 to 18446744073709551615"]),
