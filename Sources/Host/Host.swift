@@ -31,6 +31,10 @@ public final class Host {
     public internal(set) var isStarted = false
     /// Why nothing works any more.
     public internal(set) var failure: HostError?
+    /// Which address the host takes when it starts.
+    public var addressChoice = OwnAddress.automatic
+    /// The address that the host goes by where settings name no other.
+    public internal(set) var address = DeviceAddress(value: 0)
     /// The random address that was set last.
     public internal(set) var randomAddress: DeviceAddress?
     /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.

@@ -49,6 +49,41 @@ import Timing
         }
     }
 
+    static let staticAddress = DeviceAddress(value: 0xC001_0203_0405, kind: .random)
+
+    /// The address that a host goes by is what it advertises, scans and initiates with, unless told otherwise.
+    @Test(arguments: [
+        (BDADDR(0x0102_0304_0506), OwnAddress.automatic, false, OwnAddressType.publicDevice), (0, .automatic, false, .randomDevice),
+        (0, .automatic, true, .randomDevice), (0x0102_0304_0506, .fixed(staticAddress), true, .randomDevice),
+    ])
+    func aHostGoesByOneAddress(_ address: BDADDR, _ choice: OwnAddress, _ isExtended: Bool, _ type: OwnAddressType) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let fake = FakeController(loop: loop)
+            if isExtended { fake.leFeatures.insert(.leExtendedAdvertising) }
+            fake.script[HCICommands.ReadBDADDR.opcode] = { _ in [HCIPacket(complete: HCICommands.ReadBDADDR.self, .init(bdADDR: address))] }
+            fake.host.addressChoice = choice
+            try await fake.host.start()
+            let set = try await fake.host.advertise(AdvertisingSettings())
+            _ = try await fake.host.scan()
+            fake.connect(role: .peripheral)
+            let connection = try await fake.host.nextIncomingConnection()
+            #expect(connection.addresses.own == fake.host.address && set.ownAddress == fake.host.address)
+            #expect(fake.host.address.kind == (type == .publicDevice ? .public : .random))
+            if case .fixed(let fixed) = choice { #expect(fake.host.address == fixed) }
+            let random = fake.commands.compactMap { try? $0.command(as: HCICommands.LESetRandomAddress.self).randomAddress }
+            let ofSet = fake.commands.compactMap { try? $0.command(as: HCICommands.LESetAdvertisingSetRandomAddress.self).randomAddress }
+            #expect(random == (type == .publicDevice ? [] : [fake.host.address.bdADDR]))
+            #expect(ofSet == (isExtended ? [fake.host.address.bdADDR] : []))
+            let types = fake.commands.compactMap { packet in
+                packet.commandOpcode.flatMap { PDUCatalog.command(opcode: $0) }.flatMap { declaration in
+                    DynamicPDU(declaration, parameters: packet.parameters).fields.first { $0.name == "Own_Address_Type" }?.value
+                }
+            }
+            #expect(types == [.integer(Int128(type.rawValue)), .integer(Int128(type.rawValue))])
+        }
+    }
+
     @Test func reportsReachTheirReaderAndTheOverflowIsCounted() throws {
         let loop = RunLoop()
         try loop.run {

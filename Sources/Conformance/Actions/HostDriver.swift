@@ -23,6 +23,7 @@ final class HostDriver {
     {
         let database = GATTDatabase(deviceName: conduct != nil ? ReferenceAccessory.name : "Bluebench Tester")
         let host = Host(loop: loop, transport: end, database: database, seed: 1)
+        if let address = end.address, address.kind == .random { host.addressChoice = .fixed(address) }
         let driver = HostDriver(host, loop: loop)
         do {
             _ = try await host.start()

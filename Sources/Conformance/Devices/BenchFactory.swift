@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Simulation
 import Timing
@@ -12,6 +13,8 @@ public struct BenchSetup: Sendable {
     public var seed: UInt64
     /// What a wall clock adds to the ends of windows, for the time that packets spend in USB and in a busy machine.
     public var slack: Microseconds
+    /// Which addresses the devices are to have; the public one, or a static one where there is none, where it says nothing.
+    public var ownAddresses: [Side: OwnAddress] = [:]
     public static let usualSlack = Microseconds.milliseconds(100)
     /// Opens real devices, and gives them their firmware.
     public var opener = DeviceOpener(firmware: .system)
@@ -68,7 +71,9 @@ struct BenchFactory {
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
         let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []
-        return CaseBench(loop: port.loop, log: log, ends: [end], world: port.world, hostSides: sides, slack: setup.slack)
+        return CaseBench(
+            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: sides, slack: setup.slack,
+            ownAddresses: setup.ownAddresses, seed: setup.seed)
     }
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -85,7 +90,7 @@ struct BenchFactory {
         try world.settle(conditions.neighbours)
         return CaseBench(
             loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
-            accessory: AccessoryConduct(conditions.accessory))
+            accessory: AccessoryConduct(conditions.accessory), ownAddresses: setup.ownAddresses, seed: setup.seed)
     }
 
     private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -94,7 +99,8 @@ struct BenchFactory {
             devices.devices[side].map { Endpoint(side, on: $0, log: log, recorder: recorder, loop: devices.loop) }
         }
         return CaseBench(
-            loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack)
+            loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack,
+            ownAddresses: setup.ownAddresses, seed: setup.seed)
     }
 }
 

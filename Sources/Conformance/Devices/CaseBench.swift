@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 import Transport
@@ -22,16 +23,23 @@ final class CaseBench {
     private let kind: SubjectKind
     private let accessory: AccessoryConduct
     private let fault: Fault
+    private let ownAddresses: [Side: OwnAddress]
+    private var random: RandomSource
 
     /// - Parameters:
     ///   - hostSides: ends that get a host of ours.
     ///   - kind: what the subject's host is.
     ///   - accessory: what it does otherwise than usual, if it is an accessory.
     ///   - slack: what a wall clock adds to the ends of windows.
+    ///   - ownAddresses: which addresses the ends are to have; `automatic` where it says nothing.
+    ///   - seed: for addresses that are drawn.
     init(
         loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
-        fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero
+        fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero,
+        ownAddresses: [Side: OwnAddress] = [:], seed: UInt64 = 0
     ) {
+        self.ownAddresses = ownAddresses
+        random = RandomSource(seed: seed, label: "addresses")
         self.loop = loop
         self.log = log
         self.world = world
@@ -94,9 +102,8 @@ final class CaseBench {
 
     private func probe(_ end: Endpoint) async throws {
         try await ask(end, HCICommands.Reset())
-        // All but the two bits that are reserved.
-        try await ask(end, HCICommands.SetEventMask(eventMask: EventMask(rawValue: .max >> 2)))
-        _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: LEEventMask(rawValue: .max)))
+        try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1))
+        _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: BenchEvents.le))
         try await readBuffers(end)
         for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
             features.insert("\(end.side.rawValue).\(name)")
@@ -106,8 +113,18 @@ final class CaseBench {
         if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
         }
-        let address = DeviceAddress(try await ask(end, HCICommands.ReadBDADDR()).bdADDR, kind: .public)
-        addresses[end.side] = .record(CaseRecord([("address", .text(address.description)), ("type", .number(0))]))
+        try await takeAddress(end)
+    }
+
+    /// Gives the end the address that it is to have, and the cases its value and type.
+    private func takeAddress(_ end: Endpoint) async throws {
+        let drawn = random.next()
+        let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
+        let address = (ownAddresses[end.side] ?? .automatic).address(ofPublic: publicAddress) { drawn }
+        if address.kind == .random { try await ask(end, HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }
+        end.address = address
+        let text = CaseValue.text(address.bdADDR.description)
+        addresses[end.side] = .record(CaseRecord([("address", text), ("type", .number(Int(address.kind.rawValue)))]))
     }
 
     /// A length or a count of 0 says that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.

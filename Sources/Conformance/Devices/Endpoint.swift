@@ -26,6 +26,13 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// What the controller has said about its connections.
     private(set) var tracker = ConnectionTracker()
     private let scheduler: ACLScheduler
+    private var outstanding = OutstandingPackets()
+    /// What the controller did first against the rules that hold in every case.
+    private(set) var violation: HCIViolation?
+    /// What was outstanding before the first reset is not known.
+    private var wasReset = false
+    /// The address that the device goes by, once that is known.
+    var address: DeviceAddress?
     private var reassembly = ACLReassembly()
     /// Data packets of connections that no event had told of: a host throws them away.
     private(set) var strayData = 0
@@ -161,7 +168,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     // MARK: The controller's end
 
     func received(_ packet: HCIPacket, at time: Microseconds) {
-        let number = recorder.record(packet, .controllerToHost, side, at: time)
+        let number = log.isFull ? recorder.count : recorder.record(packet, .controllerToHost, side, at: time)
         switch packet.kind {
         case .event: receivedEvent(packet, number, at: time)
         case .acl:
@@ -192,26 +199,39 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     private func receivedEvent(_ packet: HCIPacket, _ number: Int, at time: Microseconds) {
         if packet.eventCode == HCIEvents.NumberOfCompletedPackets.code {
-            _ = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { scheduler.completed(handle: $0.rawValue, count: $1) }
+            receivedCredits(packet, number)
         } else if let change = try? tracker.received(packet) {
             connectionChanged(change)
         }
         let answer = try? CommandAnswer(event: packet)
         let actions = answer.map { commands.answered($0) } ?? []
+        if let answer, !actions.isEmpty, violation == nil { violation = HCIViolation(answer, packet, number: number, at: side) }
         let isForStep = finish(actions, packet, number, at: time)
         log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
         host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
         perform(actions)
     }
 
+    private func receivedCredits(_ packet: HCIPacket, _ number: Int) {
+        _ = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { handle, count in
+            scheduler.completed(handle: handle.rawValue, count: count)
+            guard let excess = outstanding.completed(handle, count), wasReset, violation == nil else { return }
+            violation = HCIViolation(excess, packet, number: number, at: side)
+        }
+    }
+
     private func connectionChanged(_ change: ConnectionChange) {
         switch change {
-        case .opened(let connection): if connection.kind == .le || connection.kind == .classic { open(connection.handle) }
+        case .opened(let connection):
+            outstanding.opened(connection.handle)
+            if connection.kind == .le || connection.kind == .classic { open(connection.handle) }
         case .closed(let handle, _):
             scheduler.close(handle: handle.rawValue)
             reassembly.forget(handle)
         case .reset:
             scheduler.closeAll()
+            outstanding.reset()
+            wasReset = true
             reassembly.forgetAll()
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
@@ -268,6 +288,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     @discardableResult
     private func transmit(_ packet: HCIPacket) -> Int {
         let number = recorder.record(packet, .hostToController, side, at: loop.now)
+        if packet.kind != .command { outstanding.sent(packet) }
         transport.send(packet)
         return number
     }

@@ -7,7 +7,8 @@ extension CaseRun {
     func send(_ command: Command, _ step: Step, _ scope: inout Scope) async throws {
         guard let end = bench.end(step.side) else { throw StepFailure(.bench, "there is no HCI of the \(step.side.rawValue) here") }
         scope.searchStart = log.end
-        let fields = try record(command.fields, scope)
+        let written = try record(command.fields, scope)
+        let fields = withOwnAddress(written, of: command.name, at: end)
         let bytes: [UInt8]
         do {
             if let raw = command.raw {
@@ -25,7 +26,9 @@ extension CaseRun {
             scope.reference = TimeReference(loop.now)
             return
         }
-        try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope)
+        if let reply = try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope) {
+            try await restoreOwnAddress(after: command.name, written, reply, at: end)
+        }
     }
 
     private func sendUpper(_ command: Command, _ bytes: [UInt8], on end: Endpoint, _ scope: Scope) throws {
@@ -39,14 +42,15 @@ extension CaseRun {
         end.sendFrame(bytes, channel: channel?.asNumber.flatMap { UInt16(exactly: $0) } ?? layer.channel, handle: handle)
     }
 
+    /// - Returns: the answer; nil when nobody waits for it.
     private func sendCommand(
         _ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: inout Scope
-    ) async throws {
+    ) async throws -> Endpoint.Reply? {
         let blame: StepFailure.Blame = step.side == .subject && testCase.subject == .controller ? .subject : .precondition
         if case .ignored = command.answer {
             _ = try await end.command(opcode: opcode, parameters: parameters, until: min(deadline(of: step), loop.now + .milliseconds(50)))
             scope.reference = TimeReference(loop.now)
-            return
+            return nil
         }
         guard let reply = try await end.command(opcode: opcode, parameters: parameters, until: deadline(of: step)) else {
             throw StepFailure(
@@ -62,14 +66,15 @@ extension CaseRun {
         case .success:
             predicate = .parts([FieldPredicate(name: "Status", predicate: .equals(.literal(.number(0))), position: step.position)])
         case .fields(let fields): predicate = .parts(fields)
-        case .ignored: return
+        case .ignored: return reply
         }
-        if case .success = command.answer, answer["Status"] == nil { return }
+        if case .success = command.answer, answer["Status"] == nil { return reply }
         if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
             let text =
                 "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event))) (packet \(reply.number))"
             throw StepFailure(blame, step.stating(text), evidence: proof)
         }
+        return reply
     }
 
     /// A command and the event that answered it.

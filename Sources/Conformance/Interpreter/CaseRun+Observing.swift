@@ -39,7 +39,7 @@ final class Search {
             return false
         }
         if let mismatch = limits.violation(at: observation.time) {
-            misses.append((observation, mismatch))
+            if misses.count < 64 { misses.append((observation, mismatch)) }
             return false
         }
         return true

@@ -15,11 +15,10 @@ final class CaseRun {
     var notes: [String] = []
     /// Where named steps began.
     var marks: [String: Int] = ["start": 0]
-    /// How many steps have begun; a loop that takes no time ends with it.
+    /// How many steps have begun.
     private var stepCount = 0
-    static let mostSteps = 2 * CaseCheck.mostSteps
-    /// Packets that a case may observe; what has them all in mind has no room for more.
-    static let mostObservations = 2_000_000
+    private let bounds: RunBounds
+    private let isStopped: () -> Bool
     /// When the case's own limit is reached.
     var caseDeadline: Microseconds = .never
     private let onStep: (Step) -> Void
@@ -39,13 +38,21 @@ final class CaseRun {
         /// What the windows of the next step are measured from.
         var reference = TimeReference(.zero)
         var isSetup = false
+        /// Clears up: what it meets is not judged any more.
+        var isTeardown = false
         /// Other branches run at the same time.
         var isBeside = false
         /// The step in a case file that led into a procedure.
         var caller: Step?
     }
 
-    init(_ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, onStep: @escaping (Step) -> Void) {
+    /// - Parameter isStopped: whether somebody wants the run to end.
+    init(
+        _ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, bounds: RunBounds = RunBounds(),
+        isStopped: @escaping () -> Bool = { false }, onStep: @escaping (Step) -> Void
+    ) {
+        self.bounds = bounds
+        self.isStopped = isStopped
         self.testCase = testCase
         self.catalogue = catalogue
         self.bench = bench
@@ -58,6 +65,7 @@ final class CaseRun {
         var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .pass)
         result.covers = testCase.covers.filter(\.isFull).map(\.id)
         result.partialCovers = testCase.covers.filter { !$0.isFull }.map(\.id)
+        log.limit(bounds)
         do {
             try await bench.prepare()
             features = bench.features
@@ -68,7 +76,7 @@ final class CaseRun {
                 try await runAll(parameters)
             }
         } catch let failure as StepFailure {
-            note(failure, in: &result)
+            note(failure.step == nil ? conduct(at: testCase.steps.first, instead: failure) ?? failure : failure, in: &result)
         } catch let error as TransportError {
             result.verdict = .inconclusive
             result.message = error.description
@@ -106,6 +114,7 @@ final class CaseRun {
         do {
             var last = scope
             last.reference = TimeReference(loop.now)
+            last.isTeardown = true
             try await run(testCase.teardown, &last)
         } catch {
             notes.append("teardown: \((error as? StepFailure)?.message ?? "\(error)")")
@@ -114,6 +123,10 @@ final class CaseRun {
             }
         }
         if let failure { throw failure }
+        if let last = testCase.steps.last ?? testCase.setup.last {
+            try judgeConduct(at: last, scope)
+        }
+        if let conduct = bench.end(.tester)?.violation { notes.append(conduct.text) }
     }
 
     /// What an end's transport and the bench did with data that came out of order.
@@ -146,16 +159,19 @@ final class CaseRun {
         for step in steps {
             if let condition = step.condition, !condition.holds(in: features) { continue }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
+            if isStopped() { throw CancellationError() }
             stepCount += 1
-            if stepCount > Self.mostSteps || log.end > Self.mostObservations {
-                let what = stepCount > Self.mostSteps ? "\(Self.mostSteps) steps" : "\(Self.mostObservations) packets"
-                throw blamed(StepFailure(.environment, "the case went on for \(what), which is the limit"), step, scope)
+            if stepCount > bounds.steps {
+                throw blamed(StepFailure(.environment, "the case went on for \(bounds.steps) steps, which is the limit"), step, scope)
             }
+            if let overrun = log.overrun() { throw blamed(overrun, step, scope) }
+            try judgeConduct(at: step, scope)
             onStep(step)
             if let label = step.label { marks[label] = log.end }
             do {
                 try await run(step, &scope)
             } catch let failure as StepFailure {
+                try judgeConduct(at: step, scope, instead: failure)
                 throw blamed(failure, step, scope)
             } catch let reference as BadReference {
                 throw blamed(StepFailure(.precondition, reference.text), step, scope)

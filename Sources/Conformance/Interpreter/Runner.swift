@@ -224,7 +224,9 @@ public final class Runner {
         do {
             let bench = try factory.makeBench(for: testCase, loop: loop)
             let observer = observer
-            let run = CaseRun(testCase, catalogue: plan.catalogue, bench: bench) { step in observer?.reached(step.summary, in: testCase) }
+            let run = CaseRun(
+                testCase, catalogue: plan.catalogue, bench: bench, isStopped: { [stopping] in stopping.isRaised },
+                onStep: { step in observer?.reached(step.summary, in: testCase) })
             let parameters = parameters(of: testCase)
             result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
             for end in bench.ends.values where end.failure != nil && loop.mode == .wall && lost == nil {

@@ -10,6 +10,14 @@ struct Observation: Sendable {
         case upper(PDULayer, [UInt8], handle: UInt16)
         /// A transmission of the simulated air.
         case air(AirFrame)
+
+        /// Octets that it takes to keep.
+        var count: Int {
+            switch self {
+            case .event(let bytes), .upper(_, let bytes, _): bytes.count
+            case .air(let frame): frame.bytes.count
+            }
+        }
     }
 
     /// Place in the log: the order in which things happened.

@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 
@@ -11,8 +12,9 @@ public struct AdvertisingSettings: Sendable, Hashable {
     /// N x 0.625 ms.
     public var intervalMax: UInt32 = 0x00A0
     public var channels: AdvertisingChannels = [.channel37, .channel38, .channel39]
-    public var ownAddressType: OwnAddressType = .publicDevice
-    /// The random address of this set (extended) or of the device (legacy).
+    /// Nil: of the address that the host goes by.
+    public var ownAddressType: OwnAddressType?
+    /// The random address of this set (extended) or of the device (legacy); nil: the one that the host goes by, if that is random.
     public var randomAddress: DeviceAddress?
     /// Whom directed advertising is for.
     public var peer: DeviceAddress?
@@ -98,22 +100,25 @@ extension Host {
         let limit = isExtended && !settings.properties.contains(.legacy) ? controller.maximumAdvertisingDataLength : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
+        let type = settings.ownAddressType ?? ownAddressType
+        var settings = settings
+        if isExtended, settings.ownAddressType == nil, type == .randomDevice { settings.randomAddress = settings.randomAddress ?? address }
         let random = settings.randomAddress ?? (isExtended ? nil : randomAddress)
         let set = AdvertisingSet(
-            host: self, handle: settings.handle, isExtended: isExtended, ownAddress: ownAddress(settings.ownAddressType, random: random))
-        if isExtended { try await enableExtended(set, settings) } else { try await enableLegacy(settings) }
+            host: self, handle: settings.handle, isExtended: isExtended, ownAddress: ownAddress(type, random: random))
+        if isExtended { try await enableExtended(set, settings, type) } else { try await enableLegacy(settings, type) }
         advertisingSets[settings.handle] = set
         return set
     }
 
-    private func enableLegacy(_ settings: AdvertisingSettings) async throws {
+    private func enableLegacy(_ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
         guard let type = settings.legacyType else { throw HostError.misuse(.unsupported(.extendedAdvertising)) }
         if let address = settings.randomAddress { try await setRandomAddress(address) }
         try await send(
             HCICommands.LESetAdvertisingParameters(
                 advertisingIntervalMin: UInt16(clamping: settings.intervalMin),
                 advertisingIntervalMax: UInt16(clamping: settings.intervalMax),
-                advertisingType: type, ownAddressType: settings.ownAddressType,
+                advertisingType: type, ownAddressType: ownAddressType,
                 peerAddressType: AddressType(rawValue: settings.peer?.kind.rawValue ?? 0), peerAddress: BDADDR(settings.peer?.value ?? 0),
                 advertisingChannelMap: settings.channels, advertisingFilterPolicy: settings.filterPolicy))
         if !settings.properties.contains(.directed) {
@@ -128,12 +133,12 @@ extension Host {
         try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
     }
 
-    private func enableExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings) async throws {
+    private func enableExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
         let chosen = try await send(
             HCICommands.LESetExtendedAdvertisingParameters(
                 advertisingHandle: settings.handle, advertisingEventProperties: settings.properties,
                 primaryAdvertisingIntervalMin: settings.intervalMin, primaryAdvertisingIntervalMax: settings.intervalMax,
-                primaryAdvertisingChannelMap: settings.channels, ownAddressType: settings.ownAddressType,
+                primaryAdvertisingChannelMap: settings.channels, ownAddressType: ownAddressType,
                 peerAddressType: AddressType(rawValue: settings.peer?.kind.rawValue ?? 0), peerAddress: BDADDR(settings.peer?.value ?? 0),
                 advertisingFilterPolicy: settings.filterPolicy, advertisingTXPower: settings.txPower,
                 primaryAdvertisingPHY: settings.primaryPHY.rawValue, secondaryAdvertisingMaxSkip: settings.maxSkip,
@@ -205,8 +210,11 @@ extension Host {
 
     /// A static random address, drawn from the host's seed. Core Vol 6, Part B, 1.3.2.1.
     public func drawStaticAddress() -> DeviceAddress {
-        DeviceAddress(value: random.next() & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000, kind: .random)
+        OwnAddress.staticAddress(from: random.next())
     }
+
+    /// The type of the address that the host goes by.
+    var ownAddressType: OwnAddressType { address.kind == .public ? .publicDevice : .randomDevice }
 
     func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
         guard let set = advertisingSets.removeValue(forKey: event.advertisingHandle) else { return }

@@ -11,7 +11,8 @@ public struct ConnectSettings: Sendable, Hashable {
     /// N x 0.625 ms.
     public var scanWindow: UInt16 = 0x0060
     public var parameters = ConnectionParameterRequest(interval: 24)
-    public var ownAddressType: OwnAddressType = .publicDevice
+    /// Nil: of the address that the host goes by.
+    public var ownAddressType: OwnAddressType?
     /// How long to wait for the device.
     public var limit = Microseconds.seconds(10)
     /// Whether to use the extended command; nil: if the controller has it.
@@ -32,12 +33,13 @@ extension Host {
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
         let promise = Promise<Connection>(on: loop)
         connecting = promise
-        initiatingAddress = ownAddress(settings.ownAddressType, random: randomAddress)
+        let ownAddressType = settings.ownAddressType ?? self.ownAddressType
+        initiatingAddress = ownAddress(ownAddressType, random: randomAddress)
         do {
             if isExtended {
-                try await send(Self.extendedCommand(device, settings))
+                try await send(Self.extendedCommand(device, settings, ownAddressType))
             } else {
-                try await send(Self.legacyCommand(device, settings))
+                try await send(Self.legacyCommand(device, settings, ownAddressType))
             }
         } catch {
             if !promise.isSettled, connecting === promise { connecting = nil }
@@ -66,24 +68,28 @@ extension Host {
         }
     }
 
-    private static func legacyCommand(_ device: DeviceAddress?, _ settings: ConnectSettings) -> HCICommands.LECreateConnection {
+    private static func legacyCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
+        -> HCICommands.LECreateConnection
+    {
         HCICommands.LECreateConnection(
             leScanInterval: settings.scanInterval, leScanWindow: settings.scanWindow, initiatorFilterPolicy: device == nil ? 1 : 0,
             peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
-            ownAddressType: settings.ownAddressType, connectionIntervalMin: settings.parameters.intervalMin,
+            ownAddressType: ownAddressType, connectionIntervalMin: settings.parameters.intervalMin,
             connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
             supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,
             maxCELength: settings.parameters.maxCELength)
     }
 
-    private static func extendedCommand(_ device: DeviceAddress?, _ settings: ConnectSettings) -> HCICommands.LEExtendedCreateConnection {
+    private static func extendedCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
+        -> HCICommands.LEExtendedCreateConnection
+    {
         let row = HCICommands.LEExtendedCreateConnection.PHYParameter(
             scanInterval: settings.scanInterval, scanWindow: settings.scanWindow, connectionIntervalMin: settings.parameters.intervalMin,
             connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
             supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,
             maxCELength: settings.parameters.maxCELength)
         return HCICommands.LEExtendedCreateConnection(
-            initiatorFilterPolicy: device == nil ? 1 : 0, ownAddressType: settings.ownAddressType,
+            initiatorFilterPolicy: device == nil ? 1 : 0, ownAddressType: ownAddressType,
             peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
             initiatingPHYs: settings.phys, phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount))
     }

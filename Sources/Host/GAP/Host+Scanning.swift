@@ -12,7 +12,8 @@ public struct ScanSettings: Sendable, Hashable {
     public var phys: PHYs = .le1M
     public var filtersDuplicates = false
     public var filterPolicy: ScanningFilterPolicy = .basicUnfiltered
-    public var ownAddressType: OwnAddressType = .publicDevice
+    /// Nil: of the address that the host goes by.
+    public var ownAddressType: OwnAddressType?
     /// N x 10 ms; 0: until stopped. Extended scanning only.
     public var duration: UInt16 = 0
     /// N x 1.28 s; 0: once.
@@ -82,8 +83,9 @@ extension Host {
         scan.onReport = onReport
         scans.append(scan)
         reportAssembler.reset()
+        let ownAddressType = settings.ownAddressType ?? self.ownAddressType
         do {
-            if isExtended { try await startExtended(settings) } else { try await startLegacy(settings) }
+            if isExtended { try await startExtended(settings, ownAddressType) } else { try await startLegacy(settings, ownAddressType) }
         } catch {
             scans.removeAll { $0 === scan }
             scan.finish(nil)
@@ -92,23 +94,23 @@ extension Host {
         return scan
     }
 
-    private func startExtended(_ settings: ScanSettings) async throws {
+    private func startExtended(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
         let row = HCICommands.LESetExtendedScanParameters.PHYParameter(
             scanType: settings.isActive ? .active : .passive, scanInterval: settings.interval, scanWindow: settings.window)
         try await send(
             HCICommands.LESetExtendedScanParameters(
-                ownAddressType: settings.ownAddressType, scanningFilterPolicy: settings.filterPolicy, scanningPHYs: settings.phys,
+                ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy, scanningPHYs: settings.phys,
                 phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount)))
         try await send(
             HCICommands.LESetExtendedScanEnable(
                 enable: 1, filterDuplicates: settings.filtersDuplicates ? 1 : 0, duration: settings.duration, period: settings.period))
     }
 
-    private func startLegacy(_ settings: ScanSettings) async throws {
+    private func startLegacy(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
         try await send(
             HCICommands.LESetScanParameters(
                 leScanType: settings.isActive ? .active : .passive, leScanInterval: settings.interval, leScanWindow: settings.window,
-                ownAddressType: settings.ownAddressType, scanningFilterPolicy: settings.filterPolicy))
+                ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy))
         try await send(HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: settings.filtersDuplicates ? 1 : 0))
     }
 

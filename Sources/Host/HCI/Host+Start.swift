@@ -25,6 +25,7 @@ extension Host {
         try await readBuffers(&information)
         try await readLEAbilities(&information)
         try await setMasks(information)
+        try await takeAddress(information)
         controller = information
         isStarted = true
         return information
@@ -64,6 +65,12 @@ extension Host {
         information.supportedCommands = try await attempt(HCICommands.ReadLocalSupportedCommands())?.supportedCommands ?? []
         information.features = try await send(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures
         information.address = DeviceAddress(try await send(HCICommands.ReadBDADDR()).bdADDR, kind: .public)
+    }
+
+    /// A controller without a public address refuses what would need one. Core Vol 4, Part E, 7.8.5.
+    private func takeAddress(_ information: ControllerInformation) async throws {
+        address = addressChoice.address(ofPublic: information.address.bdADDR) { random.next() }
+        if address.kind == .random { try await setRandomAddress(address) }
     }
 
     private func readBuffers(_ information: inout ControllerInformation) async throws {

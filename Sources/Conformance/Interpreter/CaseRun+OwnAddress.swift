@@ -1,0 +1,36 @@
+import Packets
+
+/// A case that leaves Own_Address_Type out means the address that the device goes by: `$subject.address`, whether it is public or random.
+extension CaseRun {
+    private static let ownAddressType = "Own_Address_Type"
+
+    /// The fields of a command with the type of the device's own address, where the case leaves it out.
+    func withOwnAddress(_ fields: CaseRecord, of command: String, at end: Endpoint) -> CaseRecord {
+        guard leavesOwnAddress(fields, of: command), let address = end.address, address.kind == .random else { return fields }
+        var fields = fields
+        fields[Self.ownAddressType] = .number(Int(OwnAddressType.randomDevice.rawValue))
+        return fields
+    }
+
+    private func leavesOwnAddress(_ fields: CaseRecord, of command: String) -> Bool {
+        guard fields[Self.ownAddressType] == nil else { return false }
+        let declaration = PDUCatalog.declaration(layer: "HCICommands", name: command)
+        return declaration.map { PDUBook.flat($0.fields).contains { $0.name == Self.ownAddressType } } ?? false
+    }
+
+    /// Gives a random address again to a controller that has just been reset, and to an advertising set that is to use it, for a set has an address
+    /// of its own. Core Vol 4, Part E, 7.3.2 and 7.8.52.
+    ///
+    /// - Parameter fields: as the case wrote them.
+    func restoreOwnAddress(after command: String, _ fields: CaseRecord, _ reply: Endpoint.Reply, at end: Endpoint) async throws {
+        guard let address = end.address, address.kind == .random, reply.parameters.first == ErrorCode.success.rawValue else { return }
+        switch PDUBook.opcode(of: command) {
+        case HCICommands.Reset.opcode: _ = try await end.ask(HCICommands.LESetRandomAddress(randomAddress: address.bdADDR))
+        case HCICommands.LESetExtendedAdvertisingParameters.opcode, HCICommands.LESetExtendedAdvertisingParametersV2.opcode:
+            guard leavesOwnAddress(fields, of: command) else { return }
+            let set = UInt8(truncatingIfNeeded: fields["Advertising_Handle"]?.asNumber ?? 0)
+            _ = try await end.ask(HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: set, randomAddress: address.bdADDR))
+        default: return
+        }
+    }
+}

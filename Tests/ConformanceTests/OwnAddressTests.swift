@@ -1,0 +1,78 @@
+import HCI
+import Packets
+import Testing
+import Timing
+import Transport
+
+@testable import Conformance
+
+/// Devices without a public address, and devices that are to have another one.
+struct OwnAddressTests {
+    /// Read_BD_ADDR gives zeros, and whatever would need a public address is refused. Core Vol 4, Part E, 7.4.6 and 7.8.5.
+    private static func withoutPublicAddress(_ direction: Trial.Direction, _ packet: HCIPacket) -> [HCIPacket] {
+        if direction == .toHost, packet.completedOpcode == HCICommands.ReadBDADDR.opcode {
+            return [HCIPacket(complete: HCICommands.ReadBDADDR.self, .init(bdADDR: 0))]
+        }
+        guard direction == .toController, let opcode = packet.commandOpcode else { return [packet] }
+        return [asRefused(opcode, packet) ?? packet]
+    }
+
+    /// The command with a type that no controller takes, if it says Public Device Address.
+    private static func asRefused(_ opcode: UInt16, _ packet: HCIPacket) -> HCIPacket? {
+        guard let declaration = PDUCatalog.command(opcode: opcode) else { return nil }
+        var pdu = DynamicPDU(declaration, parameters: packet.parameters)
+        guard let index = pdu.fields.firstIndex(where: { $0.name == "Own_Address_Type" }), pdu.fields[index].value == .integer(0) else {
+            return nil
+        }
+        pdu.fields[index] = DynamicField("Own_Address_Type", .integer(0x7F))
+        return (try? pdu.parameters()).map { HCIPacket(opcode: opcode, parameters: $0) }
+    }
+
+    @Test(arguments: Side.allCases) func casesPassWithoutAPublicAddress(at side: Side) throws {
+        let catalogue = try SuiteTests.catalogue()
+        let cases = try RunPlan.select(catalogue.cases, ["gap-*", "hci/reset-*", "gatt/whole-session", "gatt/read-long"])
+        for testCase in cases {
+            let result = try Trial.run(testCase.id, at: side, catalogue: catalogue, change: Self.withoutPublicAddress)
+            #expect(result.verdict == .pass, "\(testCase.id): \(result.message)")
+        }
+    }
+
+    /// What the bench is told goes before what it finds out.
+    @Test(arguments: ["random", "C1:B1:BE:00:00:07"]) func anAddressByChoice(_ text: String) throws {
+        let choice = try #require(OwnAddress(text))
+        let text = """
+            title: t
+            purpose: p
+            reference: Core Vol 4, Part E, 7.8.4
+            steps:
+              - use: advertise
+              - use: scan
+              - expect: LE_Advertising_Report
+                as: tester
+                where: {Reports: {some: {Address_Type: Random_Device, Address: $subject.address}}}
+                states: The advertiser goes by its random address.
+              - check: $subject.type
+                is: 1
+            """
+        let seen = Seen()
+        let result = try Trial.run("phy/made", own: [.subject: choice], catalogue: try Trial.catalogue(with: text)) { direction, packet in
+            if direction == .toController, let command = try? packet.command(as: HCICommands.LESetRandomAddress.self) {
+                seen.addresses.append(DeviceAddress(command.randomAddress, kind: .random))
+            }
+            return [packet]
+        }
+        #expect(result.verdict == .pass, "\(result.message)")
+        #expect(seen.addresses.count == 1 && seen.addresses.allSatisfy(OwnAddress.isStatic))
+        if case .fixed(let address) = choice { #expect(seen.addresses == [address]) }
+    }
+
+    private final class Seen { var addresses: [DeviceAddress] = [] }
+
+    @Test(arguments: [
+        ("auto", OwnAddress.automatic), ("random", .drawn),
+        ("C0:00:00:00:00:01", .fixed(DeviceAddress(value: 0xC000_0000_0001, kind: .random))),
+        ("40:00:00:00:00:01", nil), ("C0:00:00:00:00:00", nil), ("FF:FF:FF:FF:FF:FF", nil), ("C0:00:00:00:01", nil), ("public", nil),
+        ("", nil),
+    ])
+    func whatPeopleWrite(_ text: String, _ choice: OwnAddress?) { #expect(OwnAddress(text) == choice) }
+}

@@ -1,0 +1,79 @@
+import HCI
+import Packets
+import Timing
+import Transport
+
+@testable import Conformance
+
+/// One case in the simulation with something between one end and its controller.
+enum Trial {
+    enum Direction: Sendable {
+        case toHost
+        case toController
+    }
+
+    typealias Change = (Direction, HCIPacket) -> [HCIPacket]
+
+    /// - Parameter change: what passes in the place of a packet.
+    static func run(
+        _ id: String, at changed: Side = .subject, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
+        catalogue: Catalogue? = nil, change: @escaping Change
+    ) throws -> CaseResult {
+        let catalogue = try catalogue ?? SuiteTests.catalogue()
+        guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
+            return CaseResult(id: id, title: "there is no such case", verdict: .error)
+        }
+        let loop = RunLoop()
+        let (log, recorder) = (ObservationLog(loop: loop), try Recorder(path: nil))
+        let world = SimulatedWorld(loop: loop, seed: 1)
+        let ends = try Side.allCases.map { side in
+            let settings = side == .tester ? testCase.world.tester : testCase.world.subject
+            let pipe = try world.addController(side, settings: settings)
+            let transport = side == changed ? ChangingTransport(pipe, change) : pipe
+            return Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop)
+        }
+        let sides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
+        let bench = CaseBench(
+            loop: loop, log: log, ends: ends, world: world, hostSides: sides, kind: testCase.subject, ownAddresses: own)
+        let run = CaseRun(testCase, catalogue: catalogue, bench: bench, bounds: bounds) { _ in }
+        return try loop.run { await run.run(parameters: [:]) }
+    }
+
+    /// The project's cases with one more, `phy/made`.
+    static func catalogue(with text: String) throws -> Catalogue {
+        var catalogue = try SuiteTests.catalogue()
+        let vocabulary = Vocabulary.declared(covers: nil)
+        var reader = SourceReader(file: SuiteTests.folder + "/phy/made.yaml", vocabulary: vocabulary)
+        reader.signatures = catalogue.procedures.mapValues(\.parameters)
+        guard let root = reader.compose(text), let testCase = reader.testCase(root, id: "phy/made"), reader.problems.isEmpty else {
+            throw Problems(reader.problems)
+        }
+        catalogue.cases.append(contentsOf: testCase.unrolled)
+        return catalogue
+    }
+
+    /// A pipe in which packets become others.
+    private final class ChangingTransport: HCITransport, HCITransportSink {
+        var name: String { inner.name }
+        private let inner: any HCITransport
+        private let change: Change
+        private var sink: (any HCITransportSink)?
+
+        init(_ inner: any HCITransport, _ change: @escaping Change) {
+            self.inner = inner
+            self.change = change
+        }
+
+        func open(_ sink: any HCITransportSink) throws(TransportError) {
+            self.sink = sink
+            try inner.open(self)
+        }
+
+        func send(_ packet: HCIPacket) { for packet in change(.toController, packet) { inner.send(packet) } }
+        func close() { inner.close() }
+        func received(_ packet: HCIPacket, at time: Microseconds) {
+            for packet in change(.toHost, packet) { sink?.received(packet, at: time) }
+        }
+        func closed(_ reason: TransportError) { sink?.closed(reason) }
+    }
+}
