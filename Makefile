@@ -57,8 +57,9 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20); inputs that break something are kept
 	@.ci/fuzz
 
-soak: release ## a hundred orders of the cases, each with another seed; a thousand unplugs; the cases over USB beside a busy machine; a million packets
+soak: release ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
+	$(BLUEBENCH) variants --seeds 10
 	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
 	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
 	SOAK=1 swift test --filter MutatedCasesTests

@@ -70,8 +70,9 @@ extension Connection {
 }
 
 extension Host {
-    /// The ATT_MTU that the server offers and that `GATTClient.exchangeMTU` asks for by default, 23...517.
+    /// The ATT_MTU that the server offers and that `GATTClient.exchangeMTU` asks for by default, 23...65535: a server may take more than
+    /// the longest attribute needs. Core Vol 3, Part F, 3.4.2.2.
     public func setOfferedMTU(_ mtu: Int) {
-        context.server.offeredMTU = min(max(mtu, ATTBearer.defaultMTU), ATTBearer.maximumMTU)
+        context.server.offeredMTU = min(max(mtu, ATTBearer.defaultMTU), Int(UInt16.max))
     }
 }
