@@ -14,7 +14,6 @@ enum ControllerSettings {
         "maxAdvertisingSets": { $0.maxAdvertisingSets = $1 },
         "maxAdvertisingDataLength": { $0.maxAdvertisingDataLength = $1 },
         "acceptListSize": { $0.acceptListSize = $1 },
-        "resolvingListSize": { $0.resolvingListSize = $1 },
         "maxConnections": { $0.maxConnections = $1 },
         "maxExchangesPerEvent": { $0.maxExchangesPerEvent = $1 },
         "reservesLongestReply": { $0.eventFilling = $1 != 0 ? .reserveMax : .actual },

@@ -21,11 +21,9 @@ enum CoreVersions {
     private static let commands: [UInt16: Version] = [
         HCICommands.LEReadLocalP256PublicKey.opcode: .core42,
         HCICommands.LEGenerateDHKey.opcode: .core42,
-        HCICommands.LEReadResolvingListSize.opcode: .core42,
-        HCICommands.LEAddDeviceToResolvingList.opcode: .core42,
-        HCICommands.LERemoveDeviceFromResolvingList.opcode: .core42,
-        HCICommands.LEClearResolvingList.opcode: .core42,
         HCICommands.LEReadTransmitPower.opcode: .core50,
+        HCICommands.LEReadRFPathCompensation.opcode: .core50,
+        HCICommands.LEWriteRFPathCompensation.opcode: .core50,
         HCICommands.LEReceiverTestV2.opcode: .core50,
         HCICommands.LETransmitterTestV2.opcode: .core50,
         HCICommands.LEGenerateDHKeyV2.opcode: .core51,

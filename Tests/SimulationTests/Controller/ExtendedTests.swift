@@ -9,6 +9,30 @@ import Timing
     typealias Parameters = HCICommands.LESetExtendedAdvertisingParameters
     typealias Report = HCIEvents.LEExtendedAdvertisingReport.Report
 
+    /// What packets and hosts are told counts at the antenna. Core Vol 4, Part E, 7.8.76.
+    @Test func powerIsToldAsItIsAtTheAntenna() throws {
+        try World.run(hosts: 2) { world in
+            let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
+            func report() async throws -> HCIEvents.LEExtendedAdvertisingReport.Report {
+                _ = scanner.all(HCIEvents.LEExtendedAdvertisingReport.self)
+                return try #require(try await scanner.next(HCIEvents.LEExtendedAdvertisingReport.self).reports.first)
+            }
+            try await scanner.succeed(Self.scan([.le1M], type: .passive), HCICommands.LESetExtendedScanEnable(enable: 1))
+            try await advertiser.succeed(Self.parameters(properties: 0x40, interval: 0x40))
+            try await advertiser.enable([0])
+            let plain = try await report()
+            try await advertiser.succeed(
+                HCICommands.LESetExtendedAdvertisingEnable(enable: 0),
+                HCICommands.LEWriteRFPathCompensation(rfTXPathCompensationValue: -35), Self.parameters(properties: 0x40, interval: 0x40))
+            try await advertiser.enable([0])
+            try await scanner.succeed(HCICommands.LEWriteRFPathCompensation(rfRXPathCompensationValue: 100))
+            let compensated = try await report()
+            #expect(compensated.txPower == plain.txPower - 3 && compensated.rssi == plain.rssi - 10)
+            let read = try await advertiser.returns(HCICommands.LEReadRFPathCompensation())
+            #expect(read.rfTXPathCompensationValue == -35 && read.rfRXPathCompensationValue == 0)
+        }
+    }
+
     static func parameters(
         _ handle: UInt8 = 0, properties: UInt16, primary: PHY = .le1M, secondary: PHY = .le1M, interval: UInt32 = 0x200, sid: UInt8 = 5,
         notify: UInt8 = 0, policy: AdvertisingFilterPolicy = 0, peer: DeviceAddress? = nil

@@ -233,13 +233,10 @@ import Timing
             after: (0..<8).map { HCIPacket(command: HCICommands.LEAddDeviceToFilterAcceptList(address: BDADDR(UInt64($0)))) },
             "a device twice"),
         rule(
-            invalid, HCICommands.LEAddDeviceToResolvingList(peerIdentityAddress: 1),
-            after: [HCIPacket(command: HCICommands.LEAddDeviceToResolvingList(peerIdentityAddress: 1))], "an identity twice"),
-        rule(
-            .memoryCapacityExceeded, HCICommands.LEAddDeviceToResolvingList(peerIdentityAddress: 99),
-            after: (0..<8).map { HCIPacket(command: HCICommands.LEAddDeviceToResolvingList(peerIdentityAddress: BDADDR(UInt64($0)))) },
-            "full"),
-        rule(.unknownConnectionIdentifier, HCICommands.LERemoveDeviceFromResolvingList(peerIdentityAddress: 1), "not there"),
+            .success, HCICommands.LEWriteRFPathCompensation(rfTXPathCompensationValue: -1_280, rfRXPathCompensationValue: 1_280), "the most"
+        ),
+        rule(invalid, HCICommands.LEWriteRFPathCompensation(rfTXPathCompensationValue: -1_281), "more than the most"),
+        rule(invalid, HCICommands.LEWriteRFPathCompensation(rfRXPathCompensationValue: 1_281), "more than the most"),
         rule(disallowed, HCICommands.LEGenerateDHKey(remoteP256PublicKey: [UInt8](repeating: 1, count: 64)), "no key pair"),
         rule(invalid, HCICommands.LEGenerateDHKeyV2(remoteP256PublicKey: [], keyType: 2), "key type out of range"),
     ]

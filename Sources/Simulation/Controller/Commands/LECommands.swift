@@ -10,15 +10,13 @@ extension CommandTable {
         complete(HCICommands.LEReadSupportedStates.self, LEController.execute)
         perform(HCICommands.LESetRandomAddress.self, LEController.execute)
         complete(HCICommands.LEReadTransmitPower.self, LEController.execute)
+        complete(HCICommands.LEReadRFPathCompensation.self, LEController.execute)
+        perform(HCICommands.LEWriteRFPathCompensation.self, LEController.execute)
 
         complete(HCICommands.LEReadFilterAcceptListSize.self, LEController.execute)
         perform(HCICommands.LEClearFilterAcceptList.self, LEController.execute)
         perform(HCICommands.LEAddDeviceToFilterAcceptList.self, LEController.execute)
         perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self, LEController.execute)
-        complete(HCICommands.LEReadResolvingListSize.self, LEController.execute)
-        perform(HCICommands.LEAddDeviceToResolvingList.self, LEController.execute)
-        perform(HCICommands.LERemoveDeviceFromResolvingList.self, LEController.execute)
-        perform(HCICommands.LEClearResolvingList.self, LEController.execute)
 
         perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy, LEController.execute))
         complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, LEController.execute))

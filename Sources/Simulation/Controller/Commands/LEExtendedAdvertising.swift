@@ -95,6 +95,7 @@ extension LEController {
         parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
         parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
         parameters.txPower = TransmitPower.select(command.advertisingTXPower)
+        parameters.radiatedPower = settings.pathCompensation.radiated(parameters.txPower)
         try setPHYs(&parameters, primary: command.primaryAdvertisingPHY, secondary: command.secondaryAdvertisingPHY)
         parameters.secondaryMaxSkip = command.secondaryAdvertisingMaxSkip
         parameters.sid = command.advertisingSID

@@ -36,6 +36,18 @@ extension LEController {
         settings.randomAddress = DeviceAddress(command.randomAddress, kind: .random)
     }
 
+    func execute(_ command: HCICommands.LEReadRFPathCompensation) throws(CommandFailure) -> HCICommands.LEReadRFPathCompensation.Return {
+        let path = settings.pathCompensation
+        return .init(status: .success, rfTXPathCompensationValue: path.transmit, rfRXPathCompensationValue: path.receive)
+    }
+
+    /// Up to 128 dB either way.
+    func execute(_ command: HCICommands.LEWriteRFPathCompensation) throws(CommandFailure) {
+        let path = LESettings.PathCompensation(transmit: command.rfTXPathCompensationValue, receive: command.rfRXPathCompensationValue)
+        try Check.that((-1_280...1_280).contains(path.transmit) && (-1_280...1_280).contains(path.receive))
+        settings.pathCompensation = path
+    }
+
     func execute(_ command: HCICommands.LEReadTransmitPower) throws(CommandFailure) -> HCICommands.LEReadTransmitPower.Return {
         .init(status: .success, minTXPower: TransmitPower.minimum, maxTXPower: TransmitPower.maximum)
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// The filter accept list and the resolving list. Core Vol 4, Part E, 7.8.14 to 7.8.17 and 7.8.38 to 7.8.41.
+/// The filter accept list. Core Vol 4, Part E, 7.8.14 to 7.8.17.
 extension LEController {
     func execute(_ command: HCICommands.LEReadFilterAcceptListSize) throws(CommandFailure) -> HCICommands.LEReadFilterAcceptListSize.Return
     {
@@ -22,29 +22,6 @@ extension LEController {
         let address = Self.listed(command.addressType, command.address)
         try checkAcceptListIsFree()
         settings.acceptList.remove(address)
-    }
-
-    func execute(_ command: HCICommands.LEReadResolvingListSize) throws(CommandFailure) -> HCICommands.LEReadResolvingListSize.Return {
-        .init(status: .success, resolvingListSize: UInt8(clamping: settings.resolvingList.capacity))
-    }
-
-    func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
-        let identity = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
-        let entry = ResolvingList.Entry(identity: identity, peerIRK: command.peerIRK, localIRK: command.localIRK)
-        switch settings.resolvingList.add(entry) {
-        case .added: break
-        case .duplicate: throw .invalidParameters
-        case .full: throw .memoryExceeded
-        }
-    }
-
-    func execute(_ command: HCICommands.LERemoveDeviceFromResolvingList) throws(CommandFailure) {
-        let identity = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
-        try Check.that(settings.resolvingList.remove(identity), else: .unknownConnection)
-    }
-
-    func execute(_ command: HCICommands.LEClearResolvingList) throws(CommandFailure) {
-        settings.resolvingList.removeAll()
     }
 
     /// Nil for anonymous advertisers, whose address is ignored.

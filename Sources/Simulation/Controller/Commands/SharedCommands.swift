@@ -125,7 +125,7 @@ extension Controller {
 
     func execute(_ command: HCICommands.ReadRSSI) throws(CommandFailure) -> HCICommands.ReadRSSI.Return {
         let link = try link(command.handle)
-        return .init(status: .success, handle: link.handle, rssi: link.connection.rssi)
+        return .init(status: .success, handle: link.handle, rssi: le.settings.pathCompensation.atAntenna(link.connection.rssi))
     }
 }
 

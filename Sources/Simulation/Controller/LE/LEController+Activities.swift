@@ -69,7 +69,9 @@ extension LEController: ScannerDelegate {
     }
 
     /// 127 says that it is not available.
-    private func rssi(of report: AdvertisingReport) -> Int8 { configuration.choices.withholdsRSSI ? 127 : report.rssi }
+    private func rssi(of report: AdvertisingReport) -> Int8 {
+        configuration.choices.withholdsRSSI ? 127 : settings.pathCompensation.atAntenna(report.rssi)
+    }
 
     private func tellDirected(_ report: AdvertisingReport, _ advertiser: DeviceAddress, _ target: DeviceAddress) {
         emit(

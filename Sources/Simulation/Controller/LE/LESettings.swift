@@ -12,13 +12,25 @@ struct LESettings {
     var family = CommandFamily.undecided
     var randomAddress: DeviceAddress?
     var acceptList: FilterAcceptList
-    var resolvingList: ResolvingList
+    /// What lies between radio and antenna.
+    var pathCompensation = PathCompensation()
     var links = LinkDefaults()
     /// LE_Set_Host_Channel_Classification: the channels that are not known to be bad.
     var channelMap = ChannelMap.all.bits
     var legacySet = AdvertisingSet(handle: 0xFF, did: 0)
     var sets: [AdvertisingSet] = []
     var scan = ScanRequest()
+
+    /// Gain, or loss below zero, in tenths of a dB. Core Vol 4, Part E, 7.8.76.
+    struct PathCompensation: Equatable {
+        var transmit: Int16 = 0
+        var receive: Int16 = 0
+
+        /// The power at the antenna, which is what a packet tells, of what the radio sends.
+        func radiated(_ power: Int8) -> Int8 { Int8(clamping: Int(power) + Int(transmit) / 10) }
+        /// The strength at the antenna, which is what a host is told, of what the radio hears; 127 is none.
+        func atAntenna(_ rssi: Int8) -> Int8 { rssi == 127 ? rssi : min(20, Int8(clamping: Int(rssi) - Int(receive) / 10)) }
+    }
 
     /// The scan parameters as the host set them.
     struct ScanRequest {
@@ -31,7 +43,6 @@ struct LESettings {
 
     init(_ configuration: ControllerConfiguration) {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
-        resolvingList = ResolvingList(capacity: configuration.resolvingListSize)
     }
 
     /// Takes over what a faulty reset leaves as it was.

@@ -26,6 +26,8 @@ struct AdvertisingParameters: Equatable {
     var filtersConnectRequests = false
     /// dBm.
     var txPower: Int8 = 0
+    /// The same at the antenna, as packets tell it.
+    var radiatedPower: Int8 = 0
     var primaryPHY = PHY.le1M
     var secondaryPHY = PHY.le1M
     /// How many advertising events the auxiliary packets may leave out.

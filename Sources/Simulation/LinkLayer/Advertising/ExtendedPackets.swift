@@ -12,7 +12,7 @@ extension AdvertisingSet {
         header.mode = mode
         header.dataInfo = dataInfo
         header.auxiliaryPointer = pointer
-        if parameters.properties.includeTxPower, parameters.primaryPHY == .le1M { header.txPower = parameters.txPower }
+        if parameters.properties.includeTxPower, parameters.primaryPHY == .le1M { header.txPower = parameters.radiatedPower }
         return header
     }
 
@@ -22,7 +22,7 @@ extension AdvertisingSet {
         header.advertiser = parameters.properties.anonymous ? nil : ownAddress
         header.target = parameters.properties.directed ? parameters.peer : nil
         header.dataInfo = dataInfo
-        if parameters.properties.includeTxPower { header.txPower = parameters.txPower }
+        if parameters.properties.includeTxPower { header.txPower = parameters.radiatedPower }
         return header
     }
 
