@@ -11,7 +11,7 @@ enum CoreVersions {
     /// The LE features that a version knows are the first so many. Core Vol 6, Part B, 4.6.
     static func features(of version: UInt8) -> LEFeatures {
         let counts: [Version: UInt64] = [
-            .core40: 1, .core41: 5, .core42: 9, .core50: 17, .core51: 28, .core52: 34, .core53: 39, .core54: 45,
+            .core40: 1, .core41: 5, .core42: 8, .core50: 17, .core51: 28, .core52: 34, .core53: 39, .core54: 45,
         ]
         guard let count = Version(rawValue: version).flatMap({ counts[$0] }) else { return LEFeatures(rawValue: .max) }
         return LEFeatures(rawValue: 1 << count - 1)
