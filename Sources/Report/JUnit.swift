@@ -92,7 +92,7 @@ public enum JUnit {
         return sign + "\(abs(whole) / Int(scale))." + String(repeating: "0", count: places - digits.count) + digits
     }
 
-    /// Text for XML 1.0: markup escaped, characters that XML forbids replaced.
+    /// Text for XML 1.0: markup escaped, characters that XML forbids replaced, and those that turn the direction of writing.
     static func escape(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -103,7 +103,10 @@ public enum JUnit {
             case "\"": escaped += "&quot;"
             case "\n": escaped += "&#10;"
             case "\t": escaped += " "
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}",
+                "\u{FFFE}",
+                "\u{FFFF}":
+                escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }
         }

@@ -41,7 +41,7 @@ struct GATTCommand: ParsableCommand {
             var settings = ConnectSettings()
             settings.ownAddressType = .randomDevice
             settings.parameters = ConnectionParameterRequest(interval: Self.units(command.interval))
-            let link = try await host.connect(to: address, settings)
+            let link = try await Self.connect(host, to: address, settings)
             let isSilent = command.json
             var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
             do {
@@ -58,6 +58,12 @@ struct GATTCommand: ParsableCommand {
             if let refused = session.report.writes.first(where: { $0.error != nil }) {
                 throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
             }
+        }
+    }
+
+    private static func connect(_ host: Host, to address: DeviceAddress, _ settings: ConnectSettings) async throws -> Connection {
+        do { return try await host.connect(to: address, settings) } catch HostError.peer(.timedOut) {
+            throw CommandFailure(.fail, "\(address) did not answer: is it there, does it advertise, and is its address of that kind?")
         }
     }
 

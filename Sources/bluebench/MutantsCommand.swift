@@ -41,7 +41,9 @@ struct MutantsCommand: ParsableCommand {
         let output = try json.map { try OutputFile($0) }
         let catalogue = try CaseFolder.load(cases)
         var mutants = try CaseFolder.mutants(cases, catalogue)
-        for id in ids where !mutants.contains(where: { $0.id == id }) { throw CommandFailure(.usage, "there is no mutant '\(id)'") }
+        for id in ids where !mutants.contains(where: { $0.id == id }) {
+            throw CommandFailure(.usage, "there is no mutant '\(id)'" + Suggestion.text(for: id, among: mutants.map(\.id)))
+        }
         if !ids.isEmpty { mutants = mutants.filter { ids.contains($0.id) } }
         guard !mutants.isEmpty else { throw CommandFailure(.bench, "there are no mutants in \(cases)/mutants") }
         let results = try MutantTrial.run(

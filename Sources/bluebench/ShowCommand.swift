@@ -11,7 +11,7 @@ struct ShowCommand: ParsableCommand {
             (> from the host, < from the controller, ~ on the air), what it is.
             """)
 
-    @Argument(help: "The capture.") var file: String
+    @Argument(help: "The capture; - for the standard input.", completion: .file()) var file: String
     @Option(
         help: ArgumentHelp(
             "Only lines that contain every word of TEXT, whatever the case; a word that begins with ! must be absent.", valueName: "text"))
@@ -22,7 +22,7 @@ struct ShowCommand: ParsableCommand {
 
     func run() throws {
         let reader: CaptureReader
-        do { reader = try CaptureReader(path: file) } catch { throw CommandFailure(.usage, "\(error)") }
+        do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
         let words = (filter ?? "").lowercased().split(separator: " ")
         var output = Output()
         var decoder = PacketDecoder()

@@ -3,6 +3,7 @@
 import os
 import resource
 import socket
+import subprocess
 
 import pytest
 
@@ -37,6 +38,7 @@ def complaint(result):
         (["check", "/nope"], ["there are no cases in /nope"]),
         (["run", "gap-conn", "--set", "tmes=20"], ["no case that would run has a parameter 'tmes'; did you mean times?"]),
         (["dongle", "--tcp", "0", "--profile", "classic"], ["'classic'", "'le' and 'dual'"]),
+        (["mutants", "phy-swallows-update"], ["there is no mutant 'phy-swallows-update'"]),
         # Numbers below zero are values, and wrong ones.
         (["run", "--seed", "-1"], ["'-1'", "0 to 18446744073709551615"]),
         (["run", "--seed", "x"], ["'x'", "a whole number"]),
@@ -159,3 +161,17 @@ def test_mistakes_in_case_files_are_counted_and_in_order(tmp_path):
     assert places == sorted(places) and {name for name, _ in places} == {"a.yaml", "b.yaml"}
     assert count == f"bluebench: {len(mistakes)} mistakes in 2 files"
     assert "a tab; lines are indented with spaces" in mistakes[-1]
+
+
+def test_a_peer_that_is_not_there():
+    with dongles(1) as [port]:
+        line = complaint(run_bench("gatt", f"tcp:127.0.0.1:{port}", *PEER, expected=FAIL))
+    assert "C0:B1:BE:00:00:01 (random) did not answer" in line and "does it advertise" in line
+
+
+def test_a_capture_from_a_pipe(tmp_path):
+    path = tmp_path / "c.btsnoop"
+    run_bench("run", "hci/buffer-size", "--capture", path)
+    with open(path) as capture:
+        piped = subprocess.run([bluebench(), "show", "-"], stdin=capture, capture_output=True, text=True, timeout=PATIENCE)
+    assert piped.stdout == run_bench("show", path).stdout and "Reset" in piped.stdout
