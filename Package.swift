@@ -46,8 +46,8 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "TransportUSB", "Transport",
-                "Timing", "Packets", arguments,
+                "Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "TransportUSB",
+                "Transport", "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
         room("Report", ["Conformance", "Throughput", "TransportUSB", "Packets", mustache]),

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import HCI
 import Packets
 import Report
 import Timing
@@ -19,6 +20,13 @@ struct RunCommand: ParsableCommand {
     @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
     @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
     @Option(help: ArgumentHelp("Who is tested.", valueName: "device")) var subject = "virtual"
+    @Option(
+        help: ArgumentHelp(
+            "The tester's address: auto (the public one, or a static one where there is none), random (a static one) or a static one in full.",
+            valueName: "address"), transform: Arguments.ownAddress)
+    var testerAddress: OwnAddress?
+    @Option(help: ArgumentHelp("The subject's address, likewise.", valueName: "address"), transform: Arguments.ownAddress)
+    var subjectAddress: OwnAddress?
     @Option(
         help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
     var subjectPort: String?
@@ -84,6 +92,9 @@ struct RunCommand: ParsableCommand {
         if subjectPort == nil, Arguments.given("--time-out") {
             throw CommandFailure(.usage, "--time-out is how long --subject-port waits for a host")
         }
+        if subjectAddress != nil, subjectPort != nil || subject == "none" {
+            throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
+        }
         if subjectPort != nil, Arguments.given("--subject") {
             throw CommandFailure(.usage, "--subject and --subject-port are two subjects")
         }
@@ -95,6 +106,7 @@ struct RunCommand: ParsableCommand {
         }
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
         setup.opener = DeviceOpener(firmware: firmware.folders)
+        setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }
         guard !ends.areVirtual else {
             throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")

@@ -72,6 +72,8 @@ def complaint(result):
         (["throughput", "--ladder", "--capture", "x.btsnoop"], ["--ladder", "--capture"]),
         *((["throughput", "--tester", NOBODY, "--subject", "tcp:127.0.0.1:2", option, value], [option, "for virtual devices"])
           for option, value in [("--packet-error", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
+        (["run", "--subject-address", "random", "--subject-port", "tcp-listen:0"], ["--subject-address", "chooses its own"]),
+        (["run", "--tester-address", "00:1B:DC:00:00:01"], ["'00:1B:DC:00:00:01'", "auto, random, or a static address"]),
         # Devices that are no pair.
         (["run", "--tester", "usb:"], ["--subject", "never meet"]),
         (["run", "--subject", NOBODY], ["--tester", "never meet"]),
@@ -100,6 +102,12 @@ def test_a_folder_of_cases_needs_no_list_of_public_ids(tmp_path):
         "steps:\n  - send: Reset\n    as: subject\n    states: The reset is answered.\n")
     assert "no mistakes" in run_bench("check", tmp_path).stdout
     assert "PASS    mine/reset" in run_bench("run", "--cases", tmp_path).stdout
+
+
+def test_both_ends_may_go_by_static_addresses():
+    """Cases that name no address of their own mean the one a side goes by."""
+    run = run_bench("run", "gap-conn/central", "gap-adv/disable", "--tester-address", "C0:B1:BE:00:00:01", "--subject-address", "random")
+    assert run.stdout.count("PASS  ") == 2
 
 
 def test_a_suite_is_explained_by_its_cases():

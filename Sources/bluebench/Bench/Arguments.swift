@@ -1,4 +1,5 @@
 import ArgumentParser
+import HCI
 import Packets
 
 /// Values of command lines that more than one command takes.
@@ -33,6 +34,13 @@ enum Arguments {
     static let seed: @Sendable (String) throws -> UInt64 = { text in
         guard let seed = UInt64(text) else { throw ValidationError("a whole number, 0 to \(UInt64.max)") }
         return seed
+    }
+
+    static let ownAddress: @Sendable (String) throws -> OwnAddress = { text in
+        guard let address = OwnAddress(text) else {
+            throw ValidationError("auto, random, or a static address, whose two upper bits are set: C0:B1:BE:00:00:01")
+        }
+        return address
     }
 
     /// Reads a time in seconds.
