@@ -40,13 +40,16 @@ struct ConductTests {
         Row(
             testDescription: "credits for no packets", id: "hci/completed-packets", change: { credits($0) { [($0, $1), ($0, 0)] } },
             verdict: .pass),
+        Row(
+            testDescription: "an address that is cut off says nothing about what the case is for", id: "hci/buffer-size",
+            change: { cut(HCICommands.ReadBDADDR.opcode, $0) }, verdict: .inconclusive, says: ["Read_BD_ADDR", "wrongly"]),
     ]
 
     @Test(arguments: rows) func isJudgedInEveryCase(_ row: Row) throws {
         let result = try Trial.run(row.id) { direction, packet in direction == .toHost ? row.change(packet) : [packet] }
         #expect(result.verdict == row.verdict, "\(result.message)")
         for text in row.says { #expect(result.message.contains(text), "\(result.message)") }
-        #expect((result.failedStep?.requirement == nil) == (row.verdict == .pass))
+        #expect((result.failedStep?.requirement == nil) == (row.verdict != .fail))
     }
 
     /// The tester's controller is not judged, but what it did is told.
@@ -71,6 +74,10 @@ struct ConductTests {
 
     private static func status(of opcode: UInt16, _ status: ErrorCode, _ packet: HCIPacket) -> [HCIPacket] {
         packet.completedOpcode == opcode ? [HCIPacket(statusOpcode: opcode, status)] : [packet]
+    }
+
+    private static func cut(_ opcode: UInt16, _ packet: HCIPacket) -> [HCIPacket] {
+        packet.completedOpcode == opcode ? [HCIPacket(completeOpcode: opcode, returns: [0])] : [packet]
     }
 
     private static func complete(_ opcode: UInt16, _ packet: HCIPacket) -> [HCIPacket] {

@@ -25,7 +25,7 @@ struct RunBoundsTests {
         bounds.steps = most
         result = try Trial.run("phy/made", bounds: bounds, catalogue: catalogue) { [$1] }
         #expect(result.verdict == .fail && result.message.contains("none came"), "\(result.message)")
-        #expect(result.virtualMilliseconds == 0)
+        #expect(result.virtualMilliseconds < 100)
     }
 
     @Test func aCaseWhoseTimeStandsStillEndsByTheMachinesClock() throws {

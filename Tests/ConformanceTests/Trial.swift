@@ -36,7 +36,9 @@ enum Trial {
         let bench = CaseBench(
             loop: loop, log: log, ends: ends, world: world, hostSides: sides, kind: testCase.subject, ownAddresses: own)
         let run = CaseRun(testCase, catalogue: catalogue, bench: bench, bounds: bounds) { _ in }
-        return try loop.run { await run.run(parameters: [:]) }
+        var result = try loop.run { await run.run(parameters: [:]) }
+        result.virtualMilliseconds = loop.now.milliseconds
+        return result
     }
 
     /// The project's cases with one more, `phy/made`.

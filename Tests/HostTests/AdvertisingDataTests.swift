@@ -64,7 +64,7 @@ import Timing
             let count = min(229, left)
             left -= count
             #expect(result == nil)
-            result = assembler.receive(part(7, count: count), status: left > 0 ? 1 : 0)
+            result = assembler.receive(part(7, count: count), status: left > 0 ? .moreToCome : .complete)
         }
         #expect(result?.octets.count == length)
         #expect(result?.isTruncated == false)
@@ -72,28 +72,28 @@ import Timing
 
     @Test func chainsOfDifferentSetsMayInterleave() {
         var assembler = ReportAssembler()
-        #expect(assembler.receive(part(1, count: 229, sid: 1), status: 1) == nil)
-        #expect(assembler.receive(part(2, count: 229, sid: 2), status: 1) == nil)
-        #expect(assembler.receive(part(3, count: 4, address: 9), status: 0)?.octets == [3, 3, 3, 3])
-        #expect(assembler.receive(part(1, count: 1, sid: 1), status: 0)?.octets == Array(repeating: 1, count: 230))
-        #expect(assembler.receive(part(2, count: 2, sid: 2), status: 2)?.octets == Array(repeating: 2, count: 231))
+        #expect(assembler.receive(part(1, count: 229, sid: 1), status: .moreToCome) == nil)
+        #expect(assembler.receive(part(2, count: 229, sid: 2), status: .moreToCome) == nil)
+        #expect(assembler.receive(part(3, count: 4, address: 9), status: .complete)?.octets == [3, 3, 3, 3])
+        #expect(assembler.receive(part(1, count: 1, sid: 1), status: .complete)?.octets == Array(repeating: 1, count: 230))
+        #expect(assembler.receive(part(2, count: 2, sid: 2), status: .truncated)?.octets == Array(repeating: 2, count: 231))
     }
 
     @Test func truncationIsKept() {
         var assembler = ReportAssembler()
-        _ = assembler.receive(part(1, count: 200), status: 1)
-        let report = assembler.receive(part(1, count: 0), status: 2)
+        _ = assembler.receive(part(1, count: 200), status: .moreToCome)
+        let report = assembler.receive(part(1, count: 0), status: .truncated)
         #expect(report?.isTruncated == true)
         #expect(report?.octets.count == 200)
     }
 
     @Test func neitherChainsNorTheirLengthGrowWithoutBound() {
         var assembler = ReportAssembler()
-        for _ in 0..<20 { _ = assembler.receive(part(1, count: 229), status: 1) }
-        let report = assembler.receive(part(1, count: 229), status: 0)
+        for _ in 0..<20 { _ = assembler.receive(part(1, count: 229), status: .moreToCome) }
+        let report = assembler.receive(part(1, count: 229), status: .complete)
         #expect(report?.octets.count == ReportAssembler.lengthLimit)
         #expect(report?.isTruncated == true)
-        for address in 0..<100 { _ = assembler.receive(part(1, count: 9, address: UInt64(address)), status: 1) }
+        for address in 0..<100 { _ = assembler.receive(part(1, count: 9, address: UInt64(address)), status: .moreToCome) }
         #expect(assembler.abandoned == 100 - ReportAssembler.chainLimit)
     }
 }

@@ -36,14 +36,18 @@ extension CaseRun {
     private func within<Value>(_ deadline: Microseconds, _ body: @escaping () async throws -> Value) async throws -> Value {
         let activity = loop.start(body)
         let timer = loop.schedule(at: deadline) { activity.cancel() }
-        defer { loop.cancel(timer) }
+        let interrupt = log.interrupting { activity.cancel() }
+        defer {
+            loop.cancel(timer)
+            log.stopInterrupting(interrupt)
+        }
         do {
             return try await activity.value()
         } catch is CancellationError {
             activity.cancel()
             await activity.ended()
             try Task.checkCancellation()
-            throw TimeOut()
+            throw log.broken ?? TimeOut()
         }
     }
 }

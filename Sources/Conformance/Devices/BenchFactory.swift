@@ -68,6 +68,8 @@ struct BenchFactory {
     }
 
     private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog) throws -> CaseBench {
+        if let absence = port.watch.absence { throw absence }
+        port.watch.log = log
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
         let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []

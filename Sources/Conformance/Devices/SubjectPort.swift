@@ -8,6 +8,8 @@ public final class SubjectPort {
     let loop = RunLoop(mode: .wall)
     let world: SimulatedWorld
     private let listener: H4Listener
+    /// Whether the foreign host is there.
+    let watch: HostWatch
     public var address: SocketAddress { listener.address }
 
     /// Listens for the foreign host.
@@ -16,7 +18,16 @@ public final class SubjectPort {
     public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
         let world = SimulatedWorld(loop: loop, seed: seed)
         self.world = world
-        listener = try H4Listener(address, on: loop) { try world.addController(.subject, settings: [], on: $0) }
+        let port = Named()
+        let watch = HostWatch { port.name }
+        self.watch = watch
+        listener = try H4Listener(address, on: loop) { try world.addController(.subject, settings: [], on: watch.watching($0)) }
+        port.name = "\(listener.address)"
+    }
+
+    /// The port's name, which is known once it listens.
+    private final class Named {
+        var name = "the port"
     }
 
     /// Logs what is on the air from now on, if the run wants that.

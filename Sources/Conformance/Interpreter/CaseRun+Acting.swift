@@ -22,10 +22,12 @@ extension CaseRun {
         }
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
         guard let opcode = PDUBook.opcode(of: command.name) else {
+            lastCommands[step.side] = nil
             try sendUpper(command, bytes + trailing, on: end, scope)
             scope.reference = TimeReference(loop.now)
             return
         }
+        lastCommands[step.side] = SentCommand(opcode: opcode, handle: fields["Connection_Handle"]?.asNumber, index: log.end)
         if let reply = try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope) {
             try await restoreOwnAddress(after: command.name, written, reply, at: end)
         }
@@ -59,6 +61,7 @@ extension CaseRun {
         scope.reference = TimeReference(reply, of: step.side)
         let answer = PDUBook.returns(reply)
         let proof = Self.evidence(opcode, parameters, reply, at: step.side)
+        lastCommands[step.side]?.exchange = proof
         if step.states != nil { evidence += proof }
         save(.record(answer), of: step, in: scope, from: reply.number)
         let predicate: Predicate

@@ -26,6 +26,14 @@ final class Search {
         self.limits = limits
     }
 
+    /// The connection that it is about.
+    var connection: Int? {
+        guard let field = predicates.first(where: { $0.name == "Connection_Handle" }), case .equals(let operand) = field.predicate else {
+            return nil
+        }
+        return try? variables.resolve(operand).asNumber
+    }
+
     func matches(_ observation: Observation) -> Bool {
         guard observation.side == side, observation.isAir == isAir, AlternativeEvents.matches(name, observation.name) else { return false }
         let record = PDUBook.record(of: observation)
@@ -54,7 +62,7 @@ extension CaseRun {
         let start = try searchStart(expectation.since, scope)
         search.start = start
         let began = loop.now
-        let answers = AnswerRule(expectation, isAlone: !scope.isBeside)
+        let answers = AnswerRule(expectation, after: lastCommands[step.side], isAlone: !scope.isBeside)
         let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) || answers.isOther($0, search) }
         if let failure = search.failure { throw failure }
         guard let found, AlternativeEvents.matches(expectation.name, found.name), !(expectation.isStrict && !search.misses.isEmpty),
@@ -102,9 +110,15 @@ extension CaseRun {
         bench.slack > .zero && window?.within != nil ? " (+\(bench.slack.text) slack)" : ""
     }
 
-    /// What came last at that end, as evidence for what did not come.
-    func recent(at side: Side, from start: Int, isAir: Bool = false) -> [Evidence] {
-        log.observations.dropFirst(start).filter { $0.side == side && $0.isAir == isAir }.suffix(4).map { Self.evidence($0) }
+    /// What came last at that end, as evidence for what did not come: of the connection that it is about, if it is about one, otherwise whatever
+    /// came after the last command and its answer.
+    func recent(at side: Side, from start: Int, isAir: Bool = false, of search: Search? = nil) -> [Evidence] {
+        let seen = log.observations.dropFirst(start).filter { $0.side == side && $0.isAir == isAir }
+        if isAir { return seen.suffix(4).map { Self.evidence($0) } }
+        let command = lastCommands[side]
+        let connection = search?.connection ?? command?.handle
+        let linked = seen.filter { observation in connection.map { observation.connection == $0 } ?? true }
+        return (command?.exchange ?? []) + linked.suffix(4).map { Self.evidence($0) }
     }
 
     /// The failure when what answers the request is something else than was expected.
@@ -115,7 +129,11 @@ extension CaseRun {
         } else {
             text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other)) (\(other.place))"
         }
-        return StepFailure(.subject, step.stating(text), evidence: [Self.evidence(other)])
+        // A controller that refuses the tester's own command says nothing about the subject.
+        let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
+        let blame: StepFailure.Blame = isRefusal && search.side == .tester ? .precondition : .subject
+        let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
+        return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)])
     }
 
     /// Where in the log a step begins to look.
@@ -137,7 +155,7 @@ extension CaseRun {
             if others > 0 { text += ", and \(others) more did not fit" }
         }
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
-        if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir) }
+        if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
@@ -217,24 +235,6 @@ extension CaseRun {
         case .shortestPeriod: return periods.min()
         case .longestPeriod: return periods.max()
         }
-    }
-}
-
-/// Which packet answers the very request whose answer is expected. Requests of ATT go one at a time on a bearer, so the next response is the answer
-/// (Core Vol 3, Part F, 3.3.2), whatever it is.
-struct AnswerRule {
-    private let expectsResponse: Bool
-
-    /// - Parameter isAlone: nothing else runs beside the step and could be what is answered.
-    init(_ expectation: Expectation, isAlone: Bool) {
-        expectsResponse = isAlone && Self.isResponse(expectation.name)
-    }
-
-    private static func isResponse(_ name: String) -> Bool { name.hasPrefix("ATT_") && name.hasSuffix("_RSP") }
-
-    /// Whether the packet is an answer, but not the one that is looked for.
-    func isOther(_ observation: Observation, _ search: Search) -> Bool {
-        expectsResponse && observation.side == search.side && !observation.isAir && Self.isResponse(observation.name)
     }
 }
 

@@ -15,6 +15,8 @@ final class CaseRun {
     var notes: [String] = []
     /// Where named steps began.
     var marks: [String: Int] = ["start": 0]
+    /// What was sent last at each end.
+    var lastCommands: [Side: SentCommand] = [:]
     /// How many steps have begun.
     private var stepCount = 0
     private let bounds: RunBounds
@@ -171,6 +173,7 @@ final class CaseRun {
             do {
                 try await run(step, &scope)
             } catch let failure as StepFailure {
+                if let reason = log.broken { throw (reason as? StepFailure).map { blamed($0, step, scope) } ?? reason }
                 try judgeConduct(at: step, scope, instead: failure)
                 throw blamed(failure, step, scope)
             } catch let reference as BadReference {

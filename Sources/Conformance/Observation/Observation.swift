@@ -44,6 +44,15 @@ struct Observation: Sendable {
     /// Where it is found: its number in the capture, or its time on the air.
     var place: String { number > 0 ? "packet \(number)" : "at \(time.text)" }
 
+    /// The handle of the connection that it belongs to.
+    var connection: Int? {
+        switch content {
+        case .upper(_, _, let handle): Int(handle)
+        case .event: PDUBook.record(of: self)["Connection_Handle"]?.asNumber
+        case .air: nil
+        }
+    }
+
     var isAir: Bool { if case .air = content { true } else { false } }
 }
 

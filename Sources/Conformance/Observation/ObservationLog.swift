@@ -9,7 +9,9 @@ final class ObservationLog {
     private var waiters: [Waiter] = []
     private var nextWaiter = 0
     /// Why nothing more is waited for.
-    private var broken: (any Error)?
+    private(set) var broken: (any Error)?
+    /// Ends what waits for something else than a packet.
+    private var interrupts: [Int: () -> Void] = [:]
     private var bounds = RunBounds()
     private var began = Microseconds.zero
     private var octets = 0
@@ -76,7 +78,21 @@ final class ObservationLog {
         broken = reason
         for waiter in waiters { waiter.found.fail(reason) }
         waiters = []
+        let ended = interrupts.values
+        interrupts = [:]
+        for interrupt in ended { interrupt() }
     }
+
+    /// Has a wait for something else than a packet end, too, when nothing more is waited for.
+    ///
+    /// - Returns: what `stopInterrupting` takes when the wait has ended.
+    func interrupting(_ interrupt: @escaping () -> Void) -> Int {
+        nextWaiter += 1
+        interrupts[nextWaiter] = interrupt
+        return nextWaiter
+    }
+
+    func stopInterrupting(_ id: Int) { interrupts[id] = nil }
 
     /// Lets time pass.
     ///

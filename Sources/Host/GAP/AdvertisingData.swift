@@ -99,29 +99,37 @@ extension AdvertisingElement {
 
     private static func typed(_ type: UInt8, _ data: [UInt8]) -> AdvertisingElement? {
         switch type {
-        case 0x01: data.count == 1 ? .flags(AdvertisingFlags(rawValue: data[0])) : nil
-        case 0x02, 0x03: list(data, 2).map { .serviceUUIDs($0, width: 2, complete: type & 1 == 1) }
-        case 0x04, 0x05: list(data, 4).map { .serviceUUIDs($0, width: 4, complete: type & 1 == 1) }
-        case 0x06, 0x07: list(data, 16).map { .serviceUUIDs($0, width: 16, complete: type & 1 == 1) }
-        case 0x08: text(data).map { .shortenedLocalName($0) }
-        case 0x09: text(data).map { .completeLocalName($0) }
-        case 0x0A: data.count == 1 ? .txPowerLevel(Int8(bitPattern: data[0])) : nil
-        case 0x12: data.count == 4 ? .peripheralIntervalRange(minimum: number(data[0..<2]), maximum: number(data[2..<4])) : nil
-        case 0x14: list(data, 2).map { .solicitedUUIDs($0, width: 2) }
-        case 0x1F: list(data, 4).map { .solicitedUUIDs($0, width: 4) }
-        case 0x15: list(data, 16).map { .solicitedUUIDs($0, width: 16) }
-        case 0x16: serviceData(data, 2)
-        case 0x20: serviceData(data, 4)
-        case 0x21: serviceData(data, 16)
-        case 0x19: data.count == 2 ? .appearance(number(data[0..<2])) : nil
-        case 0x1A: data.count == 2 ? .advertisingInterval(UInt32(number(data[0..<2]))) : nil
-        case 0x2F:
+        case ADType.flags: data.count == 1 ? .flags(AdvertisingFlags(rawValue: data[0])) : nil
+        case ADType.incompleteServices16: services(data, 2, complete: false)
+        case ADType.completeServices16: services(data, 2, complete: true)
+        case ADType.incompleteServices32: services(data, 4, complete: false)
+        case ADType.completeServices32: services(data, 4, complete: true)
+        case ADType.incompleteServices128: services(data, 16, complete: false)
+        case ADType.completeServices128: services(data, 16, complete: true)
+        case ADType.shortenedLocalName: text(data).map { .shortenedLocalName($0) }
+        case ADType.completeLocalName: text(data).map { .completeLocalName($0) }
+        case ADType.txPowerLevel: data.count == 1 ? .txPowerLevel(Int8(bitPattern: data[0])) : nil
+        case ADType.peripheralIntervalRange:
+            data.count == 4 ? .peripheralIntervalRange(minimum: number(data[0..<2]), maximum: number(data[2..<4])) : nil
+        case ADType.solicitation16: list(data, 2).map { .solicitedUUIDs($0, width: 2) }
+        case ADType.solicitation32: list(data, 4).map { .solicitedUUIDs($0, width: 4) }
+        case ADType.solicitation128: list(data, 16).map { .solicitedUUIDs($0, width: 16) }
+        case ADType.serviceData16: serviceData(data, 2)
+        case ADType.serviceData32: serviceData(data, 4)
+        case ADType.serviceData128: serviceData(data, 16)
+        case ADType.appearance: data.count == 2 ? .appearance(number(data[0..<2])) : nil
+        case ADType.advertisingInterval: data.count == 2 ? .advertisingInterval(UInt32(number(data[0..<2]))) : nil
+        case ADType.longAdvertisingInterval:
             data.count == 3 || data.count == 4 ? .advertisingInterval(data.reversed().reduce(0) { $0 << 8 | UInt32($1) }) : nil
-        case 0x1C: data.count == 1 ? .leRole(data[0]) : nil
-        case 0x24: .uri(data)
-        case 0xFF: data.count >= 2 ? .manufacturerData(company: number(data[0..<2]), [UInt8](data[2...])) : nil
+        case ADType.leRole: data.count == 1 ? .leRole(data[0]) : nil
+        case ADType.uri: .uri(data)
+        case ADType.manufacturerData: data.count >= 2 ? .manufacturerData(company: number(data[0..<2]), [UInt8](data[2...])) : nil
         default: nil
         }
+    }
+
+    private static func services(_ data: [UInt8], _ width: Int, complete: Bool) -> AdvertisingElement? {
+        list(data, width).map { .serviceUUIDs($0, width: width, complete: complete) }
     }
 
     private static func number(_ octets: ArraySlice<UInt8>) -> UInt16 { octets.reversed().reduce(0) { $0 << 8 | UInt16($1) } }
@@ -148,25 +156,29 @@ extension AdvertisingElement {
 
     private var typeAndData: (UInt8, [UInt8]) {
         switch self {
-        case .flags(let flags): (0x01, [flags.rawValue])
+        case .flags(let flags): (ADType.flags, [flags.rawValue])
         case .serviceUUIDs(let uuids, let width, let complete):
-            ((width == 2 ? 0x02 : width == 4 ? 0x04 : 0x06) + (complete ? 1 : 0), uuids.flatMap { Self.octets($0, width) })
+            (ADType.services(width: width, complete: complete), uuids.flatMap { Self.octets($0, width) })
         case .solicitedUUIDs(let uuids, let width):
-            (width == 2 ? 0x14 : width == 4 ? 0x1F : 0x15, uuids.flatMap { Self.octets($0, width) })
-        case .shortenedLocalName(let name): (0x08, [UInt8](name.utf8))
-        case .completeLocalName(let name): (0x09, [UInt8](name.utf8))
-        case .txPowerLevel(let level): (0x0A, [UInt8(bitPattern: level)])
-        case .peripheralIntervalRange(let minimum, let maximum): (0x12, Self.octets(minimum) + Self.octets(maximum))
+            (ADType.solicitation(width: width), uuids.flatMap { Self.octets($0, width) })
+        case .shortenedLocalName(let name): (ADType.shortenedLocalName, [UInt8](name.utf8))
+        case .completeLocalName(let name): (ADType.completeLocalName, [UInt8](name.utf8))
+        case .txPowerLevel(let level): (ADType.txPowerLevel, [UInt8(bitPattern: level)])
+        case .peripheralIntervalRange(let minimum, let maximum):
+            (ADType.peripheralIntervalRange, Self.octets(minimum) + Self.octets(maximum))
         case .serviceData(let uuid, let data):
-            (uuid.octetCount == 2 ? 0x16 : uuid.octetCount == 4 ? 0x20 : 0x21, uuid.octets + data)
-        case .appearance(let value): (0x19, Self.octets(value))
+            (ADType.serviceData(width: uuid.octetCount), uuid.octets + data)
+        case .appearance(let value): (ADType.appearance, Self.octets(value))
         case .advertisingInterval(let value):
             value <= 0xFFFF
-                ? (0x1A, Self.octets(UInt16(value)))
-                : (0x2F, (0..<(value < 1 << 24 ? 3 : 4)).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) })
-        case .leRole(let role): (0x1C, [role])
-        case .uri(let uri): (0x24, uri)
-        case .manufacturerData(let company, let data): (0xFF, Self.octets(company) + data)
+                ? (ADType.advertisingInterval, Self.octets(UInt16(value)))
+                : (
+                    ADType.longAdvertisingInterval,
+                    (0..<(value < 1 << 24 ? 3 : 4)).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+                )
+        case .leRole(let role): (ADType.leRole, [role])
+        case .uri(let uri): (ADType.uri, uri)
+        case .manufacturerData(let company, let data): (ADType.manufacturerData, Self.octets(company) + data)
         case .other(let type, let data): (type, data)
         case .malformed: (0, [])
         }

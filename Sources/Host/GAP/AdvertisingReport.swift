@@ -46,17 +46,17 @@ extension AdvertisingReport {
 
     /// Nil if the fields contradict each other; the data may be a part.
     init?(_ report: HCIEvents.LEExtendedAdvertisingReport.Report) {
-        let type = report.eventType
-        isLegacy = type & 0x10 != 0
+        let type = ExtendedReportType(rawValue: report.eventType)
+        isLegacy = type.contains(.legacy)
         guard report.data.count <= (isLegacy ? 31 : 229), let primary = PHY(rawValue: report.primaryPHY) else { return nil }
         addressType = report.addressType
         address =
             report.addressType == .anonymous
             ? nil : DeviceAddress(report.address, kind: report.addressType.kind)
-        isConnectable = type & 1 != 0
-        isScannable = type & 2 != 0
-        isDirected = type & 4 != 0
-        isScanResponse = type & 8 != 0
+        isConnectable = type.contains(.connectable)
+        isScannable = type.contains(.scannable)
+        isDirected = type.contains(.directed)
+        isScanResponse = type.contains(.scanResponse)
         primaryPHY = primary
         secondaryPHY = PHY(rawValue: report.secondaryPHY)
         sid = report.advertisingSID
@@ -65,6 +65,26 @@ extension AdvertisingReport {
         octets = report.data
         if isDirected { target = DeviceAddress(report.directAddress, kind: report.directAddressType.kind) }
     }
+}
+
+/// Event_Type of LE Extended Advertising Report. Core Vol 4, Part E, 7.7.65.13.
+struct ExtendedReportType: OptionSet {
+    let rawValue: UInt16
+    static let connectable = ExtendedReportType(rawValue: 1 << 0)
+    static let scannable = ExtendedReportType(rawValue: 1 << 1)
+    static let directed = ExtendedReportType(rawValue: 1 << 2)
+    static let scanResponse = ExtendedReportType(rawValue: 1 << 3)
+    static let legacy = ExtendedReportType(rawValue: 1 << 4)
+
+    /// Whether a report's data is all there is. Bits 5 and 6.
+    enum DataStatus: UInt16 {
+        case complete = 0
+        case moreToCome = 1
+        case truncated = 2
+        case reserved = 3
+    }
+
+    var dataStatus: DataStatus { DataStatus(rawValue: rawValue >> 5 & 3) ?? .reserved }
 }
 
 /// Joins the parts of extended advertising reports; parts of different sets may come mixed. Core Vol 4, Part E, 7.7.65.13.
@@ -84,10 +104,10 @@ struct ReportAssembler {
     /// Chains that never ended.
     private(set) var abandoned = 0
 
-    /// - Parameter status: Data_Status: 0 complete, 1 more to come, 2 truncated.
+    /// - Parameter status: whether that is all.
     /// - Returns: the report that is now complete.
-    mutating func receive(_ report: AdvertisingReport, status: UInt8) -> AdvertisingReport? {
-        if chains.isEmpty, status == 0 { return report }
+    mutating func receive(_ report: AdvertisingReport, status: ExtendedReportType.DataStatus) -> AdvertisingReport? {
+        if chains.isEmpty, status == .complete { return report }
         let key = Key(address: report.address, sid: report.sid, isScanResponse: report.isScanResponse)
         var whole = report
         if let index = chains.firstIndex(where: { $0.key == key }) {
@@ -100,15 +120,15 @@ struct ReportAssembler {
             chains.remove(at: index)
         }
         switch status {
-        case 0: return whole
-        case 1:
+        case .complete: return whole
+        case .moreToCome:
             if chains.count >= Self.chainLimit {
                 chains.removeFirst()
                 abandoned += 1
             }
             chains.append((key, whole))
             return nil
-        default:
+        case .truncated, .reserved:
             whole.isTruncated = true
             return whole
         }

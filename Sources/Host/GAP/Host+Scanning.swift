@@ -139,7 +139,8 @@ extension Host {
                 context.counters.malformedEvents += 1
                 continue
             }
-            if let whole = reportAssembler.receive(report, status: UInt8(row.eventType >> 5 & 3)) { deliver(whole) }
+            let status = ExtendedReportType(rawValue: row.eventType).dataStatus
+            if let whole = reportAssembler.receive(report, status: status) { deliver(whole) }
         }
     }
 

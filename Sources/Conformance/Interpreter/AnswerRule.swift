@@ -1,0 +1,76 @@
+import HCI
+import Packets
+
+/// The command that a case has sent last at one end.
+struct SentCommand: Sendable {
+    var opcode: UInt16
+    /// Its connection, if it has one.
+    var handle: Int?
+    /// The place in the log where its answers begin.
+    var index: Int
+    /// The command and what it was answered.
+    var exchange: [Evidence] = []
+}
+
+/// Which packet answers the very request whose answer is expected, whatever it says.
+///
+/// Requests of ATT go one at a time on a bearer, so the next response is the answer (Core Vol 3, Part F, 3.3.2). Command Reject is the answer to an
+/// L2CAP request. What a command began ends with its own event, its status good or bad, or with the connection; a command that is refused ends at
+/// once (Core Vol 4, Part E, 7.7.15).
+struct AnswerRule {
+    private enum Awaited {
+        case attResponse
+        case signallingResponse
+        case end(SentCommand)
+        case nothing
+    }
+
+    private let awaited: Awaited
+
+    /// - Parameters:
+    ///   - command: what was sent last at the end that expects.
+    ///   - isAlone: nothing else runs beside the step and could be what is answered.
+    init(_ expectation: Expectation, after command: SentCommand?, isAlone: Bool) {
+        if !isAlone {
+            awaited = .nothing
+        } else if Self.isResponse(expectation.name, "ATT_") {
+            awaited = .attResponse
+        } else if Self.isResponse(expectation.name, "L2CAP_") {
+            awaited = .signallingResponse
+        } else if let command, Self.ends(command, expectation.name) {
+            awaited = .end(command)
+        } else {
+            awaited = .nothing
+        }
+    }
+
+    private static func isResponse(_ name: String, _ layer: String) -> Bool { name.hasPrefix(layer) && name.hasSuffix("_RSP") }
+
+    private static func ends(_ command: SentCommand, _ name: String) -> Bool {
+        ProcedureEvents.ending(opcode: command.opcode).contains { AlternativeEvents.matches(name, $0.name) }
+    }
+
+    /// Whether the packet is an answer, but not the one that is looked for.
+    func isOther(_ observation: Observation, _ search: Search) -> Bool {
+        guard observation.side == search.side, !observation.isAir else { return false }
+        switch awaited {
+        case .attResponse: return Self.isResponse(observation.name, "ATT_")
+        case .signallingResponse: return observation.name == L2CAPSignaling.CommandRejectRsp.name && observation.name != search.name
+        case .end(let command): return observation.index >= command.index && Self.isEnd(observation, of: command, search)
+        case .nothing: return false
+        }
+    }
+
+    private static func isEnd(_ observation: Observation, of command: SentCommand, _ search: Search) -> Bool {
+        guard case .event(let bytes) = observation.content else { return false }
+        if let answer = try? CommandAnswer(event: HCIPacket(.event, bytes)) {
+            return answer.opcode == command.opcode && answer.status != .success
+        }
+        let isEvent = AlternativeEvents.matches(search.name, observation.name)
+        guard isEvent || observation.name == HCIEvents.DisconnectionComplete.name else { return false }
+        let record = PDUBook.record(of: observation)
+        let hasFailed = record["Status"]?.asNumber != Int(ErrorCode.success.rawValue)
+        guard let handle = command.handle else { return isEvent && hasFailed }
+        return record["Connection_Handle"]?.asNumber == handle && isEvent == hasFailed
+    }
+}

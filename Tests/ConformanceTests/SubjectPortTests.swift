@@ -1,0 +1,33 @@
+import Packets
+import Testing
+import Timing
+import Transport
+
+@testable import Conformance
+
+/// A foreign accessory's host that leaves its port.
+struct SubjectPortTests {
+    private final class Deaf: HCITransportSink {
+        func received(_ packet: HCIPacket, at time: Microseconds) {}
+        func closed(_ reason: TransportError) {}
+    }
+
+    /// It ends the case at once, and each further case before it begins; nothing is said against the accessory.
+    @Test func aHostThatLeavesEndsItsCaseAtOnce() throws {
+        let port = try SubjectPort(.tcp(host: "127.0.0.1", port: 0), seed: 1)
+        let host = try H4Transport.connect(to: port.address, on: port.loop)
+        let deaf = Deaf()
+        try host.open(deaf)
+        try port.waitForHost(.seconds(5))
+        let setup = BenchSetup(tester: .virtual, subject: nil, seed: 1)
+        let plan = try RunPlan(catalogue: try SuiteTests.catalogue(), setup: setup, filters: ["gatt/read*"])
+        #expect(plan.cases.count > 1)
+        port.loop.schedule(after: .milliseconds(300)) { host.close() }
+        let began = MonotonicClock.now()
+        let result = try Runner(plan, recorder: try Recorder(path: nil), port: port).run()
+        #expect(MonotonicClock.now() - began < .seconds(10))
+        #expect(result.cases.allSatisfy { $0.verdict == .inconclusive })
+        #expect(result.cases[0].message.contains("host left"), "\(result.cases[0].message)")
+        for later in result.cases.dropFirst() { #expect(later.message.contains("host has left"), "\(later.message)") }
+    }
+}
