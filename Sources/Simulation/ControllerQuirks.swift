@@ -24,6 +24,8 @@ public struct ControllerQuirks: Sendable {
     public var dataLengthAnswer: UInt16?
     /// Advertises at the interval exactly, without advDelay.
     public var hasNoAdvertisingDelay = false
+    /// Reports a packet of the host as completed when it has come, before the peer has it.
+    public var creditsAtOnce = false
     /// What a reset leaves as it was.
     public var resetKeeps: ResetKeeps = []
     /// Rules for what it sends, on the air and to its host, and for the commands it takes.

@@ -176,6 +176,7 @@ final class Endpoint: HCITransport, HCITransportSink {
                 strayData += 1
                 break
             }
+            if violation == nil, tracker[handle]?.kind == .le { violation = HCIViolation(data: packet, number: number, at: side) }
             if let pdu = reassembly.receive(packet) {
                 let layer = PDULayer(channel: pdu.cid)
                 log.add(

@@ -216,10 +216,11 @@ extension CaseRun {
         if step.states != nil { evidence += proof }
     }
 
-    /// From which packet to which.
+    /// From which packet to which; on the air, from when to when.
     private static func numbers(_ counted: [Observation]) -> String {
-        guard let first = counted.first?.number, let last = counted.last?.number, first > 0 else { return "" }
-        return first == last ? ", packet \(first)" : ", packets \(first) to \(last)"
+        guard let first = counted.first, let last = counted.last else { return "" }
+        guard first.number > 0 else { return ", \(first.place) to \(last.time.text)" }
+        return first.number == last.number ? ", packet \(first.number)" : ", packets \(first.number) to \(last.number)"
     }
 
     private static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {

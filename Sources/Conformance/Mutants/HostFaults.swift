@@ -14,6 +14,11 @@ enum HostFaults {
         "forgetsPreparedWrites": { $0.forgetsPreparedWrites = $1 != 0 },
         "duplicatesNotifications": { $0.duplicatesNotifications = $1 != 0 },
         "notifiesUnasked": { $0.notifiesUnasked = $1 != 0 },
+        "losesFirstPart": { $0.losesFirstPart = $1 != 0 },
+        "ignoresPartOffsets": { $0.ignoresPartOffsets = $1 != 0 },
+        "indicatesWithoutWaiting": { $0.indicatesWithoutWaiting = $1 != 0 },
+        "answersUnknownCommands": { $0.answersUnknownCommands = $1 != 0 },
+        "claimsAllProperties": { $0.claimsAllProperties = $1 != 0 },
         "errorCode": { $0.errorCode = ATTErrorCode(UInt8(clamping: $1)) },
     ]
 
@@ -86,9 +91,21 @@ struct PDUChange: Sendable {
         case .copies(let count): return Array(repeating: bytes, count: count)
         case .fields(let changes):
             var pdu = DynamicPDU(layer: layer, bytes: bytes)
-            pdu.apply(changes)
+            pdu.apply(changes.filter { $0.path != [Self.identifier] })
+            for change in changes where change.path == [Self.identifier] { pdu.identifier = Self.identifier(change, pdu.identifier ?? 0) }
             return [(try? pdu.bytes()) ?? bytes]
         case .replace(let other): return [answering(bytes, other)]
+        }
+    }
+
+    /// Of signalling PDUs: it stands before their fields.
+    private static let identifier = "Identifier"
+
+    private static func identifier(_ change: FieldChange, _ old: UInt8) -> UInt8 {
+        switch change.source {
+        case .value(let value): UInt8(truncatingIfNeeded: value.int ?? 0)
+        case .more(let more): UInt8(truncatingIfNeeded: Int(old) + more)
+        case .field: old
         }
     }
 

@@ -28,6 +28,22 @@ struct HCIViolation: Sendable {
         evidence = [Self.evidence(event, number, side)]
     }
 
+    /// Data of an LE connection with flags that a controller does not use; nil for right ones.
+    init?(data packet: HCIPacket, number: Int, at side: Side) {
+        guard let header = packet.aclHeader else { return nil }
+        let flag: (wanted: String, got: String)
+        if header.broadcast != 0 {
+            flag = ("BC_Flag 0, point to point", "\(header.broadcast)")
+        } else if header.boundary == .firstNonFlushable || header.boundary == .complete {
+            flag = ("PB_Flag 2, first, or 1, continuing", "\(header.boundary.rawValue)")
+        } else {
+            return nil
+        }
+        rule = "Data for the host of an LE connection has the flags of a controller (Core Vol 4, Part E, 5.4.2)."
+        text = "ACL_Data of the \(side.rawValue): expected \(flag.wanted), got \(flag.got) (packet \(number))"
+        evidence = [Self.evidence(packet, number, side)]
+    }
+
     private static func evidence(_ event: HCIPacket, _ number: Int, _ side: Side) -> Evidence {
         var decoder = PacketDecoder()
         return Evidence(packet: number, side: side.rawValue, text: decoder.decode(event, .controllerToHost).description)

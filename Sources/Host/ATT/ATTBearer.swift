@@ -203,6 +203,9 @@ final class ATTBearer {
 
     func indicate(_ handle: UInt16, _ value: [UInt8]) async throws {
         if let failure { throw failure }
+        if context.quirks.indicatesWithoutWaiting {
+            return channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+        }
         let done = Promise<Void>(on: loop)
         waitingIndications.append((handle, value, done))
         nextIndication()

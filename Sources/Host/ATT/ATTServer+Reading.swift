@@ -15,7 +15,9 @@ extension ATTServer {
         case .databaseHash: return database.databaseHash
         case .value: break
         }
-        guard let onRead = attribute.onRead else { return attribute.value }
+        guard let onRead = attribute.onRead else {
+            return quirks.claimsAllProperties && attribute.type == .characteristic ? [0x3A] + attribute.value.dropFirst() : attribute.value
+        }
         switch onRead(access) {
         case .value(let value): return value
         case .error(let code): throw Refusal(handle: handle, code: code)

@@ -42,7 +42,7 @@ final class ATTServer {
             if pdu.byteCount >= 3 { writeCommand(pdu, access) }
             return nil
         }
-        if opcode & 0x40 != 0 { return nil }
+        if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }
         let request = pdu.octets
         do throws(Refusal) {
             return try respond(opcode, request, access)
@@ -161,8 +161,10 @@ final class ATTServer {
     }
 
     private func executeWrite(_ request: ATT.ExecuteWriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
-        let parts = prepared
+        var parts = prepared
         prepared.removeAll()
+        if quirks.losesFirstPart { parts = Array(parts.dropFirst()) }
+        if quirks.ignoresPartOffsets { parts = Self.shuffled(parts) }
         guard request.flags <= 1 else { throw Refusal(handle: 0, code: .invalidPDU) }
         guard request.flags == 1 else { return ATT.ExecuteWriteRsp().bytes }
         for (handle, value) in try assemble(parts) {
@@ -170,6 +172,15 @@ final class ATTServer {
             if let code = store(value.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
         }
         return ATT.ExecuteWriteRsp().bytes
+    }
+
+    /// The parts as a server takes them that does not look at their offsets.
+    private static func shuffled(_ parts: [Prepared]) -> [Prepared] {
+        var offset = 0
+        return parts.reversed().map { part in
+            defer { offset += part.value.count }
+            return Prepared(handle: part.handle, offset: offset, value: part.value)
+        }
     }
 
     /// The whole values that prepared parts make; checked before the first is written.

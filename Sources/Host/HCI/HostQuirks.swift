@@ -16,6 +16,16 @@ public struct HostQuirks: Sendable {
     public var longReadOffByOne = false
     /// Confirms ATT_PREPARE_WRITE_REQ and writes nothing at the end.
     public var forgetsPreparedWrites = false
+    /// Writes all prepared parts but the first.
+    public var losesFirstPart = false
+    /// Puts prepared parts together from the last to the first, wherever they belong.
+    public var ignoresPartOffsets = false
+    /// Sends an indication although the one before was not confirmed.
+    public var indicatesWithoutWaiting = false
+    /// Answers unknown commands with an error.
+    public var answersUnknownCommands = false
+    /// Declares that every characteristic can be read, written and notified.
+    public var claimsAllProperties = false
     /// Sends each notification twice.
     public var duplicatesNotifications = false
     /// Notifies and indicates clients that have not asked for it.

@@ -13,6 +13,12 @@ extension Controller {
         link.inUse += 1
         guard length == data.count, length > 0, header.boundary != .complete, header.broadcast == 0 else { return complete(1, link) }
         link.connection.send(data, isStart: header.boundary != .continuing)
+        if configuration.quirks.creditsAtOnce { reportEarly(link) }
+    }
+
+    /// A credit for what has not gone out yet, as a faulty controller gives it.
+    private func reportEarly(_ link: LinkEnd) {
+        emit(HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: link.handle, numCompletedPackets: 1)]))
     }
 
     /// Buffers are free again: told at once when a good part of them is, else a little later with others.
@@ -43,7 +49,7 @@ extension Controller {
             completedRows.append(row)
             aclInUse -= Int(row.numCompletedPackets)
         }
-        guard !completedRows.isEmpty else { return }
+        guard !completedRows.isEmpty, !configuration.quirks.creditsAtOnce else { return }
         emit(HCIEvents.NumberOfCompletedPackets(handles: completedRows))
     }
 

@@ -1,0 +1,14 @@
+/// Devices nearer or farther on the simulated air.
+enum SetPathLoss: NamedAction {
+    static let name = "set path loss"
+    static let about = "the loss between all devices of the simulated air from now on"
+    static let isAboutAir = true
+    static let decibels = TypedArgument.number("dB", 0...200, "how much weaker a signal arrives than it was sent")
+    static var arguments: [ActionArgument] { [decibels.declaration] }
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let world = context.bench.world else { throw StepFailure(.bench, "a path has a loss on a simulated air only") }
+        world.simulation.setPathLoss(try context(decibels))
+        return CaseRecord()
+    }
+}
