@@ -66,13 +66,13 @@ enum FindCharacteristic: NamedAction {
     }
 
     /// Where discovery goes on; nil at the end of the handles.
-    private static func next(after handle: UInt16?, from first: UInt16) throws(StepFailure) -> UInt16? {
+    static func next(after handle: UInt16?, from first: UInt16) throws(StepFailure) -> UInt16? {
         guard let handle, handle >= first else { throw StepFailure(.subject, "an ATT response does not go on from handle \(first)") }
         return handle == .max ? nil : handle + 1
     }
 
     /// The response to one ATT request; nil for ATT_ERROR_RSP.
-    private static func answer<Response: ATTPDU>(to request: some ATTPDU, _ context: ActionContext) async throws -> Response? {
+    static func answer<Response: ATTPDU>(to request: some ATTPDU, _ context: ActionContext) async throws -> Response? {
         let (end, handle, log) = (try context.end(), try context(.connection).rawValue, context.bench.log)
         let (start, side) = (log.end, end.side)
         end.sendFrame(request.bytes, channel: PDULayer.att.channel, handle: handle)

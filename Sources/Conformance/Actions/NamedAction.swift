@@ -29,8 +29,8 @@ extension NamedAction {
 /// All actions there are.
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
-        FindCharacteristic.self, LosePackets.self, SetPathLoss.self, Connect.self, ExchangeMTU.self, ReadCharacteristic.self,
-        WriteCharacteristic.self,
+        FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
+        ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self,
         Disconnect.self,
     ]
 
