@@ -15,7 +15,7 @@ import Transport
         let information = try loop.run { try await fake.host.start() }
         #expect(information.address == DeviceAddress(value: 0x0102_0304_0506))
         #expect(information.resetAttempts == 1)
-        #expect(information.maximumAdvertisingDataLength == 1650)
+        #expect(!fake.opcodes.contains(HCICommands.LEReadMaximumAdvertisingDataLength.opcode))
         #expect(information.maximumDataLength.txOctets == 251)
         #expect(fake.opcodes.first == HCICommands.Reset.opcode)
         #expect(fake.opcodes.last == HCICommands.LESetEventMask.opcode)
@@ -61,12 +61,12 @@ import Transport
         for opcode in [
             HCICommands.ReadLocalSupportedCommands.opcode, HCICommands.LEReadSupportedStates.opcode,
             HCICommands.LEReadMaximumDataLength.opcode,
-            HCICommands.LEReadFilterAcceptListSize.opcode, HCICommands.LEReadMaximumAdvertisingDataLength.opcode,
+            HCICommands.LEReadFilterAcceptListSize.opcode,
         ] {
             fake.script[opcode] = { _ in [HCIPacket(statusOpcode: opcode, .unknownHCICommand)] }
         }
         let information = try loop.run { try await fake.host.start() }
-        #expect(information.maximumAdvertisingDataLength == 31 && information.maximumDataLength == DataLength())
+        #expect(information.maximumDataLength == DataLength())
     }
 
     @Test func whenThePipeEndsEverythingFailsAtOnceWithOneError() throws {

@@ -97,7 +97,7 @@ extension Host {
     public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
-        let limit = isExtended && !settings.properties.contains(.legacy) ? controller.maximumAdvertisingDataLength : 31
+        let limit = isExtended && !settings.properties.contains(.legacy) ? try await maximumAdvertisingDataLength() : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
         let type = settings.ownAddressType ?? ownAddressType

@@ -23,8 +23,9 @@ public struct ControllerInformation: Sendable, Equatable {
     public var classicDataPackets = 0
     public var hasOwnLEBuffers = false
     public var filterAcceptListSize = 0
-    public var maximumAdvertisingDataLength = 31
-    public var advertisingSets = 1
+    /// Octets of data that an extended advertising set takes; nil until one is used, as asking chooses the extended commands for good.
+    /// Core Vol 4, Part E, 3.1.1.
+    public var maximumAdvertisingDataLength: Int?
     public var maximumDataLength = DataLength()
     /// HCI_Reset commands that it took; more than one means the device needed rescue.
     public var resetAttempts = 0

@@ -104,12 +104,14 @@ extension Host {
                 txOctets: longest.supportedMaxTXOctets, txTime: longest.supportedMaxTXTime, rxOctets: longest.supportedMaxRXOctets,
                 rxTime: longest.supportedMaxRXTime)
         }
-        if information.supportsExtendedAdvertising {
-            let length = try await attempt(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength
-            information.maximumAdvertisingDataLength = Int(length ?? 31)
-            let sets = try await attempt(HCICommands.LEReadNumberOfSupportedAdvertisingSets())?.numSupportedAdvertisingSets
-            information.advertisingSets = Int(sets ?? 1)
-        }
+    }
+
+    /// Octets of data that an extended advertising set takes.
+    func maximumAdvertisingDataLength() async throws -> Int {
+        if let known = controller.maximumAdvertisingDataLength { return known }
+        let length = Int(try await attempt(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength ?? 31)
+        controller.maximumAdvertisingDataLength = length
+        return length
     }
 
     /// For what is nice to know: nil from a controller that does not say.
