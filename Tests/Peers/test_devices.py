@@ -53,7 +53,7 @@ def test_the_list_of_devices_has_the_udev_rule(as_a_user):
     rule_in(device["obstacle"])
 
 
-@pytest.mark.parametrize("arguments", [("scan", "usb:1-1"), ("run", "hci/random-numbers", "--tester", "usb:1-1", "--subject", "usb:1-1")])
+@pytest.mark.parametrize("arguments", [("scan", "usb:1-1"), ("loopback", "usb:1-1")])
 def test_what_needs_the_dongle_ends_with_the_rule(as_a_user, arguments):
     result = as_a_user(*arguments)
     assert result.returncode == BENCH, result.stdout + result.stderr

@@ -17,6 +17,10 @@ GAPS = {
     "it takes the data of each AUX_CHAIN_IND, and of what points to one, for whole data (Vol 6, Part B, 2.3.4.9)":
         "btle.advertising_header.pdu_type == 7 && (btle.extended_advertising_header.flags.aux_pointer == 1"
         " || btle.extended_advertising_header.flags.advertiser_address == 0)",
+    "it wants data after a signalling command that it does not know, which may have none (Vol 3, Part A, 4)":
+        "btl2cap.cid == 5 && btl2cap.cmd_code == 0xf3",
+    "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
+        "btl2cap.cid == 0x0040 && btl2cap.length == 1",
 }
 
 

@@ -133,16 +133,6 @@ import Timing
         rule(disallowed, HCICommands.LERemoveAdvertisingSet(), after: [setPacket(0), HCIPacket(command: enable())], "while advertising"),
         rule(disallowed, HCICommands.LEClearAdvertisingSets(), after: [setPacket(0), HCIPacket(command: enable())], "while advertising"),
         rule(.unknownAdvertisingIdentifier, HCICommands.LERemoveAdvertisingSet(), "no such set"),
-        // The commands that only read are of a family, too. Core Vol 4, Part E, 3.1.1.
-        rule(
-            disallowed, HCICommands.LESetAdvertisingEnable(advertisingEnable: 0),
-            after: [HCIPacket(command: HCICommands.LEReadNumberOfSupportedAdvertisingSets())], "legacy after extended"),
-        rule(
-            disallowed, HCICommands.LESetAdvertisingEnable(advertisingEnable: 0),
-            after: [HCIPacket(command: HCICommands.LEReadMaximumAdvertisingDataLength())], "legacy after extended"),
-        rule(
-            disallowed, HCICommands.LEClearAdvertisingSets(),
-            after: [HCIPacket(command: HCICommands.LEReadAdvertisingPhysicalChannelTxPower())], "extended after legacy"),
     ]
 
     private static func dataRule(_ expected: ErrorCode, _ packet: HCIPacket, after: [HCIPacket], _ text: String) -> Rule {

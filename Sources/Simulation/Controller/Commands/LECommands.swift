@@ -19,14 +19,14 @@ extension CommandTable {
         perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self, LEController.execute)
 
         perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy, LEController.execute))
-        complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, LEController.execute))
+        complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, readsOnly: true, LEController.execute))
         perform(HCICommands.LESetAdvertisingData.self, within(.legacy, LEController.execute))
         perform(HCICommands.LESetScanResponseData.self, within(.legacy, LEController.execute))
         perform(HCICommands.LESetAdvertisingEnable.self, within(.legacy, LEController.execute))
 
         perform(HCICommands.LESetAdvertisingSetRandomAddress.self, within(.extended, LEController.execute))
-        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, within(.extended, LEController.execute))
-        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, within(.extended, LEController.execute))
+        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, within(.extended, readsOnly: true, LEController.execute))
+        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, within(.extended, readsOnly: true, LEController.execute))
         perform(HCICommands.LERemoveAdvertisingSet.self, within(.extended, LEController.execute))
         perform(HCICommands.LEClearAdvertisingSets.self, within(.extended, LEController.execute))
         complete(HCICommands.LESetExtendedAdvertisingParameters.self, within(.extended, LEController.execute))
@@ -73,16 +73,16 @@ extension CommandTable {
 
     /// A command of one of the two families of advertising and scanning commands, which do not mix before a reset. Core Vol 4, Part E, 3.1.1.
     ///
-    /// One that is carried out decides for its family, those that only read among them.
+    /// One that is carried out decides for its family, unless it only reads.
     private func within<Command: HCICommand, Value>(
-        _ family: LESettings.CommandFamily,
+        _ family: LESettings.CommandFamily, readsOnly: Bool = false,
         _ execute: @escaping @Sendable (LEController) -> (Command) throws(CommandFailure) -> Value
     ) -> @Sendable (LEController) -> (Command) throws(CommandFailure) -> Value {
         { le in
             { command throws(CommandFailure) in
                 try le.check(family)
                 let value = try execute(le)(command)
-                le.settings.family = family
+                if !readsOnly { le.settings.family = family }
                 return value
             }
         }
