@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Testing
 import Timing
@@ -20,12 +21,27 @@ import Timing
         Row(testDescription: "no bond"),
         Row(testDescription: "a key of that name", bond: named(), isAnswered: true, level: .encrypted),
         Row(testDescription: "an authenticated key", bond: named(isAuthenticated: true), isAnswered: true, level: .authenticated),
-        Row(testDescription: "another diversifier", bond: Bond(longTermKey: key, encryptedDiversifier: 8, randomNumber: 9)),
-        Row(testDescription: "another random number", bond: Bond(longTermKey: key, encryptedDiversifier: 7, randomNumber: 8)),
+        Row(
+            testDescription: "a key of Secure Connections", bond: named(isAuthenticated: true, isSecureConnections: true), isAnswered: true,
+            level: .secureConnections),
+        Row(
+            testDescription: "a short key of Secure Connections", bond: named(size: 7, isAuthenticated: true, isSecureConnections: true),
+            isAnswered: true, level: .authenticated),
+        Row(
+            testDescription: "a key of Secure Connections that is not authenticated", bond: named(isSecureConnections: true),
+            isAnswered: true, level: .encrypted),
+        Row(testDescription: "another diversifier", bond: named(encryptedDiversifier: 8)),
+        Row(testDescription: "another random number", bond: named(randomNumber: 8)),
     ]
 
-    private static func named(isAuthenticated: Bool = false) -> Bond {
-        Bond(longTermKey: key, encryptedDiversifier: 7, randomNumber: 9, isAuthenticated: isAuthenticated)
+    private static func named(
+        encryptedDiversifier: UInt16 = 7, randomNumber: UInt64 = 9, size: Int = 16, isAuthenticated: Bool = false,
+        isSecureConnections: Bool = false
+    ) -> Bond {
+        let key = LongTermKey(key, encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber, size: size)
+        return Bond(
+            peer.address, localLongTermKey: key, peerLongTermKey: key, isAuthenticated: isAuthenticated,
+            isSecureConnections: isSecureConnections)
     }
 
     /// Core Vol 4, Part E, 7.7.65.5: the peripheral's host has the key or not; encryption is believed where it was given.
@@ -44,11 +60,25 @@ import Timing
             pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 1)))
             try await loop.sleep(for: 100)
             #expect(pair.peripheral.security == row.level)
+            #expect(pair.peripheral.encryptionKeySize == (row.isAnswered ? row.bond?.localLongTermKey?.size : 0))
             #expect(pair.b.host.counters.malformedEvents == before + (row.isAnswered ? 0 : 1))
             pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 0)))
             try await loop.sleep(for: 100)
-            #expect(pair.peripheral.security == .none)
+            #expect(pair.peripheral.security == .none && pair.peripheral.encryptionKeySize == 0)
         }
+    }
+
+    @Test func aBondIsFoundByAnyAddressOfItsPeer() {
+        let keys = KeyStore()
+        var bond = Self.named()
+        bond.identityResolvingKey = Self.key
+        keys.add(bond)
+        let irk = UInt128(littleEndianOctets: Self.key)
+        #expect(keys[Self.peer] == bond)
+        #expect(keys[PeerIdentity(.resolvable(irk: irk, prand: 5))] == bond)
+        #expect(keys[PeerIdentity(.resolvable(irk: irk ^ 1, prand: 5))] == nil)
+        #expect(keys.all == [bond])
+        #expect(keys.remove(Self.peer) && !keys.remove(Self.peer) && keys.all.isEmpty)
     }
 
     @Test func aCentralEncryptsWithTheKeyItHas() throws {

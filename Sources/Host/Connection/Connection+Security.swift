@@ -5,13 +5,12 @@ extension Connection {
     ///
     /// - Throws: `HostError.misuse(.noKey)`, `.peer(.rejected)` with the controller's or the peer's reason.
     public func encrypt() async throws {
-        guard let bond = context.keys[peer] else { throw HostError.misuse(.noKey) }
-        securityManager.encrypts(with: bond)
+        guard let key = securityManager.encryptionKey(of: context.keys[peer]) else { throw HostError.misuse(.noKey) }
         let handle = self.handle
         let event: HCIEvents.EncryptionChange = try await host.procedure(
             HCICommands.LEEnableEncryption(
-                connectionHandle: handle, randomNumber: bond.randomNumber, encryptedDiversifier: bond.encryptedDiversifier,
-                longTermKey: bond.longTermKey),
+                connectionHandle: handle, randomNumber: key.randomNumber, encryptedDiversifier: key.encryptedDiversifier,
+                longTermKey: key.value),
             ends: HCIEvents.EncryptionChange.self, on: handle
         ) { $0.connectionHandle == handle }
         guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.LEEnableEncryption.name, event.status)) }

@@ -58,6 +58,8 @@ public final class Connection {
     public var isConnected: Bool { disconnectReason == nil }
     public var isCentral: Bool { role == .central }
     public var security: LinkSecurity { securityManager.level }
+    /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not. Core Vol 3, Part H, 2.3.4.
+    public var encryptionKeySize: Int { securityManager.keySize }
     /// The attribute protocol's client side.
     public var gatt: GATTClient { GATTClient(bearer) }
 

@@ -1,19 +1,14 @@
 import Packets
 
-/// How well a link is protected; pairing raises it.
-public enum LinkSecurity: Sendable, Hashable, Comparable {
-    case none
-    case encrypted
-    case authenticated
-}
-
 /// The security manager of one connection: it gives the controller keys, so it knows which encryption to believe. Core Vol 3, Part H.
 ///
 /// Nothing can be paired: keys come from the key store only.
 struct SecurityManager {
     private(set) var level = LinkSecurity.none
-    /// What the controller was given a key of; without one an encryption change is not believed.
-    private var given: Bond?
+    /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not.
+    private(set) var keySize = 0
+    /// What the key that the controller was given is worth; without one an encryption change is not believed.
+    private var given: (level: LinkSecurity, size: Int)?
 
     /// The answer to a PDU: a peer that asks for pairing is told at once that there is none. Core Vol 3, Part H, 3.5.5.
     func answer(to pdu: RawSpan) -> [UInt8]? {
@@ -27,22 +22,28 @@ struct SecurityManager {
 
     /// The key for LE_Long_Term_Key_Request; nil if there is none by that name. Core Vol 4, Part E, 7.7.65.5.
     mutating func key(encryptedDiversifier: UInt16, randomNumber: UInt64, of bond: Bond?) -> [UInt8]? {
-        guard let bond, bond.encryptedDiversifier == encryptedDiversifier, bond.randomNumber == randomNumber else { return nil }
-        given = bond
-        return bond.longTermKey
+        guard let bond, let key = bond.localLongTermKey,
+            key.isNamed(encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber)
+        else { return nil }
+        given = (bond.level(with: key), key.size)
+        return key.value
     }
 
-    /// The central is about to encrypt with a bond's key.
-    mutating func encrypts(with bond: Bond) { given = bond }
+    /// The key that a central is about to encrypt with.
+    mutating func encryptionKey(of bond: Bond?) -> LongTermKey? {
+        guard let bond, let key = bond.peerLongTermKey else { return nil }
+        given = (bond.level(with: key), key.size)
+        return key
+    }
 
     /// HCI_Encryption_Change; false if the controller cannot have done that. Core Vol 4, Part E, 7.7.8.
     mutating func encryptionChanged(isOn: Bool) -> Bool {
         guard isOn else {
-            level = .none
+            (level, keySize) = (.none, 0)
             return true
         }
         guard let given else { return false }
-        level = given.isAuthenticated ? .authenticated : .encrypted
+        (level, keySize) = given
         return true
     }
 }

@@ -1,0 +1,76 @@
+import Packets
+
+/// A key that encrypts a link. Core Vol 3, Part H, 2.4.2.
+public struct LongTermKey: Sendable, Hashable {
+    /// 16 octets, least significant first, as HCI carries it; those beyond the key size are 0.
+    public var value: [UInt8]
+    /// EDIV and Rand name the key in LE legacy pairing; both are 0 in LE Secure Connections. Core Vol 3, Part H, 2.4.4.
+    public var encryptedDiversifier: UInt16
+    public var randomNumber: UInt64
+    /// Octets that count, 7...16. Core Vol 3, Part H, 2.3.4.
+    public var size: Int
+
+    public init(_ value: [UInt8], encryptedDiversifier: UInt16 = 0, randomNumber: UInt64 = 0, size: Int = 16) {
+        self.value = value
+        self.encryptedDiversifier = encryptedDiversifier
+        self.randomNumber = randomNumber
+        self.size = size
+    }
+
+    /// Whether EDIV and Rand mean this key.
+    public func isNamed(encryptedDiversifier: UInt16, randomNumber: UInt64) -> Bool {
+        self.encryptedDiversifier == encryptedDiversifier && self.randomNumber == randomNumber
+    }
+}
+
+/// A key for signed writes, with the counter that forbids repeats. Core Vol 3, Part H, 2.4.5.
+public struct SigningKey: Sendable, Hashable {
+    /// CSRK, 16 octets, least significant first.
+    public var value: [UInt8]
+    /// SignCounter of the next message to send, or the lowest that is taken.
+    public var counter: UInt32
+
+    public init(_ value: [UInt8], counter: UInt32 = 0) {
+        self.value = value
+        self.counter = counter
+    }
+}
+
+/// The keys that two devices have shared by pairing. Core Vol 3, Part H, 2.4.
+public struct Bond: Sendable, Hashable {
+    /// The peer's identity address; the address it was met under if it distributed none.
+    public var identity: DeviceAddress
+    /// The peer's IRK, 16 octets, least significant first; resolves its private addresses. Core Vol 3, Part H, 2.4.1.
+    public var identityResolvingKey: [UInt8]?
+    /// What this side encrypts with as peripheral: in legacy pairing the key that it gave away.
+    public var localLongTermKey: LongTermKey?
+    /// What this side encrypts with as central: in legacy pairing the peer's key. In LE Secure Connections both keys are the same.
+    public var peerLongTermKey: LongTermKey?
+    /// Signs what this side sends.
+    public var localSigningKey: SigningKey?
+    /// Verifies what the peer has signed.
+    public var peerSigningKey: SigningKey?
+    /// The link key of BR/EDR, 16 octets, least significant first.
+    public var linkKey: [UInt8]?
+    /// The pairing protected against a man in the middle.
+    public var isAuthenticated: Bool
+    /// The pairing was LE Secure Connections.
+    public var isSecureConnections: Bool
+
+    public init(
+        _ identity: DeviceAddress, localLongTermKey: LongTermKey? = nil, peerLongTermKey: LongTermKey? = nil, isAuthenticated: Bool = false,
+        isSecureConnections: Bool = false
+    ) {
+        self.identity = identity
+        self.localLongTermKey = localLongTermKey
+        self.peerLongTermKey = peerLongTermKey
+        self.isAuthenticated = isAuthenticated
+        self.isSecureConnections = isSecureConnections
+    }
+
+    /// The level that a link reaches with one of the bond's keys.
+    func level(with key: LongTermKey) -> LinkSecurity {
+        guard isAuthenticated else { return .encrypted }
+        return isSecureConnections && key.size == 16 ? .secureConnections : .authenticated
+    }
+}
