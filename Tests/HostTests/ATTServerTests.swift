@@ -11,7 +11,7 @@ import Timing
     /// FFF0: 12 decl, 13 include of 1800, 14/15 read+write "0123..." of 60 octets, 16/17 notify, 18 CCCD, 19/20 write only, 21/22 protected, 23 description,
     /// 24/25 dynamic.
     static func database() -> GATTDatabase {
-        let database = GATTDatabase(deviceName: "bench")
+        let database = GATTDatabase(deviceName: "bench", isCacheable: false)
         let long = BluetoothUUID(long: 0x0000_FFF0_0000_1111_2222_3333_4444_5555)
         database.add(
             ServiceDefinition(
@@ -28,6 +28,10 @@ import Timing
                         onWrite: { _, value in value.byteCount == 1 ? nil : ATTErrorCode(rawValue: 0x80) }),
                 ]))
         return database
+    }
+
+    static func server(_ database: GATTDatabase = database()) -> ATTServer {
+        ATTServer(client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0)), database: database))
     }
 
     static let rows: [(name: String, exchange: [(request: String, response: String?)])] = [
@@ -102,24 +106,15 @@ import Timing
     ]
 
     @Test(arguments: rows) func exchange(name: String, exchange: [(request: String, response: String?)]) {
-        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
+        let server = Self.server()
         for (request, response) in exchange {
             let pdu = octets(request)
             #expect(server.receive(pdu.span.bytes, from: AttributeAccess()).map(hex) == response.map { hex(octets($0)) }, "\(request)")
         }
     }
 
-    @Test func anEncryptedLinkReadsButMayNotWriteWhatAsksForAuthentication() {
-        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
-        let read = octets("0a 1600")
-        let write = octets("12 1600 01")
-        #expect(server.receive(read.span.bytes, from: AttributeAccess(security: .encrypted)) == [0x0B])
-        #expect(server.receive(write.span.bytes, from: AttributeAccess(security: .encrypted)) == octets("01 12 1600 05"))
-        #expect(server.receive(write.span.bytes, from: AttributeAccess(security: .authenticated)) == [0x13])
-    }
-
     @Test func thePreparedQueueIsBounded() {
-        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
+        let server = Self.server()
         let part = octets("16 0f00 0000 01")
         for _ in 0..<ATTServer.preparedLimit { #expect(server.receive(part.span.bytes, from: AttributeAccess())?.first == 0x17) }
         #expect(server.receive(part.span.bytes, from: AttributeAccess()) == octets("01 16 0f00 09"))
@@ -127,7 +122,7 @@ import Timing
 
     @Test func noRequestTrapsAndEveryResponseFits() {
         var random = RandomSource(seed: 4)
-        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
+        let server = Self.server()
         for round in 0..<30_000 {
             var pdu = random.octets(1 + Int(random.next() % 12))
             if round & 1 == 0 { pdu[0] = UInt8(random.next() % 0x24) }
@@ -148,7 +143,7 @@ import Timing
 
     @Test(arguments: faults)
     func faultOnPurpose(name: String, change: @Sendable (inout HostQuirks) -> Void, request: [String], last: String) {
-        let server = ATTServer(database: Self.database(), client: GATTServerSession(client: PeerIdentity(DeviceAddress(value: 0))))
+        let server = Self.server()
         change(&server.quirks)
         var response: [UInt8]?
         for text in request {

@@ -20,6 +20,10 @@ public enum SendResult: Sendable, Hashable {
     case notSubscribed
     /// The value does not fit ATT_MTU.
     case tooLong
+    /// The client asked for the values on a link that was protected; this one is not yet. Core Vol 3, Part C, 10.3.1.1.
+    case notEncrypted
+    /// The client has not seen the last change of the database. Core Vol 3, Part G, 2.5.2.1.
+    case outOfSync
     /// A transaction on this bearer timed out: nothing more is sent on it. Core Vol 3, Part F, 3.3.3.
     case timedOut
     case disconnected
@@ -33,7 +37,7 @@ final class ATTBearer {
 
     private enum IndicationState {
         case idle
-        case awaitConfirmation(Promise<Void>, Timer)
+        case awaitConfirmation((Result<Void, HostError>) -> Void, Timer)
     }
 
     let channel: L2CAPChannel
@@ -49,7 +53,7 @@ final class ATTBearer {
     private var nextRequest = 0
     private var requestTimer: Timer?
     private var indication = IndicationState.idle
-    private var waitingIndications = Deque<(handle: UInt16, value: [UInt8], done: Promise<Void>)>()
+    private var waitingIndications = Deque<(handle: UInt16, value: [UInt8], done: (Result<Void, HostError>) -> Void)>()
     /// Why requests, commands, notifications and indications are sent no more.
     private(set) var failure: HostError?
     /// By characteristic value handle.
@@ -61,7 +65,7 @@ final class ATTBearer {
         self.channel = channel
         self.client = client
         self.context = context
-        server = ATTServer(database: context.server.database, client: client)
+        server = ATTServer(client: client)
         channel.user = { [unowned self] in received($0) }
     }
 
@@ -165,6 +169,8 @@ final class ATTBearer {
         case .full: throw HostError.misuse(.busy(.sending))
         case .notSubscribed: throw HostError.misuse(.notSubscribed(.notification))
         case .tooLong: throw HostError.misuse(.tooLong(octets: octets, limit: mtu - 3))
+        case .notEncrypted: throw HostError.misuse(.notEncrypted)
+        case .outOfSync: throw HostError.misuse(.outOfSync)
         case .timedOut, .disconnected: throw failure ?? HostError.misuse(.notConnected)
         }
     }
@@ -194,7 +200,9 @@ final class ATTBearer {
                 if let requestTimer { loop.cancel(requestTimer) }
                 requestTimer = nil
             case .finish(let id, .success(let pdu)): responses.removeValue(forKey: id)?.fulfil(pdu)
-            case .finish(let id, .failure(let error)): responses.removeValue(forKey: id)?.fail(error)
+            case .finish(let id, .failure(let error)):
+                if case .peer(.att(_, _, .databaseOutOfSync)) = error { client.connection?.forgetRemoteDatabase() }
+                responses.removeValue(forKey: id)?.fail(error)
             }
         }
     }
@@ -202,14 +210,25 @@ final class ATTBearer {
     // MARK: Indications
 
     func indicate(_ handle: UInt16, _ value: [UInt8]) async throws {
-        if let failure { throw failure }
-        if context.quirks.indicatesWithoutWaiting {
-            return channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+        let promise = Promise<Void>(on: loop)
+        indicate(handle, value) { result in
+            switch result {
+            case .success: promise.fulfil(())
+            case .failure(let error): promise.fail(error)
+            }
         }
-        let done = Promise<Void>(on: loop)
+        try await promise.value()
+    }
+
+    /// - Parameter done: hears of the client's confirmation, or why there is none.
+    func indicate(_ handle: UInt16, _ value: [UInt8], done: @escaping (Result<Void, HostError>) -> Void) {
+        if let failure { return done(.failure(failure)) }
+        if context.quirks.indicatesWithoutWaiting {
+            channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+            return done(.success(()))
+        }
         waitingIndications.append((handle, value, done))
         nextIndication()
-        try await done.value()
     }
 
     private func nextIndication() {
@@ -223,7 +242,7 @@ final class ATTBearer {
         guard case .awaitConfirmation(let done, let timer) = indication else { return }
         loop.cancel(timer)
         indication = .idle
-        done.fulfil(())
+        done(.success(()))
         nextIndication()
     }
 
@@ -242,12 +261,12 @@ final class ATTBearer {
         failure = error
         if case .awaitConfirmation(let done, let timer) = indication {
             loop.cancel(timer)
-            done.fail(error)
+            done(.failure(error))
         }
         indication = .idle
         let waiting = waitingIndications
         waitingIndications.removeAll()
-        for entry in waiting { entry.done.fail(error) }
+        for entry in waiting { entry.done(.failure(error)) }
         perform(requests.close(error))
     }
 }

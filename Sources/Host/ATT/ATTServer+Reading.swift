@@ -12,7 +12,10 @@ extension ATTServer {
         case .configuration(let characteristic, _):
             let bits = configuration(of: characteristic)
             return [UInt8(truncatingIfNeeded: bits), UInt8(bits >> 8)]
-        case .databaseHash: return database.databaseHash
+        case .databaseHash:
+            client.awareness.readHash()
+            return database.databaseHash
+        case .clientFeatures: return [client.features.rawValue]
         case .value: break
         }
         guard let onRead = attribute.onRead else {
@@ -26,11 +29,9 @@ extension ATTServer {
 
     private func mayRead(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
         if quirks.ignoresPermissions { return nil }
-        let permissions = attribute.permissions
-        guard permissions.contains(.read) else { return .readNotPermitted }
-        return Self.protection(
-            access.security, encrypted: permissions.contains(.readEncrypted), authenticated: permissions.contains(.readAuthenticated),
-            authorized: permissions.contains(.readAuthorized))
+        guard attribute.permissions.contains(.read) else { return .readNotPermitted }
+        return attribute.permissions.protectionForReading(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
+            .refusal(of: access, authorizes: database.authorizes)
     }
 
     func read(_ request: ATT.ReadReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {

@@ -16,8 +16,8 @@ final class ATTServer {
         var value: [UInt8]
     }
 
-    let database: GATTDatabase
-    private let client: GATTServerSession
+    var database: GATTDatabase { client.database }
+    let client: GATTServerSession
     /// ATT_MTU of the bearer.
     var mtu = ATTBearer.defaultMTU
     /// What ATT_EXCHANGE_MTU_RSP offers.
@@ -27,8 +27,7 @@ final class ATTServer {
     static let preparedLimit = 64
     static let preparedOctetsLimit = 4096
 
-    init(database: GATTDatabase, client: GATTServerSession) {
-        self.database = database
+    init(client: GATTServerSession) {
         self.client = client
     }
 
@@ -39,12 +38,19 @@ final class ATTServer {
     func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
         let opcode = pdu.u8(at: 0)
         if opcode == ATT.WriteCmd.opcode {
-            if pdu.byteCount >= 3 { writeCommand(pdu, access) }
+            if pdu.byteCount >= 3, !client.isOutOfSync { writeCommand(pdu.u16(at: 1), pdu.extracting(3...), access) }
+            return nil
+        }
+        if opcode == ATT.SignedWriteCmd.opcode {
+            if !client.isOutOfSync { signedWriteCommand(pdu, access) }
             return nil
         }
         if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }
         let request = pdu.octets
         do throws(Refusal) {
+            if client.awareness.received(needsHandles: Self.needsHandles(opcode, request), isRobust: client.isRobust) {
+                throw Refusal(handle: Self.firstHandle(request), code: .databaseOutOfSync)
+            }
             return try respond(opcode, request, access)
         } catch {
             let code = quirks.errorCode ?? error.code
@@ -83,13 +89,24 @@ final class ATTServer {
 
     // MARK: Writing
 
-    private func writeCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
-        let handle = pdu.u16(at: 1)
+    private func writeCommand(_ handle: UInt16, _ value: RawSpan, _ access: AttributeAccess) {
         guard let attribute = database[attribute: handle] else { return }
         var access = access
         access.handle = handle
         guard mayWrite(attribute, access) == nil else { return }
-        _ = store(pdu.extracting(3..<pdu.byteCount), attribute, access)
+        _ = store(value, attribute, access)
+    }
+
+    /// Core Vol 3, Part F, 3.4.5.4: ignored unless the signature is the client's. Signed, it is as good as encrypted with the bond's key where
+    /// the attribute takes signatures in the place of encryption.
+    private func signedWriteCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
+        guard let command = try? ATT.SignedWriteCmd(bytes: pdu.octets), let level = client.verify(pdu.octets, quirks) else { return }
+        var access = access
+        if let attribute = database[attribute: command.attributeHandle], attribute.permissions.contains(.writeSigned) {
+            access.security = max(access.security, level)
+            access.keySize = LongTermKeySize.maximum
+        }
+        writeCommand(command.attributeHandle, command.attributeValue.span.bytes, access)
     }
 
     private func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
@@ -109,24 +126,16 @@ final class ATTServer {
 
     private func mayWrite(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
         if quirks.ignoresPermissions { return nil }
-        let permissions = attribute.permissions
-        guard permissions.contains(.write) else { return .writeNotPermitted }
-        return Self.protection(
-            access.security, encrypted: permissions.contains(.writeEncrypted), authenticated: permissions.contains(.writeAuthenticated),
-            authorized: permissions.contains(.writeAuthorized))
-    }
-
-    /// Without a key the missing encryption is missing authentication. Core Vol 3, Part C, 10.3.1.
-    static func protection(_ security: LinkSecurity, encrypted: Bool, authenticated: Bool, authorized: Bool) -> ATTErrorCode? {
-        if authenticated, security < .authenticated { return .insufficientAuthentication }
-        if encrypted, security < .encrypted { return .insufficientAuthentication }
-        return authorized ? .insufficientAuthorization : nil
+        guard attribute.permissions.contains(.write) else { return .writeNotPermitted }
+        return attribute.permissions.protectionForWriting(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
+            .refusal(of: access, authorizes: database.authorizes)
     }
 
     private func store(_ value: RawSpan, _ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
         if case .configuration(let characteristic, let properties) = attribute.role {
             return configure(characteristic, properties, value, attribute, access)
         }
+        if case .clientFeatures = attribute.role { return client.declare(value) }
         guard value.byteCount <= attribute.maximumLength else { return .invalidAttributeValueLength }
         if let onWrite = attribute.onWrite { return onWrite(access, value) }
         database[access.handle] = value.octets
@@ -139,9 +148,9 @@ final class ATTServer {
     ) -> ATTErrorCode? {
         guard value.byteCount == 2 else { return .invalidAttributeValueLength }
         let bits = value.u16(at: 0)
-        let allowed: UInt16 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
-        guard bits & ~allowed == 0 else { return .valueNotAllowed }
+        guard bits & ~properties.configurable == 0 else { return .valueNotAllowed }
         client.configurations[characteristic] = bits
+        client.hasChanged()
         attribute.onSubscribe?(access, bits)
         return nil
     }

@@ -34,7 +34,8 @@ public final class Connection {
         self.context = context
         handle = state.handle
         self.role = role
-        peer = PeerIdentity(address, isResolved: state.isPeerResolved)
+        let identity = PeerIdentity(address, isResolved: state.isPeerResolved)
+        peer = state.isPeerResolved ? identity : context.keys.resolve(address) ?? identity
         addresses = OnAirAddresses(
             own: state.ownPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? ownAddress,
             peer: state.peerPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? address)
@@ -42,7 +43,7 @@ public final class Connection {
         self.parameters = parameters
         end = Promise(on: context.loop)
         multiplexer = L2CAPMultiplexer(handle: state.handle, slot: slot, context: context)
-        let client = context.server.session(of: peer)
+        let client = context.server.session(of: peer, record: context.keys.client(of: peer))
         bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
         client.connection = self
@@ -96,7 +97,10 @@ public final class Connection {
 
     // MARK: Events
 
-    func tell(_ event: ConnectionEvent) { events.tell { $0(event) } }
+    func tell(_ event: ConnectionEvent) {
+        if event == .encryptionChanged(true) { bearer.client.encrypted() }
+        events.tell { $0(event) }
+    }
 
     func ended(_ error: HostError, reason: ErrorCode) {
         guard disconnectReason == nil else { return }
@@ -104,7 +108,8 @@ public final class Connection {
         multiplexer.close(error)
         signaling.ended(error)
         bearer.ended(error)
-        context.server.ended(bearer.client, isBonded: context.keys[peer] != nil)
+        keep(bearer.client.record)
+        context.server.ended(bearer.client)
         end.fulfil(reason)
         tell(.disconnected(reason))
     }

@@ -24,6 +24,8 @@ extension HostError.Misuse: CustomStringConvertible {
         case .onlyForPeripherals: "only a peripheral asks for parameters over L2CAP"
         case .busy(let activity): "\(activity) is already under way"
         case .noKey: "there is no key for the peer"
+        case .notEncrypted: "the link is not encrypted as the client's subscription demands"
+        case .outOfSync: "the client does not know of the last change of the database"
         }
     }
 }

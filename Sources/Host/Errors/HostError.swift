@@ -25,6 +25,10 @@ public enum HostError: Error, Sendable, Equatable {
         case busy(Activity)
         /// There is no key for the peer. Core Vol 3, Part H, 2.4.4.
         case noKey
+        /// The client asked for values on a link that was protected; this one is not yet. Core Vol 3, Part C, 10.3.1.1.
+        case notEncrypted
+        /// The client has not seen the last change of the database. Core Vol 3, Part G, 2.5.2.1.
+        case outOfSync
     }
 
     /// What a controller may lack.

@@ -14,6 +14,8 @@ extension Connection {
     public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult {
         guard isConnected else { return .disconnected }
         guard configuration(of: characteristic) & 1 != 0 || context.quirks.notifiesUnasked else { return .notSubscribed }
+        guard !bearer.client.isOutOfSync else { return .outOfSync }
+        guard bearer.client.maySend(characteristic, on: security) else { return .notEncrypted }
         let result = bearer.trySend(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         if result == .sent, context.quirks.duplicatesNotifications {
             bearer.channel.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
@@ -40,6 +42,8 @@ extension Connection {
         guard configuration(of: characteristic) & 2 != 0 || context.quirks.notifiesUnasked else {
             throw HostError.misuse(.notSubscribed(.indication))
         }
+        guard !bearer.client.isOutOfSync else { throw HostError.misuse(.outOfSync) }
+        guard bearer.client.maySend(characteristic, on: security) else { throw HostError.misuse(.notEncrypted) }
         try await bearer.indicate(characteristic, value)
     }
 
@@ -54,18 +58,15 @@ extension Connection {
         bearer.channel.transmit(pdu)
     }
 
-    /// Tells a client that has asked for it that attributes have changed. Core Vol 3, Part G, 7.1.
-    ///
-    /// - Returns: false if the client has not asked, or the database has no such characteristic.
-    @discardableResult
-    public func indicateServiceChanged(from start: UInt16 = 1, to end: UInt16 = 0xFFFF) async throws -> Bool {
-        let all = context.server.database.services.lazy.flatMap(\.characteristics)
-        guard let handle = all.first(where: { $0.uuid == .serviceChanged })?.value, configuration(of: handle) & 2 != 0 else { return false }
-        var writer = ByteWriter()
-        writer.u16(start)
-        writer.u16(end)
-        try await indicate(handle, writer.bytes)
-        return true
+    /// Whether the client knows of all changes of the database. Core Vol 3, Part G, 2.5.2.1.
+    public var isChangeAware: Bool { bearer.client.awareness.isAware }
+
+    /// The keys that this device and the peer share; nil if they have not bonded.
+    public var bond: Bond? { context.keys[peer] }
+
+    /// Keeps what the client has configured with its bond, if it has one.
+    func keep(_ record: ClientRecord) {
+        if let bond { context.keys.keep(record, of: PeerIdentity(bond.identity)) }
     }
 }
 

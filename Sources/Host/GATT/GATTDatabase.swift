@@ -1,5 +1,6 @@
 import BluetoothCrypto
 import Packets
+import Timing
 
 /// The attributes of a server. Core Vol 3, Part G, 2.5 and 3.
 public final class GATTDatabase {
@@ -9,10 +10,13 @@ public final class GATTDatabase {
             /// Holds a value per link, for the characteristic value that it configures.
             case configuration(of: UInt16, properties: CharacteristicProperties)
             case databaseHash
+            /// Holds a value per client.
+            case clientFeatures
         }
 
         var type: BluetoothUUID
         var permissions: AttributePermissions
+        var keySize = LongTermKeySize.minimum
         var value: [UInt8]
         var maximumLength = 512
         var role = Role.value
@@ -27,12 +31,18 @@ public final class GATTDatabase {
     private(set) var attributes: [Attribute?] = []
     private var hash: [UInt8]?
     public private(set) var services: [PublishedService] = []
+    /// Decides about attributes that ask for authorization; by default nobody has it.
+    public var authorizes: (AttributeAccess) -> Bool = { _ in false }
+    /// Told of the handles that a service has got or had.
+    let changes = Listeners<(ClosedRange<UInt16>) -> Void>()
 
     /// An empty database.
     public init() {}
 
     /// A database with the Generic Access and Generic Attribute services. Core Vol 3, Part C, 12 and Part G, 7.
-    public convenience init(deviceName: String, appearance: UInt16 = 0) {
+    ///
+    /// - Parameter isCacheable: clients can say that they keep what they have found, and are told when it is out of date. Part G, 2.5.2.1.
+    public convenience init(deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true) {
         self.init()
         add(
             ServiceDefinition(
@@ -42,14 +52,18 @@ public final class GATTDatabase {
                     CharacteristicDefinition(
                         .appearance, properties: .read, value: [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)]),
                 ]))
-        let generic = add(
-            ServiceDefinition(
-                .genericAttribute,
-                characteristics: [
-                    CharacteristicDefinition(.serviceChanged, properties: .indicate),
-                    CharacteristicDefinition(.databaseHash, properties: .read),
-                ]))
+        var characteristics = [
+            CharacteristicDefinition(.serviceChanged, properties: .indicate), CharacteristicDefinition(.databaseHash, properties: .read),
+        ]
+        if isCacheable { characteristics.append(CharacteristicDefinition(.clientSupportedFeatures, properties: [.read, .write])) }
+        let generic = add(ServiceDefinition(.genericAttribute, characteristics: characteristics))
         if let handle = generic[.databaseHash]?.value { attributes[Int(handle) - 1]?.role = .databaseHash }
+        if let handle = generic[.clientSupportedFeatures]?.value { attributes[Int(handle) - 1]?.role = .clientFeatures }
+    }
+
+    /// The value of a characteristic by its UUID, the first if there are several.
+    func valueHandle(of uuid: BluetoothUUID) -> UInt16? {
+        services.lazy.flatMap(\.characteristics).first { $0.uuid == uuid }?.value
     }
 
     /// Publishes a service after all that is there.
@@ -70,6 +84,7 @@ public final class GATTDatabase {
         attributes[Int(declaration) - 1]?.groupEnd = end
         let published = PublishedService(uuid: service.uuid, handle: declaration, endHandle: end, characteristics: characteristics)
         services.append(published)
+        changes.tell { $0(declaration...end) }
         return published
     }
 
@@ -80,6 +95,7 @@ public final class GATTDatabase {
         for handle in service.handle...max(service.handle, service.endHandle) where handle > 0 && Int(handle) <= attributes.count {
             attributes[Int(handle) - 1] = nil
         }
+        changes.tell { $0(service.handle...max(service.handle, service.endHandle)) }
     }
 
     /// The stored value of an attribute; setting it notifies nobody.
@@ -113,6 +129,19 @@ public final class GATTDatabase {
         return computed
     }
 
+    /// What of a client's configurations still means a characteristic that can be configured so.
+    func valid(_ configurations: ClientConfigurations) -> ClientConfigurations {
+        let published = services.lazy.flatMap(\.characteristics)
+        var valid = ClientConfigurations()
+        for row in configurations.rows {
+            guard let handle = published.first(where: { $0.value == row.value })?.configuration,
+                case .configuration(_, let properties)? = self[attribute: handle]?.role
+            else { continue }
+            valid[row.value] = row.bits & properties.configurable
+        }
+        return valid
+    }
+
     subscript(attribute handle: UInt16) -> Attribute? {
         handle > 0 && Int(handle) <= attributes.count ? attributes[Int(handle) - 1] : nil
     }
@@ -130,20 +159,20 @@ public final class GATTDatabase {
         let declaration = append(Attribute(type: .characteristic, permissions: .read, value: writer.bytes))
         let value = append(
             Attribute(
-                type: definition.uuid, permissions: definition.permissions, value: definition.value,
+                type: definition.uuid, permissions: definition.permissions, keySize: definition.minimumKeySize, value: definition.value,
                 maximumLength: definition.maximumLength, onRead: definition.onRead, onWrite: definition.onWrite))
         var configuration: UInt16?
         if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
             configuration = append(
                 Attribute(
-                    type: .clientConfiguration, permissions: [.read, .write], value: [0, 0],
+                    type: .clientConfiguration, permissions: definition.configurationPermissions, value: [0, 0],
                     role: .configuration(of: value, properties: definition.properties), onSubscribe: definition.onSubscribe))
         }
         let descriptors = definition.descriptors.map {
             append(
                 Attribute(
-                    type: $0.uuid, permissions: $0.permissions, value: $0.value, maximumLength: $0.maximumLength, onRead: $0.onRead,
-                    onWrite: $0.onWrite))
+                    type: $0.uuid, permissions: $0.permissions, keySize: $0.minimumKeySize, value: $0.value,
+                    maximumLength: $0.maximumLength, onRead: $0.onRead, onWrite: $0.onWrite))
         }
         return PublishedCharacteristic(
             uuid: definition.uuid, declaration: declaration, value: value, configuration: configuration, descriptors: descriptors)

@@ -1,33 +1,44 @@
 import Packets
+import Timing
 
 /// The server of a host: what it publishes, and what its clients have configured. Core Vol 3, Part G, 2.5.
 final class GATTServer {
     let database: GATTDatabase
     /// The ATT_MTU offered to clients.
     var offeredMTU = ATTBearer.maximumMTU
-    /// Of clients that are bonded and not connected.
-    private var configurations: [PeerIdentity: ClientConfigurations] = [:]
+    private var sessions: [GATTServerSession] = []
+    private var listener: Listeners<(ClosedRange<UInt16>) -> Void>.Token?
 
     init(database: GATTDatabase) {
         self.database = database
+        listener = database.changes.add { [unowned self] range in for session in sessions { session.databaseChanged(range) } }
     }
 
-    /// A client has come; one that is bonded finds its configurations as it left them.
-    func session(of client: PeerIdentity) -> GATTServerSession {
-        GATTServerSession(client: client, configurations: configurations.removeValue(forKey: client) ?? ClientConfigurations())
+    deinit { if let listener { database.changes.remove(listener) } }
+
+    /// A client has come; one that is bonded finds everything as it left it.
+    func session(of client: PeerIdentity, record: ClientRecord?) -> GATTServerSession {
+        let session = GATTServerSession(client: client, record: record, database: database)
+        sessions.append(session)
+        return session
     }
 
-    /// A client has gone. Configurations last across connections with a bonded client and are reset for others. Core Vol 3, Part G, 3.3.3.3.
-    func ended(_ session: GATTServerSession, isBonded: Bool) {
-        if isBonded, !session.configurations.isEmpty { configurations[session.client] = session.configurations }
+    /// A client has gone.
+    func ended(_ session: GATTServerSession) {
         session.connection = nil
+        sessions.removeAll { $0 === session }
     }
 }
 
 /// Client Characteristic Configurations other than zero, by characteristic value handle. Core Vol 3, Part G, 3.3.3.3.
-struct ClientConfigurations {
+struct ClientConfigurations: Sendable, Hashable {
+    struct Row: Sendable, Hashable {
+        var value: UInt16
+        var bits: UInt16
+    }
+
     /// Few: found faster in a list than in a dictionary.
-    private var rows: [(value: UInt16, bits: UInt16)] = []
+    private(set) var rows: [Row] = []
 
     var isEmpty: Bool { rows.isEmpty }
 
@@ -39,23 +50,103 @@ struct ClientConfigurations {
         }
         set {
             rows.removeAll { $0.value == value }
-            if newValue != 0 { rows.append((value, newValue)) }
+            if newValue != 0 { rows.append(Row(value: value, bits: newValue)) }
         }
     }
+}
+
+/// What a server keeps of a bonded client from one connection to the next. Core Vol 3, Part G, 2.5.2.1 and 3.3.3.3.
+public struct ClientRecord: Sendable, Hashable {
+    var configurations = ClientConfigurations()
+    var features: ClientFeatures = []
+    /// The Database Hash of what the client knows; nil if it has missed a change.
+    var knownHash: [UInt8]?
 }
 
 /// One client of the server, on as many bearers as it has.
 final class GATTServerSession {
     let client: PeerIdentity
+    let database: GATTDatabase
     var configurations: ClientConfigurations
+    private(set) var features: ClientFeatures
+    var awareness = ChangeAwareness()
     /// Until the connection has ended; nil for a server without one.
     unowned var connection: Connection?
+    /// What the client configured on an earlier link goes out once this one is as well protected as it must be. Core Vol 3, Part C, 10.3.1.1.
+    private let wasRestored: Bool
+    /// How often the database has changed.
+    private var changes = 0
 
-    init(client: PeerIdentity, configurations: ClientConfigurations = ClientConfigurations()) {
+    init(client: PeerIdentity, record: ClientRecord? = nil, database: GATTDatabase) {
         self.client = client
-        self.configurations = configurations
+        self.database = database
+        configurations = record.map { database.valid($0.configurations) } ?? ClientConfigurations()
+        features = record?.features ?? []
+        wasRestored = !configurations.isEmpty
+        if let record, record.knownHash != database.databaseHash { awareness.databaseChanged() }
     }
 
     /// Who asks, for the handlers of attributes.
-    var access: AttributeAccess { AttributeAccess(connection: connection, security: connection?.security ?? .none) }
+    var access: AttributeAccess {
+        guard let connection else { return AttributeAccess() }
+        return AttributeAccess(connection: connection, security: connection.security, keySize: connection.encryptionKeySize)
+    }
+
+    var record: ClientRecord {
+        ClientRecord(configurations: configurations, features: features, knownHash: awareness.isAware ? database.databaseHash : nil)
+    }
+
+    // MARK: Robust caching
+
+    var isRobust: Bool { features.contains(.robustCaching) }
+    /// The client may not be sent values, and may not command. Core Vol 3, Part G, 2.5.2.1.
+    var isOutOfSync: Bool { isRobust && !awareness.isAware }
+
+    /// Client Supported Features are written; a bit that was set stays set. Core Vol 3, Part G, 7.2.
+    func declare(_ value: RawSpan) -> ATTErrorCode? {
+        guard value.byteCount > 0 else { return .invalidAttributeValueLength }
+        let declared = ClientFeatures(rawValue: value.u8(at: 0))
+        guard declared.isSuperset(of: features) else { return .valueNotAllowed }
+        features = declared
+        hasChanged()
+        return nil
+    }
+
+    func databaseChanged(_ range: ClosedRange<UInt16>) {
+        guard let connection, !connection.context.quirks.hidesChanges else { return }
+        awareness.databaseChanged()
+        changes += 1
+        hasChanged()
+        tellOfChange(range)
+    }
+
+    /// A bonded client is back and the link is encrypted: it is told of what it has missed. Core Vol 3, Part G, 7.1.
+    func encrypted() {
+        if !awareness.isAware { tellOfChange(1...UInt16.max) }
+    }
+
+    /// Core Vol 3, Part G, 7.1.
+    private func tellOfChange(_ range: ClosedRange<UInt16>) {
+        guard let connection, let handle = database.valueHandle(of: .serviceChanged), configurations[handle] & 2 != 0 else { return }
+        let change = changes
+        var writer = ByteWriter()
+        writer.u16(range.lowerBound)
+        writer.u16(range.upperBound)
+        connection.bearer.indicate(handle, writer.bytes) { [weak self] result in
+            guard let self, case .success = result, change == changes else { return }
+            awareness.confirmed()
+            hasChanged()
+        }
+    }
+
+    // MARK: Bonds
+
+    /// What is kept of the client with its bond has changed.
+    func hasChanged() { connection?.keep(record) }
+
+    /// Whether values of a characteristic may go out on a link that is protected like this.
+    func maySend(_ characteristic: UInt16, on security: LinkSecurity) -> Bool {
+        guard wasRestored, let attribute = database[attribute: characteristic] else { return true }
+        return security >= attribute.permissions.protectionForReading(keySize: 0).level
+    }
 }

@@ -12,6 +12,9 @@ public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
     public static let indicate = CharacteristicProperties(rawValue: 0x20)
     public static let signedWrite = CharacteristicProperties(rawValue: 0x40)
     public static let extended = CharacteristicProperties(rawValue: 0x80)
+
+    /// The bits that a Client Characteristic Configuration may have. Core Vol 3, Part G, 3.3.3.3.
+    var configurable: UInt16 { (contains(.notify) ? 1 : 0) | (contains(.indicate) ? 2 : 0) }
 }
 
 /// What a client may do with an attribute, and how well its link must be protected. Core Vol 3, Part F, 3.2.5.
@@ -24,8 +27,14 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
     public static let writeEncrypted = AttributePermissions(rawValue: 1 << 3)
     public static let readAuthenticated = AttributePermissions(rawValue: 1 << 4)
     public static let writeAuthenticated = AttributePermissions(rawValue: 1 << 5)
+    /// `GATTDatabase.authorizes` decides.
     public static let readAuthorized = AttributePermissions(rawValue: 1 << 6)
     public static let writeAuthorized = AttributePermissions(rawValue: 1 << 7)
+    /// An authenticated key of LE Secure Connections.
+    public static let readSecureConnections = AttributePermissions(rawValue: 1 << 8)
+    public static let writeSecureConnections = AttributePermissions(rawValue: 1 << 9)
+    /// On a link that is not encrypted only signed writes are taken: LE security mode 2. Core Vol 3, Part C, 10.2.2.
+    public static let writeSigned = AttributePermissions(rawValue: 1 << 10)
 }
 
 /// Who accesses an attribute.
@@ -33,14 +42,25 @@ public struct AttributeAccess {
     /// Nil when the database is used without a connection.
     public var connection: Connection?
     public var security: LinkSecurity
+    /// Octets of the link's encryption key.
+    public var keySize: Int
     /// The attribute's handle.
     public var handle: UInt16
+    private let isBonded: Bool
 
-    public init(connection: Connection? = nil, security: LinkSecurity = .none, handle: UInt16 = 0) {
+    /// - Parameter isBonded: the two devices share a key; with a connection the host's key store knows.
+    public init(
+        connection: Connection? = nil, security: LinkSecurity = .none, keySize: Int = 16, isBonded: Bool = false, handle: UInt16 = 0
+    ) {
         self.connection = connection
         self.security = security
+        self.keySize = keySize
+        self.isBonded = isBonded
         self.handle = handle
     }
+
+    /// Whether the link could be encrypted without another pairing.
+    var hasKey: Bool { isBonded || connection?.bond != nil }
 }
 
 /// What a read handler answers.
@@ -60,6 +80,8 @@ public typealias SubscriptionHandler = (AttributeAccess, UInt16) -> Void
 public struct DescriptorDefinition {
     public var uuid: BluetoothUUID
     public var permissions: AttributePermissions
+    /// Octets that an encryption key must have, 7...16.
+    public var minimumKeySize = 7
     public var value: [UInt8]
     public var maximumLength: Int
     public var onRead: AttributeReadHandler?
@@ -83,6 +105,10 @@ public struct CharacteristicDefinition {
     public var uuid: BluetoothUUID
     public var properties: CharacteristicProperties
     public var permissions: AttributePermissions
+    /// Of the Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
+    public var configurationPermissions: AttributePermissions = [.read, .write]
+    /// Octets that an encryption key must have for the value, 7...16.
+    public var minimumKeySize = 7
     public var value: [UInt8]
     /// Octets, at most 512. Core Vol 3, Part F, 3.2.9.
     public var maximumLength: Int
@@ -164,5 +190,6 @@ extension BluetoothUUID {
     public static let deviceName: BluetoothUUID = 0x2A00
     public static let appearance: BluetoothUUID = 0x2A01
     public static let serviceChanged: BluetoothUUID = 0x2A05
+    public static let clientSupportedFeatures: BluetoothUUID = 0x2B29
     public static let databaseHash: BluetoothUUID = 0x2B2A
 }

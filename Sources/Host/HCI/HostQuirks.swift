@@ -12,6 +12,14 @@ public struct HostQuirks: Sendable {
     public var usedMTU: Int?
     /// Lets anybody read and write anything.
     public var ignoresPermissions = false
+    /// Lets keys of any size protect an attribute.
+    public var ignoresKeySize = false
+    /// Takes signed writes whatever their counter.
+    public var ignoresSignCounter = false
+    /// Takes signed writes whatever their signature.
+    public var ignoresSignature = false
+    /// Tells nobody that the database has changed.
+    public var hidesChanges = false
     /// Answers ATT_READ_BLOB_REQ with the octets after the offset asked for.
     public var longReadOffByOne = false
     /// Confirms ATT_PREPARE_WRITE_REQ and writes nothing at the end.

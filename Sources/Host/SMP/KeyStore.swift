@@ -1,36 +1,125 @@
 import BluetoothCrypto
 import Packets
 
-/// The bonds of a host, by the peers' identities, and the host's own identity key. Hosts may share a store.
+/// The bonds of a host, by the peers' identities, what is kept with them, and the host's own identity. Hosts may share a store.
 public final class KeyStore {
-    private var bonds: [PeerIdentity: Bond] = [:]
+    private struct Entry {
+        var bond: Bond
+        /// What the peer has configured as a client of this host's server.
+        var client: ClientRecord?
+        /// What this host has found on the peer's server.
+        var database: RemoteDatabase?
+    }
+
+    /// What becomes of a bond when its peer pairs anew.
+    public enum Replacement: Sendable, Hashable {
+        /// The new bond takes its place if its key is worth as much. Core Vol 3, Part C, 10.3.2.
+        case unlessWeaker
+        case always
+        case never
+    }
+
+    private var entries: [PeerIdentity: Entry] = [:]
     /// The host's own IRK, 16 octets, least significant first; nil until pairing needs one. Core Vol 3, Part H, 2.4.2.1.
-    public var identityResolvingKey: [UInt8]?
+    public var identityResolvingKey: [UInt8]? { didSet { changed() } }
+    /// The static address that peers know the host by; nil for the controller's public address.
+    public var identityAddress: DeviceAddress? { didSet { changed() } }
+    public var replacement = Replacement.unlessWeaker
+    /// Told of each change, to keep it.
+    var onChange: (() -> Void)?
 
     public init() {}
 
     /// The bond of a peer, whether it is named by its identity address or by a private address that its IRK resolves.
     public subscript(peer: PeerIdentity) -> Bond? {
-        get { bonds[peer] ?? resolve(peer.address).flatMap { bonds[$0] } }
-        set { bonds[peer] = newValue }
+        get { entry(of: peer)?.bond }
+        set {
+            entries[peer] = newValue.map { Entry(bond: $0) }
+            changed()
+        }
     }
 
     /// All bonds, in the order of their identity addresses.
     public var all: [Bond] {
-        bonds.values.sorted { ($0.identity.value, $0.identity.kind.rawValue) < ($1.identity.value, $1.identity.kind.rawValue) }
+        entries.values.map(\.bond).sorted {
+            ($0.identity.value, $0.identity.kind.rawValue) < ($1.identity.value, $1.identity.kind.rawValue)
+        }
     }
 
-    /// Keeps a bond under its identity in place of the one before.
-    public func add(_ bond: Bond) { bonds[PeerIdentity(bond.identity)] = bond }
+    /// Whether a new bond may take the place of the one that its peer has, if any.
+    public func accepts(_ bond: Bond) -> Bool {
+        guard let old = entries[PeerIdentity(bond.identity)]?.bond else { return true }
+        switch replacement {
+        case .always: return true
+        case .never: return false
+        case .unlessWeaker: return bond.strength >= old.strength
+        }
+    }
+
+    /// Keeps a bond under its identity in place of the one before; false if the policy forbids that.
+    @discardableResult
+    public func add(_ bond: Bond) -> Bool {
+        guard accepts(bond) else { return false }
+        entries[PeerIdentity(bond.identity)] = Entry(bond: bond)
+        changed()
+        return true
+    }
 
     /// Forgets a peer; false if it was not known.
     @discardableResult
-    public func remove(_ peer: PeerIdentity) -> Bool { bonds.removeValue(forKey: peer) != nil }
+    public func remove(_ peer: PeerIdentity) -> Bool {
+        guard entries.removeValue(forKey: peer) != nil else { return false }
+        changed()
+        return true
+    }
 
     /// Whose resolvable private address this is. Core Vol 6, Part B, 1.3.2.3.
     public func resolve(_ address: DeviceAddress) -> PeerIdentity? {
-        guard address.kind == .random, !bonds.isEmpty else { return nil }
+        guard address.isResolvable, !entries.isEmpty else { return nil }
         return all.first { $0.identityResolvingKey.map { address.resolves(with: UInt128(littleEndianOctets: $0)) } ?? false }
             .map { PeerIdentity($0.identity, isResolved: true) }
     }
+
+    // MARK: What is kept with a bond
+
+    /// Keeps a bond that has changed, such as its counters.
+    func update(_ bond: Bond) {
+        entries[PeerIdentity(bond.identity)]?.bond = bond
+        changed()
+    }
+
+    func client(of peer: PeerIdentity) -> ClientRecord? { entry(of: peer)?.client }
+    func database(of peer: PeerIdentity) -> RemoteDatabase? { entry(of: peer)?.database }
+
+    func keep(_ client: ClientRecord, of peer: PeerIdentity) {
+        guard entries[peer] != nil, entries[peer]?.client != client else { return }
+        entries[peer]?.client = client
+        changed()
+    }
+
+    func keep(_ database: RemoteDatabase?, of peer: PeerIdentity) {
+        guard entries[peer] != nil, entries[peer]?.database != database else { return }
+        entries[peer]?.database = database
+        changed()
+    }
+
+    private func entry(of peer: PeerIdentity) -> Entry? {
+        if let entry = entries[peer] { return entry }
+        return resolve(peer.address).flatMap { entries[$0] }
+    }
+
+    private func changed() { onChange?() }
+}
+
+extension Bond {
+    /// What the keys are worth, the more important first.
+    fileprivate var strength: (authenticated: Int, secureConnections: Int, keySize: Int) {
+        let key = localLongTermKey ?? peerLongTermKey
+        return (isAuthenticated ? 1 : 0, isSecureConnections ? 1 : 0, key?.size ?? 0)
+    }
+}
+
+extension DeviceAddress {
+    /// A resolvable private address, by its two most significant bits. Core Vol 6, Part B, 1.3.2.2.
+    public var isResolvable: Bool { kind == .random && value >> 46 == 0b01 }
 }

@@ -1,0 +1,57 @@
+import BluetoothCrypto
+import Packets
+
+/// ATT_SIGNED_WRITE_CMD: what proves who sent it, on a link that is not encrypted. Core Vol 3, Part C, 10.4 and Part H, 2.4.5.
+extension SigningKey {
+    /// Octets of the signature: the counter and half of a MAC.
+    static let signatureLength = 12
+
+    /// The message with its signature; the counter moves on. Nil once the key is used up.
+    mutating func sign(_ message: [UInt8]) -> [UInt8]? {
+        guard counter < .max else { return nil }
+        let signature = AttributeHashes.signature(csrk: UInt128(littleEndianOctets: value), message: message, counter: counter)
+        counter += 1
+        return message + signature
+    }
+
+    /// Whether a PDU ends in a signature that this key has made and that has not been used before; then its counter is used up.
+    mutating func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> Bool {
+        guard pdu.count >= Self.signatureLength else { return false }
+        let message = [UInt8](pdu.dropLast(Self.signatureLength))
+        let used = pdu.span.bytes.extracting(message.count...).unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self)
+        guard used < .max, used >= counter || quirks.ignoresSignCounter else { return false }
+        let expected = AttributeHashes.signature(csrk: UInt128(littleEndianOctets: value), message: message, counter: used)
+        guard expected == [UInt8](pdu.suffix(Self.signatureLength)) || quirks.ignoresSignature else { return false }
+        counter = used + 1
+        return true
+    }
+}
+
+extension GATTServerSession {
+    /// How well a signed PDU proves that it is the client's; nil if it does not.
+    func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> LinkSecurity? {
+        guard let connection, var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks) else { return nil }
+        bond.peerSigningKey = key
+        connection.context.keys.update(bond)
+        return bond.isAuthenticated ? .authenticated : .encrypted
+    }
+}
+
+extension GATTClient {
+    /// Writes without response, signed with the bond's key where the link is not encrypted. Core Vol 3, Part G, 4.9.2 and Part C, 10.4.
+    ///
+    /// - Throws: `HostError.misuse(.noKey)` if there is no signing key, or it is used up.
+    public func signedWrite(_ handle: UInt16, _ value: [UInt8]) async throws {
+        guard let connection = bearer.client.connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
+        if connection.security > .none { return try await writeCommand(handle, value) }
+        guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
+        try await bearer.waitForRoom()
+        let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
+        let limit = bearer.mtu - 3 - SigningKey.signatureLength
+        guard value.count <= limit else { throw HostError.misuse(.tooLong(octets: value.count, limit: limit)) }
+        guard let pdu = key.sign(message) else { throw HostError.misuse(.noKey) }
+        bond.localSigningKey = key
+        connection.context.keys.update(bond)
+        bearer.channel.transmit(pdu)
+    }
+}

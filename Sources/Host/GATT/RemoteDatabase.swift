@@ -1,0 +1,77 @@
+import Packets
+
+/// All that a client has found on a server, to be kept as long as the server's hash is the same. Core Vol 3, Part G, 2.5.2 and 7.3.
+public struct RemoteDatabase: Sendable, Hashable {
+    public struct Characteristic: Sendable, Hashable {
+        public var characteristic: RemoteCharacteristic
+        public var descriptors: [RemoteDescriptor]
+    }
+
+    public struct Service: Sendable, Hashable {
+        public var service: RemoteService
+        public var characteristics: [Characteristic]
+    }
+
+    /// The Database Hash with which all this was found; nil if the server has none.
+    public var hash: [UInt8]?
+    public var services: [Service]
+
+    /// The first characteristic of that type.
+    public subscript(uuid: BluetoothUUID) -> RemoteCharacteristic? {
+        services.lazy.flatMap(\.characteristics).first { $0.characteristic.uuid == uuid }?.characteristic
+    }
+}
+
+extension GATTClient {
+    /// Everything on the server: what is kept with the bond if the server's Database Hash is that of then, and what is found else.
+    public func discoverDatabase() async throws -> RemoteDatabase {
+        let hash = try await readDatabaseHash()
+        if let hash, let kept = bearer.client.connection?.remoteDatabase, kept.hash == hash { return kept }
+        var found = RemoteDatabase(hash: hash, services: [])
+        for service in try await discoverServices() {
+            var entry = RemoteDatabase.Service(service: service, characteristics: [])
+            for characteristic in try await discoverCharacteristics(in: service) {
+                let descriptors = try await discoverDescriptors(of: characteristic)
+                entry.characteristics.append(.init(characteristic: characteristic, descriptors: descriptors))
+            }
+            found.services.append(entry)
+        }
+        if hash != nil { bearer.client.connection?.remoteDatabase = found }
+        return found
+    }
+
+    /// Core Vol 3, Part G, 7.3; nil from a server without one.
+    private func readDatabaseHash() async throws -> [UInt8]? {
+        do {
+            return try await read(uuid: .databaseHash).first?.value
+        } catch HostError.peer(.att(_, _, .attributeNotFound)) {
+            return nil
+        }
+    }
+
+    /// Tells the server that this client keeps what it finds, and asks to be told of changes. Core Vol 3, Part G, 2.5.2.1 and 7.2.
+    ///
+    /// What is kept is forgotten when the server indicates Service Changed or answers Database Out Of Sync.
+    public func enableCaching(of database: RemoteDatabase) async throws {
+        if let features = database[.clientSupportedFeatures] {
+            let declared = try await read(features.value).first ?? 0
+            try await write(features.value, [declared | ClientFeatures.robustCaching.rawValue])
+        }
+        guard let changed = database[.serviceChanged], changed.properties.contains(.indicate) else { return }
+        try await subscribe(changed, .indication) { [weak connection = bearer.client.connection] _, _, _ in
+            connection?.forgetRemoteDatabase()
+        }
+    }
+}
+
+extension Connection {
+    /// What this host has found on the peer's server, kept with the bond. Core Vol 3, Part G, 2.5.2.
+    var remoteDatabase: RemoteDatabase? {
+        get { bond.flatMap { context.keys.database(of: PeerIdentity($0.identity)) } }
+        set { if let bond { context.keys.keep(newValue, of: PeerIdentity(bond.identity)) } }
+    }
+
+    func forgetRemoteDatabase() {
+        if remoteDatabase != nil { remoteDatabase = nil }
+    }
+}
