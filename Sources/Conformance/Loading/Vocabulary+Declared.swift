@@ -154,7 +154,8 @@ enum AlternativeEvents {
     static let connectionComplete = "Any_LE_Connection_Complete"
 
     static let all: [String: [String]] = [
-        connectionComplete: ["LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"]
+        connectionComplete: ["LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
+        "Any_LE_Enhanced_Connection_Complete": ["LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
     ]
 
     /// Whether an expectation of `name` is about an event named `event`.
