@@ -3,7 +3,7 @@ import Packets
 
 /// The bonds of a host, by the peers' identities, what is kept with them, and the host's own identity. Hosts may share a store.
 public final class KeyStore {
-    private struct Entry {
+    struct Entry: Hashable {
         var bond: Bond
         /// What the peer has configured as a client of this host's server.
         var client: ClientRecord?
@@ -30,6 +30,20 @@ public final class KeyStore {
 
     public init() {}
 
+    /// What a bond file held.
+    init(identityAddress: DeviceAddress?, identityResolvingKey: [UInt8]?, entries: [Entry]) {
+        self.identityAddress = identityAddress
+        self.identityResolvingKey = identityResolvingKey
+        for entry in entries { self.entries[PeerIdentity(entry.bond.identity)] = entry }
+    }
+
+    /// All that is kept, in the order of the identity addresses.
+    var kept: [Entry] {
+        entries.values.sorted {
+            ($0.bond.identity.value, $0.bond.identity.kind.rawValue) < ($1.bond.identity.value, $1.bond.identity.kind.rawValue)
+        }
+    }
+
     /// The bond of a peer, whether it is named by its identity address or by a private address that its IRK resolves.
     public subscript(peer: PeerIdentity) -> Bond? {
         get { entry(of: peer)?.bond }
@@ -40,11 +54,7 @@ public final class KeyStore {
     }
 
     /// All bonds, in the order of their identity addresses.
-    public var all: [Bond] {
-        entries.values.map(\.bond).sorted {
-            ($0.identity.value, $0.identity.kind.rawValue) < ($1.identity.value, $1.identity.kind.rawValue)
-        }
-    }
+    public var all: [Bond] { kept.map(\.bond) }
 
     /// Whether a new bond may take the place of the one that its peer has, if any.
     public func accepts(_ bond: Bond) -> Bool {

@@ -1,0 +1,74 @@
+import Packets
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension BondDocument {
+    /// The text of a bond file, which `read` understands.
+    static func text(of keys: KeyStore) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // Texts and whole numbers can always be encoded.
+        return ((try? encoder.encode(BondDocument(keys))).map { [UInt8]($0) } ?? []) + [0x0A]
+    }
+
+    private init(_ keys: KeyStore) {
+        if keys.identityAddress != nil || keys.identityResolvingKey != nil {
+            identity = Identity(address: keys.identityAddress.map(Self.text), irk: keys.identityResolvingKey.map(Self.key))
+        }
+        bonds = keys.kept.map(Self.peer)
+    }
+
+    private static func peer(_ entry: KeyStore.Entry) -> Peer {
+        let bond = entry.bond
+        return Peer(
+            peer: text(bond.identity), authenticated: bond.isAuthenticated, secureConnections: bond.isSecureConnections,
+            irk: bond.identityResolvingKey.map(key), localLtk: bond.localLongTermKey.map(key), peerLtk: bond.peerLongTermKey.map(key),
+            localCsrk: bond.localSigningKey.map(key), peerCsrk: bond.peerSigningKey.map(key), linkKey: bond.linkKey.map(key),
+            client: entry.client.map(client), database: entry.database.flatMap(database))
+    }
+
+    private static func key(_ octets: [UInt8]) -> String { Hex.octets(octets.reversed()) }
+
+    private static func key(_ key: LongTermKey) -> Key {
+        Key(
+            key: self.key(key.value), size: key.size, ediv: Hex.octets(key.encryptedDiversifier.bigEndianOctets),
+            rand: Hex.octets(key.randomNumber.bigEndianOctets))
+    }
+
+    private static func key(_ key: SigningKey) -> SignatureKey { SignatureKey(key: self.key(key.value), counter: UInt64(key.counter)) }
+
+    private static func text(_ address: DeviceAddress) -> String {
+        Hex.octets(address.octets.reversed(), separator: ":") + (address.kind == .public ? "/public" : "/random")
+    }
+
+    private static func client(_ record: ClientRecord) -> Client {
+        Client(
+            features: record.features.rawValue, databaseHash: record.knownHash.map(key),
+            configurations: record.configurations.rows.map { Configuration(handle: $0.value, bits: $0.bits) })
+    }
+
+    private static func database(_ found: RemoteDatabase) -> Database? {
+        found.hash.map { Database(hash: key($0), services: found.services.map(service)) }
+    }
+
+    private static func service(_ found: RemoteDatabase.Service) -> Service {
+        Service(
+            uuid: found.service.uuid.description, handle: found.service.handle, end: found.service.endHandle,
+            characteristics: found.characteristics.map { entry in
+                let characteristic = entry.characteristic
+                return Characteristic(
+                    uuid: characteristic.uuid.description, properties: characteristic.properties.rawValue,
+                    declaration: characteristic.declaration, value: characteristic.value, end: characteristic.endHandle,
+                    descriptors: entry.descriptors.map { Descriptor(uuid: $0.uuid.description, handle: $0.handle) })
+            })
+    }
+}
+
+extension FixedWidthInteger {
+    fileprivate var bigEndianOctets: [UInt8] { withUnsafeBytes(of: bigEndian) { [UInt8]($0) } }
+}

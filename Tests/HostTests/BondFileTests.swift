@@ -1,0 +1,244 @@
+import BenchTesting
+import Packets
+import Testing
+import Timing
+
+@testable import Host
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The bond file: what is kept comes back, what cannot be is refused with a reason, and the file stays.
+@Suite struct BondFileTests {
+    /// A folder that is gone with the test.
+    private final class Folder {
+        let path: String
+        init() throws {
+            var name = Array("/tmp/bonds.XXXXXX".utf8CString)
+            path = try #require(mkdtemp(&name).map { String(cString: $0) })
+        }
+        deinit {
+            for name in ["bonds.json", "other"] { unlink("\(path)/\(name)") }
+            rmdir(path)
+        }
+        var file: String { "\(path)/bonds.json" }
+        var mode: mode_t? {
+            var found = stat()
+            return lstat(file, &found) == 0 ? found.st_mode : nil
+        }
+    }
+
+    private static let peer = PeerIdentity(DeviceAddress(value: 0xC0B1_BE00_0001, kind: .random))
+
+    /// With everything that a bond can have.
+    private static func store() -> KeyStore {
+        let keys = KeyStore()
+        keys.identityAddress = DeviceAddress(value: 0xC000_0000_0001, kind: .random)
+        keys.identityResolvingKey = [UInt8](1...16)
+        var bond = Bond(
+            peer.address,
+            localLongTermKey: LongTermKey(
+                [UInt8](1...7) + [UInt8](repeating: 0, count: 9), encryptedDiversifier: 0xABCD, randomNumber: .max, size: 7),
+            peerLongTermKey: LongTermKey([UInt8](0x10..<0x20), encryptedDiversifier: 1, randomNumber: 2), isAuthenticated: true)
+        bond.identityResolvingKey = [UInt8](0x20..<0x30)
+        bond.localSigningKey = SigningKey([UInt8](0x30..<0x40), counter: 7)
+        bond.peerSigningKey = SigningKey([UInt8](0x40..<0x50), counter: .max)
+        bond.linkKey = [UInt8](0x50..<0x60)
+        keys.add(bond)
+        var client = ClientRecord(features: .robustCaching, knownHash: [UInt8](0x60..<0x70))
+        client.configurations[17] = 1
+        keys.keep(client, of: peer)
+        let characteristic = RemoteCharacteristic(uuid: 0x2A19, properties: [.read, .notify], declaration: 2, value: 3, endHandle: 4)
+        keys.keep(
+            RemoteDatabase(
+                hash: [UInt8](0x70..<0x80),
+                services: [
+                    .init(
+                        service: RemoteService(uuid: 0x180F, handle: 1, endHandle: 4),
+                        characteristics: [.init(characteristic: characteristic, descriptors: [RemoteDescriptor(uuid: 0x2902, handle: 4)])])
+                ]), of: peer)
+        keys.add(Bond(DeviceAddress(value: 0x1B_DC00_0001)))
+        return keys
+    }
+
+    @Test func everythingComesBack() throws {
+        let folder = try Folder()
+        let before = Self.store()
+        do {
+            let file = try BondFile(changing: folder.file)
+            file.keys.identityAddress = before.identityAddress
+            file.keys.identityResolvingKey = before.identityResolvingKey
+            for entry in before.kept {
+                let identity = PeerIdentity(entry.bond.identity)
+                file.keys.add(entry.bond)
+                if let client = entry.client { file.keys.keep(client, of: identity) }
+                file.keys.keep(entry.database, of: identity)
+            }
+            #expect(file.failure == nil)
+        }
+        #expect(folder.mode == S_IFREG | 0o600)
+        let after = try BondFile.read(folder.file)
+        #expect(after.kept == before.kept)
+        #expect(after.identityAddress == before.identityAddress && after.identityResolvingKey == before.identityResolvingKey)
+        let file = try BondFile(changing: folder.file)
+        #expect(file.keys.remove(Self.peer))
+        #expect(try BondFile.read(folder.file).all.map(\.identity) == [DeviceAddress(value: 0x1B_DC00_0001)])
+        #expect(folder.mode == S_IFREG | 0o600)
+    }
+
+    @Test func oneProcessChangesAFileAndNobodyReplacesIt() throws {
+        let folder = try Folder()
+        let file = try BondFile(changing: folder.file)
+        #expect(throws: BondFileError.inUse) { try BondFile(changing: folder.file) }
+        file.keys.add(Bond(Self.peer.address))
+        #expect(throws: BondFileError.inUse) { try BondFile(changing: folder.file) }
+        #expect(try BondFile.read(folder.file).all.count == 1, "reading waits for nobody")
+        unlink(folder.file)
+        file.keys.remove(Self.peer)
+        #expect(file.failure == .replaced)
+        #expect(folder.mode == nil)
+    }
+
+    struct Place: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var make: @Sendable (String, String) -> Void
+        var error: BondFileError
+        var mode: mode_t
+    }
+
+    static let places = [
+        Place(testDescription: "a link", make: { path, other in symlink(other, path) }, error: .notRegular("a link"), mode: S_IFLNK),
+        Place(testDescription: "a pipe", make: { path, _ in mkfifo(path, 0o600) }, error: .notRegular("a pipe"), mode: S_IFIFO),
+        Place(
+            testDescription: "for all to read",
+            make: { path, _ in
+                close(creat(path, 0o600))
+                chmod(path, 0o644)
+            }, error: .open(mode: 0o644), mode: S_IFREG),
+        Place(
+            testDescription: "empty", make: { path, _ in close(creat(path, 0o600)) }, error: .noBonds("it is not JSON of its kind"),
+            mode: S_IFREG),
+    ]
+
+    @Test(arguments: places) func aPlaceThatIsNoneOfOurs(_ place: Place) throws {
+        let folder = try Folder()
+        place.make(folder.file, "\(folder.path)/other")
+        #expect(throws: place.error) { try BondFile(changing: folder.file) }
+        #expect(throws: place.error) { try BondFile.read(folder.file) }
+        #expect(folder.mode.map { $0 & S_IFMT } == place.mode)
+    }
+
+    @Test func aFileThatIsNotThere() throws {
+        let folder = try Folder()
+        #expect(throws: BondFileError.missing) { try BondFile.read(folder.file) }
+        #expect(throws: BondFileError.system("No such file or directory")) { try BondFile(changing: "\(folder.path)/none/bonds.json") }
+        #expect(throws: BondFileError.notRegular("a folder")) { try BondFile(changing: folder.path) }
+        #expect(throws: BondFileError.notRegular("a device")) { try BondFile(changing: "/dev/null") }
+    }
+
+    /// What stands in the file in place of something, and why that is refused.
+    static let damages: [(name: String, old: String, new: String, error: BondFileError)] = [
+        ("cut short", "\n}\n", "", .noBonds("it is not JSON of its kind")),
+        ("another format", "bluebench bonds", "bonds", .noBonds("its format is 'bonds'")),
+        ("newer", "\"version\" : 1", "\"version\" : 2", .newer(version: 2)),
+        ("older", "\"version\" : 1", "\"version\" : 0", .damaged(place: "version", "0")),
+        ("a short key", "0F0E0D", "0F0E", .damaged(place: "identity.irk", "15 octets, 16 are needed")),
+        ("no key", "100F0E0D", "XXXXXXXX", .damaged(place: "identity.irk", "it is not hexadecimal")),
+        ("a key size of 6", "\"size\" : 7", "\"size\" : 6", .damaged(place: "bonds[1].local_ltk.size", "6, 7 to 16 octets are possible")),
+        (
+            "a key size of 17", "\"size\" : 16", "\"size\" : 17",
+            .damaged(place: "bonds[1].peer_ltk.size", "17, 7 to 16 octets are possible")
+        ),
+        (
+            "more key than its size", "\"size\" : 16", "\"size\" : 15",
+            .damaged(place: "bonds[1].peer_ltk.key", "it is longer than 15 octets")
+        ),
+        (
+            "a zero key", "1F1E1D1C1B1A19181716151413121110", "00000000000000000000000000000000",
+            .damaged(place: "bonds[1].peer_ltk.key", "it is zero")
+        ),
+        ("no EDIV", "\"ABCD\"", "\"1ABCD\"", .damaged(place: "bonds[1].local_ltk.ediv", "it is no number of 16 bits")),
+        ("no Rand", "FFFFFFFFFFFFFFFF", "-1", .damaged(place: "bonds[1].local_ltk.rand", "it is no number of 64 bits")),
+        ("a counter beyond", "4294967295", "4294967296", .damaged(place: "bonds[1].peer_csrk.counter", "it is no number of 32 bits")),
+        (
+            "no address", "C0:B1:BE:00:00:01/random", "C0:B1:BE:00:00:01",
+            .damaged(place: "bonds[1].peer", "it is no address such as C0:B1:BE:00:00:01/random")
+        ),
+        ("twice", "00:1B:DC:00:00:01/public", "C0:B1:BE:00:00:01/random", .damaged(place: "bonds[1].peer", "it is there twice")),
+        (
+            "another kind", "\"authenticated\" : true", "\"authenticated\" : 1",
+            .damaged(place: "bonds[1].authenticated", "it is of another kind")
+        ),
+        ("nothing said", "\"authenticated\" : true,", "", .damaged(place: "bonds[1].authenticated", "it is missing")),
+        (
+            "a configuration of nothing", "\"handle\" : 17", "\"handle\" : 0",
+            .damaged(place: "bonds[1].client.configurations", "handle 0, bits 1")
+        ),
+        (
+            "handles reversed", "\"value\" : 3", "\"value\" : 2",
+            .damaged(place: "bonds[1].database.services[0]", "characteristic with handles 2, 2...4")
+        ),
+        (
+            "a name of legacy pairing on another key", "\"secure_connections\" : false\n    }\n  ]",
+            "\"secure_connections\" : true\n    }\n  ]",
+            .damaged(place: "bonds[1].local_ltk", "EDIV and Rand of a key of LE Secure Connections are 0")
+        ),
+    ]
+
+    @Test(arguments: damages) func aDamagedFileIsKept(name: String, old: String, new: String, error: BondFileError) throws {
+        let text = String(decoding: BondDocument.text(of: Self.store()), as: UTF8.self)
+        let found = text.ranges(of: old)
+        try #require(!found.isEmpty, "\(text)")
+        let damaged = text.replacingCharacters(in: found, with: new)
+        #expect(throws: error) { try BondDocument.read([UInt8](damaged.utf8)) }
+        let folder = try Folder()
+        let descriptor = creat(folder.file, 0o600)
+        _ = [UInt8](damaged.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+        #expect(throws: error) { try BondFile(changing: folder.file) }
+        var found2 = stat()
+        #expect(stat(folder.file, &found2) == 0 && found2.st_size == damaged.utf8.count)
+    }
+
+    struct Again: Sendable {
+        var policy: KeyStore.Replacement
+        var old: (isAuthenticated: Bool, isSecure: Bool, size: Int)
+        var new: (isAuthenticated: Bool, isSecure: Bool, size: Int)
+        var isReplaced: Bool
+    }
+
+    static let pairings = [
+        Again(policy: .unlessWeaker, old: (true, true, 16), new: (true, true, 16), isReplaced: true),
+        Again(policy: .unlessWeaker, old: (false, false, 16), new: (true, false, 7), isReplaced: true),
+        Again(policy: .unlessWeaker, old: (true, true, 16), new: (false, true, 16), isReplaced: false),
+        Again(policy: .unlessWeaker, old: (true, true, 16), new: (true, false, 16), isReplaced: false),
+        Again(policy: .unlessWeaker, old: (true, false, 16), new: (true, false, 15), isReplaced: false),
+        Again(policy: .always, old: (true, true, 16), new: (false, false, 7), isReplaced: true),
+        Again(policy: .never, old: (false, false, 7), new: (true, true, 16), isReplaced: false),
+    ]
+
+    @Test(arguments: pairings) func aNewPairingReplacesABondByPolicy(_ row: Again) {
+        func bond(_ made: (isAuthenticated: Bool, isSecure: Bool, size: Int), _ octet: UInt8) -> Bond {
+            let key = LongTermKey([octet] + [UInt8](repeating: 0, count: 15), size: made.size)
+            return Bond(Self.peer.address, localLongTermKey: key, isAuthenticated: made.isAuthenticated, isSecureConnections: made.isSecure)
+        }
+        let keys = KeyStore()
+        keys.replacement = row.policy
+        #expect(keys.add(bond(row.old, 1)))
+        let new = bond(row.new, 2)
+        #expect(keys.accepts(new) == row.isReplaced)
+        #expect(keys.add(new) == row.isReplaced)
+        #expect((keys[Self.peer] == new) == row.isReplaced)
+    }
+}
+
+extension String {
+    /// The text with the last of some ranges replaced.
+    fileprivate func replacingCharacters(in ranges: [Range<String.Index>], with text: String) -> String {
+        guard let range = ranges.last else { return self }
+        return String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
+    }
+}
