@@ -61,7 +61,7 @@ soak: release ## a hundred orders of the cases, each with another seed; the lega
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
 	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
-	SOAK=1 swift test --filter CasesOverUSBTests/aBusyMachine
+	SOAK=1 swift test --filter CasesOverUSBTests/aBusy
 	SOAK=1 swift test --filter MutatedCasesTests
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 

@@ -8,6 +8,7 @@ public final class Simulation {
     let air: Air
     let seed: UInt64
     var ports: [ControllerID: ControllerPort] = [:]
+    var neighbours: [Neighbour] = []
 
     /// - Parameter seed: fixes every random choice.
     public init(loop: RunLoop, seed: UInt64) {

@@ -34,6 +34,7 @@ struct DongleCommand: ParsableCommand {
     @Option(help: "What each dongle is: le, or dual for one that also has inquiry and inquiry scan of BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
+    @OptionGroup var surroundings: SurroundingsOptions
     @Option(
         help: ArgumentHelp(
             "Dongles whose chip waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
@@ -80,6 +81,7 @@ struct DongleCommand: ParsableCommand {
         let captures = try Captures(packets: capture, air: air, on: loop)
         let simulation = Simulation(loop: loop, seed: seed)
         try captures.logAir(of: simulation)
+        try surroundings.settle(in: simulation)
         let servers = try start(simulation, captures.packets, loop)
         captures.keepFlushing(on: loop)
         signals.onStop(on: loop) { ended.fulfil(()) }

@@ -1,7 +1,9 @@
 #if os(Linux)
     import Foundation
     import Packets
+    import Simulation
     import Testing
+    import Timing
     import VirtualDongle
 
     /// The cases with the tag `usb`, driven by `bluebench run` over libusb, tester and subject on dongles of a fake usbfs.
@@ -10,20 +12,42 @@
         .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
     struct CasesOverUSBTests {
         @Test func theVerdictsAreThoseInProcess() async throws {
-            let expected = try #require(try TaggedRun.inProcess())
+            let expected = try TaggedRun.inProcess()
             let found = try await TaggedRun.overUSB(expected)
             TaggedRun.compare(found, with: expected)
         }
 
         @Test(.enabled(if: TaggedRun.soaks, "set SOAK=1: it takes minutes and all cores"))
         func aBusyMachineChangesNoVerdict() async throws {
-            let expected = try #require(try TaggedRun.inProcess())
+            let expected = try TaggedRun.inProcess()
             let load = try BusyMachine()
             defer { load.end() }
             for turn in 1...10 {
                 let found = try await TaggedRun.overUSB(expected)
                 TaggedRun.compare(found, with: expected)
                 print("turn \(turn) beside \(load.count) busy processes: \(TaggedRun.summary(found))")
+            }
+        }
+
+        /// Three per cent of all packets are lost, four neighbours use the air, and a core is busy: the device is good all the same. A sample
+        /// of the cases; all of them, on ten airs, with SOAK=1.
+        @Test func aBusyDeskFailsNoGoodDevice() async throws {
+            let all = try TaggedRun.inProcess()
+            var random = RandomSource(seed: 8)
+            let cases = TaggedRun.soaks ? all : Array(all.shuffled(using: &random).prefix(40))
+            let load = try BusyMachine(cores: 1)
+            defer { load.end() }
+            for seed in 1...(TaggedRun.soaks ? 10 : 1) as ClosedRange<UInt64> {
+                let found = try await TaggedRun.overUSB(cases, seed: seed) { simulation in
+                    simulation.setLoss(corrupted: 0.03)
+                    try simulation.settle(Neighbours(devices: 4))
+                }
+                #expect(found.map(\.id).sorted() == cases.map(\.id).sorted())
+                for testCase in found where testCase.verdict == "FAIL" || testCase.verdict == "ERROR" {
+                    Issue.record("air \(seed): \(testCase.id) is \(testCase.verdict): \(testCase.message)")
+                }
+                #expect(found.count { $0.verdict == "PASS" } * 5 >= cases.count * 4, "\(TaggedRun.summary(found))")
+                if TaggedRun.soaks { print("air \(seed): \(TaggedRun.summary(found))") }
             }
         }
 

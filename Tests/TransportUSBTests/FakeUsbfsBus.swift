@@ -23,9 +23,12 @@
         /// - Parameters:
         ///   - boot: dongles that wait for firmware.
         ///   - faults: what is wrong with the dongles, by index.
+        ///   - seed: fixes what is lost on the air, and every other random choice.
+        ///   - surround: changes the air around them.
         ///   - configure: changes the controllers behind them.
         init(
-            boot: BootModel? = nil, faults: [Int: USBDongleFaults] = [:],
+            boot: BootModel? = nil, faults: [Int: USBDongleFaults] = [:], seed: UInt64 = 1,
+            surround: (Simulation) throws -> Void = { _ in },
             configure: (inout ControllerConfiguration) -> Void = { _ in }
         ) throws {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -34,7 +37,9 @@
                 configure(&configuration)
                 return configuration
             }
-            let simulated = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: configurations, on: loop)
+            let simulation = Simulation(loop: loop, seed: seed)
+            try surround(simulation)
+            let simulated = try SimulatedBackend(simulation, configurations: configurations, on: loop)
             let backend: any DongleBackend
             if let boot { backend = BootloaderBackend(simulated, model: boot, on: loop) } else { backend = simulated }
             server = try UsbfsServer(

@@ -62,7 +62,7 @@
         @Test(arguments: [(1, 2, 48), (2, 4, 96), (3, 5, 144)]) func voiceComesBackOverIsochronousPipes(
             channels: Int, setting: Int, octets: Int
         ) throws {
-            let bus = try FakeUsbfsBus { ($0.synchronousLength, $0.synchronousCount) = (255, UInt16(channels)) }
+            let bus = try FakeUsbfsBus(configure: { ($0.synchronousLength, $0.synchronousCount) = (255, UInt16(channels)) })
             let (figures, output) = try loop(bus, ["--voice", "--packets", "400"])
             expectClean(figures, 400)
             #expect(figures.handles == channels && figures.octets == octets)

@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import Packets
+    import Simulation
     import Testing
     import VirtualDongle
 
@@ -56,16 +57,25 @@
         /// Runs that go on at the same time, each on a bus of its own.
         private static let groupCount = 4
 
-        static func inProcess() throws -> Document? { try outcome(FakeUsbfsBus(), ["--tag", "usb"], within: 120).document }
+        static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"], within: 120).document.cases }
 
-        /// All the cases that were run in process, each group on a bus and a thread of its own.
-        static func overUSB(_ expected: Document) async throws -> Document {
+        /// Cases that were run in process, each group on a bus and a thread of its own.
+        ///
+        /// - Parameters:
+        ///   - seed: fixes what is lost on the air.
+        ///   - surround: changes the air of each bus.
+        static func overUSB(
+            _ cases: [Document.Case], seed: UInt64 = 1, surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
+        ) async throws -> [Document.Case] {
             try await withThrowingTaskGroup(of: Outcome.self) { tasks in
-                for group in groups(expected.cases) {
-                    tasks.addTask { try await onThread { try outcome(FakeUsbfsBus(), group + devices, within: 400) } }
+                for (number, group) in groups(cases).enumerated() {
+                    let bus = seed &* UInt64(groupCount) &+ UInt64(number)
+                    tasks.addTask {
+                        try await onThread { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400) }
+                    }
                 }
-                var whole = Document(run: expected.run, cases: [])
-                for try await outcome in tasks { whole.cases += outcome.document.cases }
+                var whole: [Document.Case] = []
+                for try await outcome in tasks { whole += outcome.document.cases }
                 return whole
             }
         }
@@ -77,18 +87,18 @@
             return try await onThread { try outcome(FakeUsbfsBus(faults: [1: late]), arguments + devices, within: 60) }
         }
 
-        static func compare(_ found: Document, with expected: Document) {
-            #expect(found.cases.map(\.id).sorted() == expected.cases.map(\.id).sorted())
-            let known = Dictionary(expected.cases.map { ($0.id, $0.verdict) }) { first, _ in first }
-            for testCase in found.cases where testCase.verdict != known[testCase.id] {
+        static func compare(_ found: [Document.Case], with expected: [Document.Case]) {
+            #expect(found.map(\.id).sorted() == expected.map(\.id).sorted())
+            let known = Dictionary(expected.map { ($0.id, $0.verdict) }) { first, _ in first }
+            for testCase in found where testCase.verdict != known[testCase.id] {
                 Issue.record("\(testCase.id) is \(testCase.verdict) over USB: \(testCase.message)")
             }
-            #expect(found.cases.count { $0.verdict == "PASS" } >= 60)
+            #expect(found.count { $0.verdict == "PASS" } >= 60)
         }
 
-        static func summary(_ document: Document) -> String {
-            let counts = Dictionary(grouping: document.cases, by: \.verdict).mapValues(\.count)
-            let late = document.cases.compactMap(\.worstLatenessMs).max() ?? 0
+        static func summary(_ cases: [Document.Case]) -> String {
+            let counts = Dictionary(grouping: cases, by: \.verdict).mapValues(\.count)
+            let late = cases.compactMap(\.worstLatenessMs).max() ?? 0
             return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
                 + ", bench late by \(late) ms at worst"
         }
@@ -124,13 +134,13 @@
         }
     }
 
-    /// A busy process for each core.
+    /// Processes that keep cores busy.
     final class BusyMachine {
         private let processes: [Process]
         var count: Int { processes.count }
 
-        init() throws {
-            processes = try (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
+        init(cores: Int = ProcessInfo.processInfo.activeProcessorCount) throws {
+            processes = try (0..<cores).map { _ in
                 let process = Process()
                 process.executableURL = URL(fileURLWithPath: "/bin/sh")
                 process.arguments = ["-c", "while :; do :; done"]

@@ -1,4 +1,5 @@
 import Packets
+import Simulation
 
 /// One case: a file with one purpose.
 public struct TestCase: Sendable {

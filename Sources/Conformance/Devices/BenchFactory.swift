@@ -89,7 +89,7 @@ struct BenchFactory {
             let transport = try world.addController(side, settings: settings, rewrites: side == .subject ? fault.rewrites : [])
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
-        try world.settle(conditions.neighbours)
+        try world.simulation.settle(conditions.neighbours)
         return CaseBench(
             loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
             accessory: AccessoryConduct(conditions.accessory), ownAddresses: setup.ownAddresses, seed: setup.seed)

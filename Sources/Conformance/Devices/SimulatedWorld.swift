@@ -9,7 +9,6 @@ final class SimulatedWorld {
     let simulation: Simulation
     let loop: RunLoop
     private var identifiers: [Side: ControllerID] = [:]
-    private var neighbours: [Neighbour] = []
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -26,12 +25,6 @@ final class SimulatedWorld {
     /// Adds a virtual controller on the controller's end of a pipe.
     func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
         identifiers[side] = try simulation.addController(try Self.configuration(side, settings, []), on: end)
-    }
-
-    /// Adds devices that have nothing to do with the case.
-    func settle(_ count: Neighbours) throws {
-        guard !count.isNone else { return }
-        neighbours = try Neighbour.settle(count) { try simulation.addController(ControllerConfiguration(address: $0)).host }
     }
 
     private static func configuration(_ side: Side, _ settings: [ControllerSetting], _ rewrites: [Fault.Rewrite]) throws

@@ -2,36 +2,32 @@ import Packets
 import Timing
 import Transport
 
-/// How many devices there are around a case's two, that have nothing to do with them.
+/// How many devices there are in a simulation that have nothing to do with those that are looked at.
 public struct Neighbours: Sendable, Hashable {
     public var advertisers = 0
     public var scanners = 0
     /// Connections, each between two of them.
     public var links = 0
 
-    var isNone: Bool { self == Neighbours() }
+    public init() {}
+
+    /// So many devices: of four, one advertises, one scans, and two have a connection.
+    public init(devices: Int) {
+        links = devices / 4
+        scanners = (devices + 2) / 4
+        advertisers = devices - 2 * links - scanners
+    }
 }
 
-/// A device that has nothing to do with a case: commands go into its controller, and nobody listens to what it says.
-final class Neighbour: HCITransportSink {
-    private let address: DeviceAddress
-    private let transport: any HCITransport
-
-    private init(_ address: DeviceAddress, on transport: any HCITransport) throws {
-        self.address = address
-        self.transport = transport
-        try transport.open(self)
-    }
-
+extension Simulation {
     /// Puts neighbours into the world.
-    ///
-    /// - Parameter add: adds a virtual controller with this address.
-    static func settle(_ count: Neighbours, add: (DeviceAddress) throws -> any HCITransport) throws -> [Neighbour] {
-        var all: [Neighbour] = []
+    public func settle(_ count: Neighbours) throws {
+        var number: UInt64 = 0
         func next() throws -> Neighbour {
-            let address = DeviceAddress(value: 0x00B1_BE01_0000 + UInt64(all.count))
-            let neighbour = try Neighbour(address, on: add(address))
-            all.append(neighbour)
+            let address = DeviceAddress(value: 0x00B1_BE01_0000 + number)
+            number += 1
+            let neighbour = try Neighbour(address, on: addController(ControllerConfiguration(address: address)).host)
+            neighbours.append(neighbour)
             return neighbour
         }
         for turn in 0..<count.advertisers { try next().advertise(turn) }
@@ -41,11 +37,22 @@ final class Neighbour: HCITransportSink {
             peripheral.advertise(0)
             try next().connect(to: peripheral.address)
         }
-        return all
+    }
+}
+
+/// A device that has nothing to do with those looked at: commands go into its controller, and nobody listens to what it says.
+final class Neighbour: HCITransportSink {
+    fileprivate let address: DeviceAddress
+    private let transport: any HCITransport
+
+    fileprivate init(_ address: DeviceAddress, on transport: any HCITransport) throws {
+        self.address = address
+        self.transport = transport
+        try transport.open(self)
     }
 
     /// Connectable, scannable and non-connectable by turns, every 100 ms and more.
-    private func advertise(_ turn: Int) {
+    fileprivate func advertise(_ turn: Int) {
         let types: [LegacyAdvertisingType] = [.advInd, .advScanInd, .advNonconnInd]
         let interval = UInt16(0x00A0 + 7 * turn)
         let data: [UInt8] = [2, 1, 6, 3, 0xFF, 0xFF, 0xFF]
@@ -59,12 +66,12 @@ final class Neighbour: HCITransportSink {
         send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
     }
 
-    private func scan(isActive: Bool) {
+    fileprivate func scan(isActive: Bool) {
         send(HCICommands.LESetScanParameters(leScanType: isActive ? .active : .passive, leScanInterval: 0x0060, leScanWindow: 0x0030))
         send(HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: 0))
     }
 
-    private func connect(to peer: DeviceAddress) {
+    fileprivate func connect(to peer: DeviceAddress) {
         send(
             HCICommands.LECreateConnection(
                 leScanInterval: 0x0060, leScanWindow: 0x0030, peerAddressType: AddressType(rawValue: peer.kind.rawValue),
