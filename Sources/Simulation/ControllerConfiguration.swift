@@ -60,7 +60,7 @@ extension LEFeatures {
     /// What the simulation implements.
     public static var simulated: LEFeatures {
         [
-            .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
+            .leEncryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
             .leDataPacketLengthExtension, .extendedScanningFilterPolicies, .le2MPHY, .leCodedPHY, .leExtendedAdvertising,
             .channelSelectionAlgorithm2,
         ]

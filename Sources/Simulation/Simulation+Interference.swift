@@ -7,6 +7,8 @@ public struct AirObservation: Sendable {
     /// When its first bit was sent.
     public var start: Microseconds
     public var frame: AirFrame
+    /// The PDU before it was encrypted: two octets of header with the length without MIC, and the payload; nil where it was sent in clear.
+    public var plain: [UInt8]?
 }
 
 /// What a case may do to the simulated world, and see of it.
@@ -22,12 +24,13 @@ extension Simulation {
     /// - Parameters:
     ///   - pdu: opcode and CtrData.
     ///   - handle: the link, as the controller's host knows it; by default its first.
+    ///   - inClear: without encryption, whatever the link.
     /// - Returns: false when there is no such link.
-    public func inject(_ pdu: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil) -> Bool {
+    public func inject(_ pdu: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil, inClear: Bool = false) -> Bool {
         guard let links = controller(identifier)?.links, let link = links.first(where: { handle == nil || $0.handle == handle }) else {
             return false
         }
-        link.connection.send(control: pdu)
+        link.connection.send(control: pdu, inClear: inClear)
         return true
     }
 

@@ -72,7 +72,7 @@ final class Air {
             let frame = AirFrame(packet)
             log?(.le(frame), transmission.start)
             let sender = ControllerID(rawValue: transmission.source.identifier)
-            observer?(AirObservation(sender: sender, start: transmission.start, frame: frame))
+            observer?(AirObservation(sender: sender, start: transmission.start, frame: frame, plain: packet.plain))
         case .bredr(let packet): log?(.bredr(BasebandFrame(packet)), transmission.start)
         }
     }

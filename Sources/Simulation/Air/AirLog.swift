@@ -42,6 +42,11 @@ extension AirFrame {
     }
 }
 
+extension LEPacket {
+    /// Header and payload as they were before encryption; nil where they were sent in clear.
+    var plain: [UInt8]? { clear.map { [pdu.header, UInt8(truncatingIfNeeded: $0.count)] + $0 } }
+}
+
 extension BasebandFrame {
     /// What a perfect sniffer next to the sender notes.
     init(_ packet: BREDRPacket) {

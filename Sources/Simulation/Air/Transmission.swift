@@ -48,6 +48,8 @@ struct LEPacket {
     var power: Int8
     /// Three, unless a fault is planted.
     var crcOctets: Int
+    /// The payload before it was encrypted; nil where it is sent in clear.
+    var clear: ArraySlice<UInt8>?
 
     init(
         _ pdu: AirPDU, _ tuning: Tuning, phy: AirPHY, kind: PacketKind = .advertising, power: Int8 = TransmitPower.preferred,

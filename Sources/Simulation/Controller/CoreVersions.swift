@@ -34,6 +34,7 @@ enum CoreVersions {
         HCIEvents.LEEnhancedConnectionComplete.name: .core42,
         HCIEvents.LEDirectedAdvertisingReport.name: .core42,
         HCIEvents.LEChannelSelectionAlgorithm.name: .core50,
+        HCIEvents.EncryptionChangeV2.name: .core53,
         HCIEvents.LEEnhancedConnectionCompleteV2.name: .core54,
     ]
 

@@ -24,11 +24,14 @@ struct CollisionTable<Kind: Hashable & Sendable>: Sendable {
     let indicated: Set<Kind>
     /// Procedures that end the link: each begins at once, beside any other, and none begins after it.
     let terminating: Set<Kind>
+    /// Procedures that run alone: none of this side begins beside one, and the other side's wait until it is over.
+    let exclusive: Set<Kind>
     private let reasons: [Pair: ErrorCode]
 
-    init(_ rows: [Row], indicated: Set<Kind>, terminating: Set<Kind>) {
+    init(_ rows: [Row], indicated: Set<Kind>, terminating: Set<Kind>, exclusive: Set<Kind> = []) {
         self.indicated = indicated
         self.terminating = terminating
+        self.exclusive = exclusive
         var reasons: [Pair: ErrorCode] = [:]
         for row in rows {
             reasons[Pair(new: row.first, running: row.second)] = row.reason

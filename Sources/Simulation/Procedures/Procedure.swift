@@ -107,6 +107,8 @@ protocol Procedure<Layer> {
     var isAwaitingPeer: Bool { get }
     /// Whether no data PDU may be sent meanwhile, as when encryption starts or pauses. Core Vol 6, Part B, 5.1.3.
     var holdsData: Bool { get }
+    /// Why the link ends when data comes, or a PDU that the procedure does not await; nil where it may come.
+    var violation: ErrorCode? { get }
     /// What it may bring into use.
     var prospect: Layer.Prospect? { get }
     /// How long the other side has for what is awaited.
@@ -118,6 +120,7 @@ protocol Procedure<Layer> {
 extension Procedure {
     var isAwaitingPeer: Bool { false }
     var holdsData: Bool { false }
+    var violation: ErrorCode? { nil }
     var prospect: Layer.Prospect? { nil }
     func timeout(_ context: Layer.Context) -> Microseconds { Layer.responseTimeout }
 }

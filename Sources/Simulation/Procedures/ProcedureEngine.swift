@@ -32,6 +32,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
     private var running: [Running] = []
     private var waiting = Deque<any Procedure<Layer>>()
     private var pending: [PendingChange] = []
+    /// PDUs of the other side that wait until the procedure that runs alone is over.
+    private var deferred = Deque<(message: Layer.Message, opcode: Layer.Opcode)>()
     private var outputs: [Output] = []
     private var lastNumber = 0
     private let instantOffset: Int
@@ -50,6 +52,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
     var nextInstant: Int? { pending.lazy.map(\.instant).min() }
     /// Whether data PDUs have to wait.
     var holdsData: Bool { running.contains { $0.procedure.holdsData } }
+    /// Why the link ends if data comes now; nil where it may come.
+    var violation: ErrorCode? { running.isEmpty ? nil : running.lazy.compactMap { $0.procedure.violation }.first }
     /// What the procedures that run may bring into use.
     var prospects: [Layer.Prospect] { running.compactMap { $0.procedure.prospect } }
     /// Whether the other side may have to say something at any time.
@@ -57,7 +61,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
     /// Whether this side is ending the link.
     var isTerminating: Bool { running.contains { $0.initiator == .local && isTerminating($0) } }
     /// Whether nothing runs, waits or is due.
-    var isIdle: Bool { running.isEmpty && waiting.isEmpty && pending.isEmpty }
+    var isIdle: Bool { running.isEmpty && waiting.isEmpty && pending.isEmpty && deferred.isEmpty }
 
     /// Whether a procedure of this side runs or waits.
     func isBusy(with kind: Layer.Kind) -> Bool {
@@ -83,20 +87,14 @@ struct ProcedureEngine<Layer: ControlLayer> {
     mutating func received(
         _ message: Layer.Message, _ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context
     ) -> [Output] {
-        guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
-        let initiator = Layer.initiator(of: message, context)
-        if let refusal = Layer.refusal(in: message) {
-            _ = offer(.refused(refusal), to: initiator, at: now, &context)
-        } else if !offer(.message(message), to: initiator, at: now, &context) {
-            respond(to: message, opcode, at: now, &context)
-        }
+        take(message, opcode, at: now, &context)
         return takeOutputs()
     }
 
     /// A PDU arrived that cannot be decoded.
     mutating func receivedUnknown(_ opcode: Layer.Opcode, _ context: Layer.Context) -> [Output] {
         guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
-        answerUnknown(opcode, context)
+        if let violation { outputs.append(.disconnect(violation)) } else { answerUnknown(opcode, context) }
         return takeOutputs()
     }
 
@@ -139,9 +137,44 @@ struct ProcedureEngine<Layer: ControlLayer> {
         running.removeAll()
         waiting.removeAll()
         pending.removeAll()
+        deferred.removeAll()
     }
 
     // MARK: Routing
+
+    private mutating func take(_ message: Layer.Message, _ opcode: Layer.Opcode, at now: Microseconds, _ context: inout Layer.Context) {
+        guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return }
+        let initiator = Layer.initiator(of: message, context)
+        let refusal = Layer.refusal(in: message)
+        let event = refusal.map { ProcedureEvent<Layer>.refused($0) } ?? .message(message)
+        if let exclusive {
+            if give(event, to: exclusive, at: now, &context) { return }
+            if refusal == nil, keeps(message, opcode, from: exclusive, context) { return }
+        }
+        if !offer(event, to: initiator, at: now, &context), refusal == nil { respond(to: message, opcode, at: now, &context) }
+    }
+
+    /// Puts a PDU by that the procedure which runs alone does not await, or ends the link for it; false where it ends the link itself.
+    private mutating func keeps(
+        _ message: Layer.Message, _ opcode: Layer.Opcode, from exclusive: Int, _ context: Layer.Context
+    ) -> Bool {
+        if case .begin(let procedure) = Layer.response(to: message, context), Layer.collisions.terminating.contains(procedure.kind) {
+            return false
+        }
+        if let violation = running[exclusive].procedure.violation {
+            outputs.append(.disconnect(violation))
+        } else if deferred.count < Self.capacity {
+            deferred.append((message, opcode))
+        } else {
+            answerUnknown(opcode, context)
+        }
+        return true
+    }
+
+    /// The procedure that runs alone is over.
+    private mutating func takeDeferred(at now: Microseconds, _ context: inout Layer.Context) {
+        while exclusive == nil, let next = deferred.popFirst() { take(next.message, next.opcode, at: now, &context) }
+    }
 
     /// Gives an event to the first procedure that awaits it, this side's own before the other's.
     ///
@@ -204,9 +237,17 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return nil
     }
 
+    /// The procedure that runs alone.
+    private var exclusive: Int? {
+        guard !running.isEmpty, !Layer.collisions.exclusive.isEmpty else { return nil }
+        return running.firstIndex { Layer.collisions.exclusive.contains($0.procedure.kind) }
+    }
+
     /// Whether a procedure of this side may begin: one at a time, and not beside an incompatible one of the other side.
     private func mayStart(_ kind: Layer.Kind) -> Bool {
-        running.allSatisfy { $0.initiator == .remote && Layer.collisions.reason(against: kind, beside: $0.procedure.kind) == nil }
+        if Layer.collisions.exclusive.contains(kind) { return running.isEmpty }
+        return exclusive == nil
+            && running.allSatisfy { $0.initiator == .remote && Layer.collisions.reason(against: kind, beside: $0.procedure.kind) == nil }
     }
 
     // MARK: Running
@@ -248,6 +289,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
             }
         }
         watch(number, at: now, context)
+        takeDeferred(at: now, &context)
         startWaiting(at: now, &context)
         return true
     }

@@ -45,12 +45,13 @@ import Timing
             let isFromReceiver = (frame.channel == .dataFromCentral) != byCentral
             if isFromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
         }
+        for end in bench.ends { end.longTermKey = nil }
         // The first PDU of the link: nothing is outstanding yet.
         #expect(sender.link.inject(OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty)))
         try bench.run(200_000)
         if let delivered = row.delivered { #expect(receiver.received.count == delivered) }
         if let answer = row.answer { #expect(answers == [answer]) }
-        #expect(!sender.link.state.cipher.isEncrypted && !receiver.link.state.cipher.isEncrypted)
+        #expect(!sender.link.state.encryption.isOn && !receiver.link.state.encryption.isOn)
         receiver.received = []
         for end in bench.ends { end.feed(40) }
         try bench.run(300_000)

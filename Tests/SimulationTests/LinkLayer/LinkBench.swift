@@ -16,6 +16,10 @@ final class LinkEnd: ConnectionDelegate {
     var disconnectedAt: Microseconds?
     /// Answers a parameter request at once.
     var answersRequests: ((RequestedParameters) -> (RequestedParameters?, ErrorCode))?
+    /// What it answers a request for a key with; nil is no key.
+    var longTermKey: UInt128? = LinkEnd.key
+    var answersKeyRequests = true
+    static let key: UInt128 = 0x4C68_3841_39F5_74D8_36BC_F34E_9DFB_01BF
     /// ACL packets to keep in the link's queue, and how long each is.
     var backlog = 0
     var packetLength = 251
@@ -80,6 +84,13 @@ final class LinkEnd: ConnectionDelegate {
     }
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
         log.append("version \(code(status)) \(remoteVersion.version) \(remoteVersion.companyIdentifier) \(remoteVersion.subversion)")
+    }
+    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool) {
+        log.append("\(isRefresh ? "refreshed" : "encrypted") \(code(status))")
+    }
+    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16) {
+        log.append("key wanted \(random) \(diversifier)")
+        if answersKeyRequests { _ = connection.replyToKeyRequest(longTermKey) }
     }
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
 }

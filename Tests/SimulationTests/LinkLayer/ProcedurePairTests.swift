@@ -15,7 +15,7 @@ import Timing
     }
 
     /// Those that only a central begins.
-    static let ofTheCentral: Set<Kind> = [.connectionUpdate, .channelMap]
+    static let ofTheCentral: Set<Kind> = [.connectionUpdate, .channelMap, .encryption]
     static let ofThePeripheral = Kind.allCases.filter { !ofTheCentral.contains($0) }
 
     static let rows: [Row] =
@@ -40,6 +40,7 @@ import Timing
         case .phy: return end.link.updatePHY(tx: isCentral ? .le2M : .leCoded, rx: isCentral ? .le2M : .le1M)
         case .dataLength: return end.link.setDataLength(txOctets: isCentral ? 251 : 100, txTime: 2_120)
         case .ping: end.link.ping()
+        case .encryption: return end.link.encrypt(EncryptionKey(longTermKey: LinkEnd.key, random: 7, diversifier: 9))
         case .termination: return end.link.terminate(.remoteUserTerminatedConnection)
         }
         return .success
@@ -52,6 +53,7 @@ import Timing
         case .features: "features"
         case .connectionUpdate, .parameterRequest: "updated"
         case .phy: "phy"
+        case .encryption: "encrypted"
         case .termination: "disconnected"
         case .channelMap, .dataLength, .ping: nil
         }
@@ -96,7 +98,7 @@ import Timing
         #expect(bench.ends.allSatisfy { $0.link.isClosed == terminates })
         guard !terminates else { return }
         for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
-            for word in ["version", "features", "updated", "phy"] {
+            for word in ["version", "features", "updated", "phy", "encrypted"] {
                 let asked = end.log.filter { $0 == "asked \(word)" }.count
                 let ended = end.log.filter { $0.hasPrefix("\(word) ") }.count
                 #expect(ended >= asked, "\(end.log)")
@@ -109,6 +111,7 @@ import Timing
         #expect(central.timing.interval == peripheral.timing.interval)
         #expect(central.timing.peripheralLatency == peripheral.timing.peripheralLatency)
         #expect(central.timing.supervisionTimeout == peripheral.timing.supervisionTimeout)
+        #expect(central.encryption.isOn == row.central.contains(.encryption) && peripheral.encryption.isOn == central.encryption.isOn)
         #expect(central.lengths.effective.maxTxOctets == peripheral.lengths.effective.maxRxOctets)
         #expect(central.lengths.effective.maxRxOctets == peripheral.lengths.effective.maxTxOctets)
     }

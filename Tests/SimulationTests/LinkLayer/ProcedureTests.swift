@@ -70,8 +70,8 @@ import Timing
         Case(
             name: "version", central: [.version], peripheral: [.version], centralLog: ["version 00 13 65535 1"],
             peripheralLog: ["version 00 13 65535 1"]),
-        Case(name: "features by the central", central: [.features], centralLog: ["features 00 493e"]),
-        Case(name: "features by the peripheral", peripheral: [.features], peripheralLog: ["features 00 493e"]),
+        Case(name: "features by the central", central: [.features], centralLog: ["features 00 493f"]),
+        Case(name: "features by the peripheral", peripheral: [.features], peripheralLog: ["features 00 493f"]),
         Case(
             name: "features the peripheral may not ask for", peripheral: [.features],
             centralFeatures: LEFeatures.simulated.subtracting(.peripheralInitiatedFeaturesExchange), peripheralLog: ["features 1A 0"]),
@@ -186,7 +186,7 @@ import Timing
             name: "one after another",
             central: [.version, .features, .length(251, 2_120), .phy(tx: .le2M, rx: .le2M), .update(faster)],
             centralLog: [
-                "version 00 13 65535 1", "features 00 493e", "length 251 2120 27 328", "phy 00 le2M le2M", "updated 00 7500 0 1000000",
+                "version 00 13 65535 1", "features 00 493f", "length 251 2120 27 328", "phy 00 le2M le2M", "updated 00 7500 0 1000000",
             ],
             peripheralLog: ["length 27 328 251 2120", "phy 00 le2M le2M", "requested 6-6 0 100", "updated 00 7500 0 1000000"]),
     ]
@@ -274,8 +274,8 @@ import Timing
         ("15FB004808FB004808", "0715", "0715"),
         ("0800000000000000000000", "0708", "0708"),
         ("080000000000000000", "0708", "090049000000000000"),
-        ("0EFF00000000000000", "093E49000000000000", "070E"),
-        ("03" + String(repeating: "00", count: 22), "0703", "110 31A"),
+        ("0EFF00000000000000", "093F49000000000000", "070E"),
+        ("03" + String(repeating: "00", count: 21), "0703", "0703"),
         ("0F060005000000640000" + String(repeating: "00", count: 14), "110F1E", "110F1E"),
     ]
 

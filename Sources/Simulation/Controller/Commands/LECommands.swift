@@ -60,6 +60,9 @@ extension CommandTable {
 
         complete(HCICommands.LEEncrypt.self, LEController.execute)
         complete(HCICommands.LERand.self, LEController.execute)
+        start(HCICommands.LEEnableEncryption.self, handle: { $0.connectionHandle }, LEController.execute)
+        complete(HCICommands.LELongTermKeyRequestReply.self, handle: { $0.connectionHandle }, LEController.execute)
+        complete(HCICommands.LELongTermKeyRequestNegativeReply.self, handle: { $0.connectionHandle }, LEController.execute)
         start(HCICommands.LEReadLocalP256PublicKey.self, LEController.execute)
         start(HCICommands.LEGenerateDHKey.self, LEController.execute)
         start(HCICommands.LEGenerateDHKeyV2.self, LEController.execute)

@@ -1,7 +1,7 @@
 import BluetoothCrypto
 import Packets
 
-/// Random numbers, AES and P-256. Core Vol 4, Part E, 7.8.22, 7.8.23, 7.8.36 and 7.8.37.
+/// Random numbers, AES, P-256, and the encryption of links. Core Vol 4, Part E, 7.8.22 to 7.8.26, 7.8.36 and 7.8.37.
 extension LEController {
     func execute(_ command: HCICommands.LEEncrypt) throws(CommandFailure) -> HCICommands.LEEncrypt.Return {
         let key = AESKey(UInt128(littleEndianOctets: command.key))
@@ -11,6 +11,27 @@ extension LEController {
 
     func execute(_ command: HCICommands.LERand) throws(CommandFailure) -> HCICommands.LERand.Return {
         .init(status: .success, randomNumber: random.next())
+    }
+
+    func execute(_ command: HCICommands.LEEnableEncryption) throws(CommandFailure) {
+        let key = EncryptionKey(
+            longTermKey: UInt128(littleEndianOctets: command.longTermKey), random: command.randomNumber,
+            diversifier: command.encryptedDiversifier)
+        try link(command.connectionHandle).connection.encrypt(key).check()
+    }
+
+    func execute(_ command: HCICommands.LELongTermKeyRequestReply) throws(CommandFailure) -> HCICommands.LELongTermKeyRequestReply.Return {
+        let link = try link(command.connectionHandle)
+        try link.connection.replyToKeyRequest(UInt128(littleEndianOctets: command.longTermKey)).check()
+        return .init(status: .success, connectionHandle: link.handle)
+    }
+
+    func execute(_ command: HCICommands.LELongTermKeyRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.LELongTermKeyRequestNegativeReply.Return
+    {
+        let link = try link(command.connectionHandle)
+        try link.connection.replyToKeyRequest(nil).check()
+        return .init(status: .success, connectionHandle: link.handle)
     }
 
     func execute(_ command: HCICommands.LEReadLocalP256PublicKey) throws(CommandFailure) {

@@ -169,6 +169,29 @@ extension LEController: ConnectionDelegate {
                 companyIdentifier: remoteVersion.companyIdentifier, subversion: remoteVersion.subversion))
     }
 
+    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool) {
+        let handle = connection.handle
+        if isRefresh { return emit(HCIEvents.EncryptionKeyRefreshComplete(status: status, connectionHandle: handle)) }
+        let isOn: UInt8 = status == .success ? 1 : 0
+        guard controller.sends(HCIEvents.EncryptionChangeV2.self) else {
+            return emit(HCIEvents.EncryptionChange(status: status, connectionHandle: handle, encryptionEnabled: isOn))
+        }
+        emit(
+            HCIEvents.EncryptionChangeV2(
+                status: status, connectionHandle: handle, encryptionEnabled: isOn, encryptionKeySize: isOn == 1 ? 16 : 0))
+    }
+
+    /// A host that does not want to hear of it has no key.
+    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16) {
+        guard controller.sends(HCIEvents.LELongTermKeyRequest.self) else {
+            _ = connection.replyToKeyRequest(nil)
+            return
+        }
+        emit(
+            HCIEvents.LELongTermKeyRequest(
+                connectionHandle: connection.handle, randomNumber: random, encryptedDiversifier: diversifier))
+    }
+
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) {
         emit(HCIEvents.AuthenticatedPayloadTimeoutExpired(connectionHandle: connection.handle))
     }

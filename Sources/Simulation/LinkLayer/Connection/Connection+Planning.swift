@@ -26,9 +26,14 @@ extension Connection {
     /// Whether the event ends with the exchange under way because no more are allowed.
     var isLastExchange: Bool { configuration.maxExchangesPerEvent.map { event.exchanges >= $0 } ?? false }
 
+    /// Of the PDU that would be sent next.
+    var nextLength: Int {
+        packets.nextLength(acknowledged: false, limit: state.payloadLimit, micLength: state.encryption.sentMICLength)
+    }
+
     /// Own PDU, gap, the other side's PDU, gap.
     var exchangeTime: Microseconds {
-        let own = state.airTime(packets.nextLength(acknowledged: false, limit: state.payloadLimit))
+        let own = state.airTime(nextLength)
         return own + replyTime + configuration.quirks.interFrameSpace
     }
 
@@ -44,6 +49,8 @@ extension Connection {
 
 extension Connection: ReplyForecast {
     func replyTime(after nextExpected: UInt8) -> Microseconds {
-        configuration.quirks.interFrameSpace + state.airTime(packets.nextLength(after: nextExpected, limit: state.payloadLimit))
+        configuration.quirks.interFrameSpace
+            + state.airTime(
+                packets.nextLength(after: nextExpected, limit: state.payloadLimit, micLength: state.encryption.sentMICLength))
     }
 }

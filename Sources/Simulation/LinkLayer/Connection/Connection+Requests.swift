@@ -66,6 +66,18 @@ extension Connection {
         return .success
     }
 
+    /// LE Enable Encryption; only a central starts it. Where the link is encrypted, the session key is refreshed. Core Vol 6, Part B, 5.1.3.
+    func encrypt(_ key: EncryptionKey) -> ErrorCode {
+        guard role == .central, !engine.isBusy(with: .encryption) else { return .commandDisallowed }
+        request(LocalEncryption(key))
+        return .success
+    }
+
+    /// The host's answer to `connection(_:requestedKey:diversifier:)`; nil for no key.
+    func replyToKeyRequest(_ key: UInt128?) -> ErrorCode {
+        reply(key.map { .longTermKey($0) } ?? .noLongTermKey) ? .success : .commandDisallowed
+    }
+
     /// LE ping, which an encrypted link does by itself.
     func ping() { request(LocalPing()) }
 }

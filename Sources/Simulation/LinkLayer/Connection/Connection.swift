@@ -51,7 +51,7 @@ final class Connection: RadioActivity {
         self.delegate = delegate
         air = radio.air
         self.configuration = configuration
-        state = LinkState(parameters, configuration, defaults, now: radio.air.loop.now)
+        state = LinkState(parameters, configuration, defaults, now: radio.air.loop.now, seed: radio.air.seed)
         engine = Engine(instantOffset: configuration.quirks.instantOffset)
         event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
@@ -95,9 +95,11 @@ final class Connection: RadioActivity {
     }
 
     /// Queues a control PDU.
-    func send(control pdu: [UInt8]) {
+    ///
+    /// - Parameter inClear: without encryption, whatever the link.
+    func send(control pdu: [UInt8], inClear: Bool = false) {
         guard !isClosed else { return }
-        packets.append(control: pdu)
+        packets.append(control: pdu, inClear: inClear)
         wake()
     }
 
@@ -283,14 +285,15 @@ final class Connection: RadioActivity {
     ///
     /// - Parameter allowsData: false where new data would take too long: then it is an empty PDU.
     private func transmitNext(at start: Microseconds, allowsData: Bool = true) {
-        let (pdu, isRetransmission) = packets.next(limit: state.payloadLimit, allowsData: allowsData)
+        let (pdu, isRetransmission) = packets.next(limit: state.payloadLimit, allowsData: allowsData, &state.encryption)
         if isRetransmission { statistics.retransmissions += 1 }
         event.hasMoreToSend = packets.hasMore && !isLastExchange
         if configuration.quirks.sequenceNumberIsStuck { packets.repeatSequenceNumber(for: pdu) }
         phase = .transmitting
-        let packet = LEPacket(
+        var packet = LEPacket(
             AirPDU(header: packets.header(of: pdu, moreData: event.hasMoreToSend), payload: pdu.payload), tuning(state.phys.transmit),
             phy: state.airPHY, kind: role == .central ? .dataFromCentral : .dataFromPeripheral, crcOctets: configuration.quirks.crcOctets)
+        packet.clear = pdu.clear
         radio.transmit(packet, at: start)
     }
 
@@ -332,8 +335,7 @@ final class Connection: RadioActivity {
     private func reply(at start: Microseconds) {
         event.countExchange()
         statistics.exchanges += 1
-        let length = packets.nextLength(acknowledged: false, limit: state.payloadLimit)
-        let end = start + state.airTime(length) + interFrameSpace
+        let end = start + state.airTime(nextLength) + interFrameSpace
         let fits = event.exchanges == 1 || end <= eventLimit + AnchorClock.instantaneousJitter
         transmitNext(at: start, allowsData: fits)
     }
@@ -384,11 +386,13 @@ final class Connection: RadioActivity {
         guard isNew, !isClosed else { return }
         // The other side goes on because it has heard the acknowledgement of what came before.
         awaitsConfirmation = false
+        guard !pdu.payload.isEmpty else { return }
+        guard let payload = state.encryption.open(pdu) else { return close(.connectionTerminatedDueToMICFailure) }
         switch pdu.header & 3 {
-        case LLID.control: receivedControl(pdu.payload)
+        case LLID.control: receivedControl(payload)
         case LLID.start, LLID.continuation:
-            guard !pdu.payload.isEmpty else { return }
-            delegate?.connection(self, received: pdu.payload, isStart: pdu.header & 3 == LLID.start)
+            if let violation = engine.violation { return close(violation) }
+            if !payload.isEmpty { delegate?.connection(self, received: payload, isStart: pdu.header & 3 == LLID.start) }
         default: break
         }
     }

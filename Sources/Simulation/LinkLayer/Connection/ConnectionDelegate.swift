@@ -22,6 +22,10 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode)
     /// Read Remote Version Information Complete.
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode)
+    /// Encryption Change, or Encryption Key Refresh Complete where the link was encrypted before.
+    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool)
+    /// LE Long Term Key Request; answered by `Connection.replyToKeyRequest`.
+    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16)
     /// Authenticated Payload Timeout Expired.
     func connectionAuthenticatedPayloadExpired(_ connection: Connection)
 }
@@ -35,6 +39,9 @@ extension ConnectionDelegate {
         case .dataLength: connectionDataLengthChanged(connection)
         case .features(let features, let status): self.connection(connection, remoteFeatures: features, status: status)
         case .version(let version, let status): self.connection(connection, remoteVersion: version, status: status)
+        case .encrypted(let status): connectionEncrypted(connection, status: status, isRefresh: false)
+        case .keyRefreshed(let status): connectionEncrypted(connection, status: status, isRefresh: true)
+        case .keyRequested(let random, let diversifier): self.connection(connection, requestedKey: random, diversifier: diversifier)
         }
     }
 }

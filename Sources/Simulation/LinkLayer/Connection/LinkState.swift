@@ -9,7 +9,7 @@ struct LinkState {
     private(set) var channels: LinkChannels
     private(set) var phys: LinkPHYs
     private(set) var lengths: DataLengths
-    private(set) var cipher = LinkCipher()
+    var encryption: LinkEncryption
     private(set) var peer = PeerKnowledge()
     /// LL_VERSION_IND is sent once in a link's life.
     private(set) var hasSentVersion = false
@@ -18,11 +18,16 @@ struct LinkState {
     /// The most data octets of a PDU sent now.
     private(set) var payloadLimit = 27
 
-    init(_ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds) {
+    /// - Parameter seed: of what this side adds to session keys.
+    init(
+        _ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds,
+        seed: UInt64
+    ) {
         role = parameters.role
         self.configuration = configuration
         timing = EventTiming(parameters, configuration, now: now)
         channels = LinkChannels(parameters)
+        encryption = LinkEncryption(parameters, seed: seed)
         phys = LinkPHYs(
             transmit: parameters.phy, receive: parameters.phy, preferredTx: defaults.txPHYs, preferredRx: defaults.rxPHYs)
         lengths = DataLengths(configuration, defaults: defaults, phy: parameters.phy)
@@ -62,6 +67,7 @@ struct LinkState {
         case .peerFeatures(let features): peer.features = features
         case .peerVersion(let version): peer.version = version
         case .versionSent: hasSentVersion = true
+        case .encryption(let step): encryption.apply(step)
         }
         return (true, [])
     }
@@ -71,9 +77,9 @@ struct LinkState {
     /// The PHY and coding of what this side sends.
     var airPHY: AirPHY { AirPHY(phys.transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2) }
 
-    /// Time on the air of a PDU of this side.
+    /// Time on the air of a PDU of this side, its MIC included in the length.
     func airTime(_ length: Int) -> Microseconds {
-        airPHY.airTime(payload: length + (length > 0 ? cipher.micLength : 0), crcOctets: configuration.quirks.crcOctets)
+        airPHY.airTime(payload: length, crcOctets: configuration.quirks.crcOctets)
     }
 
     /// Time on the air of the longest packet that the other side may send.
@@ -81,7 +87,8 @@ struct LinkState {
         let phy = AirPHY(phys.receive, prefersS2: false)
         let octets = Int(lengths.effective.maxRxOctets)
         return min(
-            phy.airTime(payload: octets + cipher.micLength), max(Microseconds(Int(lengths.effective.maxRxTime)), phy.airTime(payload: 0)))
+            phy.airTime(payload: octets + encryption.receivedMICLength),
+            max(Microseconds(Int(lengths.effective.maxRxTime)), phy.airTime(payload: 0)))
     }
 
     /// The least that one exchange takes which the other side begins.
@@ -110,7 +117,7 @@ struct LinkState {
     private func longestPayload(_ transmit: PHY, _ receive: PHY, _ interval: Microseconds) -> Int {
         let times = lengths.times(interval: interval, transmitPHY: transmit, receivePHY: receive)
         let phy = AirPHY(transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2)
-        return max(1, min(Int(lengths.effective.maxTxOctets), phy.payload(within: Microseconds(times.transmit)) - cipher.micLength))
+        return max(1, min(Int(lengths.effective.maxTxOctets), phy.payload(within: Microseconds(times.transmit)) - encryption.sentMICLength))
     }
 }
 
@@ -148,14 +155,6 @@ struct LinkPHYs {
     fileprivate(set) var prefersS2: Bool?
 }
 
-struct LinkCipher {
-    /// Whether data PDUs carry a MIC.
-    private(set) var isEncrypted = false
-
-    /// The octets that a PDU has beside its payload.
-    var micLength: Int { isEncrypted ? 4 : 0 }
-}
-
 /// What this end has learnt of the other.
 struct PeerKnowledge {
     /// Nil before a feature exchange.
@@ -181,6 +180,7 @@ enum LinkChange: Equatable {
     case peerFeatures(LEFeatures)
     case peerVersion(RemoteVersion)
     case versionSent
+    case encryption(LinkEncryption.Step)
 }
 
 /// The contents of LL_CONNECTION_UPDATE_IND without its instant.
@@ -201,4 +201,10 @@ enum LinkReport: Equatable {
     case dataLength
     case features(LEFeatures, ErrorCode)
     case version(RemoteVersion, ErrorCode)
+    /// Encryption has started, or could not.
+    case encrypted(ErrorCode)
+    /// The same for a link that was encrypted before.
+    case keyRefreshed(ErrorCode)
+    /// The other side wants the link encrypted with the key that these numbers name.
+    case keyRequested(random: UInt64, diversifier: UInt16)
 }

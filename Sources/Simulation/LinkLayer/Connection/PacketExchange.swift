@@ -22,7 +22,7 @@ struct PacketExchange {
     }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { queue.append(data, isStart: isStart) }
-    mutating func append(control pdu: [UInt8]) { queue.append(control: pdu) }
+    mutating func append(control pdu: [UInt8], inClear: Bool) { queue.append(control: pdu, inClear: inClear) }
 
     /// Sends a PDU before anything else, whatever its header and length; false while another is outstanding.
     mutating func sendNext(_ pdu: OutgoingPDU) -> Bool {
@@ -34,30 +34,35 @@ struct PacketExchange {
 
     mutating func removeAll() {
         queue.removeAll()
+        queue.isDataHeld = false
         outstanding = nil
     }
 
-    /// The length of the PDU that would be sent next.
+    /// The length of the PDU that would be sent next, with its MIC.
     ///
     /// - Parameters:
     ///   - acknowledged: whether what is outstanding is taken as acknowledged.
     ///   - limit: the most data octets of a new PDU.
-    func nextLength(acknowledged: Bool, limit: Int) -> Int {
-        if !acknowledged, let outstanding { return outstanding.payload.count }
-        return queue.nextLength(limit: limit)
+    ///   - micLength: what a new PDU that is not empty has beside.
+    func nextLength(acknowledged: Bool, limit: Int, micLength: Int) -> Int {
+        if !acknowledged, let outstanding, outstandingWasSent { return outstanding.payload.count }
+        let length = acknowledged ? queue.nextLength(limit: limit) : outstanding?.payload.count ?? queue.nextLength(limit: limit)
+        return length == 0 ? 0 : length + micLength
     }
 
     /// The same, after a packet with this next expected sequence number.
-    func nextLength(after nextExpected: UInt8, limit: Int) -> Int {
-        nextLength(acknowledged: nextExpected != numbers.transmit, limit: limit)
+    func nextLength(after nextExpected: UInt8, limit: Int, micLength: Int) -> Int {
+        nextLength(acknowledged: nextExpected != numbers.transmit, limit: limit, micLength: micLength)
     }
 
-    /// The outstanding PDU, or else the next one, or else an empty one.
+    /// The outstanding PDU, or else the next one, or else an empty one. A PDU is encrypted once: what is sent again is the same octets.
     ///
     /// - Parameter allowsData: false where new data would take too long.
-    mutating func next(limit: Int, allowsData: Bool) -> (pdu: OutgoingPDU, isRetransmission: Bool) {
-        let pdu = outstanding ?? (allowsData ? queue.next(limit: limit) : nil) ?? .empty
-        let isRetransmission = outstanding != nil && outstandingWasSent && !pdu.payload.isEmpty
+    mutating func next(limit: Int, allowsData: Bool, _ encryption: inout LinkEncryption) -> (pdu: OutgoingPDU, isRetransmission: Bool) {
+        var pdu = outstanding ?? (allowsData ? queue.next(limit: limit) : nil) ?? .empty
+        let wasSent = outstanding != nil && outstandingWasSent
+        let isRetransmission = wasSent && !pdu.payload.isEmpty
+        if !wasSent { encryption.seal(&pdu) }
         outstanding = pdu
         outstandingWasSent = true
         return (pdu, isRetransmission)

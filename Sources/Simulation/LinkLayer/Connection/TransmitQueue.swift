@@ -20,6 +20,10 @@ struct OutgoingPDU {
     var llid: UInt8
     var payload: ArraySlice<UInt8>
     var kind: Kind
+    /// The payload before it was encrypted; nil where it is sent in clear.
+    var clear: ArraySlice<UInt8>?
+    /// Sent in clear whatever the link: a planted fault.
+    var isForcedClear = false
 
     static let empty = OutgoingPDU(llid: LLID.continuation, payload: [], kind: .empty)
 }
@@ -34,7 +38,7 @@ struct TransmitQueue {
     }
 
     private var packets = Deque<Packet>()
-    private var control = Deque<[UInt8]>()
+    private var control = Deque<OutgoingPDU>()
     /// Holds data back, as the encryption procedures must.
     var isDataHeld = false
 
@@ -44,7 +48,10 @@ struct TransmitQueue {
     var packetCount: Int { packets.count }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { packets.append(Packet(rest: data, isStart: isStart)) }
-    mutating func append(control pdu: [UInt8]) { control.append(pdu) }
+    mutating func append(control pdu: [UInt8], inClear: Bool) {
+        let kind = OutgoingPDU.Kind.control(opcode: pdu.first ?? 0xFF)
+        control.append(OutgoingPDU(llid: LLID.control, payload: pdu[...], kind: kind, isForcedClear: inClear))
+    }
     mutating func removeAll() {
         packets.removeAll()
         control.removeAll()
@@ -52,7 +59,7 @@ struct TransmitQueue {
 
     /// The payload length that `next(limit:)` would return; zero when there is nothing.
     func nextLength(limit: Int) -> Int {
-        if let first = control.first { return first.count }
+        if let first = control.first { return first.payload.count }
         guard !isDataHeld, let first = packets.first else { return 0 }
         return min(first.rest.count, limit)
     }
@@ -61,9 +68,7 @@ struct TransmitQueue {
     ///
     /// - Parameter limit: the most data octets a PDU may carry.
     mutating func next(limit: Int) -> OutgoingPDU? {
-        if let pdu = control.popFirst() {
-            return OutgoingPDU(llid: LLID.control, payload: pdu[...], kind: .control(opcode: pdu.first ?? 0xFF))
-        }
+        if let pdu = control.popFirst() { return pdu }
         guard !isDataHeld, let first = packets.first else { return nil }
         let llid = first.isStart ? LLID.start : LLID.continuation
         if first.rest.count <= limit {

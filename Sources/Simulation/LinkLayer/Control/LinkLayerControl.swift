@@ -17,6 +17,10 @@ enum LinkLayerControl: ControlLayer {
         case acceptsParameters(RequestedParameters)
         /// LE_Remote_Connection_Parameter_Request_Negative_Reply.
         case refusesParameters(ErrorCode)
+        /// LE_Long_Term_Key_Request_Reply.
+        case longTermKey(UInt128)
+        /// LE_Long_Term_Key_Request_Negative_Reply.
+        case noLongTermKey
     }
 
     /// The procedures. Core Vol 6, Part B, 5.1.
@@ -29,6 +33,7 @@ enum LinkLayerControl: ControlLayer {
         case phy
         case dataLength
         case ping
+        case encryption
         case termination
     }
 
@@ -49,7 +54,7 @@ enum LinkLayerControl: ControlLayer {
             .init(.parameterRequest, .phy, .differentTransactionCollision),
             .init(.channelMap, .phy, .differentTransactionCollision),
         ],
-        indicated: [.connectionUpdate, .channelMap], terminating: [.termination])
+        indicated: [.connectionUpdate, .channelMap], terminating: [.termination], exclusive: [.encryption])
 
     /// The central's procedure prevails.
     static func prevails(_ link: LinkState) -> Bool { link.role == .central }
@@ -90,9 +95,16 @@ enum LinkLayerControl: ControlLayer {
         case .lengthReq: begin(RemoteDataLengthUpdate(), if: features.contains(.leDataPacketLengthExtension))
         case .pingReq: begin(RemotePing(), if: features.contains(.lePing))
         case .terminateInd: begin(RemoteTermination())
-        case .encReq where link.role == .peripheral: .reject(.unsupportedRemoteFeature)
+        case .encReq where link.role == .peripheral: encryption(link)
+        case .pauseEncReq where link.role == .peripheral && link.encryption.isOn: .begin(RemoteEncryption())
         default: .unknown
         }
+    }
+
+    /// A link that is encrypted is so anew only after a pause. Core Vol 6, Part B, 5.1.3.
+    private static func encryption(_ link: LinkState) -> ProcedureResponse<LinkLayerControl> {
+        guard link.configuration.features.contains(.leEncryption) else { return .reject(.unsupportedRemoteFeature) }
+        return link.encryption.isOn ? .reject(.commandDisallowed) : .begin(RemoteEncryption())
     }
 
     static func rejection(of opcode: UInt8, _ reason: ErrorCode, _ link: LinkState) -> [UInt8] {

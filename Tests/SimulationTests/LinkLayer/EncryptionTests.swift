@@ -1,0 +1,226 @@
+import BenchTesting
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// Encryption start and pause as both hosts see them, and what is on the air. Core Vol 6, Part B, 5.1.3; Part E.
+@Suite struct EncryptionTests {
+    static let key = EncryptionKey(longTermKey: LinkEnd.key, random: 0x0102_0304_0506_0708, diversifier: 0x0A0B)
+
+    /// The sample data of Core Vol 6, Part C, 1.1: counter, sender, first octet of the header, payload, payload and MIC as sent.
+    static let samples: [(counter: Int, fromCentral: Bool, header: UInt8, clear: String, sealed: String)] = [
+        (0, true, 0x0F, "06", "9FCDA7F448"), (0, false, 0x07, "06", "A34C13A415"),
+        (
+            1, true, 0x0E, "1700636465666768696A6B6C6D6E6F707131323334353637383930",
+            "7A70D66415226DF26B17839A060405596BD6564F796B5B9CE6FF32F75A6D33"
+        ),
+        (
+            1, false, 0x06, "17003736353433323130" + "4142434445464748494A4B4C4D4E4F5051",
+            "F38881E7BD94C9C369B9A66846DD4786AA8C39CE540D0DAE3ADCDF89B96088"
+        ),
+    ]
+
+    @Test func sampleData() throws {
+        let session = LinkEncryption.Session(
+            longTermKey: Self.key.longTermKey, central: .init(skd: octets("1302F1E0DFCEBDAC"), iv: octets("24ABDCBA")),
+            peripheral: .init(skd: octets("7968574635241302"), iv: octets("BEBAAFDE")))
+        let bench = LinkBench()
+        var ends: [Bool: LinkEncryption] = [:]
+        for end in bench.ends {
+            var encryption = LinkEncryption(end.link.parameters, seed: 1)
+            encryption.apply(.session(session))
+            encryption.apply(.directions(sent: true, received: true))
+            ends[end.link.role == .central] = encryption
+        }
+        for sample in Self.samples {
+            var pdu = OutgoingPDU(llid: sample.header & 3, payload: octets(sample.clear)[...], kind: .empty)
+            ends[sample.fromCentral]?.seal(&pdu)
+            #expect(Array(pdu.payload) == octets(sample.sealed))
+            #expect(pdu.clear.map(Array.init) == octets(sample.clear))
+            let opened = ends[!sample.fromCentral]?.open(AirPDU(header: sample.header, octets(sample.sealed)))
+            #expect(opened.map(Array.init) == octets(sample.clear))
+        }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var peripheralKey: UInt128? = LinkEnd.key
+        var peripheralFeatures = LEFeatures.simulated
+        var knowsFeatures = false
+        var again = false
+        /// What the peripheral's host answers the second time.
+        var secondKey: UInt128? = LinkEnd.key
+        var isEncrypted = true
+        var central: [String]
+        var peripheral: [String]
+    }
+
+    static let wanted = "key wanted 72623859790382856 2571"
+
+    static let rows: [Row] = [
+        Row(testDescription: "started", central: ["encrypted 00"], peripheral: [wanted, "encrypted 00"]),
+        Row(
+            testDescription: "started, then with a fresh key", again: true, central: ["encrypted 00", "refreshed 00"],
+            peripheral: [wanted, "encrypted 00", wanted, "refreshed 00"]),
+        Row(
+            testDescription: "no key", peripheralKey: nil, isEncrypted: false, central: ["encrypted 06"], peripheral: [wanted]),
+        Row(
+            testDescription: "another key", peripheralKey: 1, central: ["disconnected 08"], peripheral: [wanted, "disconnected 3D"]),
+        Row(
+            testDescription: "not supported", peripheralFeatures: LEFeatures.simulated.subtracting(.leEncryption), isEncrypted: false,
+            central: ["encrypted 1A"], peripheral: []),
+        Row(
+            testDescription: "known as not supported", peripheralFeatures: LEFeatures.simulated.subtracting(.leEncryption),
+            knowsFeatures: true, isEncrypted: false, central: ["features 00 493e", "encrypted 1A"], peripheral: []),
+        Row(
+            testDescription: "the key is gone when it is to be refreshed", again: true, secondKey: nil,
+            central: ["encrypted 00", "disconnected 06"], peripheral: [wanted, "encrypted 00", wanted, "disconnected 16"]),
+        Row(
+            testDescription: "another key when it is to be refreshed", again: true, secondKey: 1,
+            central: ["encrypted 00", "disconnected 08"], peripheral: [wanted, "encrypted 00", wanted, "disconnected 3D"]),
+    ]
+
+    private func bench(_ row: Row, seed: UInt64 = 1, phy: PHY = .le1M) -> LinkBench {
+        let bench = LinkBench {
+            $0.seed = seed
+            $0.phy = phy
+            $0.timeout = 4_000_000
+            $0.peripheral.features = row.peripheralFeatures
+        }
+        bench.peripheral.longTermKey = row.peripheralKey
+        return bench
+    }
+
+    @Test(arguments: rows) func bothHostsHearOfIt(_ row: Row) throws {
+        let bench = bench(row)
+        try bench.run(100_000)
+        for end in bench.ends { end.log.removeAll() }
+        if row.knowsFeatures { #expect(bench.central.link.readRemoteFeatures() == .success) }
+        for end in bench.ends { for _ in 0..<5 { end.feed(100) } }
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        #expect(bench.central.link.encrypt(Self.key) == .commandDisallowed)
+        #expect(bench.peripheral.link.encrypt(Self.key) == .commandDisallowed)
+        try bench.run(1_000_000)
+        bench.peripheral.longTermKey = row.secondKey
+        if row.again { #expect(bench.central.link.encrypt(Self.key) == .success) }
+        for end in bench.ends { for _ in 0..<5 { end.feed(100) } }
+        try bench.run(6_000_000)
+        #expect(bench.central.log == row.central)
+        #expect(bench.peripheral.log == row.peripheral)
+        try bench.expectNothingIsLeft()
+        guard bench.ends.allSatisfy({ !$0.link.isClosed }) else { return }
+        #expect(bench.ends.allSatisfy { $0.link.state.encryption.isOn == row.isEncrypted })
+        #expect(bench.central.received == bench.peripheral.sentOctets && bench.peripheral.received == bench.central.sentOctets)
+    }
+
+    /// Nothing goes out in clear but what the procedure says, the MIC is in the length, and what is sent again is the same.
+    @Test(arguments: [PHY.le1M, .le2M, .leCoded], [0.0, 0.25]) func whatIsOnTheAir(_ phy: PHY, _ loss: Double) throws {
+        let bench = bench(Self.rows[0], phy: phy)
+        bench.setDataLength(251)
+        try bench.run(100_000)
+        for end in bench.ends { end.log.removeAll() }
+        bench.air.propagation.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
+        var clear: [UInt8] = []
+        var sealed: [Bool: [(clear: [UInt8], sealed: [UInt8])]] = [:]
+        bench.air.observer = { observation in
+            let bytes = observation.frame.bytes.dropFirst(phy == .leCoded ? 5 : 4)
+            let payload = Array(bytes.dropFirst(2).dropLast(3))
+            #expect(Int(bytes[bytes.startIndex + 1]) == payload.count)
+            guard let plain = observation.plain else {
+                if bytes.first.map({ $0 & 3 == LLID.control }) ?? false, clear.last != payload[0] { clear.append(payload[0]) }
+                return
+            }
+            #expect(payload.count == plain.count + 2)
+            let isOfCentral = observation.frame.channel == .dataFromCentral
+            let body = Array(plain.dropFirst(2))
+            if sealed[isOfCentral]?.last?.clear != body { sealed[isOfCentral, default: []].append((body, payload)) }
+            #expect(sealed[isOfCentral]?.last?.sealed == payload)
+        }
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        for end in bench.ends { end.saturate(3, length: 251) }
+        try bench.run(2_000_000)
+        #expect(bench.central.log == ["encrypted 00"] && bench.peripheral.log == [Self.wanted, "encrypted 00"])
+        #expect(clear == [LLControl.EncReq.opcode, LLControl.EncRsp.opcode, LLControl.StartEncReq.opcode])
+        for isOfCentral in [true, false] {
+            #expect(sealed[isOfCentral]?.first?.clear == [LLControl.StartEncRsp.opcode])
+            #expect((sealed[isOfCentral]?.count ?? 0) > (phy == .leCoded ? 15 : 100))
+        }
+        for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
+            #expect(end.received.count > 3_000 && end.received.elementsEqual(other.sentOctets.prefix(end.received.count)))
+        }
+        try bench.expectNothingIsLeft()
+    }
+
+    /// A PDU that may not come, sent by one side in clear or not, and when: while the peripheral's host looks for the key, or afterwards.
+    struct Violation: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var llid = LLID.control
+        var payload: [UInt8]
+        var byCentral = true
+        var isBefore = true
+        var inClear = true
+        /// How the receiver ends the link; nil where it goes on.
+        var reason: ErrorCode? = .connectionTerminatedDueToMICFailure
+    }
+
+    static let violations: [Violation] = [
+        Violation(testDescription: "LL_ENC_REQ twice", payload: LLControl.EncReq.opcode.followed(by: 22)),
+        Violation(testDescription: "LL_START_ENC_RSP unasked", payload: [LLControl.StartEncRsp.opcode]),
+        Violation(testDescription: "LL_PING_REQ", payload: [LLControl.PingReq.opcode]),
+        Violation(testDescription: "LL_PING_REQ of the peripheral", payload: [LLControl.PingReq.opcode], byCentral: false),
+        Violation(testDescription: "data", llid: LLID.start, payload: [1, 2, 3]),
+        Violation(testDescription: "an unknown PDU", payload: [0xF0]),
+        Violation(testDescription: "a cut PDU", payload: [LLControl.EncRsp.opcode, 1], byCentral: false),
+        Violation(testDescription: "LL_ENC_RSP twice", payload: LLControl.EncRsp.opcode.followed(by: 12), byCentral: false),
+        Violation(
+            testDescription: "LL_TERMINATE_IND", payload: [LLControl.TerminateInd.opcode, 0x13], reason: .remoteUserTerminatedConnection),
+        Violation(
+            testDescription: "LL_REJECT_EXT_IND of something else", payload: [LLControl.RejectExtInd.opcode, 0x16, 0x1A], reason: nil),
+        Violation(testDescription: "data in clear on an encrypted link", llid: LLID.start, payload: [1, 2, 3, 4, 5, 6], isBefore: false),
+        Violation(
+            testDescription: "LL_PING_REQ in clear on an encrypted link, by the peripheral", payload: [LLControl.PingReq.opcode],
+            byCentral: false, isBefore: false),
+        Violation(testDescription: "LL_PING_REQ in clear on an encrypted link", payload: [LLControl.PingReq.opcode], isBefore: false),
+        Violation(
+            testDescription: "LL_ENC_REQ on an encrypted link", payload: LLControl.EncReq.opcode.followed(by: 22), isBefore: false,
+            inClear: false, reason: nil),
+        Violation(
+            testDescription: "LL_START_ENC_REQ on an encrypted link", payload: [LLControl.StartEncReq.opcode], byCentral: false,
+            isBefore: false, inClear: false, reason: nil),
+    ]
+
+    @Test(arguments: violations) func whatMayNotCome(_ row: Violation) throws {
+        let bench = bench(Self.rows[0])
+        bench.peripheral.answersKeyRequests = !row.isBefore
+        try bench.run(100_000)
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        try bench.run(200_000)
+        let (sender, receiver) = row.byCentral ? (bench.central, bench.peripheral) : (bench.peripheral, bench.central)
+        if row.llid == LLID.control {
+            sender.link.send(control: row.payload, inClear: row.inClear)
+        } else {
+            let pdu = OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty, isForcedClear: row.inClear)
+            // Right after the answer to what was sent before.
+            for _ in 0..<20_000 where !sender.link.inject(pdu) { try bench.run(100) }
+        }
+        try bench.run(200_000)
+        if let reason = row.reason {
+            #expect(receiver.log.last == "disconnected \(receiver.code(reason))")
+        } else {
+            #expect(bench.ends.allSatisfy { !$0.link.isClosed })
+            if row.isBefore { #expect(bench.peripheral.link.replyToKeyRequest(LinkEnd.key) == .success) }
+            for end in bench.ends { end.feed(50) }
+            try bench.run(500_000)
+            #expect(bench.ends.allSatisfy { $0.link.state.encryption.isOn })
+            #expect(bench.central.received == bench.peripheral.sentOctets && bench.peripheral.received == bench.central.sentOctets)
+        }
+        try bench.expectNothingIsLeft()
+    }
+}
+
+extension UInt8 {
+    /// An opcode with so many octets of CtrData.
+    fileprivate func followed(by count: Int) -> [UInt8] { [self] + [UInt8](repeating: 0, count: count) }
+}
