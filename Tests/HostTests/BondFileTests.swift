@@ -202,37 +202,6 @@ import Timing
         var found2 = stat()
         #expect(stat(folder.file, &found2) == 0 && found2.st_size == damaged.utf8.count)
     }
-
-    struct Again: Sendable {
-        var policy: KeyStore.Replacement
-        var old: (isAuthenticated: Bool, isSecure: Bool, size: Int)
-        var new: (isAuthenticated: Bool, isSecure: Bool, size: Int)
-        var isReplaced: Bool
-    }
-
-    static let pairings = [
-        Again(policy: .unlessWeaker, old: (true, true, 16), new: (true, true, 16), isReplaced: true),
-        Again(policy: .unlessWeaker, old: (false, false, 16), new: (true, false, 7), isReplaced: true),
-        Again(policy: .unlessWeaker, old: (true, true, 16), new: (false, true, 16), isReplaced: false),
-        Again(policy: .unlessWeaker, old: (true, true, 16), new: (true, false, 16), isReplaced: false),
-        Again(policy: .unlessWeaker, old: (true, false, 16), new: (true, false, 15), isReplaced: false),
-        Again(policy: .always, old: (true, true, 16), new: (false, false, 7), isReplaced: true),
-        Again(policy: .never, old: (false, false, 7), new: (true, true, 16), isReplaced: false),
-    ]
-
-    @Test(arguments: pairings) func aNewPairingReplacesABondByPolicy(_ row: Again) {
-        func bond(_ made: (isAuthenticated: Bool, isSecure: Bool, size: Int), _ octet: UInt8) -> Bond {
-            let key = LongTermKey([octet] + [UInt8](repeating: 0, count: 15), size: made.size)
-            return Bond(Self.peer.address, localLongTermKey: key, isAuthenticated: made.isAuthenticated, isSecureConnections: made.isSecure)
-        }
-        let keys = KeyStore()
-        keys.replacement = row.policy
-        #expect(keys.add(bond(row.old, 1)))
-        let new = bond(row.new, 2)
-        #expect(keys.accepts(new) == row.isReplaced)
-        #expect(keys.add(new) == row.isReplaced)
-        #expect((keys[Self.peer] == new) == row.isReplaced)
-    }
 }
 
 extension String {

@@ -11,20 +11,11 @@ public final class KeyStore {
         var database: RemoteDatabase?
     }
 
-    /// What becomes of a bond when its peer pairs anew.
-    public enum Replacement: Sendable, Hashable {
-        /// The new bond takes its place if its key is worth as much. Core Vol 3, Part C, 10.3.2.
-        case unlessWeaker
-        case always
-        case never
-    }
-
     private var entries: [PeerIdentity: Entry] = [:]
     /// The host's own IRK, 16 octets, least significant first; nil until pairing needs one. Core Vol 3, Part H, 2.4.2.1.
     public var identityResolvingKey: [UInt8]? { didSet { changed() } }
     /// The static address that peers know the host by; nil for the controller's public address.
     public var identityAddress: DeviceAddress? { didSet { changed() } }
-    public var replacement = Replacement.unlessWeaker
     /// Told of each change, to keep it.
     var onChange: (() -> Void)?
 
@@ -56,23 +47,10 @@ public final class KeyStore {
     /// All bonds, in the order of their identity addresses.
     public var all: [Bond] { kept.map(\.bond) }
 
-    /// Whether a new bond may take the place of the one that its peer has, if any.
-    public func accepts(_ bond: Bond) -> Bool {
-        guard let old = entries[PeerIdentity(bond.identity)]?.bond else { return true }
-        switch replacement {
-        case .always: return true
-        case .never: return false
-        case .unlessWeaker: return bond.strength >= old.strength
-        }
-    }
-
-    /// Keeps a bond under its identity in place of the one before; false if the policy forbids that.
-    @discardableResult
-    public func add(_ bond: Bond) -> Bool {
-        guard accepts(bond) else { return false }
+    /// Keeps a bond under its identity in place of the one before, and of what was kept with that.
+    public func add(_ bond: Bond) {
         entries[PeerIdentity(bond.identity)] = Entry(bond: bond)
         changed()
-        return true
     }
 
     /// Forgets a peer; false if it was not known.
@@ -119,14 +97,6 @@ public final class KeyStore {
     }
 
     private func changed() { onChange?() }
-}
-
-extension Bond {
-    /// What the keys are worth, the more important first.
-    fileprivate var strength: (authenticated: Int, secureConnections: Int, keySize: Int) {
-        let key = localLongTermKey ?? peerLongTermKey
-        return (isAuthenticated ? 1 : 0, isSecureConnections ? 1 : 0, key?.size ?? 0)
-    }
 }
 
 extension DeviceAddress {

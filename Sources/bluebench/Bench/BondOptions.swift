@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import Host
+import Packets
+
+/// Which bonds a command knows.
+struct BondOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The bond file, or none for no bonds. Else bonds.json in $XDG_DATA_HOME/bluebench or ~/.local/share/bluebench.",
+            valueName: "file"),
+        completion: .file())
+    var bonds: String?
+
+    /// Nil if the command is to know none.
+    private var path: String? {
+        guard let bonds else { return Self.defaultPath }
+        return bonds == "none" ? nil : bonds
+    }
+
+    private static var defaultPath: String? {
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/bluebench/bonds.json" }
+        return environment["HOME"].map { "\($0)/.local/share/bluebench/bonds.json" }
+    }
+
+    /// The bonds as they are; none if nobody has made any and no file is named.
+    func read() throws -> KeyStore {
+        guard let path else { return KeyStore() }
+        do { return try BondFile.read(path) } catch BondFileError.missing where bonds == nil {
+            return KeyStore()
+        } catch {
+            throw Self.failure(path, error)
+        }
+    }
+
+    /// The bonds, each change of which is kept. Nil if the command is to know none.
+    ///
+    /// - Parameter makes: whether a file is made where there is none.
+    func open(makes: Bool) throws -> BondFile? {
+        guard let path else { return nil }
+        if !FileManager.default.fileExists(atPath: path), (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil {
+            guard makes else {
+                if bonds == nil { return nil }
+                throw Self.failure(path, .missing)
+            }
+            if bonds == nil { try makeFolder(of: path) }
+        }
+        do { return try BondFile(changing: path) } catch { throw Self.failure(path, error) }
+    }
+
+    private func makeFolder(of path: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure(.usage, "no folder for bonds, \(folder): \(error.localizedDescription); name a file with --bonds")
+        }
+    }
+
+    private static func failure(_ path: String, _ error: BondFileError) -> CommandFailure {
+        CommandFailure(error == .inUse ? .bench : .usage, "bonds in \(path): \(error)")
+    }
+}
+
+extension BondFile {
+    /// - Throws: a failure of the bench if the last change is not on the disk.
+    func check() throws {
+        if let failure { throw CommandFailure(.bench, "the bonds are not kept: \(path): \(failure)") }
+    }
+}
+
+extension DeviceAddress {
+    /// As options take it: `C0:B1:BE:00:00:01/random`.
+    var argument: String { Hex.octets(octets.reversed(), separator: ":") + (kind == .public ? "/public" : "/random") }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import Host
+import Packets
+import Report
+
+/// `bluebench bonds`: the devices that the bench has paired with.
+struct BondsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bonds", abstract: "The devices that `bluebench pair` has bonded with.",
+        subcommands: [List.self, Show.self, Forget.self], defaultSubcommand: List.self)
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "One line for each bond.")
+        @OptionGroup var store: BondOptions
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() throws {
+            let keys = try store.read()
+            if json {
+                return Console.write(try ResultsJSON.encode(keys.all.map { BondReport($0, showsKeys: false) }, keys: .convertToSnakeCase))
+            }
+            if keys.all.isEmpty { Console.line("no bonds; `bluebench pair` makes some") }
+            for bond in keys.all { Console.line(BondReport(bond, showsKeys: false).line) }
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "All about one bond; its keys only when they are asked for.")
+        @Argument(help: "The peer: C0:B1:BE:00:00:01/random, or a private address that its IRK resolves.") var peer: String
+        @Flag(help: "Show the keys, too.") var keys = false
+        @OptionGroup var store: BondOptions
+
+        func run() throws {
+            let bond = try BondsCommand.find(peer, in: try store.read())
+            Console.write(try ResultsJSON.encode(BondReport(bond, showsKeys: keys), keys: .convertToSnakeCase))
+        }
+    }
+
+    struct Forget: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Forget a bond, or all.",
+            discussion: "The peer is not told: it keeps its keys until it is made to forget them, too, and pairing it anew may need that.")
+        @Argument(help: "The peer: C0:B1:BE:00:00:01/random.") var peer: String?
+        @Flag(help: "Forget every bond.") var all = false
+        @OptionGroup var store: BondOptions
+
+        func run() throws {
+            guard all != (peer != nil) else { throw CommandFailure(.usage, "which bond? Name a peer, or --all") }
+            guard let file = try store.open(makes: false) else { throw CommandFailure(.usage, "there are no bonds") }
+            let forgotten = try peer.map { [try BondsCommand.find($0, in: file.keys)] } ?? file.keys.all
+            for bond in forgotten { file.keys.remove(PeerIdentity(bond.identity)) }
+            try file.check()
+            for bond in forgotten { Console.line("forgot \(bond.identity.argument)") }
+        }
+    }
+
+    private static func find(_ text: String, in keys: KeyStore) throws -> Bond {
+        let address = try Arguments.address(text)
+        guard let bond = keys[PeerIdentity(address)] else {
+            throw CommandFailure(.usage, "there is no bond with \(address.argument); `bluebench bonds` lists them")
+        }
+        return bond
+    }
+}
+
+/// A bond as people and programs see it. Keys are hexadecimal, most significant octet first.
+struct BondReport: Encodable {
+    struct Key: Encodable {
+        var size: Int
+        var key: String?
+        var ediv: String?
+        var rand: String?
+    }
+
+    struct Signing: Encodable {
+        var counter: UInt32
+        var key: String?
+    }
+
+    var peer: String
+    var authenticated: Bool
+    var secureConnections: Bool
+    var resolvesPrivateAddresses: Bool
+    var irk: String?
+    var localLtk: Key?
+    var peerLtk: Key?
+    var localCsrk: Signing?
+    var peerCsrk: Signing?
+    var linkKey: String?
+
+    init(_ bond: Bond, showsKeys: Bool) {
+        func text(_ octets: [UInt8]) -> String? { showsKeys ? Hex.octets(octets.reversed()) : nil }
+        func key(_ key: LongTermKey) -> Key {
+            Key(
+                size: key.size, key: text(key.value), ediv: showsKeys ? Hex.number(key.encryptedDiversifier) : nil,
+                rand: showsKeys ? Hex.number(key.randomNumber) : nil)
+        }
+        peer = bond.identity.argument
+        authenticated = bond.isAuthenticated
+        secureConnections = bond.isSecureConnections
+        resolvesPrivateAddresses = bond.identityResolvingKey != nil
+        irk = bond.identityResolvingKey.flatMap(text)
+        localLtk = bond.localLongTermKey.map(key)
+        peerLtk = bond.peerLongTermKey.map(key)
+        localCsrk = bond.localSigningKey.map { Signing(counter: $0.counter, key: text($0.value)) }
+        peerCsrk = bond.peerSigningKey.map { Signing(counter: $0.counter, key: text($0.value)) }
+        linkKey = bond.linkKey.flatMap(text)
+    }
+
+    var line: String {
+        var words = [
+            peer, authenticated ? "authenticated" : "unauthenticated", secureConnections ? "LE Secure Connections" : "LE legacy pairing",
+        ]
+        if let size = (localLtk ?? peerLtk)?.size { words.append("key of \(size) octets") }
+        if resolvesPrivateAddresses { words.append("resolves private addresses") }
+        if localCsrk != nil || peerCsrk != nil { words.append("signs") }
+        return words.joined(separator: "  ")
+    }
+}
