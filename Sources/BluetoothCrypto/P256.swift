@@ -6,6 +6,10 @@ public enum P256Error: Error, Sendable, Equatable {
     case privateKeyOutOfRange
     /// The point is not on the curve: an invalid-curve attack (CVE-2018-5383) or a broken peer.
     case pointNotOnCurve
+    /// The peer sent this side's own key back, or one with the same x coordinate.
+    case ownKey
+    /// The peer uses the key pair that everybody knows.
+    case debugKey
 }
 
 /// A public key: a point on P-256. Core Vol 2, Part H, 7.4.
@@ -17,6 +21,12 @@ public struct P256PublicKey: Sendable, Hashable {
         self.x = x
         self.y = y
     }
+
+    /// Whether this is the public debug key, whose private key everybody knows. Core Vol 3, Part H, 2.3.5.6.1.
+    public var isDebugKey: Bool { x == Self.debugX }
+
+    private static let debugX = UInt256(
+        high: 0x20b0_03d2_f297_be2c_5e2c_83a7_e9f9_a5b9, low: 0xeff4_9111_acf4_fddb_cc03_0148_0e35_9de6)
 }
 
 /// A key pair on P-256.
@@ -56,5 +66,18 @@ public struct P256KeyPair: Sendable {
             let value = UInt256(octets: secret.withUnsafeBytes { [UInt8]($0) })
         else { throw .pointNotOnCurve }
         return value
+    }
+
+    /// DHKey for a pairing: besides points off the curve, this side's own key and the debug key are refused. Core Vol 3, Part H, 2.3.5.6.1.
+    ///
+    /// - Parameter acceptsDebugKey: with it the debug key passes, also between two sides that both use it.
+    public func pairingSecret(with peer: P256PublicKey, acceptsDebugKey: Bool = false) throws(P256Error) -> UInt256 {
+        let secret = try sharedSecret(with: peer)
+        if peer.isDebugKey {
+            guard acceptsDebugKey else { throw .debugKey }
+        } else if peer.x == publicKey.x {
+            throw .ownKey
+        }
+        return secret
     }
 }

@@ -39,6 +39,10 @@ public final class Host {
     public internal(set) var randomAddress: DeviceAddress?
     /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.
     public var parameterPolicy: (Connection, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
+    /// How the host pairs; nil if it does not, and says so to whoever asks. Core Vol 3, Part H, 3.5.5.
+    public var pairingSettings: PairingSettings?
+    /// Who answers when pairing asks; by default nobody is there and everything is agreed to, but no passkey is known.
+    public var pairingDialogue = PairingDialogue.unattended(accepts: true)
     /// Told of each new connection before anything is received on it.
     public let newConnections = Listeners<(Connection) -> Void>()
 
@@ -48,6 +52,9 @@ public final class Host {
     var waiters: [EventWaiter] = []
     var isStarting = false
     var random: RandomSource
+    // SMP
+    var outOfBandData: LocalOutOfBandData?
+    var attempts = RepeatedAttempts()
     // GAP
     var scans: [Scan] = []
     var reportAssembler = ReportAssembler()

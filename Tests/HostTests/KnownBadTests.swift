@@ -94,7 +94,7 @@ import Timing
             "CVE-2019-19196: key sizes of 253, 17 and 0", cid: 6, "01 030009 fd 0707", "01 030009 11 0707", "01 000000 00 0000",
             answers: ["0505", "0505", "0505"]),
         Row("a pairing request cut short", cid: 6, "01 03", answers: ["0505"]),
-        Row("a signing key of one octet", cid: 6, "0b 00", answers: ["0505"]),
+        Row("a security request to a peripheral", cid: 6, "0b 00", answers: ["0507"]),
         Row("CVE-2019-17520: a public key before any request", cid: 6, "0c" + String(repeating: "11", count: 64), answers: ["0505"]),
         Row("CVE-2018-5383: a public key that is no point", cid: 6, "0c" + String(repeating: "00", count: 64), answers: ["0505"]),
         Row("CVE-2020-13593: a DHKey check out of the blue", cid: 6, "0d" + String(repeating: "22", count: 16), answers: ["0505"]),

@@ -1,35 +1,29 @@
 import Packets
 
 extension Connection {
+    /// Pairs: a central asks for it, a peripheral asks the central to. A central that has the peripheral's key encrypts the link with it instead.
+    ///
+    /// - Parameter settings: those of the host, or the defaults, if nil.
+    /// - Throws: `HostError.peer(.pairingFailed)` when the peer ends it, `.peer(.pairingRefused)` when this side does, `.peer(.timedOut(.pairing))`,
+    ///   `.peer(.rejected)` when the link could not be encrypted, `.peer(.disconnected)`, `.misuse(.busy)`.
+    @discardableResult
+    public func pair(_ settings: PairingSettings? = nil) async throws -> PairingResult {
+        try await securityChannel.pair(settings ?? host.pairingSettings ?? PairingSettings())
+    }
+
     /// Encrypts the link with the key that the host's key store has for the peer, as a central does. Core Vol 4, Part E, 7.8.24.
     ///
     /// - Throws: `HostError.misuse(.noKey)`, `.peer(.rejected)` with the controller's or the peer's reason.
-    public func encrypt() async throws {
-        guard let key = securityManager.encryptionKey(of: context.keys[peer]) else { throw HostError.misuse(.noKey) }
-        let handle = self.handle
-        let event: HCIEvents.EncryptionChange = try await host.procedure(
-            HCICommands.LEEnableEncryption(
-                connectionHandle: handle, randomNumber: key.randomNumber, encryptedDiversifier: key.encryptedDiversifier,
-                longTermKey: key.value),
-            ends: HCIEvents.EncryptionChange.self, on: handle
-        ) { $0.connectionHandle == handle }
-        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.LEEnableEncryption.name, event.status)) }
-    }
+    public func encrypt() async throws { try await securityChannel.encrypt(with: context.keys[peer]) }
 
-    func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
-        let key = securityManager.key(
-            encryptedDiversifier: event.encryptedDiversifier, randomNumber: event.randomNumber, of: context.keys[peer])
-        if let key {
-            host.post(HCICommands.LELongTermKeyRequestReply(connectionHandle: handle, longTermKey: key))
-        } else {
-            host.post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: handle))
+    /// Raises the link to a level: with the key of the bond if that is good enough, else by pairing.
+    public func secure(to level: LinkSecurity, _ settings: PairingSettings? = nil) async throws {
+        guard security < level else { return }
+        if isCentral, let bond = context.keys[peer], let key = bond.peerLongTermKey, bond.level(with: key) >= level {
+            return try await encrypt()
         }
-    }
-
-    /// False if the controller cannot have encrypted the link.
-    func encryptionChanged(isOn: Bool) -> Bool {
-        guard securityManager.encryptionChanged(isOn: isOn) else { return false }
-        tell(.encryptionChanged(isOn))
-        return true
+        var settings = settings ?? host.pairingSettings ?? PairingSettings()
+        settings.minimumLevel = max(settings.minimumLevel, level)
+        try await pair(settings)
     }
 }

@@ -20,7 +20,7 @@ public final class Connection {
     public let host: Host
     let context: HostContext
     let bearer: ATTBearer
-    var securityManager = SecurityManager()
+    let securityChannel: SecurityChannel
     let signaling: SignalingChannel
     private let multiplexer: L2CAPMultiplexer
     private let hasOwnPrivateAddress: Bool
@@ -46,21 +46,19 @@ public final class Connection {
         let client = context.server.session(of: peer, record: context.keys.client(of: peer))
         bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
+        securityChannel = SecurityChannel(on: multiplexer.channel(L2CAP.smpCID), loop: context.loop)
         client.connection = self
+        securityChannel.connection = self
         bearer.mtuChanges.add { [unowned self] in tell(.mtuChanged($0)) }
         signaling.grants = { [unowned self] in host.parameterPolicy(self, $0) }
         signaling.apply = { [unowned self] in apply($0) }
-        let security = multiplexer.channel(L2CAP.smpCID)
-        security.user = { [unowned self, unowned security] in
-            if let answer = securityManager.answer(to: $0) { security.transmit(answer) }
-        }
     }
 
     public var isConnected: Bool { disconnectReason == nil }
     public var isCentral: Bool { role == .central }
-    public var security: LinkSecurity { securityManager.level }
+    public var security: LinkSecurity { securityChannel.machine.level }
     /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not. Core Vol 3, Part H, 2.3.4.
-    public var encryptionKeySize: Int { securityManager.keySize }
+    public var encryptionKeySize: Int { securityChannel.machine.keySize }
     /// The attribute protocol's client side.
     public var gatt: GATTClient { GATTClient(bearer) }
 
@@ -107,6 +105,7 @@ public final class Connection {
         disconnectReason = reason
         multiplexer.close(error)
         signaling.ended(error)
+        securityChannel.ended(error)
         bearer.ended(error)
         keep(bearer.client.record)
         context.server.ended(bearer.client)

@@ -49,11 +49,14 @@ public enum CodingPreference: UInt16, Sendable, Hashable {
 }
 
 /// What happens on a connection without being asked for, or at the peer's wish.
-public enum ConnectionEvent: Sendable, Hashable {
+public enum ConnectionEvent: Sendable, Equatable {
     case parametersUpdated(ConnectionParameters)
     case phyUpdated(LinkPHYs)
     case dataLengthChanged(DataLength)
     case mtuChanged(Int)
     case encryptionChanged(Bool)
+    /// Whoever asked for it.
+    case paired(PairingResult)
+    case pairingFailed(HostError)
     case disconnected(ErrorCode)
 }

@@ -48,6 +48,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .connecting: "connecting"
         case .parameterRequest: "a parameter request"
         case .sending: "sending"
+        case .pairing: "pairing"
         }
     }
 }
@@ -63,6 +64,8 @@ extension HostError.Awaited: CustomStringConvertible {
         case .parameterUpdateResponse: "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"
         case .attResponse: "ATT transaction, 30 s (Core Vol 3, Part F, 3.3.3)"
         case .attConfirmation: "ATT_HANDLE_VALUE_CFM, 30 s (Core Vol 3, Part F, 3.3.3)"
+        case .pairing: "pairing, 30 s (Core Vol 3, Part H, 3.4)"
+        case .encryption: "the end of the encryption procedure"
         }
     }
 }
@@ -76,6 +79,8 @@ extension HostError.PeerFault: CustomStringConvertible {
         case .parametersRejected: "the central rejected the connection parameters"
         case .timedOut(let awaited): "no answer from the peer: \(awaited)"
         case .disconnected(let reason): "disconnected: \(reason)"
+        case .pairingFailed(let reason): "the peer ended the pairing: \(reason)"
+        case .pairingRefused(let reason): "pairing ended by this side: \(reason)"
         case .malformed(let malformation): "malformed: \(malformation)"
         }
     }

@@ -45,6 +45,7 @@ public enum HostError: Error, Sendable, Equatable {
         case connecting
         case parameterRequest
         case sending
+        case pairing
     }
 
     /// What did not come in time.
@@ -62,6 +63,10 @@ public enum HostError: Error, Sendable, Equatable {
         case attResponse
         /// ATT_HANDLE_VALUE_CFM. Core Vol 3, Part F, 3.3.3.
         case attConfirmation
+        /// The next command of a pairing. Core Vol 3, Part H, 3.4.
+        case pairing
+        /// Encryption Change or Encryption Key Refresh Complete. Core Vol 4, Part E, 7.7.8.
+        case encryption
     }
 
     public enum PeerFault: Sendable, Equatable {
@@ -74,6 +79,10 @@ public enum HostError: Error, Sendable, Equatable {
         /// The peer did not answer in the time that the specification gives it.
         case timedOut(Awaited)
         case disconnected(ErrorCode)
+        /// The peer has ended the pairing. Core Vol 3, Part H, 3.5.5.
+        case pairingFailed(PairingFailedReason)
+        /// This side has ended the pairing, and for which reason.
+        case pairingRefused(PairingFailedReason)
         /// What came is not what its name says.
         case malformed(Malformation)
     }

@@ -57,8 +57,9 @@ extension Host {
         case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
         case .physChanged(let handle, let phys): physUpdated(handle, phys)
         case .dataLengthChanged(let handle, let length): dataLengthChanged(handle, length)
-        case .encryptionChanged(let handle, let isOn, let status): if status == .success { encryptionChanged(handle, isOn: isOn) }
-        case .encryptionRequested, .keyRefreshed: break
+        case .encryptionChanged(let handle, let isOn, let status): encryptionChanged(handle, isOn: isOn, status)
+        case .keyRefreshed(let handle, let status): encryptionChanged(handle, isOn: true, status)
+        case .encryptionRequested: break
         }
         path.order(change)
     }
@@ -71,8 +72,8 @@ extension Host {
         failWaiters(of: connection.handle.rawValue, error)
     }
 
-    private func encryptionChanged(_ handle: ConnectionHandle, isOn: Bool) {
-        guard let connection = path.connection(handle), !connection.encryptionChanged(isOn: isOn) else { return }
+    private func encryptionChanged(_ handle: ConnectionHandle, isOn: Bool, _ status: ErrorCode) {
+        guard let connection = path.connection(handle), !connection.securityChannel.encryptionChanged(isOn: isOn, status) else { return }
         context.counters.malformedEvents += 1
     }
 
@@ -111,7 +112,7 @@ extension Host {
     }
 
     private func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
-        if let connection = path.connection(event.connectionHandle) { return connection.keyRequested(event) }
+        if let connection = path.connection(event.connectionHandle) { return connection.securityChannel.keyRequested(event) }
         post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: event.connectionHandle))
     }
 }

@@ -41,6 +41,28 @@ public struct HostQuirks: Sendable {
     /// Gives every refused ATT request this code.
     public var errorCode: ATTErrorCode?
 
+    /// How pairing departs from it.
+    public var pairing = PairingQuirks()
+
+    public init() {}
+}
+
+/// What a host overlooks when it pairs.
+public struct PairingQuirks: Sendable, Hashable {
+    /// Takes any confirm value for the right one.
+    public var acceptsAnyConfirm = false
+    public var acceptsAnyDHKeyCheck = false
+    /// Goes on with a public key that is no point on the curve.
+    public var skipsCurveCheck = false
+    /// Goes on with its own public key.
+    public var acceptsReflectedKey = false
+    public var ignoresMinimumKeySize = false
+    public var ignoresMinimumLevel = false
+    /// Takes key sizes that do not exist.
+    public var acceptsAnyKeySize = false
+    /// Answers however often an attempt fails. Core Vol 3, Part H, 2.3.6.
+    public var allowsRepeatedAttempts = false
+
     public init() {}
 }
 

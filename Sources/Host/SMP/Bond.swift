@@ -68,6 +68,16 @@ public struct Bond: Sendable, Hashable {
         self.isSecureConnections = isSecureConnections
     }
 
+    /// Octets of the longer LTK.
+    var keySize: Int { max(localLongTermKey?.size ?? 0, peerLongTermKey?.size ?? 0) }
+
+    /// Whether something would be lost by replacing this bond with one of such a pairing.
+    func isStronger(than isAuthenticated: Bool, _ isSecureConnections: Bool, keySize: Int) -> Bool {
+        self.isAuthenticated && !isAuthenticated || self.isSecureConnections && !isSecureConnections || self.keySize > keySize
+    }
+
+    func isWeaker(than other: Bond) -> Bool { other.isStronger(than: isAuthenticated, isSecureConnections, keySize: keySize) }
+
     /// The level that a link reaches with one of the bond's keys.
     func level(with key: LongTermKey) -> LinkSecurity {
         guard isAuthenticated else { return .encrypted }

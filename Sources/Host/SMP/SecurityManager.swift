@@ -1,27 +1,180 @@
 import Packets
+import Timing
 
-/// The security manager of one connection: it gives the controller keys, so it knows which encryption to believe. Core Vol 3, Part H.
-///
-/// Nothing can be paired: keys come from the key store only.
+/// The security manager of one connection: it pairs, it gives the controller keys, and so it knows which encryption to believe. Core Vol 3, Part H.
 struct SecurityManager {
+    /// The longest time between two commands of one procedure. Core Vol 3, Part H, 3.4.
+    static let timeOut = Microseconds.seconds(30)
+
+    private enum State {
+        case idle
+        /// A peripheral has sent Security_Request.
+        case awaitCentral(PairingSettings)
+        /// A central answers Security_Request with a key that it has.
+        case encrypting
+        case pairing(Pairing)
+        /// The timer ran out: nothing more is sent or taken on this link. Core Vol 3, Part H, 3.4.
+        case timedOut
+    }
+
+    private var state = State.idle
     private(set) var level = LinkSecurity.none
     /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not.
     private(set) var keySize = 0
     /// What the key that the controller was given is worth; without one an encryption change is not believed.
     private var given: (level: LinkSecurity, size: Int)?
+    /// When `expire` is due.
+    private(set) var deadline: Microseconds?
 
-    /// The answer to a PDU: a peer that asks for pairing is told at once that there is none. Core Vol 3, Part H, 3.5.5.
-    func answer(to pdu: RawSpan) -> [UInt8]? {
-        guard pdu.byteCount > 0 else { return nil }
-        let code = pdu.u8(at: 0)
-        guard code != SMP.PairingFailed.opcode, (SMP.PairingRequest.opcode...SMP.KeypressNotification.opcode).contains(code) else {
-            return nil
+    var isBusy: Bool {
+        switch state {
+        case .idle, .timedOut: false
+        case .awaitCentral, .encrypting, .pairing: true
         }
-        return SMP.PairingFailed(reason: .pairingNotSupported).bytes
     }
+    var isSilent: Bool { if case .timedOut = state { true } else { false } }
+
+    // MARK: From this side
+
+    /// A central sends Pairing_Request, a peripheral Security_Request.
+    mutating func pair(_ setup: PairingSetup, _ settings: PairingSettings, at now: Microseconds) -> [SecurityAction] {
+        guard case .idle = state else { return [] }
+        if setup.mustWait { return [.failed(.peer(.pairingRefused(.repeatedAttempts)))] }
+        guard setup.isCentral else {
+            state = .awaitCentral(settings)
+            return watched([.send(SMP.SecurityRequest(authReq: settings.authenticationRequirements).bytes)], at: now)
+        }
+        var pairing = Pairing(setup, settings, isWanted: true)
+        let actions = pairing.start()
+        state = .pairing(pairing)
+        return watched(actions, at: now)
+    }
+
+    mutating func answered(_ answer: PairingAnswer, at now: Microseconds) -> [SecurityAction] {
+        guard case .pairing(var pairing) = state else { return [] }
+        let actions = pairing.answered(answer)
+        state = .pairing(pairing)
+        return watched(actions, at: now)
+    }
+
+    // MARK: From the peer
+
+    mutating func received(_ pdu: [UInt8], _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction] {
+        guard let opcode = pdu.first, (SMP.PairingRequest.opcode...SMP.KeypressNotification.opcode).contains(opcode), !isSilent else {
+            return []
+        }
+        // Octets beyond the last field make a command as wrong as missing ones.
+        guard let message = try? SMP.Message(bytes: pdu), message.bytes.count == pdu.count else {
+            return watched(malformed(opcode, setup), at: now)
+        }
+        return watched(received(message, opcode, setup), at: now)
+    }
+
+    private mutating func received(_ message: SMP.Message, _ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
+        if let reason = Self.wrongRole(message, isCentral: setup.isCentral) { return [.send(SMP.PairingFailed(reason: reason).bytes)] }
+        switch state {
+        case .idle: return receivedIdle(message, opcode, setup)
+        case .awaitCentral(let settings):
+            if case .pairingFailed(let failed) = message { return [.failed(.peer(.pairingFailed(failed.reason)))] }
+            guard case .pairingRequest = message else { return [] }
+            return begin(Pairing(setup, settings, isWanted: true), message, opcode)
+        case .encrypting, .timedOut: return []
+        case .pairing(let pairing):
+            // A peripheral may ask again before it has seen the request.
+            if case .securityRequest = message { return [] }
+            return begin(pairing, message, opcode)
+        }
+    }
+
+    private mutating func begin(_ pairing: Pairing, _ message: SMP.Message, _ opcode: UInt8) -> [SecurityAction] {
+        var pairing = pairing
+        let actions = pairing.received(message, opcode: opcode)
+        state = .pairing(pairing)
+        return actions
+    }
+
+    private mutating func receivedIdle(_ message: SMP.Message, _ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
+        if case .pairingFailed = message { return [] }
+        guard let settings = setup.settings else { return [.send(SMP.PairingFailed(reason: .pairingNotSupported).bytes)] }
+        switch message {
+        case .pairingRequest:
+            guard !setup.mustWait else { return [.send(SMP.PairingFailed(reason: .repeatedAttempts).bytes)] }
+            return begin(Pairing(setup, settings, isWanted: false), message, opcode)
+        case .securityRequest(let request): return asked(for: request.authReq, setup, settings)
+        default: return []
+        }
+    }
+
+    /// Core Vol 3, Part H, 2.4.6: a key that is good enough encrypts the link; without one there is pairing.
+    private mutating func asked(for requirements: AuthReq, _ setup: PairingSetup, _ settings: PairingSettings) -> [SecurityAction] {
+        let wanted = max(settings.minimumLevel, requirements.contains(.mitm) ? .authenticated : .encrypted)
+        guard level < wanted else { return [] }
+        if let bond = setup.bond, let key = bond.peerLongTermKey, bond.level(with: key) >= wanted {
+            _ = encryptionKey(of: bond)
+            state = .encrypting
+            return [.encrypt(key)]
+        }
+        guard !setup.mustWait else { return [.send(SMP.PairingFailed(reason: .repeatedAttempts).bytes)] }
+        var pairing = Pairing(setup, settings, isWanted: false)
+        let actions = pairing.start()
+        state = .pairing(pairing)
+        return actions
+    }
+
+    /// A central is asked for security and asks for pairing, never the other way round.
+    private static func wrongRole(_ message: SMP.Message, isCentral: Bool) -> PairingFailedReason? {
+        switch message {
+        case .pairingRequest: isCentral ? .commandNotSupported : nil
+        case .securityRequest: isCentral ? nil : .commandNotSupported
+        default: nil
+        }
+    }
+
+    private mutating func malformed(_ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
+        guard opcode != SMP.PairingFailed.opcode else { return [] }
+        let isBusy = isBusy
+        guard isBusy || setup.settings != nil else { return [.send(SMP.PairingFailed(reason: .pairingNotSupported).bytes)] }
+        let answer = SecurityAction.send(SMP.PairingFailed(reason: .invalidParameters).bytes)
+        return isBusy ? [answer, .failed(.peer(.pairingRefused(.invalidParameters)))] : [answer]
+    }
+
+    // MARK: Time
+
+    /// Each command restarts the timer, the end stops it. Core Vol 3, Part H, 3.4.
+    private mutating func watched(_ actions: [SecurityAction], at now: Microseconds) -> [SecurityAction] {
+        for action in actions {
+            switch action {
+            case .completed, .failed: if !isSilent { state = .idle }
+            case .send, .ask, .keypress, .encrypt: break
+            }
+        }
+        if !isBusy {
+            deadline = nil
+        } else if deadline == nil || actions.contains(where: \.restartsTimer) {
+            deadline = now + Self.timeOut
+        }
+        return actions
+    }
+
+    /// The deadline has come.
+    mutating func expire() -> [SecurityAction] {
+        guard isBusy else { return [] }
+        state = .timedOut
+        deadline = nil
+        return [.failed(.peer(.timedOut(.pairing)))]
+    }
+
+    // MARK: Encryption
 
     /// The key for LE_Long_Term_Key_Request; nil if there is none by that name. Core Vol 4, Part E, 7.7.65.5.
     mutating func key(encryptedDiversifier: UInt16, randomNumber: UInt64, of bond: Bond?) -> [UInt8]? {
+        if case .pairing(let pairing) = state {
+            guard let (key, level) = pairing.temporaryKey,
+                key.isNamed(encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber)
+            else { return nil }
+            given = (level, key.size)
+            return key.value
+        }
         guard let bond, let key = bond.localLongTermKey,
             key.isNamed(encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber)
         else { return nil }
@@ -36,14 +189,45 @@ struct SecurityManager {
         return key
     }
 
-    /// HCI_Encryption_Change; false if the controller cannot have done that. Core Vol 4, Part E, 7.7.8.
-    mutating func encryptionChanged(isOn: Bool) -> Bool {
+    /// HCI_Encryption_Change or Encryption_Key_Refresh_Complete; nil if the controller cannot have done that. Core Vol 4, Part E, 7.7.8 and 7.7.39.
+    mutating func encryptionChanged(isOn: Bool, _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction]? {
         guard isOn else {
             (level, keySize) = (.none, 0)
-            return true
+            return []
         }
-        guard let given else { return false }
+        if case .pairing(let pairing) = state, setup.isCentral, let (key, level) = pairing.temporaryKey { given = (level, key.size) }
+        guard let given else { return nil }
         (level, keySize) = given
-        return true
+        switch state {
+        case .pairing(var pairing):
+            let actions = pairing.encrypted()
+            state = .pairing(pairing)
+            return watched(actions, at: now)
+        case .awaitCentral, .encrypting: return watched([.completed(existing(setup), nil, acceptsWeaker: false)], at: now)
+        case .idle, .timedOut: return []
+        }
+    }
+
+    /// The link could not be encrypted.
+    mutating func encryptionFailed(_ error: HostError, at now: Microseconds) -> [SecurityAction] {
+        switch state {
+        case .pairing, .encrypting: watched([.failed(error)], at: now)
+        case .idle, .awaitCentral, .timedOut: []
+        }
+    }
+
+    private func existing(_ setup: PairingSetup) -> PairingResult {
+        PairingResult(
+            peer: setup.bond.map { PeerIdentity($0.identity, isResolved: $0.identity != setup.peer) } ?? PeerIdentity(setup.peer),
+            level: level, model: nil, isSecureConnections: setup.bond?.isSecureConnections ?? false, keySize: keySize, isBonded: true)
+    }
+}
+
+extension SecurityAction {
+    fileprivate var restartsTimer: Bool {
+        switch self {
+        case .send, .encrypt: true
+        case .ask, .keypress, .completed, .failed: false
+        }
     }
 }

@@ -1,0 +1,31 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+extension Host {
+    /// What to tell a peer by other means than Bluetooth before the two pair: the commitment to a new key pair, which pairing uses for peers that say
+    /// that they have it. Core Vol 3, Part H, 2.3.5.6.4.
+    public func makeOutOfBandData() -> OutOfBandData {
+        let made = LocalOutOfBandData(using: &random)
+        outOfBandData = made
+        return made.data
+    }
+
+    func pairingSetup(for connection: Connection) -> PairingSetup {
+        let peer = connection.addresses.peer
+        let quirks = context.quirks.pairing
+        return PairingSetup(
+            settings: pairingSettings, isCentral: connection.isCentral, own: connection.addresses.own ?? address, peer: peer,
+            identity: address, identityResolvingKey: ownIdentityResolvingKey(), bond: context.keys[connection.peer],
+            outOfBand: outOfBandData, mustWait: !quirks.allowsRepeatedAttempts && attempts.mustWait(peer, at: loop.now),
+            random: RandomSource(seed: random.next()), quirks: quirks)
+    }
+
+    /// The IRK that the host gives to its peers; it is drawn once. Core Vol 3, Part H, 2.4.2.1.
+    private func ownIdentityResolvingKey() -> [UInt8] {
+        if let key = context.keys.identityResolvingKey { return key }
+        let key = random.octets(16)
+        context.keys.identityResolvingKey = key
+        return key
+    }
+}

@@ -1,0 +1,124 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// Phase 3: over the encrypted link the responder gives its keys, then the initiator, each in the order LTK, IRK, CSRK. Core Vol 3, Part H, 2.4.3 and 3.6.1.
+struct KeyDistributionPhase {
+    enum Action: Equatable {
+        case send([UInt8])
+        /// Everything has been given and taken.
+        case completed
+        case fail(PairingFailedReason)
+    }
+
+    /// The keys of both sides, as far as they are there.
+    struct Keys: Equatable {
+        var localLongTermKey: LongTermKey?
+        var peerLongTermKey: LongTermKey?
+        var localSigningKey: SigningKey?
+        var peerSigningKey: SigningKey?
+        var identityResolvingKey: [UInt8]?
+        var identity: DeviceAddress?
+    }
+
+    private(set) var keys = Keys()
+    private let terms: PairingTerms
+    /// The PDUs that the peer still owes, by opcode, the next one first.
+    private var expected: [UInt8]
+    private var hasSent = false
+
+    /// - Parameter longTermKey: what LE Secure Connections pairing has made; it is not distributed.
+    init(_ terms: PairingTerms, longTermKey: LongTermKey) {
+        self.terms = terms
+        expected = Self.opcodes(of: terms.expectedKeys)
+        if terms.isSecureConnections { (keys.localLongTermKey, keys.peerLongTermKey) = (longTermKey, longTermKey) }
+    }
+
+    private static func opcodes(of keys: KeyDistribution) -> [UInt8] {
+        (keys.contains(.encKey) ? [SMP.EncryptionInformation.opcode, SMP.CentralIdentification.opcode] : [])
+            + (keys.contains(.idKey) ? [SMP.IdentityInformation.opcode, SMP.IdentityAddressInformation.opcode] : [])
+            + (keys.contains(.signKey) ? [SMP.SigningInformation.opcode] : [])
+    }
+
+    mutating func start() -> [Action] {
+        terms.role == .responder || expected.isEmpty ? send() : []
+    }
+
+    private mutating func send() -> [Action] {
+        hasSent = true
+        return distribute().map { .send($0) } + (expected.isEmpty ? [.completed] : [])
+    }
+
+    private mutating func distribute() -> [[UInt8]] {
+        var random = terms.setup.random
+        // The numbers before were those of phase 2.
+        for _ in 0..<64 { _ = random.next() }
+        var pdus: [[UInt8]] = []
+        if terms.sentKeys.contains(.encKey) {
+            let value = terms.shortened(random.key()).littleEndianOctets
+            let (diversifier, number) = (UInt16(truncatingIfNeeded: random.next()), random.next())
+            keys.localLongTermKey = LongTermKey(value, encryptedDiversifier: diversifier, randomNumber: number, size: terms.keySize)
+            pdus += [
+                SMP.EncryptionInformation(longTermKey: value).bytes, SMP.CentralIdentification(ediv: diversifier, rand: number).bytes,
+            ]
+        }
+        if terms.sentKeys.contains(.idKey) {
+            let identity = terms.setup.identity
+            pdus += [
+                SMP.IdentityInformation(identityResolvingKey: terms.setup.identityResolvingKey).bytes,
+                SMP.IdentityAddressInformation(addrType: identity.kind.rawValue, bdADDR: BDADDR(rawValue: identity.value)).bytes,
+            ]
+        }
+        if terms.sentKeys.contains(.signKey) {
+            let value = random.key().littleEndianOctets
+            keys.localSigningKey = SigningKey(value)
+            pdus.append(SMP.SigningInformation(signatureKey: value).bytes)
+        }
+        return pdus
+    }
+
+    mutating func received(_ message: SMP.Message, opcode: UInt8) -> [Action] {
+        guard expected.first == opcode else { return [.fail(.unspecifiedReason)] }
+        if let reason = take(message) { return [.fail(reason)] }
+        expected.removeFirst()
+        guard expected.isEmpty else { return [] }
+        return hasSent ? [.completed] : send()
+    }
+
+    private mutating func take(_ message: SMP.Message) -> PairingFailedReason? {
+        switch message {
+        case .encryptionInformation(let information):
+            // A key that everybody can guess protects nothing.
+            guard information.longTermKey.contains(where: { $0 != 0 }) else { return .keyRejected }
+            keys.peerLongTermKey = LongTermKey(information.longTermKey, size: terms.keySize)
+        case .centralIdentification(let identification):
+            keys.peerLongTermKey?.encryptedDiversifier = identification.ediv
+            keys.peerLongTermKey?.randomNumber = identification.rand
+        case .identityInformation(let information): keys.identityResolvingKey = information.identityResolvingKey
+        case .identityAddressInformation(let information):
+            guard let identity = Self.identity(information) else { return .invalidParameters }
+            keys.identity = identity
+        case .signingInformation(let information): keys.peerSigningKey = SigningKey(information.signatureKey)
+        default: return .unspecifiedReason
+        }
+        return nil
+    }
+
+    /// A public or a static random address; nil for what identifies nobody. Core Vol 3, Part H, 3.6.5.
+    private static func identity(_ information: SMP.IdentityAddressInformation) -> DeviceAddress? {
+        guard let kind = DeviceAddress.Kind(rawValue: information.addrType) else { return nil }
+        let address = DeviceAddress(value: information.bdADDR.rawValue, kind: kind)
+        return kind == .public || address.value >> 46 == 0b11 ? address : nil
+    }
+
+    /// What both sides keep.
+    var bond: Bond {
+        var bond = Bond(
+            keys.identity ?? terms.setup.peer, localLongTermKey: keys.localLongTermKey, peerLongTermKey: keys.peerLongTermKey,
+            isAuthenticated: terms.isAuthenticated, isSecureConnections: terms.isSecureConnections)
+        // An IRK of zeros says that the peer uses no resolvable private address. Core Vol 3, Part H, 2.4.2.1.
+        bond.identityResolvingKey = keys.identityResolvingKey.flatMap { $0.contains { $0 != 0 } ? $0 : nil }
+        (bond.localSigningKey, bond.peerSigningKey) = (keys.localSigningKey, keys.peerSigningKey)
+        return bond
+    }
+}

@@ -1,0 +1,97 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// What the two sides have agreed upon in the feature exchange, and what the rest of the pairing is computed from. Core Vol 3, Part H, 2.3.
+struct PairingTerms {
+    let role: PairingRole
+    let association: Association
+    let isSecureConnections: Bool
+    /// Octets, 7...16.
+    let keySize: Int
+    let isBonding: Bool
+    let usesKeypressNotifications: Bool
+    /// What this side gives, and what it gets, once the link is encrypted.
+    let sentKeys: KeyDistribution
+    let expectedKeys: KeyDistribution
+    let request: PairingFeatures
+    let response: PairingFeatures
+    let setup: PairingSetup
+    let settings: PairingSettings
+
+    /// - Throws: the reason for which this side does not go on.
+    init(
+        _ role: PairingRole, request: PairingFeatures, response: PairingFeatures, setup: PairingSetup, settings: PairingSettings
+    ) throws(PairingRefusal) {
+        let peer = role == .initiator ? response : request
+        if let fault = peer.fault(acceptsAnyKeySize: setup.quirks.acceptsAnyKeySize) { throw PairingRefusal(fault) }
+        guard response.initiatorKeys.isSubset(of: request.initiatorKeys), response.responderKeys.isSubset(of: request.responderKeys) else {
+            throw PairingRefusal(.invalidParameters)
+        }
+        let shared = request.authReq.intersection(response.authReq)
+        (self.role, self.request, self.response, self.setup, self.settings) = (role, request, response, setup, settings)
+        isSecureConnections = shared.contains(.sc)
+        isBonding = shared.contains(.bonding)
+        usesKeypressNotifications = shared.contains(.keypress)
+        keySize = Int(min(request.maximumKeySize, response.maximumKeySize))
+        association = try Self.association(request, response, isSecureConnections: isSecureConnections)
+        let derived: KeyDistribution = isSecureConnections ? [.encKey, .linkKey] : .linkKey
+        let (initiatorKeys, responderKeys) = (response.initiatorKeys.subtracting(derived), response.responderKeys.subtracting(derived))
+        (sentKeys, expectedKeys) = role == .initiator ? (initiatorKeys, responderKeys) : (responderKeys, initiatorKeys)
+        try checkPolicy()
+    }
+
+    /// Core Vol 3, Part H, 2.3.5.1: out-of-band data counts for more than MITM, MITM for more than IO capabilities.
+    private static func association(
+        _ request: PairingFeatures, _ response: PairingFeatures, isSecureConnections: Bool
+    ) throws(PairingRefusal) -> Association {
+        let flags = (request.outOfBandFlag == 1, response.outOfBandFlag == 1)
+        if isSecureConnections ? flags.0 || flags.1 : flags.0 && flags.1 { return .outOfBand }
+        guard request.authReq.union(response.authReq).contains(.mitm) else { return .justWorks }
+        guard
+            let mapping = Association.mapping(
+                initiator: request.ioCapability, responder: response.ioCapability, isSecureConnections: isSecureConnections)
+        else { throw PairingRefusal(.invalidParameters) }
+        return mapping
+    }
+
+    private func checkPolicy() throws(PairingRefusal) {
+        let needed = settings.minimumLevel == .secureConnections ? 16 : settings.minimumKeySize
+        if keySize < needed, !setup.quirks.ignoresMinimumKeySize { throw PairingRefusal(.encryptionKeySize) }
+        if association == .outOfBand {
+            if !isSecureConnections, settings.outOfBandData?.temporaryKey == nil { throw PairingRefusal(.oobNotAvailable) }
+        } else if settings.requiresOutOfBand {
+            throw PairingRefusal(.oobNotAvailable)
+        }
+        guard level >= settings.minimumLevel || setup.quirks.ignoresMinimumLevel else { throw PairingRefusal(.authenticationRequirements) }
+        if !settings.acceptsWeakerBond, let bond = setup.bond, bond.isStronger(than: isAuthenticated, isSecureConnections, keySize: keySize)
+        {
+            throw PairingRefusal(.authenticationRequirements)
+        }
+    }
+
+    var isAuthenticated: Bool { association.model.isAuthenticated }
+
+    /// What the link reaches. Core Vol 3, Part C, 10.2.1.
+    var level: LinkSecurity {
+        guard isAuthenticated else { return .encrypted }
+        return isSecureConnections && keySize == 16 ? .secureConnections : .authenticated
+    }
+
+    var initiator: DeviceAddress { role == .initiator ? setup.own : setup.peer }
+    var responder: DeviceAddress { role == .initiator ? setup.peer : setup.own }
+    var ownFeatures: PairingFeatures { role == .initiator ? request : response }
+    var peerFeatures: PairingFeatures { role == .initiator ? response : request }
+
+    /// A key of the agreed size: octets beyond it are 0. Core Vol 3, Part H, 2.3.4.
+    func shortened(_ key: UInt128) -> UInt128 { keySize >= 16 ? key : key & ((1 << UInt128(8 * keySize)) - 1) }
+
+    /// Whether this side shows the passkey, or else is asked for it.
+    var showsPasskey: Bool { association == .passkeyEntry(shownBy: role) }
+
+    /// The passkey that this side shows.
+    func passkey(using random: inout RandomSource) -> UInt32 {
+        if let passkey = settings.passkey, passkey < 1_000_000 { return passkey }
+        return UInt32.random(in: 0..<1_000_000, using: &random)
+    }
+}

@@ -1,0 +1,125 @@
+import Packets
+import Timing
+
+/// The peripheral's side of LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
+struct SecureConnectionsResponder: AuthenticationPhase {
+    private enum State {
+        case awaitPublicKey
+        /// The initiator may be quicker than the user: its confirm value waits.
+        case awaitPasskey(SecureConnectionsValues, confirm: UInt128?)
+        case awaitConfirm(SecureConnectionsValues, round: Int)
+        /// Without a confirm value the initiator does not commit itself, or has done so out of band.
+        case awaitRandom(SecureConnectionsValues, confirm: UInt128?, round: Int)
+        /// The same goes for its check value.
+        case awaitComparison(SecureConnectionsValues, check: UInt128?)
+        case awaitCheck(SecureConnectionsValues)
+        case ended
+    }
+
+    private let terms: PairingTerms
+    private let key: SecureConnectionsKey
+    private let random: RandomSource
+    private var state = State.awaitPublicKey
+
+    init(_ terms: PairingTerms) {
+        self.terms = terms
+        var random = terms.setup.random
+        key = SecureConnectionsKey(terms, using: &random)
+        self.random = random
+    }
+
+    func start() -> [AuthenticationAction] { [] }
+
+    mutating func answered(_ answer: PairingAnswer) -> [AuthenticationAction] {
+        switch (state, answer) {
+        case (.awaitPasskey(var values, let confirm), .passkey(let passkey)):
+            guard let passkey, passkey < 1_000_000 else { return fail(.passkeyEntryFailed) }
+            values.use(passkey: passkey)
+            if let confirm { return commit(values, confirm, round: 0) }
+            state = .awaitConfirm(values, round: 0)
+            return []
+        case (.awaitComparison(let values, let check), .agrees(let agrees)):
+            guard agrees else { return fail(.numericComparisonFailed) }
+            if let check { return finish(values, check) }
+            state = .awaitCheck(values)
+            return []
+        default: return []
+        }
+    }
+
+    mutating func received(_ message: SMP.Message) -> [AuthenticationAction] {
+        switch (state, message) {
+        case (.awaitPublicKey, .pairingPublicKey(let key)): return received(key)
+        case (.awaitPasskey(let values, nil), .pairingConfirm(let confirm)):
+            state = .awaitPasskey(values, confirm: confirm.number)
+            return []
+        case (.awaitConfirm(let values, let round), .pairingConfirm(let confirm)): return commit(values, confirm.number, round: round)
+        case (.awaitRandom(let values, let confirm, let round), .pairingRandom(let random)):
+            return received(random.number, values, confirm: confirm, round: round)
+        case (.awaitComparison(let values, nil), .pairingDHKeyCheck(let check)):
+            state = .awaitComparison(values, check: check.number)
+            return []
+        case (.awaitCheck(let values), .pairingDHKeyCheck(let check)): return finish(values, check.number)
+        default: return fail(.unspecifiedReason)
+        }
+    }
+
+    private mutating func received(_ publicKey: SMP.PairingPublicKey) -> [AuthenticationAction] {
+        var values: SecureConnectionsValues
+        do {
+            values = try SecureConnectionsValues(terms, ownKey: key.pair, publicKey, using: random)
+        } catch { return fail(error.reason) }
+        switch terms.association {
+        case .justWorks, .numericComparison:
+            state = .awaitRandom(values, confirm: nil, round: 0)
+            return [.send(key.pdu), .send(SMP.PairingConfirm(values.commitment(round: 0)).bytes)]
+        case .outOfBand:
+            state = .awaitRandom(values, confirm: nil, round: 0)
+            return [.send(key.pdu)]
+        case .passkeyEntry:
+            guard terms.showsPasskey else {
+                state = .awaitPasskey(values, confirm: nil)
+                return [.send(key.pdu), .ask(.enterPasskey)]
+            }
+            values.use(passkey: values.shownPasskey)
+            state = .awaitConfirm(values, round: 0)
+            return [.send(key.pdu), .ask(.showPasskey(values.shownPasskey))]
+        }
+    }
+
+    private mutating func commit(_ values: SecureConnectionsValues, _ confirm: UInt128, round: Int) -> [AuthenticationAction] {
+        state = .awaitRandom(values, confirm: confirm, round: round)
+        return [.send(SMP.PairingConfirm(values.commitment(round: round)).bytes)]
+    }
+
+    private mutating func received(
+        _ nonce: UInt128, _ values: SecureConnectionsValues, confirm: UInt128?, round: Int
+    ) -> [AuthenticationAction] {
+        var values = values
+        values.peerNonce = nonce
+        if let confirm, !values.isConfirmed(confirm, round: round) { return fail(.confirmValueFailed) }
+        let answer = AuthenticationAction.send(SMP.PairingRandom(values.ownNonce).bytes)
+        if round + 1 < values.rounds {
+            values.drawNonce()
+            state = .awaitConfirm(values, round: round + 1)
+            return [answer]
+        }
+        guard terms.association == .numericComparison else {
+            state = .awaitCheck(values)
+            return [answer]
+        }
+        state = .awaitComparison(values, check: nil)
+        return [answer, .ask(.compare(values.comparedNumber))]
+    }
+
+    private mutating func finish(_ values: SecureConnectionsValues, _ check: UInt128) -> [AuthenticationAction] {
+        guard values.isChecked(check) else { return fail(.dhKeyCheckFailed) }
+        state = .ended
+        return [.send(SMP.PairingDHKeyCheck(values.ownCheck).bytes), .authenticated(values.longTermKey)]
+    }
+
+    private mutating func fail(_ reason: PairingFailedReason) -> [AuthenticationAction] {
+        state = .ended
+        return [.fail(reason)]
+    }
+}

@@ -1,0 +1,143 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// What both roles of LE Secure Connections pairing compute once they have each other's public key. Core Vol 3, Part H, 2.3.5.6.
+struct SecureConnectionsValues {
+    let terms: PairingTerms
+    private let ownKey: P256PublicKey
+    private let peerKey: P256PublicKey
+    private let dhKey: UInt256
+    private var random: RandomSource
+    /// What this side shows, if it does.
+    let shownPasskey: UInt32
+    /// Na or Nb: this side's, and the peer's.
+    private(set) var ownNonce: UInt128
+    var peerNonce: UInt128 = 0
+    /// ra and rb: 0, the passkey, or what went out of band.
+    private var ownSecret: UInt128 = 0
+    private var peerSecret: UInt128 = 0
+
+    /// - Throws: the reason why the peer's key will not do.
+    init(_ terms: PairingTerms, ownKey: P256KeyPair, _ received: SMP.PairingPublicKey, using random: RandomSource) throws(PairingRefusal) {
+        guard let x = UInt256(littleEndianOctets: received.publicKeyX), let y = UInt256(littleEndianOctets: received.publicKeyY) else {
+            throw PairingRefusal(.invalidParameters)
+        }
+        self.terms = terms
+        self.ownKey = ownKey.publicKey
+        self.random = random
+        peerKey = P256PublicKey(x: x, y: y)
+        dhKey = try Self.secret(ownKey, peerKey, terms)
+        ownNonce = self.random.key()
+        shownPasskey = terms.passkey(using: &self.random)
+        if terms.association == .outOfBand { try takeOutOfBandData() }
+    }
+
+    /// - Throws: Invalid Parameters for a point off the curve and for this side's own key.
+    private static func secret(
+        _ own: P256KeyPair, _ peer: P256PublicKey, _ terms: PairingTerms
+    ) throws(PairingRefusal) -> UInt256 {
+        do {
+            return try own.pairingSecret(with: peer, acceptsDebugKey: terms.settings.acceptsDebugKeys || terms.settings.usesDebugKeys)
+        } catch .debugKey {
+            throw PairingRefusal(.authenticationRequirements)
+        } catch {
+            let quirks = terms.setup.quirks
+            if error == .ownKey, quirks.acceptsReflectedKey, let secret = try? own.sharedSecret(with: peer) { return secret }
+            if error == .pointNotOnCurve, quirks.skipsCurveCheck { return UInt256(high: 0, low: 0) }
+            throw PairingRefusal(.invalidParameters)
+        }
+    }
+
+    /// The commitment that came out of band is checked at once. Core Vol 3, Part H, 2.3.5.6.4.
+    private mutating func takeOutOfBandData() throws(PairingRefusal) {
+        if terms.peerFeatures.outOfBandFlag == 1 { ownSecret = terms.setup.outOfBand?.random ?? 0 }
+        guard terms.ownFeatures.outOfBandFlag == 1 else { return }
+        guard let data = terms.settings.outOfBandData, let confirm = data.confirm, let random = data.random else {
+            throw PairingRefusal(.oobNotAvailable)
+        }
+        peerSecret = UInt128(littleEndianOctets: random)
+        let expected = SecurityToolbox.f4(u: peerKey.x, v: peerKey.x, x: peerSecret, z: 0)
+        guard expected == UInt128(littleEndianOctets: confirm) || terms.setup.quirks.acceptsAnyConfirm else {
+            throw PairingRefusal(.confirmValueFailed)
+        }
+    }
+
+    // MARK: Authentication stage 1
+
+    mutating func use(passkey: UInt32) { (ownSecret, peerSecret) = (UInt128(passkey), UInt128(passkey)) }
+    mutating func drawNonce() { ownNonce = random.key() }
+
+    /// Rounds of authentication stage 1: one for each bit of a passkey.
+    var rounds: Int { if case .passkeyEntry = terms.association { 20 } else { 1 } }
+
+    /// What f4 takes in a round: a bit of the passkey, else 0. Core Vol 3, Part H, 2.3.5.6.3.
+    private func input(_ round: Int) -> UInt8 {
+        guard rounds > 1 else { return 0 }
+        return 0x80 | UInt8(truncatingIfNeeded: ownSecret >> UInt128(round) & 1)
+    }
+
+    func commitment(round: Int) -> UInt128 { SecurityToolbox.f4(u: ownKey.x, v: peerKey.x, x: ownNonce, z: input(round)) }
+
+    /// Whether the peer's nonce is the one that it committed itself to.
+    func isConfirmed(_ confirm: UInt128, round: Int) -> Bool {
+        terms.setup.quirks.acceptsAnyConfirm
+            || confirm == SecurityToolbox.f4(u: peerKey.x, v: ownKey.x, x: peerNonce, z: input(round))
+    }
+
+    private var isInitiator: Bool { terms.role == .initiator }
+
+    /// What people compare, 0...999999.
+    var comparedNumber: UInt32 {
+        let number =
+            isInitiator
+            ? SecurityToolbox.g2(u: ownKey.x, v: peerKey.x, x: ownNonce, y: peerNonce)
+            : SecurityToolbox.g2(u: peerKey.x, v: ownKey.x, x: peerNonce, y: ownNonce)
+        return number % 1_000_000
+    }
+
+    // MARK: Authentication stage 2
+
+    /// MacKey and LTK.
+    private var keys: (macKey: UInt128, ltk: UInt128) {
+        SecurityToolbox.f5(
+            w: dhKey, n1: isInitiator ? ownNonce : peerNonce, n2: isInitiator ? peerNonce : ownNonce, a1: terms.initiator,
+            a2: terms.responder)
+    }
+
+    var longTermKey: UInt128 { keys.ltk }
+
+    /// The check value that this side sends: Ea or Eb.
+    var ownCheck: UInt128 {
+        SecurityToolbox.f6(
+            w: keys.macKey, n1: ownNonce, n2: peerNonce, r: peerSecret, ioCap: terms.ownFeatures.checkedOctets, a1: terms.setup.own,
+            a2: terms.setup.peer)
+    }
+
+    func isChecked(_ value: UInt128) -> Bool {
+        if terms.setup.quirks.acceptsAnyDHKeyCheck { return true }
+        return value
+            == SecurityToolbox.f6(
+                w: keys.macKey, n1: peerNonce, n2: ownNonce, r: ownSecret, ioCap: terms.peerFeatures.checkedOctets, a1: terms.setup.peer,
+                a2: terms.setup.own)
+    }
+}
+
+/// This side's key pair for a pairing: the one that went out of band if the peer may have it, the debug one if asked for, else a new one.
+struct SecureConnectionsKey {
+    let pair: P256KeyPair
+
+    init(_ terms: PairingTerms, using random: inout RandomSource) {
+        if terms.peerFeatures.outOfBandFlag == 1, let outOfBand = terms.setup.outOfBand {
+            pair = outOfBand.keyPair
+        } else if terms.settings.usesDebugKeys, let debug = try? P256KeyPair.debug() {
+            pair = debug
+        } else {
+            pair = .generate(using: &random)
+        }
+    }
+
+    var pdu: [UInt8] {
+        SMP.PairingPublicKey(publicKeyX: pair.publicKey.x.littleEndianOctets, publicKeyY: pair.publicKey.y.littleEndianOctets).bytes
+    }
+}

@@ -1,0 +1,199 @@
+import Packets
+import Timing
+
+/// What goes on on the security manager channel of one connection. Core Vol 3, Part H.
+final class SecurityChannel {
+    private(set) var machine = SecurityManager()
+    weak var connection: Connection?
+    private let channel: L2CAPChannel
+    private let loop: RunLoop
+    private var timer: Timer?
+    /// What the procedure under way began with.
+    private var setup: PairingSetup?
+    private var pairing: Promise<PairingResult>?
+    private var encryption: Promise<Void>?
+    /// Counts procedures: an answer belongs to one.
+    private var procedure = 0
+
+    init(on channel: L2CAPChannel, loop: RunLoop) {
+        self.channel = channel
+        self.loop = loop
+        channel.user = { [unowned self] in received($0.octets) }
+    }
+
+    // MARK: From above
+
+    func pair(_ settings: PairingSettings) async throws -> PairingResult {
+        guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
+        guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
+        guard !machine.isSilent else { throw HostError.peer(.timedOut(.pairing)) }
+        let promise = Promise<PairingResult>(on: loop)
+        pairing = promise
+        let setup = currentSetup(connection)
+        perform(machine.pair(setup, settings, at: loop.now), connection)
+        return try await promise.value()
+    }
+
+    func encrypt(with bond: Bond?) async throws {
+        guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
+        guard encryption == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
+        guard let key = machine.encryptionKey(of: bond) else { throw HostError.misuse(.noKey) }
+        let promise = Promise<Void>(on: loop)
+        encryption = promise
+        defer { encryption = nil }
+        enable(key, connection)
+        do {
+            try await promise.value(until: loop.now + Host.procedureTimeOut)
+        } catch is TimeOut {
+            throw HostError.peer(.timedOut(.encryption))
+        }
+    }
+
+    private func answered(_ answer: PairingAnswer, in procedure: Int) {
+        guard let connection, procedure == self.procedure else { return }
+        perform(machine.answered(answer, at: loop.now), connection)
+    }
+
+    // MARK: From below
+
+    private func received(_ pdu: [UInt8]) {
+        guard let connection else { return }
+        perform(machine.received(pdu, currentSetup(connection), at: loop.now), connection)
+    }
+
+    func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
+        guard let connection else { return }
+        let key = machine.key(
+            encryptedDiversifier: event.encryptedDiversifier, randomNumber: event.randomNumber, of: connection.context.keys[connection.peer]
+        )
+        if let key {
+            connection.host.post(HCICommands.LELongTermKeyRequestReply(connectionHandle: connection.handle, longTermKey: key))
+        } else {
+            connection.host.post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: connection.handle))
+        }
+    }
+
+    /// Encryption Change or Encryption Key Refresh Complete; false if the controller cannot have encrypted the link.
+    func encryptionChanged(isOn: Bool, _ status: ErrorCode) -> Bool {
+        guard let connection else { return true }
+        guard status == .success else {
+            encryptionFailed(.peer(.rejected(HCICommands.LEEnableEncryption.name, status)), connection)
+            return true
+        }
+        guard let actions = machine.encryptionChanged(isOn: isOn, currentSetup(connection), at: loop.now) else { return false }
+        encryption?.fulfil(())
+        connection.tell(.encryptionChanged(isOn))
+        perform(actions, connection)
+        return true
+    }
+
+    func ended(_ error: HostError) {
+        timer.map(loop.cancel)
+        timer = nil
+        procedure += 1
+        encryption?.fail(error)
+        let pairing = self.pairing
+        self.pairing = nil
+        pairing?.fail(error)
+        if setup != nil, let connection { connection.host.pairingDialogue.ended(connection) }
+        setup = nil
+    }
+
+    // MARK: Actions
+
+    /// The one that the procedure under way began with, or a new one.
+    private func currentSetup(_ connection: Connection) -> PairingSetup {
+        if let setup { return setup }
+        let made = connection.host.pairingSetup(for: connection)
+        setup = made
+        return made
+    }
+
+    private func perform(_ actions: [SecurityAction], _ connection: Connection) {
+        watch()
+        if !machine.isBusy { setup = nil }
+        for action in actions {
+            switch action {
+            case .send(let pdu): channel.transmit(pdu)
+            case .ask(let question): ask(question, connection)
+            case .keypress(let keypress): connection.host.pairingDialogue.keypress(connection, keypress)
+            case .encrypt(let key): enable(key, connection)
+            case .completed(let result, let bond, let acceptsWeaker): completed(result, bond, acceptsWeaker: acceptsWeaker, connection)
+            case .failed(let error): failed(error, connection)
+            }
+        }
+    }
+
+    private func watch() {
+        timer.map(loop.cancel)
+        timer = machine.deadline.map { loop.schedule(at: $0) { [weak self] in self?.expired() } }
+    }
+
+    private func expired() {
+        timer = nil
+        guard let connection else { return }
+        perform(machine.expire(), connection)
+    }
+
+    private func ask(_ question: PairingQuestion, _ connection: Connection) {
+        let procedure = procedure
+        let dialogue = connection.host.pairingDialogue
+        switch question {
+        case .showPasskey(let passkey): dialogue.showPasskey(connection, passkey)
+        case .enterPasskey: dialogue.enterPasskey(connection) { [weak self] in self?.answered(.passkey($0), in: procedure) }
+        case .compare(let number): dialogue.compare(connection, number) { [weak self] in self?.answered(.agrees($0), in: procedure) }
+        case .consent: dialogue.consent(connection) { [weak self] in self?.answered(.agrees($0), in: procedure) }
+        }
+    }
+
+    private func enable(_ key: LongTermKey, _ connection: Connection) {
+        let command = HCICommands.LEEnableEncryption(
+            connectionHandle: connection.handle, randomNumber: key.randomNumber, encryptedDiversifier: key.encryptedDiversifier,
+            longTermKey: key.value)
+        connection.host.submit(opcode: HCICommands.LEEnableEncryption.opcode, HCIPacket(command: command)) { [weak self, weak connection] in
+            guard let self, let connection else { return }
+            switch $0 {
+            case .success(let answer) where answer.status == .success: break
+            case .success(let answer):
+                encryptionFailed(.peer(.rejected(HCICommands.LEEnableEncryption.name, answer.status)), connection)
+            case .failure(let error): encryptionFailed(error, connection)
+            }
+        }
+    }
+
+    private func encryptionFailed(_ error: HostError, _ connection: Connection) {
+        encryption?.fail(error)
+        perform(machine.encryptionFailed(error, at: loop.now), connection)
+    }
+
+    private func completed(_ result: PairingResult, _ bond: Bond?, acceptsWeaker: Bool, _ connection: Connection) {
+        connection.host.attempts.succeeded(connection.addresses.peer)
+        var result = result
+        result.isBonded = bond.map { keep($0, acceptsWeaker: acceptsWeaker, connection) } ?? result.isBonded
+        finish(connection)
+        pairing?.fulfil(result)
+        pairing = nil
+        connection.tell(.paired(result))
+    }
+
+    /// A peer that claims the identity of another does not get that one's bond replaced by a weaker one; false if so.
+    private func keep(_ bond: Bond, acceptsWeaker: Bool, _ connection: Connection) -> Bool {
+        let keys = connection.context.keys
+        if !acceptsWeaker, let known = keys[PeerIdentity(bond.identity)], bond.isWeaker(than: known) { return false }
+        keys.add(bond)
+        return true
+    }
+
+    private func failed(_ error: HostError, _ connection: Connection) {
+        connection.host.attempts.failed(connection.addresses.peer, error, at: loop.now)
+        finish(connection)
+        pairing?.fail(error)
+        pairing = nil
+        connection.tell(.pairingFailed(error))
+    }
+
+    private func finish(_ connection: Connection) {
+        procedure += 1
+        connection.host.pairingDialogue.ended(connection)
+    }
+}
