@@ -22,7 +22,6 @@ func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
@@ -62,7 +61,7 @@ let package = Package(
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: [quick]),
         room("Transport", ["Timing", "Packets", deque], settings: [quick]),
-        room("Timing", ["Packets", heap, deque], settings: [quick]),
+        room("Timing", ["Packets", deque], settings: [quick]),
         room("BluetoothCrypto", ["Packets", crypto, cryptoExtras]),
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),

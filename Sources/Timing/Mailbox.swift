@@ -24,6 +24,8 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Asked at each of the loop's steps, so without the lock.
+    private let hasMail = Atomic(false)
     private let wake: @Sendable () -> Void
 
     /// - Parameter wake: called by the thread that puts something in while the loop sleeps.
@@ -31,11 +33,12 @@ final class Mailbox: Sendable {
         self.wake = wake
     }
 
-    var isFilled: Bool { state.withLock { !$0.actions.isEmpty } }
+    var isFilled: Bool { hasMail.load(ordering: .acquiring) }
 
     func put(_ action: @escaping @Sendable () -> Void) {
         let mustWake = state.withLock { state in
             state.actions.append(action)
+            hasMail.store(true, ordering: .releasing)
             defer { state.isSleeping = false }
             return state.isSleeping
         }
@@ -43,8 +46,10 @@ final class Mailbox: Sendable {
     }
 
     func takeAll() -> [@Sendable () -> Void] {
-        state.withLock { state in
+        guard isFilled else { return [] }
+        return state.withLock { state in
             defer { state.actions = [] }
+            hasMail.store(false, ordering: .releasing)
             return state.actions
         }
     }

@@ -29,8 +29,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public private(set) var steps = 0
 
     private var ready = Deque<UnownedJob>()
-    /// `@exclusivity(unchecked)`: the heap calls nobody back and hands out every action it lets go of, so no access is ever within another.
-    @exclusivity(unchecked) private var timers = DeadlineHeap()
+    /// `@exclusivity(unchecked)`: the list calls nobody back and hands out every action it lets go of, so no access is ever within another.
+    @exclusivity(unchecked) private var timers = DeadlineList()
     private let mailbox: Mailbox
     private let descriptors: DescriptorPoll?
     private let thread = pthread_self()

@@ -10,8 +10,11 @@ public final class InProcessTransport: HCITransport {
     /// Unowned, as an end that goes takes itself out: a weak reference would slow every packet down.
     private unowned var other: InProcessTransport?
     private var sink: (any HCITransportSink)?
-    private var inbox = Deque<(packet: HCIPacket, due: Microseconds)>()
-    private var isDelivering = false
+    private var inbox = Deque<HCIPacket>()
+    /// When each of them has crossed.
+    private var dues = Deque<Microseconds>()
+    /// Delivers what has crossed; from `open` on.
+    private var delivery: Timer?
     private var isClosed = false
 
     private init(name: String, loop: RunLoop, latency: Microseconds) {
@@ -33,17 +36,22 @@ public final class InProcessTransport: HCITransport {
         return (host, controller)
     }
 
-    deinit { other?.other = nil }
+    deinit {
+        other?.other = nil
+        if let delivery { loop.discard(delivery) }
+    }
 
     public func open(_ sink: any HCITransportSink) throws(TransportError) {
         guard !isClosed else { throw .lost(name) }
         self.sink = sink
+        if delivery == nil { delivery = loop.keep { [unowned self] in deliver() } }
         scheduleDelivery()
     }
 
     public func send(_ packet: HCIPacket) {
         guard !isClosed, let other else { return }
-        other.inbox.append((packet, loop.now + latency))
+        other.inbox.append(packet)
+        other.dues.append(loop.now + latency)
         other.scheduleDelivery()
     }
 
@@ -52,6 +60,7 @@ public final class InProcessTransport: HCITransport {
         isClosed = true
         sink = nil
         inbox.removeAll()
+        dues.removeAll()
         guard let other else { return }
         loop.schedule(after: latency) { other.closeFromFarEnd() }
     }
@@ -66,25 +75,20 @@ public final class InProcessTransport: HCITransport {
     }
 
     private func scheduleDelivery() {
-        guard sink != nil, !isDelivering, let first = inbox.first else { return }
-        isDelivering = true
-        loop.schedule(at: first.due) { [self] in
-            isDelivering = false
-            deliverDue()
-            scheduleDelivery()
-        }
+        guard sink != nil, let due = dues.first, let delivery, !loop.isSet(delivery) else { return }
+        loop.set(delivery, at: due)
     }
 
-    private func deliverDue() {
-        while let sink, let first = inbox.first, first.due <= loop.now {
-            inbox.removeFirst()
-            sink.received(first.packet, at: first.due)
+    private func deliver() {
+        while let sink, let due = dues.first, due <= loop.now {
+            dues.removeFirst()
+            sink.received(inbox.removeFirst(), at: due)
         }
+        scheduleDelivery()
     }
 
     private func deliverAll() {
-        while let sink, let first = inbox.popFirst() {
-            sink.received(first.packet, at: loop.now)
-        }
+        dues.removeAll()
+        while let sink, let packet = inbox.popFirst() { sink.received(packet, at: loop.now) }
     }
 }

@@ -55,7 +55,8 @@ final class ATTBearer {
     private var indication = IndicationState.idle
     private var waitingIndications = Deque<(handle: UInt16, value: [UInt8], done: (Result<Void, HostError>) -> Void)>()
     /// Why requests, commands, notifications and indications are sent no more.
-    private(set) var failure: HostError?
+    private(set) var failure: HostError? { didSet { hasFailed = failure != nil } }
+    private var hasFailed = false
     /// By characteristic value handle.
     private var valueListeners: [UInt16: Listeners<AttributeValueHandler>] = [:]
     /// Told of values that nobody else is told of.
@@ -148,7 +149,7 @@ final class ATTBearer {
     /// Sends a value at once or not at all; allocates nothing.
     func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
         guard channel.isOpen else { return .disconnected }
-        guard failure == nil else { return .timedOut }
+        guard !hasFailed else { return .timedOut }
         guard value.byteCount + 3 <= mtu else { return .tooLong }
         guard channel.isWritable else { return .full }
         channel.transmit(opcode: opcode, attribute: attribute, value)

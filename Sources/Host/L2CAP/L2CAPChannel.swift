@@ -13,7 +13,8 @@ public final class L2CAPChannel {
     /// Told when there is room again after a send was turned away.
     public let writable = Listeners<() -> Void>()
     /// Why nothing can be sent any more.
-    public private(set) var failure: HostError?
+    public private(set) var failure: HostError? { didSet { isOpen = failure == nil } }
+    public private(set) var isOpen = true
 
     /// The layer above.
     var user: ((RawSpan) -> Void)?
@@ -34,7 +35,6 @@ public final class L2CAPChannel {
         self.context = context
     }
 
-    public var isOpen: Bool { failure == nil }
     /// Whether another PDU finds room in the queue; if not, `writable` will tell.
     public var isWritable: Bool { isOpen && context.scheduler.hasRoom(slot, lane: lane) }
     /// ACL fragments that wait in the channel's queue.

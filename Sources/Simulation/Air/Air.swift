@@ -37,22 +37,20 @@ final class Air {
 
     // MARK: Listening
 
-    func tune(_ radio: Radio, to channel: RadioChannel) { tuned[channel.frequency].append(radio) }
+    func tune(_ radio: Radio, to frequency: Int) { tuned[frequency].append(radio) }
 
-    func untune(_ radio: Radio, from channel: RadioChannel) {
-        let index = channel.frequency
-        guard let position = tuned[index].firstIndex(where: { $0 === radio }) else { return }
-        tuned[index].remove(at: position)
+    func untune(_ radio: Radio, from frequency: Int) {
+        guard let position = tuned[frequency].firstIndex(where: { $0 === radio }) else { return }
+        tuned[frequency].remove(at: position)
     }
 
     // MARK: Transmitting
 
     func begin(_ transmission: Transmission) {
         transmissions &+= 1
-        transmission.listeners.removeAll(keepingCapacity: true)
         if log != nil || observer != nil { show(transmission) }
-        let frequency = transmission.packet.channel.frequency
-        collide(transmission)
+        let frequency = transmission.frequency
+        if !active.isEmpty { collide(transmission) }
         var index = 0
         while index < tuned[frequency].count {
             let radio = tuned[frequency][index]
@@ -80,7 +78,7 @@ final class Air {
     func finish(_ transmission: Transmission) {
         remove(transmission)
         // The sender may use the transmission again at once.
-        let (packet, start, end) = (transmission.packet, transmission.start, transmission.end)
+        let (packet, start, end) = (transmission.takePacket(), transmission.start, transmission.end)
         var listeners: [Transmission.Listener] = []
         swap(&listeners, &transmission.listeners)
         transmission.source.sent()
@@ -94,10 +92,10 @@ final class Air {
     func abandon(_ transmission: Transmission) {
         for index in transmission.listeners.indices { transmission.listeners[index].isIntact = false }
         remove(transmission)
-        let listeners = transmission.listeners
+        let (packet, listeners) = (transmission.takePacket(), transmission.listeners)
         transmission.listeners.removeAll(keepingCapacity: true)
         for listener in listeners {
-            listener.radio.deliver(transmission.packet, from: transmission.start, to: loop.now, rssi: 0, isIntact: false)
+            listener.radio.deliver(packet, from: transmission.start, to: loop.now, rssi: 0, isIntact: false)
         }
     }
 

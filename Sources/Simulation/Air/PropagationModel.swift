@@ -39,7 +39,7 @@ final class PropagationModel {
 
     func rssi(of transmission: Transmission, at radio: Radio) -> Int8 {
         let loss = pathLosses.isEmpty ? nil : lookUp(pathLosses, transmission, radio)
-        return Int8(clamping: Int(transmission.packet.power) - (loss ?? pathLoss))
+        return Int8(clamping: Int(transmission.power) - (loss ?? pathLoss))
     }
 
     func outcome(of transmission: Transmission, at radio: Radio, rssi: Int8) -> Outcome {
@@ -52,7 +52,7 @@ final class PropagationModel {
     /// The most particular entry.
     private func lookUp<Value>(_ table: [Path: Value], _ transmission: Transmission, _ radio: Radio) -> Value? {
         let (source, destination) = (transmission.source.identifier, radio.identifier)
-        let channel = transmission.packet.channel
+        let channel = transmission.tuning.channel
         return table[Path(source: source, destination: destination, channel: channel)] ?? table[
             Path(source: source, destination: destination)]
             ?? table[Path(channel: channel)] ?? table[Path(source: source)] ?? table[Path(destination: destination)] ?? table[Path()]

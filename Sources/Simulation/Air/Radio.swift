@@ -51,7 +51,9 @@ final class Radio {
     /// Its number on the air, in order of making.
     let identifier: Int
     let air: Air
-    private var tuning = ReceiverTuning.le(Tuning(channel: 37, phy: .le1M))
+    private var tuning = AirTuning.le(Tuning(channel: 37, phy: .le1M))
+    /// The tuning's.
+    private var frequency = 0
     /// Unowned, since an activity leaves before it goes: a weak reference would slow down every other to it.
     private(set) unowned var owner: (any RadioActivity)?
     private var ownerIdentity: ObjectIdentifier?
@@ -154,9 +156,7 @@ final class Radio {
 
     private func transmit(_ packet: AirPacket, at start: Microseconds) {
         idle()
-        outgoing.packet = packet
-        outgoing.start = max(start, air.loop.now)
-        outgoing.end = outgoing.start + packet.airTime
+        outgoing.prepare(packet, at: max(start, air.loop.now))
         state = .waitingToTransmit
         timer.set(at: outgoing.start)
     }
@@ -169,13 +169,14 @@ final class Radio {
         listen(.bredr(tuning), from: start, until: end)
     }
 
-    private func listen(_ tuning: ReceiverTuning, from start: Microseconds, until end: Microseconds) {
+    private func listen(_ tuning: AirTuning, from start: Microseconds, until end: Microseconds) {
         idle()
         self.tuning = tuning
+        frequency = tuning.channel.frequency
         windowStart = start
         windowEnd = end
         state = .listening
-        air.tune(self, to: tuning.channel)
+        air.tune(self, to: frequency)
         if end != .never { timer.set(at: end + 1) }
     }
 
@@ -185,7 +186,7 @@ final class Radio {
         case .idle: return
         case .waitingToTransmit: break
         case .transmitting: air.abandon(outgoing)
-        case .listening: air.untune(self, from: tuning.channel)
+        case .listening: air.untune(self, from: frequency)
         case .receiving:
             incoming?.listeners.removeAll { $0.radio === self }
             incoming = nil
@@ -208,7 +209,7 @@ final class Radio {
             state = .idle
             air.finish(outgoing)
         case .listening:
-            air.untune(self, from: tuning.channel)
+            air.untune(self, from: frequency)
             state = .idle
             owner?.windowClosed()
         }
@@ -218,14 +219,14 @@ final class Radio {
 
     /// Whether a packet that starts now would be followed.
     func follows(_ transmission: Transmission) -> Bool {
-        state == .listening && windowStart <= transmission.start && transmission.start <= windowEnd && tuning.hears(transmission.packet)
+        state == .listening && windowStart <= transmission.start && transmission.start <= windowEnd && tuning.hears(transmission.tuning)
     }
 
     /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
-    func recovers(_ transmission: Transmission) -> Bool { tuning.recovers(transmission.packet) }
+    func recovers(_ transmission: Transmission) -> Bool { tuning.recovers(transmission.tuning) }
 
     func lock(on transmission: Transmission) {
-        air.untune(self, from: tuning.channel)
+        air.untune(self, from: frequency)
         timer.cancel()
         state = .receiving
         incoming = transmission
@@ -234,14 +235,14 @@ final class Radio {
     func deliver(_ packet: AirPacket, from start: Microseconds, to end: Microseconds, rssi: Int8, isIntact: Bool) {
         state = .idle
         incoming = nil
-        switch (packet, tuning) {
-        case (.le(let packet), .le(let tuning)):
-            let reception = Reception(
-                pdu: packet.pdu, phy: packet.phy, tuning: tuning, start: start, end: end, rssi: rssi, isIntact: isIntact)
-            owner?.received(reception)
-        case (.bredr(let packet), .bredr):
+        switch packet {
+        case .le(let packet):
+            guard case .le(let tuning) = tuning else { return }
+            owner?.received(
+                Reception(pdu: packet.pdu, phy: packet.phy, tuning: tuning, start: start, end: end, rssi: rssi, isIntact: isIntact))
+        case .bredr(let packet):
+            guard case .bredr = tuning else { return }
             owner?.received(BREDRReception(packet: packet, start: start, rssi: rssi, isIntact: isIntact))
-        case (.le, .bredr), (.bredr, .le): break
         }
     }
 

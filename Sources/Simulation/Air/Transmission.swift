@@ -72,10 +72,11 @@ enum AirPacket {
     case le(LEPacket)
     case bredr(BREDRPacket)
 
-    var channel: RadioChannel {
+    /// What a receiver must be tuned to.
+    var tuning: AirTuning {
         switch self {
-        case .le(let packet): packet.channel
-        case .bredr(let packet): packet.channel
+        case .le(let packet): .le(packet.tuning)
+        case .bredr(let packet): .bredr(BREDRTuning(rfChannel: packet.rfChannel, lap: packet.lap))
         }
     }
 
@@ -94,8 +95,8 @@ enum AirPacket {
     }
 }
 
-/// What a receiver of either kind listens for.
-enum ReceiverTuning {
+/// What a receiver of either kind listens for, and where a packet goes.
+enum AirTuning {
     case le(Tuning)
     case bredr(BREDRTuning)
 
@@ -107,19 +108,18 @@ enum ReceiverTuning {
     }
 
     /// Whether a packet on the channel is followed: by its access address and PHY, or by its access code.
-    func hears(_ packet: AirPacket) -> Bool {
+    func hears(_ packet: AirTuning) -> Bool {
         switch (self, packet) {
-        case (.le(let tuning), .le(let packet)):
-            tuning.accessAddress == packet.tuning.accessAddress && tuning.phy == packet.tuning.phy
-        case (.bredr(let tuning), .bredr(let packet)): tuning.hears(packet)
+        case (.le(let own), .le(let packet)): own.accessAddress == packet.accessAddress && own.phy == packet.phy
+        case (.bredr(let own), .bredr(let packet)): own.hears(packet)
         case (.le, .bredr), (.bredr, .le): false
         }
     }
 
     /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
-    func recovers(_ packet: AirPacket) -> Bool {
-        guard case .le(let tuning) = self, case .le(let packet) = packet else { return true }
-        return tuning.crcInit == packet.tuning.crcInit
+    func recovers(_ packet: AirTuning) -> Bool {
+        guard case .le(let own) = self, case .le(let packet) = packet else { return true }
+        return own.crcInit == packet.crcInit
     }
 }
 
@@ -142,10 +142,14 @@ struct Reception {
 /// A packet on the air.
 final class Transmission {
     unowned let source: Radio
-    var packet = AirPacket.le(LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M))
-    var start: Microseconds = .zero
-    var end: Microseconds = .zero
-    /// The radios that follow it, and what each makes of it.
+    private(set) var packet = none
+    /// The packet's, which is asked for more often than the packet itself.
+    private(set) var tuning = none.tuning
+    private(set) var frequency = 0
+    private(set) var power: Int8 = 0
+    private(set) var start: Microseconds = .zero
+    private(set) var end: Microseconds = .zero
+    /// The radios that follow it, and what each makes of it; none before it begins and after its end.
     var listeners: [Listener] = []
 
     struct Listener {
@@ -154,10 +158,26 @@ final class Transmission {
         var isIntact: Bool
     }
 
+    private static let none = AirPacket.le(LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M))
+
     init(source: Radio) { self.source = source }
 
-    /// Whether it is still on the air when another begins on the same channel.
-    func overlaps(_ later: Transmission) -> Bool {
-        end > later.start && self !== later && packet.channel.frequency == later.packet.channel.frequency
+    func prepare(_ packet: AirPacket, at start: Microseconds) {
+        self.packet = packet
+        tuning = packet.tuning
+        frequency = tuning.channel.frequency
+        power = packet.power
+        self.start = start
+        end = start + packet.airTime
     }
+
+    /// The packet, which does not stay: its sender may have the next one.
+    func takePacket() -> AirPacket {
+        var packet = Self.none
+        swap(&packet, &self.packet)
+        return packet
+    }
+
+    /// Whether it is still on the air when another begins on the same channel.
+    func overlaps(_ later: Transmission) -> Bool { end > later.start && self !== later && frequency == later.frequency }
 }

@@ -77,12 +77,12 @@ struct BREDRPacket {
 /// What a receiver of BR/EDR tunes to.
 struct BREDRTuning {
     var rfChannel: UInt8
-    /// Of the access code that is listened for.
+    /// Of the access code that is listened for, or sent.
     var lap: UInt32
     /// Another access code that is listened for at the same time.
     var otherLAP: UInt32?
 
-    func hears(_ packet: BREDRPacket) -> Bool { packet.rfChannel == rfChannel && (packet.lap == lap || packet.lap == otherLAP) }
+    func hears(_ packet: BREDRTuning) -> Bool { packet.rfChannel == rfChannel && (packet.lap == lap || packet.lap == otherLAP) }
 }
 
 /// A packet of BR/EDR as a receiver got it.
