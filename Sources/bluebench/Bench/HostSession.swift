@@ -5,11 +5,21 @@ import Transport
 /// A host on one device in wall time, for the interactive tools.
 enum HostSession {
     /// Opens the device, starts a host on it, runs `body` and closes.
-    static func run(on device: String, firmware: FirmwareOptions, _ body: @escaping (Host) async throws -> Void) throws {
+    ///
+    /// - Parameters:
+    ///   - name: the Device Name that peers can read.
+    ///   - prepare: sets the host up before it starts.
+    static func run(
+        on device: String, firmware: FirmwareOptions, named name: String = "bluebench", prepare: @escaping (Host) -> Void = { _ in },
+        _ body: @escaping (Host) async throws -> Void
+    ) throws {
         let loop = RunLoop(mode: .wall)
         do {
             let transport = try firmware.open(DeviceSelector(device), on: loop)
-            let host = Host(loop: loop, transport: transport, seed: UInt64(loop.origin.rawValue))
+            // Keys are drawn from it.
+            var entropy = SystemRandomNumberGenerator()
+            let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: entropy.next())
+            prepare(host)
             try loop.run {
                 do {
                     try await host.start()

@@ -1,0 +1,35 @@
+import Packets
+import Timing
+
+/// Tells what a command waits for, once that lasts longer than two seconds: a line that counts down on a terminal, one line elsewhere.
+final class WaitLine {
+    private let loop: RunLoop
+    private let isSilent: Bool
+    private var timer: Timing.Timer?
+    private var isShown = false
+
+    init(on loop: RunLoop, isSilent: Bool) {
+        self.loop = loop
+        self.isSilent = isSilent
+    }
+
+    func begin(_ text: String, until deadline: Microseconds) {
+        end()
+        guard !isSilent else { return }
+        timer = loop.schedule(after: .seconds(2)) { [self] in show(text, until: deadline) }
+    }
+
+    func end() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        if isShown, Console.isTerminal { Console.write("\r\u{1B}[K") }
+        isShown = false
+    }
+
+    private func show(_ text: String, until deadline: Microseconds) {
+        let left = "\(text), \(Int(max(0, (deadline - loop.now).seconds).rounded(.up))) s left; Ctrl-C ends"
+        if Console.isTerminal { Console.write("\r\u{1B}[K" + left) } else { Console.line(left) }
+        isShown = true
+        timer = Console.isTerminal ? loop.schedule(after: .seconds(1)) { [self] in show(text, until: deadline) } : nil
+    }
+}

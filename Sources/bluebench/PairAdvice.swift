@@ -1,0 +1,38 @@
+import Host
+import Packets
+import Timing
+
+/// What somebody can do when two devices do not pair, or do not encrypt.
+enum PairAdvice {
+    static func failure(_ error: any Error) -> CommandFailure {
+        switch error {
+        case is CancellationError: CommandFailure(.bench, "interrupted before the pairing ended")
+        case is TimeOut: CommandFailure(.fail, "nothing came of it in time; --seconds sets how long to wait")
+        case HostError.environment(.timedOut(.incomingConnection)):
+            CommandFailure(.fail, "nobody connected; --seconds sets how long to wait")
+        case HostError.peer(.timedOut(.connection)):
+            CommandFailure(.fail, "the peer did not answer: is it there, does it advertise, and is its address of that kind?")
+        case HostError.peer(let fault): CommandFailure(.fail, HostError.peer(fault).description + advice(fault))
+        default: CommandFailure(error)
+        }
+    }
+
+    private static func advice(_ fault: HostError.PeerFault) -> String {
+        switch fault {
+        case .rejected(_, .pinOrKeyMissing):
+            "; the peer has no key for this bench any more: `bluebench pair --again` makes a new bond, `bluebench bonds forget` drops the old one"
+        case .rejected(_, .connectionTerminatedDueToMICFailure), .disconnected(.connectionTerminatedDueToMICFailure):
+            "; the two sides have different keys: `bluebench pair --again` makes new ones"
+        case .pairingFailed(.pairingNotSupported): "; the peer does not pair now: some must be put into a pairing mode"
+        case .pairingFailed(.repeatedAttempts), .pairingRefused(.repeatedAttempts): "; wait some seconds and try again"
+        case .pairingFailed(.authenticationRequirements), .pairingRefused(.authenticationRequirements):
+            "; what the two can show and ask does not give the protection asked for: --io, --no-mitm, --accept-weaker for less than the bond has"
+        case .pairingFailed(.confirmValueFailed), .pairingRefused(.confirmValueFailed): "; the passkeys, or the data out of band, differ"
+        case .pairingFailed(.oobNotAvailable), .pairingRefused(.oobNotAvailable): "; it needs data out of band: --oob FILE"
+        case .pairingFailed(.encryptionKeySize), .pairingRefused(.encryptionKeySize): "; --min-key-size and --max-key-size set the limits"
+        case .pairingRefused(.passkeyEntryFailed), .pairingRefused(.numericComparisonFailed):
+            "; nobody answered, or with no: --passkey N and --accept answer for people who are not there"
+        default: ""
+        }
+    }
+}

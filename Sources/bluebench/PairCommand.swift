@@ -1,0 +1,104 @@
+import ArgumentParser
+import HCI
+import Host
+import Packets
+import Timing
+
+/// `bluebench pair`: pair with a peer, in either role.
+struct PairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pair", abstract: "Pair with a peer that advertises, or advertise and let a peer pair; the bond is kept.",
+        discussion: """
+            What is to be shown or asked comes at the terminal: a passkey of six digits, or whether both sides show the same number. With \
+            --accept and --passkey nobody needs to be there. A peer that there is a bond with is not paired again: the link is encrypted with \
+            the bond's key, unless --again is given. Exit code 1 when the peer refuses, or what comes of it would be less than was asked for.
+            """)
+
+    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
+    @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String?
+    @Option(help: ArgumentHelp("Advertise under this name and wait for a peer.", valueName: "name")) var advertise: String?
+    @Flag(help: "With --advertise: ask the peer to pair, by a Security Request.") var request = false
+    @Option(help: "What this side can show and ask: none, display, display-yes-no, keyboard or keyboard-display.") var io =
+        "keyboard-display"
+    @Flag(inversion: .prefixedNo, help: "Keep the keys.") var bond = true
+    @Flag(inversion: .prefixedNo, help: "Ask for protection against a man in the middle.") var mitm = true
+    @Flag(help: "LE legacy pairing.") var legacy = false
+    @Flag(name: .customLong("secure-connections-only"), help: "LE Secure Connections with an authenticated key, or nothing.")
+    var secureConnectionsOnly = false
+    @Option(help: "Pair only with keys of at least so many octets.", transform: Arguments.whole(7...16)) var minKeySize = 7
+    @Option(help: "Offer keys of at most so many octets.", transform: Arguments.whole(7...16)) var maxKeySize = 16
+    @Option(help: ArgumentHelp("The peer's data out of band, as docs/bonds.md says.", valueName: "file"), completion: .file()) var oob:
+        String?
+    @Option(help: ArgumentHelp("Write this side's data out of band for the peer.", valueName: "file"), completion: .file()) var oobOwn:
+        String?
+    @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
+    @Flag(help: "Agree to every question.") var accept = false
+    @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
+    @Flag(help: "Pair anew with a peer that there is a bond with.") var again = false
+    @Flag(help: "Let a pairing take the place of a bond that is worth more.") var acceptWeaker = false
+    @Option(help: "How long to wait, in seconds.", transform: Arguments.seconds) var seconds = 60.0
+    @Flag(help: "Print a line of JSON for each event.") var json = false
+    @OptionGroup var store: BondOptions
+    @OptionGroup var firmware: FirmwareOptions
+
+    func run() throws {
+        guard (peer == nil) != (advertise == nil) else {
+            throw CommandFailure(.usage, "pair with whom? --peer ADDRESS, or --advertise NAME")
+        }
+        guard peer == nil || !request else {
+            throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
+        }
+        let address = try peer.map(Arguments.address)
+        let settings = try pairingSettings()
+        let ownData = try oobOwn.map { try OutputFile($0) }
+        let signals = SignalHandler()
+        let file = try store.open(makes: bond)
+        let keys = file?.keys ?? KeyStore()
+        let command = self
+        try HostSession.run(
+            on: device, firmware: firmware, named: advertise ?? "bluebench",
+            prepare: { host in
+                host.keys = keys
+                host.addressChoice = keys.identityAddress.map(OwnAddress.fixed) ?? .drawn
+            }
+        ) { host in
+            keys.identityAddress = host.address
+            let session = PairSession(host, settings: settings, command: command, peer: address)
+            if let ownData { try ownData.write(PairingData(host.makeOutOfBandData()).text) }
+            let work = host.loop.start { try await session.run() }
+            signals.onStop(on: host.loop) { work.cancel() }
+            try await session.report { try await work.value() }
+            try file?.check()
+        }
+    }
+
+    private func pairingSettings() throws -> PairingSettings {
+        let capabilities: [String: IOCapability] = [
+            "none": .noInputNoOutput, "display": .displayOnly, "display-yes-no": .displayYesNo, "keyboard": .keyboardOnly,
+            "keyboard-display": .keyboardDisplay,
+        ]
+        guard let capability = capabilities[io] else {
+            throw CommandFailure(.usage, "'\(io)': --io is none, display, display-yes-no, keyboard or keyboard-display")
+        }
+        guard !legacy || !secureConnectionsOnly else {
+            throw CommandFailure(.usage, "--legacy and --secure-connections-only exclude each other")
+        }
+        guard minKeySize <= maxKeySize else { throw CommandFailure(.usage, "--min-key-size is more than --max-key-size") }
+        var settings = PairingSettings()
+        settings.ioCapability = capability
+        settings.isBonding = bond
+        settings.asksForMITM = mitm
+        settings.supportsSecureConnections = !legacy
+        if secureConnectionsOnly { settings.isSecureConnectionsOnly = true }
+        settings.minimumKeySize = minKeySize
+        settings.maximumKeySize = maxKeySize
+        settings.passkey = passkey
+        settings.acceptsWeakerBond = acceptWeaker
+        if signing {
+            settings.localKeys.insert(.signKey)
+            settings.peerKeys.insert(.signKey)
+        }
+        settings.outOfBandData = try oob.map { try PairingData(file: $0).data }
+        return settings
+    }
+}

@@ -1,0 +1,115 @@
+"""`bluebench pair` and `bluebench bonds`: two of our programs on the two controllers of a virtual dongle."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+
+import pytest
+
+from support import PATIENCE, Process, bluebench, dongles, run_bench
+
+
+class Bench:
+    """A central and a peripheral with a bond file each, on the same air."""
+
+    def __init__(self, folder, ports):
+        self.folder, self.ports = folder, ports
+        self.files = [folder / "central.json", folder / "peripheral.json"]
+
+    def pair(self, central, peripheral, expected=(0, 0)):
+        """The events of both sides, the central's first."""
+        with Process(
+                bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[1]}", "--advertise", "bench", "--json", "--bonds", self.files[1], "--seconds",
+                PATIENCE, *peripheral) as waiting:
+            peer = waiting.wait_for(r'"advertising","peer":"([^"]*)"')[0][1]
+            done = subprocess.run(
+                [bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[0]}", "--peer", peer, "--json", "--bonds", str(self.files[0]), *central],
+                capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+            assert (done.returncode, waiting.wait()) == expected, f"{done.stdout}{done.stderr}\n{waiting.text}"
+            events = [[json.loads(line) for line in lines if line.startswith("{")] for lines in (done.stdout.splitlines(), waiting.lines)]
+            return (peer, *events)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    with dongles(2) as ports:
+        yield Bench(tmp_path, ports)
+
+
+def named(events, name):
+    return [event for event in events if event["event"] == name]
+
+
+@pytest.mark.parametrize("central, peripheral, model, level", [
+    (["--accept"], ["--accept"], "Numeric Comparison", "secure_connections"),
+    (["--accept", "--io", "none"], ["--accept"], "Just Works", "encrypted"),
+    (["--io", "keyboard", "--passkey", "42"], ["--io", "display", "--passkey", "42"], "Passkey Entry", "secure_connections"),
+    (["--legacy", "--io", "keyboard", "--passkey", "42"], ["--io", "display", "--passkey", "42"], "Passkey Entry", "authenticated"),
+    (["--accept", "--legacy", "--no-mitm", "--max-key-size", "7"], ["--accept", "--no-mitm"], "Just Works", "encrypted"),
+])
+def test_two_sides_pair_and_come_back(bench, central, peripheral, model, level):
+    peer, *sides = bench.pair(central, peripheral)
+    for events in sides:
+        last = events[-1]
+        assert (last["event"], last["model"], last["level"], last["bonded"]) == ("paired", model, level, True)
+        assert last["key_size"] == (7 if "7" in central else 16)
+    numbers = [event["number"] for events in sides for event in named(events, "compare")]
+    assert len(set(numbers)) == (1 if model == "Numeric Comparison" else 0)
+    assert [event["passkey"] for event in named(sides[1], "passkey")] == (["000042"] if model == "Passkey Entry" else [])
+    for path in bench.files:
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    _, *again = bench.pair([], [])
+    assert [events[-1]["event"] for events in again] == ["encrypted", "encrypted"]
+    assert [events[-1]["level"] for events in again] == [level, level]
+    listed = json.loads(run_bench("bonds", "list", "--json", "--bonds", bench.files[0]).stdout)
+    assert [bond["peer"] for bond in listed] == [peer]
+    shown = run_bench("bonds", "show", peer, "--bonds", bench.files[0]).stdout
+    assert not re.search("[0-9A-F]{32}", shown), "keys are hidden"
+    assert re.search("[0-9A-F]{32}", run_bench("bonds", "show", peer, "--keys", "--bonds", bench.files[0]).stdout)
+
+
+def test_what_happens_when_a_side_has_lost_the_bond(bench):
+    peer, *_ = bench.pair(["--accept"], ["--accept"])
+    assert run_bench("bonds", "forget", "--all", "--bonds", bench.files[1]).stdout.startswith("forgot ")
+    _, events, _ = bench.pair([], [], expected=(1, 1))
+    assert "PIN_Or_Key_Missing" in events[-1]["reason"] and "--again" in events[-1]["reason"]
+    _, events, _ = bench.pair(["--accept", "--again"], ["--accept"])
+    assert events[-1]["event"] == "paired"
+
+
+def test_a_weaker_pairing_takes_no_bonds_place(bench):
+    bench.pair(["--accept"], ["--accept"])
+    before = bench.files[1].read_text()
+    _, _, events = bench.pair(["--accept", "--again", "--no-mitm", "--io", "none", "--accept-weaker"], ["--accept", "--again", "--no-mitm"], expected=(1, 1))
+    assert "Authentication_Requirements" in events[-1]["reason"]
+    assert json.loads(bench.files[1].read_text())["bonds"][0]["peer_ltk"] == json.loads(before)["bonds"][0]["peer_ltk"]
+
+
+def test_wrong_passkey_is_told_on_both_sides(bench):
+    _, *sides = bench.pair(["--io", "keyboard", "--passkey", "1"], ["--io", "display", "--passkey", "2"], expected=(1, 1))
+    for events in sides:
+        assert "Confirm_Value_Failed" in events[-1]["reason"]
+
+
+def test_ctrl_c_still_reports(bench):
+    with Process(bluebench(), "pair", f"tcp:127.0.0.1:{bench.ports[1]}", "--advertise", "bench", "--json", "--bonds", "none") as waiting:
+        waiting.wait_for("advertising")
+        os.kill(waiting.pid, signal.SIGINT)
+        assert waiting.wait() == 3
+        assert json.loads([line for line in waiting.lines if line.startswith("{")][-1])["event"] == "interrupted"
+
+
+@pytest.mark.parametrize("content, mode, reason", [
+    ("{}", 0o600, "damaged"), ('{"format": "bluebench bonds", "version": 9, "bonds": []}', 0o600, "version 9"),
+    ('{"format": "bluebench bonds", "version": 1, "bonds": []}', 0o644, "others may read"),
+])
+def test_a_bond_file_that_cannot_be_used_is_kept(tmp_path, content, mode, reason):
+    path = tmp_path / "bonds.json"
+    path.write_text(content)
+    path.chmod(mode)
+    result = run_bench("bonds", "forget", "--all", "--bonds", path, expected=2)
+    assert reason in result.stderr and result.stderr.count("\n") == 1
+    assert path.read_text() == content
