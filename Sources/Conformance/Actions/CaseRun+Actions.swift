@@ -26,7 +26,10 @@ extension CaseRun {
         scope.reference = TimeReference(loop.now)
         save(.record(result), of: place, in: scope)
         if let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) {
-            throw StepFailure(.subject, place.stating("\(step.name): \(mismatch.text)"))
+            let seen = log.observations.dropFirst(scope.searchStart).filter { $0.side == place.side && !$0.isAir }
+            throw StepFailure(
+                .subject, place.stating("\(step.name): \(mismatch.text)\(Self.numbers(seen))"),
+                evidence: recent(at: place.side, from: scope.searchStart))
         }
     }
 

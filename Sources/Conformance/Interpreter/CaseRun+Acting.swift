@@ -63,7 +63,7 @@ extension CaseRun {
         let proof = Self.evidence(opcode, parameters, reply, at: step.side)
         lastCommands[step.side]?.exchange = proof
         if step.states != nil { evidence += proof }
-        save(.record(answer), of: step, in: scope, from: reply.number)
+        save(.record(answer), of: step, in: scope, from: "packet \(reply.number)")
         let predicate: Predicate
         switch command.answer {
         case .success:
@@ -98,13 +98,22 @@ extension CaseRun {
         let value = try resolve(operand, scope)
         save(value, of: step, in: scope)
         guard let mismatch = try predicate.mismatch(value, scope.frame.variables) else { return }
-        throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, scope)))
+        throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, mismatch, scope)))
     }
 
-    /// The packet that brought a saved value.
-    private func origin(of operand: Operand, _ scope: Scope) -> String {
-        guard case .reference(let reference) = operand, let packet = scope.frame.packets[reference.name] else { return "" }
-        return " (\(reference), packet \(packet))"
+    /// The packet that brought what does not fit.
+    private func origin(of operand: Operand, _ mismatch: Mismatch, _ scope: Scope) -> String {
+        guard case .reference(let reference) = operand else { return "" }
+        let field = mismatch.path.split(separator: ".").first.map(String.init)
+        guard let place = place(of: operand, field: field, in: scope) else { return "" }
+        return " (\(reference), \(place))"
+    }
+
+    /// Where the packet is that brought a saved value, or a field of what a procedure gave.
+    func place(of operand: Operand, field: String? = nil, in scope: Scope) -> String? {
+        guard case .reference(let reference) = operand else { return nil }
+        let places = scope.frame.places
+        return places[reference.name] ?? (reference.path.first ?? field).flatMap { places["\(reference.name).\($0)"] }
     }
 }
 

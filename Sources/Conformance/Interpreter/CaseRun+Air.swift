@@ -25,7 +25,7 @@ extension CaseRun {
                 evidence: [Self.evidence(found)])
         }
         guard let found else { throw missed(search, step, waited: loop.now - began) }
-        save(.record(PDUBook.record(of: found)), of: step, in: scope)
+        save(.record(PDUBook.record(of: found)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 

@@ -70,7 +70,7 @@ extension CaseRun {
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
-            save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.number)
+            save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.place)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
         }
         try await run(Array(branches[index].dropFirst()), &scope)
@@ -89,7 +89,7 @@ extension CaseRun {
             let waitUntil = awaited.window == nil ? loop.now : turn.limits.waitUntil
             if let found = try await log.take(from: start, until: waitUntil, where: { turn.matches($0) }) {
                 scope.reference.pass(to: found.time)
-                save(.record(PDUBook.record(of: found)), of: step, in: scope)
+                save(.record(PDUBook.record(of: found)), of: step, in: scope, from: found.place)
                 if step.states != nil { evidence.append(Self.evidence(found)) }
                 return
             }
@@ -113,11 +113,14 @@ extension CaseRun {
         try await run(procedure.steps.map { $0.with(cast) }, &inner)
         scope.searchStart = inner.searchStart
         scope.reference = inner.reference
-        guard step.saveAs != nil else { return }
+        guard let saved = step.saveAs else { return }
         var result = CaseRecord()
         for entry in procedure.gives {
             let value = try resolve(entry.value, inner)
-            for name in procedure.names(of: entry, cast) { result[name] = value }
+            for name in procedure.names(of: entry, cast) {
+                result[name] = value
+                scope.frame.places["\(saved).\(name)"] = place(of: entry.value, in: inner)
+            }
         }
         save(.record(result), of: step, in: scope)
     }

@@ -72,7 +72,7 @@ extension CaseRun {
             throw missed(search, step, waited: loop.now - began)
         }
         scope.reference.pass(to: found.time)
-        save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.number)
+        save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
@@ -217,7 +217,7 @@ extension CaseRun {
     }
 
     /// From which packet to which; on the air, from when to when.
-    private static func numbers(_ counted: [Observation]) -> String {
+    static func numbers(_ counted: [Observation]) -> String {
         guard let first = counted.first, let last = counted.last else { return "" }
         guard first.number > 0 else { return ", \(first.place) to \(last.time.text)" }
         return first.number == last.number ? ", packet \(first.number)" : ", packets \(first.number) to \(last.number)"

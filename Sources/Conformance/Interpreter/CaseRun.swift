@@ -31,7 +31,7 @@ final class CaseRun {
         final class Frame {
             var variables = Variables()
             /// The packets that what was saved came with.
-            var packets: [String: Int] = [:]
+            var places: [String: String] = [:]
         }
 
         var frame = Frame()
@@ -227,11 +227,11 @@ final class CaseRun {
 
     // MARK: Shared by steps
 
-    /// - Parameter packet: the packet that brought the value.
-    func save(_ value: CaseValue, of step: Step, in scope: Scope, from packet: Int? = nil) {
+    /// - Parameter place: where the packet is that brought the value.
+    func save(_ value: CaseValue, of step: Step, in scope: Scope, from place: String? = nil) {
         guard let name = step.saveAs else { return }
         scope.frame.variables[name] = value
-        scope.frame.packets[name] = packet
+        scope.frame.places[name] = place
     }
 
     func resolve(_ operand: Operand, _ scope: Scope) throws -> CaseValue { try scope.frame.variables.resolve(operand) }

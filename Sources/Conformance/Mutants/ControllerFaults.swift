@@ -60,7 +60,12 @@ enum ControllerFaults {
             var inner = fields
             for step in steps.dropLast() { inner = PDUBook.flat(inner).first { $0.name == step }?.inner ?? [] }
             let name = String(steps.last ?? "")
-            let value = try PDUBook.dynamic(CaseRecord([(name, try Variables().resolve(operand))]), inner)
+            let resolved = try Variables().resolve(operand)
+            // The identifier of signalling PDUs stands before their declared fields.
+            if name == PDUChange.identifier, let number = resolved.asNumber {
+                return FieldChange(edit.path, .value(.integer(Int128(number))))
+            }
+            let value = try PDUBook.dynamic(CaseRecord([(name, resolved)]), inner)
             return FieldChange(edit.path, .value(value.first?.value ?? 0))
         }
     }

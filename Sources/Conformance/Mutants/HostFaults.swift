@@ -99,7 +99,7 @@ struct PDUChange: Sendable {
     }
 
     /// Of signalling PDUs: it stands before their fields.
-    private static let identifier = "Identifier"
+    static let identifier = "Identifier"
 
     private static func identifier(_ change: FieldChange, _ old: UInt8) -> UInt8 {
         switch change.source {
