@@ -155,6 +155,8 @@ public struct AirStep: Sendable, Hashable {
     public var since: String?
     /// How many PDUs a rule acts on; all of them if nil.
     public var times: Int?
+    /// What is injected on an encrypted link is not encrypted.
+    public var isInClear = false
 
     public enum Operation: Sendable, Hashable {
         /// Wait for the PDU, sent by the step's side.

@@ -63,9 +63,11 @@ final class SimulatedWorld {
     }
 
     /// Sends a link layer control PDU that no procedure asked for; false when there is no link.
-    func inject(_ pdu: [UInt8], at side: Side) -> Bool {
+    ///
+    /// - Parameter inClear: without encryption, whatever the link.
+    func inject(_ pdu: [UInt8], at side: Side, inClear: Bool) -> Bool {
         guard let identifier = identifiers[side] else { return false }
-        return simulation.inject(pdu, from: identifier)
+        return simulation.inject(pdu, from: identifier, inClear: inClear)
     }
 }
 
@@ -87,10 +89,22 @@ enum AirReader {
             guard pdu[0] & 3 == 3, pdu.count > 2 else {
                 return log.add(side, LinkLayerData.name, .air(frame), number: 0, at: observation.start)
             }
+            if let plain = observation.plain, plain.count > 2 { return noteControl(plain, in: frame, header: start, observation, side, log) }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
         }
+    }
+
+    /// A control PDU that was encrypted is noted as it was before.
+    private static func noteControl(
+        _ plain: [UInt8], in frame: AirFrame, header start: Int, _ observation: AirObservation, _ side: Side, _ log: ObservationLog
+    ) {
+        var frame = frame
+        frame.bytes = Array(frame.bytes.prefix(start)) + plain + frame.bytes.suffix(3)
+        frame.flags.formUnion([.decrypted, .micChecked, .micValid])
+        let name = PDUCatalog.declaration(layer: "LLControl", code: Int(plain[2]))?.name ?? "LL control PDU \(plain[2])"
+        log.add(side, name, .air(frame), number: 0, at: observation.start)
     }
 
     private static func names(isSecondary: Bool) -> [UInt8: String] { isSecondary ? secondary : primary }

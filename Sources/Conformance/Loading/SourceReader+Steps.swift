@@ -71,7 +71,7 @@ extension SourceReader {
         "expect": ["where", "within", "after", "since", "strict"],
         "none": ["where", "within", "since"],
         "measure": ["of", "where", "during", "is"],
-        "air": ["pdu", "with", "where", "within", "after", "since", "times"],
+        "air": ["pdu", "with", "where", "within", "after", "since", "times", "inClear"],
         "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"], "attempts": ["steps", "between"], "parallel": [],
         "either": [],
         "until": ["where", "within", "atMost", "steps"], "use": ["with"],
@@ -342,7 +342,8 @@ extension SourceReader {
         if operation == .inject { fields += defaults(of: known, name, without: fields, at: position(head)) }
         return AirStep(
             operation: operation, name: name, fields: fields, predicates: predicates, window: window(&keys),
-            since: text(keys.take("since"), "since"), times: integer(keys.take("times"), "times", in: 1...100_000))
+            since: text(keys.take("since"), "since"), times: integer(keys.take("times"), "times", in: 1...100_000),
+            isInClear: truth(keys.take("inClear"), "inClear"))
     }
 
     /// Rules for what a controller sends compare fields for equality only.
