@@ -1,75 +1,130 @@
-import Crypto
-import CryptoExtras
-import Foundation
+// swift-crypto's own interfaces return each result in memory of its own, a packet of a link must not; its version is fixed in the package.
+internal import CCryptoBoringSSL
 
 /// AES-CCM as the LE link layer uses it: a nonce of 13 octets, one octet of additional data, a MIC of four octets. Core Vol 6, Part E, 2.
-public struct LinkCipher: Sendable {
+public final class LinkCipher: Sendable {
     /// Octets that encryption adds.
     public static let micLength = 4
+    private static let block = 16
 
-    private let key: SymmetricKey
+    private let key: AES_KEY
     private let iv: [UInt8]
 
     /// - Parameters:
     ///   - sessionKey: e(LTK, SKD), SKD being the peripheral's half above the central's.
     ///   - iv: the eight octets in the order of the air: the central's four, then the peripheral's.
     public init(sessionKey: UInt128, iv: [UInt8]) {
-        key = SymmetricKey(data: sessionKey.octets)
+        var key = AES_KEY()
+        _ = CCryptoBoringSSL_AES_set_encrypt_key(sessionKey.octets, 128, &key)
+        self.key = key
         self.iv = iv.count == 8 ? iv : [UInt8]((iv + [UInt8](repeating: 0, count: 8)).prefix(8))
     }
 
-    /// Encrypts a payload and appends its MIC.
+    /// Encrypts a payload and appends it with its MIC.
     ///
     /// - Parameters:
     ///   - counter: the packet counter of this direction, 39 bits.
     ///   - fromCentral: the direction bit.
     ///   - header: the first octet of the PDU's header; NESN, SN and MD do not count.
-    public func seal(_ payload: [UInt8], counter: UInt64, fromCentral: Bool, header: UInt8) -> [UInt8] {
-        let nonce = nonce(counter, fromCentral)
-        let tag = authenticate(payload, nonce, header)
-        let stream = crypt(tag + payload, nonce)
-        return [UInt8](stream[16...] + stream[..<4])
+    public func seal(_ payload: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into sealed: inout [UInt8]) {
+        withScratch(payload.byteCount) { blocks, stream in
+            let text = UnsafeMutableRawBufferPointer(rebasing: stream[Self.block...])
+            payload.withUnsafeBytes { text.copyMemory(from: $0) }
+            stream.copyMemory(from: authenticate(UnsafeRawBufferPointer(text), blocks, counter, fromCentral, header))
+            crypt(stream, counter, fromCentral)
+            sealed.append(contentsOf: text)
+            sealed.append(contentsOf: stream.prefix(Self.micLength))
+        }
     }
 
-    /// Decrypts a payload with its MIC; nil when the MIC does not match.
-    public func open(_ sealed: [UInt8], counter: UInt64, fromCentral: Bool, header: UInt8) -> [UInt8]? {
-        guard sealed.count >= Self.micLength else { return nil }
-        let nonce = nonce(counter, fromCentral)
-        let mic = sealed.suffix(4)
-        let stream = crypt(mic + [UInt8](repeating: 0, count: 12) + sealed.dropLast(4), nonce)
-        let payload = [UInt8](stream[16...])
-        let expected = authenticate(payload, nonce, header)
-        let difference = zip(expected.prefix(4), stream).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
-        return difference == 0 ? payload : nil
+    /// Decrypts a payload with its MIC and appends it; false when the MIC does not match.
+    public func open(_ sealed: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into payload: inout [UInt8]) -> Bool {
+        let length = sealed.byteCount - Self.micLength
+        guard length >= 0 else { return false }
+        return withScratch(length) { blocks, stream in
+            let text = UnsafeMutableRawBufferPointer(rebasing: stream[Self.block...])
+            sealed.withUnsafeBytes {
+                text.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(length)))
+                stream.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.suffix(Self.micLength)))
+            }
+            crypt(stream, counter, fromCentral)
+            payload.append(contentsOf: text)
+            let expected = authenticate(UnsafeRawBufferPointer(text), blocks, counter, fromCentral, header)
+            return zip(expected.prefix(Self.micLength), stream).allSatisfy { $0 == $1 }
+        }
     }
 
-    private func nonce(_ counter: UInt64, _ fromCentral: Bool) -> [UInt8] {
-        var nonce = (0..<5).map { UInt8(truncatingIfNeeded: counter >> (8 * UInt64($0))) }
-        nonce[4] = nonce[4] & 0x7F | (fromCentral ? 0x80 : 0)
-        return nonce + iv
+    /// Memory for the blocks that are authenticated, and for the MIC's block with the payload behind it.
+    private func withScratch<Result>(
+        _ length: Int, _ body: (_ blocks: UnsafeMutableRawBufferPointer, _ stream: UnsafeMutableRawBufferPointer) -> Result
+    ) -> Result {
+        let authenticated = (length + 3 * Self.block - 1) / Self.block * Self.block
+        return withUnsafeTemporaryAllocation(byteCount: authenticated + Self.block + length, alignment: Self.block) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0)
+            return body(
+                UnsafeMutableRawBufferPointer(rebasing: memory[..<authenticated]),
+                UnsafeMutableRawBufferPointer(rebasing: memory[authenticated...]))
+        }
     }
 
-    /// The CBC-MAC over B0, the additional data and the payload.
-    private func authenticate(_ payload: [UInt8], _ nonce: [UInt8], _ header: UInt8) -> [UInt8] {
-        var blocks: [UInt8] = [0x49]
-        blocks.reserveCapacity(payload.count + 48)
-        blocks += nonce
-        blocks += [UInt8(truncatingIfNeeded: payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
-        blocks += [0, 1, header & 0xE3]
-        blocks += repeatElement(0, count: 13)
-        blocks += payload
-        blocks += repeatElement(0, count: (16 - blocks.count % 16) % 16)
-        guard let iv = try? AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: 16)),
-            let chained = try? AES._CBC.encrypt(blocks, using: key, iv: iv, noPadding: true)
-        else { return [] }
-        return [UInt8](chained.suffix(16))
+    private func writeNonce(_ counter: UInt64, _ fromCentral: Bool, to block: UnsafeMutableRawBufferPointer) {
+        for index in 0..<5 { block[1 + index] = UInt8(truncatingIfNeeded: counter >> UInt64(8 * index)) }
+        block[5] = block[5] & 0x7F | (fromCentral ? 0x80 : 0)
+        for index in 0..<8 { block[6 + index] = iv[index] }
+    }
+
+    /// The CBC-MAC over B0, the additional data and the payload: the last block of what `blocks` becomes.
+    private func authenticate(
+        _ payload: UnsafeRawBufferPointer, _ blocks: UnsafeMutableRawBufferPointer, _ counter: UInt64, _ fromCentral: Bool, _ header: UInt8
+    ) -> UnsafeRawBufferPointer {
+        blocks[0] = 0x49
+        writeNonce(counter, fromCentral, to: blocks)
+        blocks[14] = UInt8(truncatingIfNeeded: payload.count >> 8)
+        blocks[15] = UInt8(truncatingIfNeeded: payload.count)
+        blocks[17] = 1
+        blocks[18] = header & 0xE3
+        UnsafeMutableRawBufferPointer(rebasing: blocks[(2 * Self.block)...]).copyMemory(from: payload)
+        withUnsafeTemporaryAllocation(byteCount: Self.block, alignment: Self.block) { chain in
+            chain.initializeMemory(as: UInt8.self, repeating: 0)
+            withKey(blocks, chain) { CCryptoBoringSSL_AES_cbc_encrypt($0, $0, blocks.count, $2, $1, AES_ENCRYPT) }
+        }
+        return UnsafeRawBufferPointer(rebasing: blocks.suffix(Self.block))
     }
 
     /// Counter mode from A0 on: the first block belongs to the MIC.
-    private func crypt(_ text: [UInt8], _ nonce: [UInt8]) -> [UInt8] {
-        guard let counter = try? AES._CTR.Nonce(nonceBytes: [0x01] + nonce + [0, 0]),
-            let stream = try? AES._CTR.encrypt(text, using: key, nonce: counter)
-        else { return text }
-        return [UInt8](stream)
+    private func crypt(_ stream: UnsafeMutableRawBufferPointer, _ counter: UInt64, _ fromCentral: Bool) {
+        withUnsafeTemporaryAllocation(byteCount: 2 * Self.block, alignment: Self.block) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0)
+            memory[0] = 0x01
+            writeNonce(counter, fromCentral, to: memory)
+            var used: UInt32 = 0
+            withKey(stream, memory) {
+                CCryptoBoringSSL_AES_ctr128_encrypt($0, $0, stream.count, $2, $1, $1 + Self.block, &used)
+            }
+        }
+    }
+
+    private func withKey(
+        _ first: UnsafeMutableRawBufferPointer, _ second: UnsafeMutableRawBufferPointer,
+        _ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>, UnsafePointer<AES_KEY>) -> Void
+    ) {
+        guard let first = first.baseAddress, let second = second.baseAddress else { return }
+        withUnsafePointer(to: key) { body(first.assumingMemoryBound(to: UInt8.self), second.assumingMemoryBound(to: UInt8.self), $0) }
+    }
+}
+
+extension LinkCipher {
+    /// The encrypted payload with its MIC.
+    public func seal(_ payload: [UInt8], counter: UInt64, fromCentral: Bool, header: UInt8) -> [UInt8] {
+        var sealed: [UInt8] = []
+        seal(payload.span.bytes, counter: counter, fromCentral: fromCentral, header: header, into: &sealed)
+        return sealed
+    }
+
+    /// The payload; nil when the MIC does not match.
+    public func open(_ sealed: [UInt8], counter: UInt64, fromCentral: Bool, header: UInt8) -> [UInt8]? {
+        var payload: [UInt8] = []
+        let isRight = open(sealed.span.bytes, counter: counter, fromCentral: fromCentral, header: header, into: &payload)
+        return isRight ? payload : nil
     }
 }

@@ -28,10 +28,36 @@ public struct ControllerQuirks: Sendable {
     public var creditsAtOnce = false
     /// What a reset leaves as it was.
     public var resetKeeps: ResetKeeps = []
+    /// What it does wrong when links are encrypted.
+    public var encryption: EncryptionQuirks = []
     /// Rules for what it sends, on the air and to its host, and for the commands it takes.
     public var rewrites: [PacketRewrite] = []
 
     public init() {}
+}
+
+/// Faults of a link's encryption. Core Vol 6, Part B, 5.1.3; Part E.
+public struct EncryptionQuirks: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Takes a PDU whatever its MIC.
+    public static let ignoresMIC = EncryptionQuirks(rawValue: 1)
+    /// Begins a new session with the packet counters of the one before.
+    public static let keepsPacketCounters = EncryptionQuirks(rawValue: 2)
+    /// Encrypts a PDU anew when it is sent again.
+    public static let countsRetransmissions = EncryptionQuirks(rawValue: 4)
+    /// Sends empty PDUs with a MIC.
+    public static let sealsEmptyPDUs = EncryptionQuirks(rawValue: 8)
+    /// Sends data while encryption starts or pauses.
+    public static let sendsDataWhileStarting = EncryptionQuirks(rawValue: 16)
+    /// As a peripheral, starts encryption with a key of zero without asking its host.
+    public static let needsNoKey = EncryptionQuirks(rawValue: 32)
+    /// Tells the same half of SKD and IV for each session of a link.
+    public static let repeatsSessionHalves = EncryptionQuirks(rawValue: 64)
+    /// Takes data in clear while encryption starts.
+    public static let takesAnythingWhileStarting = EncryptionQuirks(rawValue: 128)
 }
 
 /// State that a reset ought to take back. Core Vol 4, Part E, 7.3.2.

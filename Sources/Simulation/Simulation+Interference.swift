@@ -34,6 +34,14 @@ extension Simulation {
         return true
     }
 
+    /// Makes a controller send so many encrypted PDUs with a wrong MIC.
+    ///
+    /// - Parameter handle: the link, as the controller's host knows it; by default its first.
+    public func spoilMIC(of identifier: ControllerID, on handle: ConnectionHandle? = nil, count: Int = 1) {
+        let link = controller(identifier)?.links.first { handle == nil || $0.handle == handle }
+        link?.connection.spoilMIC(count)
+    }
+
     /// How packets fare from now on.
     ///
     /// - Parameters:

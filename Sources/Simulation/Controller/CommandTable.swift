@@ -89,8 +89,10 @@ struct CommandTable: Sendable {
     typealias Handle<Command> = @Sendable (Command) -> ConnectionHandle
 
     /// A command that ends in Command Complete. When it fails, its return parameters are zero but for the status and the connection.
+    ///
+    /// - Parameter features: of which a controller needs one to have it, beside what is declared.
     mutating func complete<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, handle: Handle<Command>? = nil,
+        _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [],
         _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Command.Return
     ) {
         // Counts of zero make every list empty.
@@ -100,7 +102,7 @@ struct CommandTable: Sendable {
             .complete(returns: Self.failure(status, template, echoing: parameters.prefix(echo)))
         }
         add(
-            Command.self,
+            Command.self, needs: features,
             run: { controller, parameters in
                 do throws(CommandFailure) {
                     let command: Command = try Self.parse(parameters, handle, controller)
@@ -145,12 +147,12 @@ struct CommandTable: Sendable {
     }
 
     private mutating func add<Command: HCICommand>(
-        _ type: Command.Type, run: @escaping @Sendable (Controller, [UInt8]) -> CommandAnswer,
+        _ type: Command.Type, needs features: LEFeatures = [], run: @escaping @Sendable (Controller, [UInt8]) -> CommandAnswer,
         refuse: @escaping @Sendable (ErrorCode, [UInt8]) -> CommandAnswer
     ) {
         rows[Command.opcode] = CommandRow(
             opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit,
-            neededFeatures: Command.neededFeatures, run: run, refuse: refuse)
+            neededFeatures: Command.neededFeatures.union(features), run: run, refuse: refuse)
     }
 
     /// A command of the vendor's own group, OGF 0x3F, that ends in Command Complete with a status only.

@@ -39,7 +39,7 @@ import Timing
             ends[sample.fromCentral]?.seal(&pdu)
             #expect(Array(pdu.payload) == octets(sample.sealed))
             #expect(pdu.clear.map(Array.init) == octets(sample.clear))
-            let opened = ends[!sample.fromCentral]?.open(AirPDU(header: sample.header, octets(sample.sealed)))
+            let opened = ends[!sample.fromCentral]?.open(AirPDU(header: sample.header, octets(sample.sealed)), at: .zero)
             #expect(opened.map(Array.init) == octets(sample.clear))
         }
     }
@@ -151,6 +151,47 @@ import Timing
             #expect(end.received.count > 3_000 && end.received.elementsEqual(other.sentOctets.prefix(end.received.count)))
         }
         try bench.expectNothingIsLeft()
+    }
+
+    /// A link without data pings in time; a side that hears nothing with a MIC tells its host, time after time. Core Vol 6, Part B, 5.4.
+    @Test(arguments: [true, false], [0, 4]) func authenticatedPayload(pings: Bool, latency: Int) throws {
+        let bench = LinkBench {
+            $0.latency = latency
+            $0.timeout = 4_000_000
+            if !pings { $0.central.features.remove(.lePing) }
+            if !pings { $0.peripheral.features.remove(.lePing) }
+        }
+        for end in bench.ends { end.link.authenticatedPayloadTimeout = 1_000_000 }
+        try bench.run(1_500_000)
+        for end in bench.ends { end.log.removeAll() }
+        var pingsSent = 0
+        bench.air.observer = { if $0.plain?.last == LLControl.PingReq.opcode { pingsSent += 1 } }
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        try bench.run(4_000_000)
+        #expect((pingsSent > 2) == pings)
+        let expired = pings ? [] : ["payload timeout", "payload timeout", "payload timeout"]
+        #expect(bench.central.log == ["encrypted 00"] + expired)
+        #expect(bench.peripheral.log == [Self.wanted, "encrypted 00"] + expired)
+    }
+
+    /// What a planted fault leads to.
+    @Test(arguments: [
+        (EncryptionQuirks.keepsPacketCounters, ["encrypted 00", "disconnected 08"]), (.needsNoKey, ["disconnected 08"]),
+        (.sealsEmptyPDUs, ["encrypted 00", "refreshed 00"]), (.ignoresMIC, ["encrypted 00", "refreshed 00"]),
+    ]) func faults(quirk: EncryptionQuirks, central: [String]) throws {
+        let bench = LinkBench {
+            $0.timeout = 1_000_000
+            $0.peripheral.quirks.encryption = quirk
+        }
+        try bench.run(100_000)
+        bench.central.log.removeAll()
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        try bench.run(300_000)
+        for end in bench.ends { end.feed(20) }
+        try bench.run(300_000)
+        _ = bench.central.link.encrypt(Self.key)
+        try bench.run(2_000_000)
+        #expect(bench.central.log.filter { $0.hasPrefix("enc") || $0.hasPrefix("ref") || $0.hasPrefix("disc") } == central)
     }
 
     /// A PDU that may not come, sent by one side in clear or not, and when: while the peripheral's host looks for the key, or afterwards.

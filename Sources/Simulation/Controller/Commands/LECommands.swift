@@ -58,8 +58,10 @@ extension CommandTable {
         perform(HCICommands.LEWriteSuggestedDefaultDataLength.self, LEController.execute)
         complete(HCICommands.LEReadMaximumDataLength.self, LEController.execute)
 
-        complete(HCICommands.LEEncrypt.self, LEController.execute)
-        complete(HCICommands.LERand.self, LEController.execute)
+        complete(HCICommands.LEEncrypt.self, needs: .leEncryption, LEController.execute)
+        complete(HCICommands.LERand.self, needs: .leEncryption, LEController.execute)
+        complete(HCICommands.ReadAuthenticatedPayloadTimeout.self, handle: { $0.connectionHandle }, needs: .lePing, LEController.execute)
+        complete(HCICommands.WriteAuthenticatedPayloadTimeout.self, handle: { $0.connectionHandle }, needs: .lePing, LEController.execute)
         start(HCICommands.LEEnableEncryption.self, handle: { $0.connectionHandle }, LEController.execute)
         complete(HCICommands.LELongTermKeyRequestReply.self, handle: { $0.connectionHandle }, LEController.execute)
         complete(HCICommands.LELongTermKeyRequestNegativeReply.self, handle: { $0.connectionHandle }, LEController.execute)

@@ -34,6 +34,26 @@ extension LEController {
         return .init(status: .success, connectionHandle: link.handle)
     }
 
+    func execute(_ command: HCICommands.ReadAuthenticatedPayloadTimeout) throws(CommandFailure)
+        -> HCICommands.ReadAuthenticatedPayloadTimeout.Return
+    {
+        let link = try link(command.connectionHandle)
+        var answer = HCICommands.ReadAuthenticatedPayloadTimeout.Return(status: .success, connectionHandle: link.handle)
+        answer.authenticatedPayloadTimeoutMicroseconds = link.connection.authenticatedPayloadTimeout
+        return answer
+    }
+
+    /// No shorter than the interval with its latency. Core Vol 4, Part E, 7.3.94.
+    func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandFailure)
+        -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
+    {
+        let link = try link(command.connectionHandle)
+        let shortest = link.connection.interval * (1 + link.connection.peripheralLatency)
+        try Check.that(command.authenticatedPayloadTimeoutMicroseconds >= shortest)
+        link.connection.authenticatedPayloadTimeout = command.authenticatedPayloadTimeoutMicroseconds
+        return .init(status: .success, connectionHandle: link.handle)
+    }
+
     func execute(_ command: HCICommands.LEReadLocalP256PublicKey) throws(CommandFailure) {
         let pair = P256KeyPair.generate(using: &random)
         keyPair = pair

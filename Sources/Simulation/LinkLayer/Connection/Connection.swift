@@ -20,9 +20,9 @@ final class Connection: RadioActivity {
     let air: Air
     let radio: Radio
     let rewriter: PacketRewriter
-    private unowned var delegate: (any ConnectionDelegate)?
+    private(set) unowned var delegate: (any ConnectionDelegate)?
 
-    private(set) var state: LinkState
+    var state: LinkState
     private(set) var engine: Engine
     private(set) var packets = PacketExchange()
     private(set) var event: ConnectionEvent
@@ -39,6 +39,7 @@ final class Connection: RadioActivity {
     private var eventTimer: AirTimer!
     private var supervisionTimer: AirTimer!
     private var responseTimer: AirTimer!
+    private(set) var payloadTimer: AirTimer!
 
     /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
@@ -57,6 +58,7 @@ final class Connection: RadioActivity {
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
         supervisionTimer = AirTimer(on: air.loop) { [unowned self] in superviseAgain() }
         responseTimer = AirTimer(on: air.loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
+        payloadTimer = AirTimer(on: air.loop) { [unowned self] in superviseAuthentication() }
         if role == .peripheral { air.replyForecasts.add(self, for: parameters.accessAddress) }
         schedule(event: 0)
         startSupervision()
@@ -121,6 +123,7 @@ final class Connection: RadioActivity {
         eventTimer.cancel()
         supervisionTimer.cancel()
         responseTimer.cancel()
+        payloadTimer.cancel()
         engine.removeAll()
         packets.removeAll()
         radio.forget(self)
@@ -172,6 +175,7 @@ final class Connection: RadioActivity {
             switch output {
             case .send(let pdu): sendAsRuled(pdu)
             case .changed(.timing): startSupervision()
+            case .changed(.encryption): followEncryption()
             case .changed: break
             case .report(let report): delegate?.connection(self, reports: report)
             case .disconnect(let reason): close(reason)
@@ -185,8 +189,9 @@ final class Connection: RadioActivity {
     private func followEngine() {
         let prospects = engine.prospects
         if prospects != state.prospects { state.prospects = prospects }
-        if packets.isDataHeld != engine.holdsData {
-            packets.isDataHeld = engine.holdsData
+        let holdsData = engine.holdsData && !configuration.quirks.encryption.contains(.sendsDataWhileStarting)
+        if packets.isDataHeld != holdsData {
+            packets.isDataHeld = holdsData
             wake()
         }
         guard responseDeadline != engine.deadline else { return }
@@ -387,11 +392,13 @@ final class Connection: RadioActivity {
         // The other side goes on because it has heard the acknowledgement of what came before.
         awaitsConfirmation = false
         guard !pdu.payload.isEmpty else { return }
-        guard let payload = state.encryption.open(pdu) else { return close(.connectionTerminatedDueToMICFailure) }
+        guard let payload = state.encryption.open(pdu, at: reception.end) else { return close(.connectionTerminatedDueToMICFailure) }
         switch pdu.header & 3 {
         case LLID.control: receivedControl(payload)
         case LLID.start, LLID.continuation:
-            if let violation = engine.violation { return close(violation) }
+            if let violation = engine.violation, !configuration.quirks.encryption.contains(.takesAnythingWhileStarting) {
+                return close(violation)
+            }
             if !payload.isEmpty { delegate?.connection(self, received: payload, isStart: pdu.header & 3 == LLID.start) }
         default: break
         }

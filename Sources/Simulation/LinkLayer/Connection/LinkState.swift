@@ -27,7 +27,7 @@ struct LinkState {
         self.configuration = configuration
         timing = EventTiming(parameters, configuration, now: now)
         channels = LinkChannels(parameters)
-        encryption = LinkEncryption(parameters, seed: seed)
+        encryption = LinkEncryption(parameters, seed: seed, quirks: configuration.quirks.encryption)
         phys = LinkPHYs(
             transmit: parameters.phy, receive: parameters.phy, preferredTx: defaults.txPHYs, preferredRx: defaults.rxPHYs)
         lengths = DataLengths(configuration, defaults: defaults, phy: parameters.phy)

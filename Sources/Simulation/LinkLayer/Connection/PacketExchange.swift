@@ -62,7 +62,7 @@ struct PacketExchange {
         var pdu = outstanding ?? (allowsData ? queue.next(limit: limit) : nil) ?? .empty
         let wasSent = outstanding != nil && outstandingWasSent
         let isRetransmission = wasSent && !pdu.payload.isEmpty
-        if !wasSent { encryption.seal(&pdu) }
+        if !wasSent || isRetransmission && encryption.sealsAgain { encryption.seal(&pdu) }
         outstanding = pdu
         outstandingWasSent = true
         return (pdu, isRetransmission)

@@ -111,10 +111,12 @@ struct RemoteEncryption: LinkProcedure {
         case (.message(.encReq(let pdu)), .awaitingRequest):
             let own = link.encryption.half
             state = .awaitingKey(central: .init(skd: pdu.skdCentral, iv: pdu.ivCentral), own: own)
-            return [
-                .change(.encryption(.halfTold)), .send(LLControl.EncRsp(skdPeripheral: own.skd, ivPeripheral: own.iv)),
-                .report(.keyRequested(random: pdu.rand, diversifier: pdu.ediv)),
-            ]
+            let response = LLControl.EncRsp(skdPeripheral: own.skd, ivPeripheral: own.iv)
+            let begin: [LinkAction] = [.change(.encryption(.halfTold)), .send(response)]
+            guard !link.configuration.quirks.encryption.contains(.needsNoKey) else {
+                return begin + (handle(.hostReplied(.longTermKey(0)), link) ?? [])
+            }
+            return begin + [.report(.keyRequested(random: pdu.rand, diversifier: pdu.ediv))]
         case (.hostReplied(.longTermKey(let key)), .awaitingKey(let central, let own)):
             state = .awaitingStartResponse
             return [
