@@ -74,6 +74,16 @@ import Testing
         Sample("LTK of link key, h7", "e85e09eb5eccb3e269418a133211bc79") { KeyDerivation.ltk(fromLinkKey: linkKey, h7: true) },
     ]
 
+    /// Core Vol 6, Part E, 3: of the Broadcast_Code that spells "Børne House".
+    private static let isochronousKey = SecurityToolbox.h7(salt: 0x4249_4731, w: 0x0000_0000_6573_756f_4820_656e_72b8_c342)
+    private static let groupKey = SecurityToolbox.h6(w: isochronousKey, keyID: 0x4249_4732)
+    /// Coordinated Set Identification Service 1.0, 4.5 and 4.7: k1 and s1 are CMACs.
+    private static let setIdentityKey: UInt128 = 0x457d_7d09_21a1_fd22_cecd_8c86_dd72_cccd
+    private static let setKey: UInt128 = {
+        let salt = AESKey(0).cmac([UInt8]("SIRKenc".utf8))
+        return AESKey(AESKey(salt).cmac((0x676e_1b9b_d448_696f_061e_c622_3ce5_ced9 as UInt128).octets)).cmac([UInt8]("csis".utf8))
+    }()
+
     static let hashes: [Sample] = [
         Sample("CMAC 0", "bb1d6929e95937287fa37d129b756746") { AESKey(cmacKey).cmac([]) },
         Sample("CMAC 16", "070a16b46b4d4144f79bdd9dd04a287c") { AESKey(cmacKey).cmac([UInt8](cmacText.prefix(16))) },
@@ -87,7 +97,21 @@ import Testing
         Sample("session key", "99AD1B5226A37E3E058E3B8E27C2C666") {
             AESKey(0x4C68_3841_39F5_74D8_36BC_F34E_9DFB_01BF).encrypt(0x0213_2435_4657_6879_ACBD_CEDF_E0F1_0213)
         },
+        Sample("IGLTK", "4c0dd74c2b19aa95d89823855f1001b8") { isochronousKey },
+        Sample("GLTK", "c4cd4b8349b5a18a02de66209017aed3") { groupKey },
+        Sample("GSK", "be2a16fc7ac464e752301bccc818812c") {
+            SecurityToolbox.h8(k: groupKey, s: 0x5518_8b3d_32f6_bb9a_900a_fcfb_eed4_e72a, keyID: 0x4249_4733)
+        },
+        Sample("sef of CSIS", "170a3835e13524a07e2562d5f25fd346") { setKey ^ setIdentityKey },
+        Sample("sih of CSIS", "001948da") { bigEndian(SecurityToolbox.ah(irk: setIdentityKey, prand: 0x69_f563)) },
     ]
+
+    private static func secondA() throws -> P256KeyPair {
+        try P256KeyPair(privateKey: wide("06a516693c9aa31a6084545d0c5db641b48572b97203ddffb7ac73f7d0457663"))
+    }
+    private static func secondB() throws -> P256KeyPair {
+        try P256KeyPair(privateKey: wide("529aa0670d72cd6497502ed473502b037e8803b5c60829a5a3caa219505530ba"))
+    }
 
     static let curve: [Sample] = [
         Sample("debug key x", "20b003d2f297be2c5e2c83a7e9f9a5b9eff49111acf4fddbcc0301480e359de6") {
@@ -102,10 +126,29 @@ import Testing
         Sample("set 1 public B", "1ea1f0f01faf1d9609592284f19e4c0047b58afd8615a69f559077b22faaa190") {
             try P256KeyPair(privateKey: v).publicKey.x.octets
         },
+        Sample("set 1 public B, y", "4c55f33e429dad377356703a9ab85160472d1130e28e36765f89aff915b1214a") {
+            try P256KeyPair(privateKey: v).publicKey.y.octets
+        },
+        Sample("set 1 DHKey from the other side", "ec0234a357c8ad05341010a60a397d9b99796b13b4f866f1868d34f373bfa698") {
+            try P256KeyPair(privateKey: v).sharedSecret(with: P256KeyPair.debug().publicKey).octets
+        },
+        Sample("set 2 public A, x", "2c31a47b5779809ef44cb5eaaf5c3e43d5f8faad4a8794cb987e9b03745c78dd") {
+            try secondA().publicKey.x.octets
+        },
+        Sample("set 2 public A, y", "919512183898dfbecd52e2408e43871fd021109117bd3ed4eaf8437743715d4f") {
+            try secondA().publicKey.y.octets
+        },
+        Sample("set 2 public B, x", "f465e43ff23d3f1b9dc7dfc04da8758184dbc966204796eccf0d6cf5e16500cc") {
+            try secondB().publicKey.x.octets
+        },
+        Sample("set 2 public B, y", "0201d048bcbbd899eeefc424164e33c201c2b010ca6b4d43a8a155cad8ecb279") {
+            try secondB().publicKey.y.octets
+        },
+        Sample("set 2 DHKey from the other side", "ab85843a2f6d883f62e5684b38e307335fe6e1945ecd19604105c6f23221eb69") {
+            try secondA().sharedSecret(with: secondB().publicKey).octets
+        },
         Sample("set 2 DHKey", "ab85843a2f6d883f62e5684b38e307335fe6e1945ecd19604105c6f23221eb69") {
-            let a = try P256KeyPair(privateKey: wide("06a516693c9aa31a6084545d0c5db641b48572b97203ddffb7ac73f7d0457663"))
-            let b = try P256KeyPair(privateKey: wide("529aa0670d72cd6497502ed473502b037e8803b5c60829a5a3caa219505530ba"))
-            return try b.sharedSecret(with: a.publicKey).octets
+            try secondB().sharedSecret(with: secondA().publicKey).octets
         },
     ]
 
@@ -151,6 +194,19 @@ import Testing
         #expect(throws: P256Error.pointNotOnCurve) { try mine.sharedSecret(with: point) }
         #expect(throws: P256Error.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: 0, low: 0)) }
         #expect(throws: P256Error.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: .max, low: .max)) }
+    }
+
+    /// What is a point and yet no partner. Core Vol 3, Part H, 2.3.5.6.1.
+    @Test func theOwnKeyAndTheDebugKeyAreRefusedForPairing() throws {
+        let (mine, debug) = (try Self.secondA(), try P256KeyPair.debug())
+        #expect(throws: P256Error.ownKey) { try mine.pairingSecret(with: mine.publicKey, acceptsDebugKey: true) }
+        #expect(throws: P256Error.debugKey) { try mine.pairingSecret(with: debug.publicKey) }
+        #expect(throws: P256Error.debugKey) { try debug.pairingSecret(with: debug.publicKey) }
+        #expect(throws: P256Error.pointNotOnCurve) {
+            try mine.pairingSecret(with: P256PublicKey(x: debug.publicKey.x, y: UInt256(high: 0, low: 0)), acceptsDebugKey: true)
+        }
+        #expect(try mine.pairingSecret(with: debug.publicKey, acceptsDebugKey: true) == debug.sharedSecret(with: mine.publicKey))
+        #expect(try debug.pairingSecret(with: debug.publicKey, acceptsDebugKey: true) == debug.sharedSecret(with: debug.publicKey))
     }
 
     @Test func onlyTheRightKeyResolves() {

@@ -16,7 +16,8 @@ extension Host {
         let quirks = context.quirks.pairing
         return PairingSetup(
             settings: pairingSettings, isCentral: connection.isCentral, own: connection.addresses.own ?? address, peer: peer,
-            identity: address, identityResolvingKey: ownIdentityResolvingKey(), bond: context.keys[connection.peer],
+            identity: context.keys.identityAddress ?? address, identityResolvingKey: ownIdentityResolvingKey(),
+            bond: context.keys[connection.peer],
             outOfBand: outOfBandData, mustWait: !quirks.allowsRepeatedAttempts && attempts.mustWait(peer, at: loop.now),
             random: RandomSource(seed: random.next()), quirks: quirks)
     }
