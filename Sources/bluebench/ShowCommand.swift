@@ -23,24 +23,27 @@ struct ShowCommand: ParsableCommand {
     func run() throws {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
+        // An option's value is looked up at each use.
+        let (limit, tree) = (limit ?? .max, tree)
         let words = (filter ?? "").lowercased().split(separator: " ")
         var output = Output()
         var decoder = PacketDecoder()
         var start: CaptureTime?
         var shown = 0
         do {
-            while shown < limit ?? .max, let record = try reader.next() {
+            while shown < limit, let record = try reader.next() {
                 let begin = start ?? record.time
                 start = begin
-                let packet = decoder.decode(record)
+                let packet = tree ? decoder.decode(record) : nil
                 output.beginLine()
-                Self.write(reader.count, record, since: begin, reader.interfaces, packet, to: &output.text)
+                Self.write(reader.count, record, since: begin, reader.interfaces, to: &output.text)
+                if let packet { packet.write(to: &output.text) } else { decoder.write(record, to: &output.text) }
                 guard words.isEmpty || Self.matches(output.line.lowercased(), words) else {
                     output.dropLine()
                     continue
                 }
                 output.endLine()
-                if tree { for line in packet.tree { output.append(line) } }
+                if let packet { for line in packet.tree { output.append(line) } }
                 shown += 1
             }
         } catch {
@@ -55,8 +58,7 @@ struct ShowCommand: ParsableCommand {
     }
 
     private static func write(
-        _ number: Int, _ record: CaptureRecord, since start: CaptureTime, _ interfaces: [CaptureInterface], _ packet: DecodedPacket,
-        to text: inout TextBuffer
+        _ number: Int, _ record: CaptureRecord, since start: CaptureTime, _ interfaces: [CaptureInterface], to text: inout TextBuffer
     ) {
         let elapsed = record.time.nanoseconds.subtractingReportingOverflow(start.nanoseconds).partialValue / 1_000
         text.write(decimal: number)
@@ -78,7 +80,6 @@ struct ShowCommand: ParsableCommand {
             case .note, .other: "  "
             }
         text.write(way)
-        packet.write(to: &text)
     }
 }
 

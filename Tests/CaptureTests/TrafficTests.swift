@@ -152,6 +152,27 @@ import Timing
         #expect(story.packets.count == story.lines.count)
     }
 
+    /// Whole PDUs, fragments of others, and answers of controllers of two companies, again and again in any order.
+    @Test("A line that is looked up is the one that would be decoded", arguments: [1, 2, 3] as [UInt64]) func knownLines(seed: UInt64) {
+        let version: [UInt8] = [0x0E, 12, 1, 1, 0x10, 0, 12, 0, 0, 12]
+        let others: [CaptureRecord.Content] = [
+            .hci(HCIPacket(.event, version + [0x5D, 0, 0, 0]), .controllerToHost),
+            .hci(HCIPacket(.event, version + [2, 0, 0, 0]), .controllerToHost),
+            .hci(HCIPacket(.acl, [0x40, 0, 5, 0, 3, 0, 4, 0, 2]), .hostToController),
+            .hci(HCIPacket(.acl, [0x40, 0x10, 2, 0, 0xF7, 0]), .hostToController),
+            .hci(HCIPacket(.event, [0x05, 4, 0, 0x40, 0, 0x13]), .controllerToHost),
+            Self.acl(.hostToController, 4, [0x0A, 3, 0]), Self.acl(.controllerToHost, 4, [0x0B, 7]),
+            Self.acl(.hostToController, 6, [5, 8]),
+        ]
+        let packets = Self.stories.flatMap(\.packets) + others
+        var random = RandomSource(seed: seed)
+        var (decoding, writing) = (PacketDecoder(), PacketDecoder())
+        for _ in 0..<1_000 {
+            let record = CaptureRecord(time: .virtualEpoch, content: packets[Int.random(in: packets.indices, using: &random)])
+            #expect(TextBuffer.text { writing.write(record, to: &$0) } == decoding.decode(record).description)
+        }
+    }
+
     struct Sniffed: Sendable, CustomTestStringConvertible {
         var testDescription: String
         /// The event's number, then flags, channel index and RSSI, then the packet.

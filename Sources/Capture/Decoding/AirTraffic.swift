@@ -48,7 +48,7 @@ struct AirTraffic {
         TextBuffer.text { text in
             if let channel = frame.channelIndex {
                 text.write("channel ")
-                text.write(decimal: channel)
+                text.write(decimal: Int(channel))
                 text.write(" ")
             }
             switch frame.modulation {

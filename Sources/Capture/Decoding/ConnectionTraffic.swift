@@ -49,6 +49,15 @@ struct ConnectionTraffic {
         return layers
     }
 
+    /// Whether no PDU of that way has begun and not ended.
+    func isBetweenPDUs(_ way: Way) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
+
+    /// Whether a packet's data is a PDU of a channel on which nothing depends on what came before.
+    static func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
+        guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount else { return false }
+        return header.channel == 0x0004 || header.channel == 0x0006
+    }
+
     private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
         DecodedLayer(named: "L2CAP: \(reason)", of: brokenLayer, bytes, range, summary: "L2CAP: \(reason)")
     }

@@ -4,7 +4,8 @@ import Packets
 /// What crosses one controller's HCI: whose controller it is, its connections, and the PDUs on them.
 struct ControllerTraffic {
     /// From Read_Local_Version_Information: it names vendor commands.
-    private var company: UInt16?
+    private var company: UInt16? { didSet { if company != oldValue { lines = KnownLines() } } }
+    private var lines = KnownLines()
     private var tracker = ConnectionTracker()
     private var connections: [UInt16: ConnectionTraffic] = [:]
 
@@ -26,6 +27,31 @@ struct ControllerTraffic {
             }
             return DecodedPacket(layers: [layer])
         case .acl: return data(packet, direction)
+        }
+    }
+
+    /// Writes the packet's line, which is looked up where nothing but the packet's octets decides what it says.
+    mutating func write(_ packet: HCIPacket, _ direction: CaptureDirection, to text: inout TextBuffer) {
+        guard isKnownByOctets(packet, direction) else { return decode(packet, direction).write(to: &text) }
+        if let line = lines[packet] {
+            text.write(utf8: line)
+            if packet.kind == .event, let change = try? tracker.received(packet) { follow(change) }
+        } else {
+            let start = text.utf8.count
+            decode(packet, direction).write(to: &text)
+            lines[packet] = Array(text.utf8[start...])
+        }
+    }
+
+    private func isKnownByOctets(_ packet: HCIPacket, _ direction: CaptureDirection) -> Bool {
+        switch packet.kind {
+        case .command, .event: return true
+        case .sco, .iso: return false
+        case .acl:
+            guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return false }
+            let payload = packet.bytes.span.bytes.extracting(ACLHeader.octets...)
+            guard payload.byteCount == header.length, ConnectionTraffic.isWholePDU(ofFixedChannel: payload) else { return false }
+            return connections[header.handle.rawValue]?.isBetweenPDUs(direction == .hostToController ? .forth : .back) ?? false
         }
     }
 

@@ -23,6 +23,14 @@ public struct PacketDecoder {
         return decoded
     }
 
+    /// Writes the line that `decode` describes the packet by; one that came before costs little.
+    public mutating func write(_ record: CaptureRecord, to text: inout TextBuffer) {
+        guard case .hci(let packet, let direction) = record.content, record.cutFrom == nil, record.comment == nil else {
+            return decode(record).write(to: &text)
+        }
+        controllers[record.interface, default: ControllerTraffic()].write(packet, direction ?? .hostToController, to: &text)
+    }
+
     /// - Parameter direction: nil where the capture does not tell it.
     public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
         controllers[interface, default: ControllerTraffic()].decode(packet, direction ?? .hostToController)

@@ -35,6 +35,9 @@ public struct L2CAPReassembler: Sendable {
 
     public init() {}
 
+    /// Whether no PDU has begun and not ended.
+    public var isBetweenPDUs: Bool { state == .awaitStart }
+
     /// - Parameter fragment: the octets after the ACL header.
     public mutating func receive(boundary: ACLHeader.Boundary, _ fragment: RawSpan) -> Action {
         switch boundary {

@@ -178,6 +178,7 @@ extension Column {
 
     fileprivate func parts(_ separator: UInt8, keepingEmpty: Bool = false) -> [Column] {
         var parts: [Column] = []
+        parts.reserveCapacity(1 + count { $0 == separator })
         var start = startIndex
         for index in indices where self[index] == separator {
             if keepingEmpty || index > start { parts.append(self[start..<index]) }

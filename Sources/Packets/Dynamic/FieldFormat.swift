@@ -68,23 +68,25 @@ enum FieldFormat: Sendable {
     ///
     /// - Parameter hasSibling: whether a field of that name stands beside it.
     init?(name: String, of pdu: String, hasSibling: (String) -> Bool) {
-        switch name {
-        case "Command_Opcode": self = .opcode
-        case "Company_Identifier", "Company_ID": self = .company
-        case "Local_Name", "Remote_Name": self = .text
-        case "Advertising_Data", "AdvData", "Scan_Response_Data", "ScanRspData", "Extended_Inquiry_Response", "ACAD":
+        if let known = Self.byName[name] {
+            self = known
+        } else if name == "Data", pdu.contains("Advertising_Report") {
             self = .advertisingData
-        case "Data" where pdu.contains("Advertising_Report"): self = .advertisingData
-        case "Random_Address", "Advertising_Random_Address", "Peer_Resolvable_Private_Address", "Local_Resolvable_Private_Address",
-            "Peer_Resolvable_Address", "Local_Resolvable_Address":
-            self = .randomAddress
-        case _ where name.hasSuffix("Address"):
-            let kind = name + "_Type"
-            guard hasSibling(kind) else { return nil }
-            self = .typedAddress(kind: kind)
-        default: return nil
+        } else if name.hasSuffix("Address"), hasSibling(name + "_Type") {
+            self = .typedAddress(kind: name + "_Type")
+        } else {
+            return nil
         }
     }
+
+    private static let byName: [String: FieldFormat] = [
+        "Command_Opcode": .opcode, "Company_Identifier": .company, "Company_ID": .company, "Local_Name": .text, "Remote_Name": .text,
+        "Advertising_Data": .advertisingData, "AdvData": .advertisingData, "Scan_Response_Data": .advertisingData,
+        "ScanRspData": .advertisingData, "Extended_Inquiry_Response": .advertisingData, "ACAD": .advertisingData,
+        "Random_Address": .randomAddress, "Advertising_Random_Address": .randomAddress, "Peer_Resolvable_Private_Address": .randomAddress,
+        "Local_Resolvable_Private_Address": .randomAddress, "Peer_Resolvable_Address": .randomAddress,
+        "Local_Resolvable_Address": .randomAddress,
+    ]
 
     /// Whether the number is a pattern rather than a quantity: its name's last word says so.
     private static func isPattern(_ name: String) -> Bool {

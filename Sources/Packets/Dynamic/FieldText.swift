@@ -15,14 +15,19 @@ extension FieldDeclaration {
     }
 
     /// At most four places, no zeros at the end.
-    static func decimal(_ value: Double) -> String {
+    static func write(_ value: Double, to text: inout TextBuffer) {
         let scaled = Int64(value * 10_000 + (value < 0 ? -0.5 : 0.5))
-        let sign = scaled < 0 ? "-" : ""
-        let whole = scaled.magnitude / 10_000
-        var places = String(scaled.magnitude % 10_000)
-        places = String(repeating: "0", count: 4 - places.count) + places
-        while places.last == "0" { places.removeLast() }
-        return sign + "\(whole)" + (places.isEmpty ? "" : "." + places)
+        if scaled < 0 { text.write("-") }
+        text.write(decimal: scaled.magnitude / 10_000)
+        var places = scaled.magnitude % 10_000
+        guard places > 0 else { return }
+        var digits = 4
+        while places % 10 == 0 {
+            places /= 10
+            digits -= 1
+        }
+        text.write(".")
+        text.write(decimal: places, digits: digits)
     }
 }
 
@@ -75,7 +80,7 @@ extension DecodedField {
         let value = Int(truncatingIfNeeded: number)
         let pattern = UInt64(truncatingIfNeeded: number)
         switch declaration.format {
-        case .decimal, .uuid, .octets, .text, .advertisingData, .features: text.write(decimal: number)
+        case .decimal, .uuid, .octets, .text, .advertisingData, .features: Self.write(decimal: number, to: &text)
         case .pattern(let bits): text.write(hex: pattern, bits: bits)
         case .address, .typedAddress, .randomAddress: DeviceAddress(value: pattern, kind: addressKind ?? .public).write(to: &text)
         case .named(let type, let bits): Self.write(type.name(of: value), or: pattern, bits, to: &text)
@@ -85,10 +90,10 @@ extension DecodedField {
         case .company: AssignedNumbers.write(company: value, to: &text)
         case .appearance: AssignedNumbers.write(appearance: value, to: &text)
         case .quantity(let factor, let unit):
-            text.write(decimal: number)
+            Self.write(decimal: number, to: &text)
             if let factor {
                 text.write(" (")
-                text.write(FieldDeclaration.decimal(Double(value) * factor))
+                FieldDeclaration.write(Double(value) * factor, to: &text)
                 text.write(" ")
                 text.write(unit)
                 text.write(")")
@@ -97,6 +102,11 @@ extension DecodedField {
                 text.write(unit)
             }
         }
+    }
+
+    private static func write(decimal number: Int128, to text: inout TextBuffer) {
+        if number < 0 { text.write("-") }
+        text.write(decimal: UInt64(truncatingIfNeeded: number.magnitude))
     }
 
     private static func write(_ name: String?, or number: UInt64, _ bits: Int, to text: inout TextBuffer) {

@@ -22,18 +22,31 @@ public struct TextBuffer: Sendable {
         if isDone == nil { utf8.append(contentsOf: text.utf8) }
     }
 
-    /// The number in decimal digits, at least so many of them.
-    public mutating func write(decimal number: some FixedWidthInteger, digits: Int = 1) {
-        var rest = UInt64(truncatingIfNeeded: number.magnitude)
+    /// Text that has been written before.
+    public mutating func write(utf8 octets: [UInt8]) { utf8.append(contentsOf: octets) }
+
+    public mutating func write(decimal number: Int) {
         if number < 0 { utf8.append(UInt8(ascii: "-")) }
-        let start = utf8.count
-        var written = 0
-        repeat {
-            utf8.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+        write(decimal: UInt64(number.magnitude))
+    }
+
+    /// The number in decimal digits, at least so many of them.
+    public mutating func write(decimal number: UInt64, digits: Int = 1) {
+        var count = 1
+        var rest = number / 10
+        while rest > 0 || count < digits {
             rest /= 10
-            written += 1
-        } while rest > 0 || written < digits
-        utf8[start...].reverse()
+            count += 1
+        }
+        let end = utf8.count + count
+        utf8.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))
+        rest = number
+        utf8.withUnsafeMutableBufferPointer { text in
+            for place in stride(from: end - 1, through: end - count, by: -1) {
+                text[place] &+= UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+        }
     }
 
     /// `0x0040`: the digits that so many bits take.

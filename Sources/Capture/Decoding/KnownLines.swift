@@ -1,0 +1,26 @@
+import Packets
+
+/// The lines of packets by their octets. Most of what crosses an HCI crosses it again: commands of set-up, answers, completed packets.
+struct KnownLines {
+    private struct Key: Hashable {
+        var kind: HCIPacket.Kind
+        var bytes: [UInt8]
+
+        func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+    }
+
+    private var lines: [Key: [UInt8]] = [:]
+
+    /// More are not kept, nor lines of longer packets.
+    private static let most = 2_048
+    private static let longest = 260
+
+    subscript(packet: HCIPacket) -> [UInt8]? {
+        get { lines[Key(kind: packet.kind, bytes: packet.bytes)] }
+        set {
+            guard packet.bytes.count <= Self.longest else { return }
+            if lines.count >= Self.most { lines.removeAll() }
+            lines[Key(kind: packet.kind, bytes: packet.bytes)] = newValue
+        }
+    }
+}
