@@ -4,7 +4,8 @@ import Timing
 /// What goes on on the security manager channel of one connection. Core Vol 3, Part H.
 final class SecurityChannel {
     private(set) var machine = SecurityManager()
-    weak var connection: Connection?
+    /// Owns this channel.
+    unowned var connection: Connection?
     private let channel: L2CAPChannel
     private let loop: RunLoop
     private var timer: Timer?
@@ -50,7 +51,7 @@ final class SecurityChannel {
     }
 
     private func answered(_ answer: PairingAnswer, in procedure: Int) {
-        guard let connection, procedure == self.procedure else { return }
+        guard procedure == self.procedure, let connection else { return }
         perform(machine.answered(answer, at: loop.now), connection)
     }
 
@@ -150,8 +151,8 @@ final class SecurityChannel {
         let command = HCICommands.LEEnableEncryption(
             connectionHandle: connection.handle, randomNumber: key.randomNumber, encryptedDiversifier: key.encryptedDiversifier,
             longTermKey: key.value)
-        connection.host.submit(opcode: HCICommands.LEEnableEncryption.opcode, HCIPacket(command: command)) { [weak self, weak connection] in
-            guard let self, let connection else { return }
+        connection.host.submit(opcode: HCICommands.LEEnableEncryption.opcode, HCIPacket(command: command)) { [weak self] in
+            guard let self, let connection = self.connection else { return }
             switch $0 {
             case .success(let answer) where answer.status == .success: break
             case .success(let answer):
