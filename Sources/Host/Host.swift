@@ -56,6 +56,7 @@ public final class Host {
     var outOfBandData: LocalOutOfBandData?
     var attempts = RepeatedAttempts()
     // GAP
+    var privacy: HostPrivacy?
     var scans: [Scan] = []
     var reportAssembler = ReportAssembler()
     var advertisingSets: [UInt8: AdvertisingSet] = [:]
@@ -128,6 +129,7 @@ public final class Host {
     }
 
     private func endActivities(_ error: HostError, reason: ErrorCode) {
+        endPrivacy()
         for connection in path.connections.all { connection.ended(error, reason: reason) }
         path.forgetConnections()
         connecting?.fail(error)

@@ -9,7 +9,9 @@ struct GATTCommand: ParsableCommand {
         commandName: "gatt", abstract: "Connect to a peer, show its services and values; read, write and subscribe.",
         discussion: """
             What is asked of the link is printed with what came of it. After the discovery come the subscriptions, then the writes in the \
-            order given, the values they cause, and last the reads. Exit code 1 when the peer lacks what was asked for, or refuses a value.
+            order given, the values they cause, and last the reads. With a peer that there is a bond with, the link is encrypted first, and what was \
+            found before is taken from the bond as long as the peer's database is the same. Exit code 1 when the peer lacks what was asked for, or \
+            refuses a value.
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
@@ -26,6 +28,7 @@ struct GATTCommand: ParsableCommand {
     @Option(help: "How long to wait for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
     @Option(help: ArgumentHelp("Read a value once more at the end.", valueName: "uuid")) var read: [String] = []
     @Flag(help: "Print JSON, at the end, in place of lines.") var json = false
+    @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
@@ -35,16 +38,20 @@ struct GATTCommand: ParsableCommand {
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         let reads = try read.map(Self.uuid)
-        try HostSession.run(on: device, firmware: firmware) { host in
-            let own = host.drawStaticAddress()
-            try await host.setRandomAddress(own)
+        // Only a bond that is there already is kept up to date.
+        let file = try store.read()[PeerIdentity(address)] == nil ? nil : store.open(makes: false)
+        let prepare = { (host: Host) in
+            if let keys = file?.keys { host.keys = keys }
+            host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? .drawn
+        }
+        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             var settings = ConnectSettings()
-            settings.ownAddressType = .randomDevice
             settings.parameters = ConnectionParameterRequest(interval: Self.units(command.interval))
             let link = try await Self.connect(host, to: address, settings)
             let isSilent = command.json
             var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
             do {
+                try await session.encrypt()
                 try await command.tune(&session, phys)
                 try await session.discover()
                 try await session.exchange(subscriptions, writes: writes, within: command.seconds)
@@ -58,6 +65,7 @@ struct GATTCommand: ParsableCommand {
             if let refused = session.report.writes.first(where: { $0.error != nil }) {
                 throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
             }
+            try file?.check()
         }
     }
 

@@ -35,21 +35,33 @@ struct GATTSession {
         say("connected to \(link.peer.address), interval \(interval) ms")
     }
 
+    /// With the key of the bond, if there is one.
+    func encrypt() async throws {
+        guard link.bond != nil else { return }
+        do { try await link.encrypt() } catch { throw PairAdvice.failure(error) }
+        say("encrypted with the key of the bond, \(link.encryptionKeySize) octets")
+    }
+
     // MARK: Discovery
 
     mutating func discover() async throws {
-        for service in try await link.gatt.discoverServices() {
+        let database = try await link.gatt.discoverDatabase()
+        for found in database.services {
+            let service = found.service
             say("service \(service.uuid), handles \(service.handle)...\(service.endHandle)")
             var entry = GATTReport.Service(uuid: service.uuid.description, handle: service.handle, endHandle: service.endHandle)
-            for characteristic in try await link.gatt.discoverCharacteristics(in: service) {
-                characteristics.append(characteristic)
-                entry.characteristics.append(try await describe(characteristic))
+            for characteristic in found.characteristics {
+                characteristics.append(characteristic.characteristic)
+                entry.characteristics.append(try await describe(characteristic.characteristic, characteristic.descriptors))
             }
             report.services.append(entry)
         }
+        if link.bond != nil { try await link.gatt.enableCaching(of: database) }
     }
 
-    private func describe(_ characteristic: RemoteCharacteristic) async throws -> GATTReport.Characteristic {
+    private func describe(_ characteristic: RemoteCharacteristic, _ descriptors: [RemoteDescriptor]) async throws
+        -> GATTReport.Characteristic
+    {
         let isReadable = characteristic.properties.contains(.read)
         let found = isReadable ? try await read(characteristic.value) : (value: nil, error: nil)
         say(
@@ -57,7 +69,7 @@ struct GATTSession {
         var entry = GATTReport.Characteristic(
             uuid: characteristic.uuid.description, handle: characteristic.value, properties: characteristic.properties.names,
             value: found.value, error: found.error)
-        for descriptor in try await link.gatt.discoverDescriptors(of: characteristic) {
+        for descriptor in descriptors {
             let found = try await read(descriptor.handle)
             say("    descriptor \(descriptor.uuid), handle \(descriptor.handle): \(found.value ?? found.error ?? "")")
             entry.descriptors.append(

@@ -55,13 +55,11 @@ struct PairCommand: ParsableCommand {
         let file = try store.open(makes: bond)
         let keys = file?.keys ?? KeyStore()
         let command = self
-        try HostSession.run(
-            on: device, firmware: firmware, named: advertise ?? "bluebench",
-            prepare: { host in
-                host.keys = keys
-                host.addressChoice = keys.identityAddress.map(OwnAddress.fixed) ?? .drawn
-            }
-        ) { host in
+        let prepare = { (host: Host) in
+            host.keys = keys
+            host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
+        }
+        try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
             keys.identityAddress = host.address
             let session = PairSession(host, settings: settings, command: command, peer: address)
             if let ownData { try ownData.write(PairingData(host.makeOutOfBandData()).text) }

@@ -7,7 +7,10 @@ import Timing
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Show who advertises.",
-        discussion: "Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first.")
+        discussion: """
+            Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first. A private address of a \
+            device that there is a bond with is followed by who that is.
+            """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
     @Option(help: "How long to scan, in seconds.", transform: Arguments.whole(1...86_400)) var seconds = 5
@@ -16,6 +19,7 @@ struct ScanCommand: ParsableCommand {
     @Flag(help: "Do not ask for scan responses.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
     @Flag(help: "Show only how many reports came, from how many advertisers.") var summary = false
+    @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
@@ -27,7 +31,9 @@ struct ScanCommand: ParsableCommand {
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
         let command = self
-        try HostSession.run(on: device, firmware: firmware) { [settings] host in
+        let keys = try store.read()
+        let prepare = { (host: Host) in host.keys = keys }
+        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { [settings] host in
             try await host.setRandomAddress(host.drawStaticAddress())
             if command.summary {
                 try await Self.count(host, settings, most, limit)
@@ -83,6 +89,7 @@ struct ScanCommand: ParsableCommand {
 
     private static func line(_ report: AdvertisingReport) -> String {
         var words = [report.address.map { "\($0)" } ?? "anonymous", "\(report.rssi) dBm", report.isLegacy ? "legacy" : "extended"]
+        if let identity = report.identity, identity.address != report.address { words[0] += " is \(identity.address.argument)" }
         if report.isConnectable { words.append("connectable") }
         if report.isScannable { words.append("scannable") }
         if report.isDirected { words.append("directed") }

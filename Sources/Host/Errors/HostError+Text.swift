@@ -49,6 +49,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .parameterRequest: "a parameter request"
         case .sending: "sending"
         case .pairing: "pairing"
+        case .privacy: "privacy"
         }
     }
 }

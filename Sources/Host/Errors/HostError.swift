@@ -46,6 +46,7 @@ public enum HostError: Error, Sendable, Equatable {
         case parameterRequest
         case sending
         case pairing
+        case privacy
     }
 
     /// What did not come in time.

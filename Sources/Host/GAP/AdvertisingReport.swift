@@ -5,6 +5,8 @@ public struct AdvertisingReport: Sendable, Hashable {
     /// Nil for an anonymous advertiser.
     public var address: DeviceAddress?
     public var addressType: AddressType
+    /// Who the advertiser is, if there is a bond with it or the controller has resolved its address.
+    public var identity: PeerIdentity?
     public var isLegacy: Bool
     public var isConnectable: Bool
     public var isScannable: Bool

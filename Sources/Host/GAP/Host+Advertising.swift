@@ -60,14 +60,19 @@ public final class AdvertisingSet {
     /// The transmit power that the controller chose, dBm; 127 unless extended.
     public internal(set) var selectedTxPower: Int8 = 127
     let isExtended: Bool
+    let settings: AdvertisingSettings
+    /// It goes by the host's private address.
+    let isPrivate: Bool
     /// The address in its packets, where the host knows it.
-    let ownAddress: DeviceAddress?
+    var ownAddress: DeviceAddress?
     private unowned let host: Host
     let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
 
-    init(host: Host, handle: UInt8, isExtended: Bool, ownAddress: DeviceAddress?) {
+    init(host: Host, settings: AdvertisingSettings, isExtended: Bool, isPrivate: Bool, ownAddress: DeviceAddress?) {
         self.host = host
-        self.handle = handle
+        self.settings = settings
+        self.isPrivate = isPrivate
+        handle = settings.handle
         self.isExtended = isExtended
         self.ownAddress = ownAddress
         end = Promise(on: host.loop)
@@ -102,16 +107,20 @@ extension Host {
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
         let type = settings.ownAddressType ?? ownAddressType
         var settings = settings
-        if isExtended, settings.ownAddressType == nil, type == .randomDevice { settings.randomAddress = settings.randomAddress ?? address }
+        let isPrivate = privacy != nil && settings.ownAddressType == nil && settings.randomAddress == nil
+        if isExtended, settings.ownAddressType == nil, type == .randomDevice {
+            settings.randomAddress = settings.randomAddress ?? privateAddress ?? address
+        }
         let random = settings.randomAddress ?? (isExtended ? nil : randomAddress)
         let set = AdvertisingSet(
-            host: self, handle: settings.handle, isExtended: isExtended, ownAddress: ownAddress(type, random: random))
-        if isExtended { try await enableExtended(set, settings, type) } else { try await enableLegacy(settings, type) }
+            host: self, settings: settings, isExtended: isExtended, isPrivate: isPrivate, ownAddress: ownAddress(type, random: random))
+        if isExtended { try await prepareExtended(set, settings, type) } else { try await prepareLegacy(settings, type) }
+        try await enable(set, true)
         advertisingSets[settings.handle] = set
         return set
     }
 
-    private func enableLegacy(_ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
+    private func prepareLegacy(_ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
         guard let type = settings.legacyType else { throw HostError.misuse(.unsupported(.extendedAdvertising)) }
         if let address = settings.randomAddress { try await setRandomAddress(address) }
         try await send(
@@ -130,10 +139,26 @@ extension Host {
                         scanResponseDataLength: UInt8(settings.scanResponse.count), scanResponseData: settings.scanResponse))
             }
         }
-        try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
     }
 
-    private func enableExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
+    /// Starts or stops the set in the controller; it stays the host's set.
+    func enable(_ set: AdvertisingSet, _ isOn: Bool) async throws {
+        guard set.isExtended else {
+            try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0))
+            return
+        }
+        let settings = set.settings
+        try await send(
+            HCICommands.LESetExtendedAdvertisingEnable(
+                enable: isOn ? 1 : 0,
+                sets: [
+                    .init(
+                        advertisingHandle: set.handle, duration: isOn ? settings.duration : 0,
+                        maxExtendedAdvertisingEvents: isOn ? settings.maxEvents : 0)
+                ]))
+    }
+
+    private func prepareExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
         let chosen = try await send(
             HCICommands.LESetExtendedAdvertisingParameters(
                 advertisingHandle: settings.handle, advertisingEventProperties: settings.properties,
@@ -152,12 +177,6 @@ extension Host {
         let isLegacy = settings.properties.contains(.legacy)
         if takesData, isLegacy || !settings.properties.contains(.scannable) { try await setData(settings.data, of: set) }
         if settings.properties.contains(.scannable) { try await setScanResponse(settings.scanResponse, of: set) }
-        try await send(
-            HCICommands.LESetExtendedAdvertisingEnable(
-                enable: 1,
-                sets: [
-                    .init(advertisingHandle: settings.handle, duration: settings.duration, maxExtendedAdvertisingEvents: settings.maxEvents)
-                ]))
     }
 
     func setData(_ data: [UInt8], of set: AdvertisingSet) async throws {
@@ -195,11 +214,7 @@ extension Host {
         guard set.isRunning else { return }
         set.isRunning = false
         if advertisingSets[set.handle] === set { advertisingSets[set.handle] = nil }
-        if set.isExtended {
-            try await send(HCICommands.LESetExtendedAdvertisingEnable(enable: 0, sets: [.init(advertisingHandle: set.handle)]))
-        } else {
-            try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 0))
-        }
+        try await enable(set, false)
     }
 
     /// Sets the address that random own address types stand for. Core Vol 4, Part E, 7.8.4.
@@ -213,8 +228,8 @@ extension Host {
         OwnAddress.staticAddress(from: random.next())
     }
 
-    /// The type of the address that the host goes by.
-    var ownAddressType: OwnAddressType { address.kind == .public ? .publicDevice : .randomDevice }
+    /// The type of the address that the host goes by, or hides behind.
+    var ownAddressType: OwnAddressType { address.kind == .public && privacy == nil ? .publicDevice : .randomDevice }
 
     func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
         guard let set = advertisingSets.removeValue(forKey: event.advertisingHandle) else { return }

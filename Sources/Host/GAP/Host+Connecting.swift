@@ -31,6 +31,9 @@ extension Host {
         guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
+        var device = device
+        if let identity = device { device = try await currentAddress(of: identity, settings) }
+        guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
         let promise = Promise<Connection>(on: loop)
         connecting = promise
         let ownAddressType = settings.ownAddressType ?? self.ownAddressType
@@ -119,6 +122,9 @@ extension Host {
         let slot = context.scheduler.open(handle: state.handle.rawValue, pool: 0)
         guard let connection = Connection(state, host: self, context: context, slot: slot, ownAddress: ownAddress) else {
             return context.scheduler.close(handle: state.handle.rawValue)
+        }
+        if !connection.isCentral, !isKnown(connection.peer, by: connection.addresses.peer) {
+            post(HCICommands.Disconnect(connectionHandle: connection.handle, reason: .authenticationFailure))
         }
         newConnections.tell { $0(connection) }
         path.add(connection, slot: slot)

@@ -37,13 +37,15 @@ public final class Scan {
     public private(set) var dropped = 0
     public internal(set) var isRunning = true
     let isExtended: Bool
+    let settings: ScanSettings
     private let continuation: AsyncThrowingStream<AdvertisingReport, any Error>.Continuation
     private unowned let host: Host
 
-    init(host: Host, isExtended: Bool, limit: Int) {
+    init(host: Host, isExtended: Bool, settings: ScanSettings) {
         self.host = host
+        self.settings = settings
         self.isExtended = isExtended
-        (reports, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, limit)))
+        (reports, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, settings.bufferLimit)))
     }
 
     /// Ends scanning; `reports` ends after what is buffered.
@@ -79,13 +81,14 @@ extension Host {
         guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
         let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.scanningOnOtherPHYs)) }
-        let scan = Scan(host: self, isExtended: isExtended, limit: settings.bufferLimit)
+        let scan = Scan(host: self, isExtended: isExtended, settings: settings)
         scan.onReport = onReport
         scans.append(scan)
         reportAssembler.reset()
         let ownAddressType = settings.ownAddressType ?? self.ownAddressType
         do {
-            if isExtended { try await startExtended(settings, ownAddressType) } else { try await startLegacy(settings, ownAddressType) }
+            if isExtended { try await prepareExtended(settings, ownAddressType) } else { try await prepareLegacy(settings, ownAddressType) }
+            try await enable(scan, true)
         } catch {
             scans.removeAll { $0 === scan }
             scan.finish(nil)
@@ -94,35 +97,40 @@ extension Host {
         return scan
     }
 
-    private func startExtended(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
+    private func prepareExtended(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
         let row = HCICommands.LESetExtendedScanParameters.PHYParameter(
             scanType: settings.isActive ? .active : .passive, scanInterval: settings.interval, scanWindow: settings.window)
         try await send(
             HCICommands.LESetExtendedScanParameters(
                 ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy, scanningPHYs: settings.phys,
                 phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount)))
-        try await send(
-            HCICommands.LESetExtendedScanEnable(
-                enable: 1, filterDuplicates: settings.filtersDuplicates ? 1 : 0, duration: settings.duration, period: settings.period))
     }
 
-    private func startLegacy(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
+    private func prepareLegacy(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
         try await send(
             HCICommands.LESetScanParameters(
                 leScanType: settings.isActive ? .active : .passive, leScanInterval: settings.interval, leScanWindow: settings.window,
                 ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy))
-        try await send(HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: settings.filtersDuplicates ? 1 : 0))
+    }
+
+    /// Starts or stops the scan in the controller; it stays the host's scan.
+    func enable(_ scan: Scan, _ isOn: Bool) async throws {
+        let filters: UInt8 = isOn && scan.settings.filtersDuplicates ? 1 : 0
+        if scan.isExtended {
+            try await send(
+                HCICommands.LESetExtendedScanEnable(
+                    enable: isOn ? 1 : 0, filterDuplicates: filters, duration: isOn ? scan.settings.duration : 0,
+                    period: isOn ? scan.settings.period : 0))
+        } else {
+            try await send(HCICommands.LESetScanEnable(leScanEnable: isOn ? 1 : 0, filterDuplicates: filters))
+        }
     }
 
     func stop(_ scan: Scan) async throws {
         guard scan.isRunning else { return }
         scans.removeAll { $0 === scan }
         scan.finish(nil)
-        if scan.isExtended {
-            try await send(HCICommands.LESetExtendedScanEnable(enable: 0))
-        } else {
-            try await send(HCICommands.LESetScanEnable(leScanEnable: 0))
-        }
+        try await enable(scan, false)
     }
 
     // MARK: Events
@@ -145,6 +153,9 @@ extension Host {
     }
 
     private func deliver(_ report: AdvertisingReport) {
+        var report = report
+        report.identity = identity(of: report)
+        guard isKnown(report.identity, by: report.address) else { return }
         for scan in scans where !scan.receive(report) { context.counters.droppedReports += 1 }
     }
 

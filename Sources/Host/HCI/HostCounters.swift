@@ -19,5 +19,8 @@ public struct HostCounters: Sendable, Equatable {
     public var strayAnswers = 0
     /// Reports lost because a scan's reader was too slow.
     public var droppedReports = 0
+    /// Times that the controller took no new private address.
+    public var failedAddressChanges = 0
+
     public init() {}
 }

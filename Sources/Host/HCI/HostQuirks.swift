@@ -18,6 +18,8 @@ public struct HostQuirks: Sendable {
     public var ignoresSignCounter = false
     /// Takes signed writes whatever their signature.
     public var ignoresSignature = false
+    /// Knows no peer by a private address.
+    public var resolvesNoAddress = false
     /// Tells nobody that the database has changed.
     public var hidesChanges = false
     /// Answers ATT_READ_BLOB_REQ with the octets after the offset asked for.

@@ -23,7 +23,7 @@ extension Host {
     }
 
     /// The IRK that the host gives to its peers; it is drawn once. Core Vol 3, Part H, 2.4.2.1.
-    private func ownIdentityResolvingKey() -> [UInt8] {
+    func ownIdentityResolvingKey() -> [UInt8] {
         if let key = context.keys.identityResolvingKey { return key }
         let key = random.octets(16)
         context.keys.identityResolvingKey = key

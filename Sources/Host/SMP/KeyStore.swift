@@ -61,6 +61,12 @@ public final class KeyStore {
         return true
     }
 
+    /// Which bonded peer goes by an address, private or not.
+    func identity(of address: DeviceAddress) -> PeerIdentity? {
+        guard !entries.isEmpty else { return nil }
+        return entries[PeerIdentity(address)] == nil ? resolve(address) : PeerIdentity(address)
+    }
+
     /// Whose resolvable private address this is. Core Vol 6, Part B, 1.3.2.3.
     public func resolve(_ address: DeviceAddress) -> PeerIdentity? {
         guard address.isResolvable, !entries.isEmpty else { return nil }

@@ -1,0 +1,145 @@
+import BluetoothCrypto
+import HCI
+import Packets
+import Timing
+
+/// How a host hides who it is where its controller does not. Core Vol 3, Part C, 10.7.
+public struct PrivacySettings: Sendable, Hashable {
+    /// How long a private address lasts, 1 s...1 h. Core Vol 4, Part E, 7.8.45.
+    public var lifetime = Microseconds.seconds(900)
+    /// Peers that have told their IRK are known by their identity address, too; else they are not: device and network privacy mode.
+    /// Core Vol 6, Part B, 4.7.
+    public var isDeviceMode = false
+
+    public init() {}
+}
+
+/// What goes on while a host hides who it is.
+final class HostPrivacy {
+    let settings: PrivacySettings
+    /// The resolvable private address that the host uses on the air.
+    var address: DeviceAddress
+    var timer: Timer?
+    var change: Activity<Void>?
+
+    init(_ settings: PrivacySettings, address: DeviceAddress) {
+        self.settings = settings
+        self.address = address
+    }
+}
+
+extension Host {
+    /// The resolvable private address that the host uses on the air; nil while it goes by its own.
+    public var privateAddress: DeviceAddress? { privacy?.address }
+
+    /// Hides the host's address: whatever it does from now on, it does under a resolvable private address of its IRK, another one as often as the
+    /// settings say. What advertises or scans already goes on under it.
+    ///
+    /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it connects or already hides, `.peer(.rejected)`.
+    public func enablePrivacy(_ settings: PrivacySettings = PrivacySettings()) async throws {
+        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        guard privacy == nil, connecting == nil else { throw HostError.misuse(.busy(privacy == nil ? .connecting : .privacy)) }
+        let privacy = HostPrivacy(settings, address: drawPrivateAddress())
+        try await setRandomAddress(privacy.address)
+        self.privacy = privacy
+        scheduleAddressChange()
+    }
+
+    func endPrivacy() {
+        if let timer = privacy?.timer { loop.cancel(timer) }
+        privacy?.change?.cancel()
+        privacy = nil
+    }
+
+    /// Core Vol 6, Part B, 1.3.2.2: of the random part at least one bit is set, and at least one is not.
+    private func drawPrivateAddress() -> DeviceAddress { Self.privateAddress(of: ownIdentityResolvingKey(), using: &random) }
+
+    static func privateAddress(of key: [UInt8], using random: inout RandomSource) -> DeviceAddress {
+        let bits = UInt32(truncatingIfNeeded: random.next()) & 0x3F_FFFF
+        let prand = bits == 0 || bits == 0x3F_FFFF ? 1 : bits
+        return DeviceAddress.resolvable(irk: UInt128(littleEndianOctets: key), prand: prand)
+    }
+
+    private func scheduleAddressChange(after delay: Microseconds? = nil) {
+        guard let privacy else { return }
+        privacy.timer = loop.schedule(after: delay ?? privacy.settings.lifetime) { [weak self] in
+            guard let self, let privacy = self.privacy else { return }
+            // While it initiates, a controller takes no other address. Core Vol 4, Part E, 7.8.4.
+            guard connecting == nil else { return scheduleAddressChange(after: .seconds(1)) }
+            scheduleAddressChange()
+            privacy.change = loop.start { [weak self] in
+                do { try await self?.changePrivateAddress() } catch { self?.context.counters.failedAddressChanges += 1 }
+            }
+        }
+    }
+
+    /// Takes another private address. A controller takes none while it advertises or scans under the old one. Core Vol 4, Part E, 7.8.4 and 7.8.52.
+    private func changePrivateAddress() async throws {
+        guard let privacy else { return }
+        let sets = advertisingSets.values.filter { $0.isRunning && $0.isPrivate }.sorted { $0.handle < $1.handle }
+        let scan = scans.first { $0.isRunning }
+        for set in sets { try await enable(set, false) }
+        if let scan { try await enable(scan, false) }
+        privacy.address = drawPrivateAddress()
+        try await setRandomAddress(privacy.address)
+        for set in sets where set.isRunning {
+            if set.isExtended {
+                try await send(
+                    HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: set.handle, randomAddress: BDADDR(privacy.address)))
+            }
+            set.ownAddress = privacy.address
+            try await enable(set, true)
+        }
+        if let scan, scan.isRunning { try await enable(scan, true) }
+    }
+
+    // MARK: Peers
+
+    /// Who sent a report, if it is somebody with a bond, or the controller has resolved the address.
+    func identity(of report: AdvertisingReport) -> PeerIdentity? {
+        guard let address = report.address, !context.quirks.resolvesNoAddress else { return nil }
+        if report.addressType == .publicIdentity || report.addressType == .randomIdentity { return PeerIdentity(address, isResolved: true) }
+        return keys.identity(of: address)
+    }
+
+    /// Whether a peer hides from this host nothing that it must: in network privacy mode one whose IRK is known is not met under its identity
+    /// address. Core Vol 6, Part B, 4.7.
+    func isKnown(_ identity: PeerIdentity?, by address: DeviceAddress?) -> Bool {
+        guard let privacy, !privacy.settings.isDeviceMode, let identity, identity.address == address else { return true }
+        return keys[identity]?.identityResolvingKey == nil
+    }
+
+    /// The address that a bonded peer uses now: found by its advertising if it may be a private one.
+    func currentAddress(of device: DeviceAddress, _ settings: ConnectSettings) async throws -> DeviceAddress {
+        guard scans.isEmpty, keys[PeerIdentity(device)]?.identityResolvingKey != nil, !device.isResolvable else { return device }
+        let found = Promise<DeviceAddress>(on: loop)
+        var scanning = ScanSettings()
+        scanning.isActive = false
+        scanning.phys = settings.phys.intersection([.le1M, .leCoded])
+        scanning.usesExtendedCommands = settings.usesExtendedCommands
+        let scan = try await self.scan(scanning) { report in
+            guard report.isConnectable, let address = report.address, report.identity == PeerIdentity(device) else { return }
+            found.fulfil(address)
+        }
+        let address: DeviceAddress
+        do { address = try await found.value(until: loop.now + settings.limit) } catch {
+            try? await scan.stop()
+            throw error is TimeOut ? HostError.peer(.timedOut(.connection)) : error
+        }
+        try await scan.stop()
+        return address
+    }
+
+    /// Advertising for one bonded peer. Core Vol 3, Part C, 9.3.3 and 10.7.1.1.
+    ///
+    /// - Parameters:
+    ///   - isHighDuty: at most 1.28 s long.
+    ///   - resolves: the peer's controller resolves private addresses, as Central Address Resolution says: the target is one of its own.
+    public func directedAdvertising(to bond: Bond, isHighDuty: Bool = false, resolves: Bool = false) -> AdvertisingSettings {
+        var settings = AdvertisingSettings()
+        settings.properties = isHighDuty ? [.legacy, .connectable, .directed, .highDutyCycle] : [.legacy, .connectable, .directed]
+        settings.peer = bond.identity
+        if resolves, let key = bond.identityResolvingKey { settings.peer = Self.privateAddress(of: key, using: &random) }
+        return settings
+    }
+}
