@@ -51,7 +51,7 @@ def test_discovery_and_reading(bench):
     assert values[SERVICE(1)] == bytes(range(20)).hex().upper()
     assert values[SERVICE(2)] == bytes(number % 256 for number in range(300)).hex().upper(), "a long value, read in parts"
     assert values[SERVICE(7)] == "not readable"
-    assert f"    descriptor 0x2901, handle 46: {b'Described'.hex().upper()}" in lines
+    assert f"    descriptor 0x2901, handle 44: {b'Described'.hex().upper()}" in lines
     assert sum(line.startswith("service") for line in lines) == 5
     assert lines[-1].startswith("disconnected: ")
 

@@ -94,6 +94,21 @@ def test_wrong_passkey_is_told_on_both_sides(bench):
         assert "Confirm_Value_Failed" in events[-1]["reason"]
 
 
+def test_gatt_and_scan_use_bonds(bench):
+    peer, *_ = bench.pair(["--accept"], ["--accept"])
+    with Process(
+            bluebench(), "pair", f"tcp:127.0.0.1:{bench.ports[1]}", "--advertise", "bench", "--json", "--bonds", bench.files[1]) as waiting:
+        waiting.wait_for("advertising")
+        near = f"tcp:127.0.0.1:{bench.ports[0]}"
+        reports = run_bench("scan", near, "--bonds", bench.files[0], "--count", 1, "--passive").stdout
+        assert peer.split("/")[0] in reports
+        lines = run_bench("gatt", near, "--peer", peer, "--bonds", bench.files[0]).stdout.splitlines()
+        assert lines[1] == "encrypted with the key of the bond, 16 octets"
+        assert waiting.wait() == 0
+    kept = json.loads(bench.files[0].read_text())["bonds"][0]["database"]
+    assert [service["uuid"] for service in kept["services"]] == ["0x1800", "0x1801"]
+
+
 def test_ctrl_c_still_reports(bench):
     with Process(bluebench(), "pair", f"tcp:127.0.0.1:{bench.ports[1]}", "--advertise", "bench", "--json", "--bonds", "none") as waiting:
         waiting.wait_for("advertising")
