@@ -34,6 +34,7 @@ public struct ControllerConfiguration: Sendable {
     public var maxAdvertisingSets = 3
     public var maxAdvertisingDataLength = 1650
     public var acceptListSize = 8
+    public var resolvingListSize = 8
     /// How many commands the host may have under way, Num_HCI_Command_Packets.
     public var commandPackets: UInt8 = 1
     /// How long each command takes until it is answered.
@@ -61,7 +62,7 @@ extension LEFeatures {
     public static var simulated: LEFeatures {
         [
             .leEncryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
-            .leDataPacketLengthExtension, .extendedScanningFilterPolicies, .le2MPHY, .leCodedPHY, .leExtendedAdvertising,
+            .leDataPacketLengthExtension, .extendedScanningFilterPolicies, .llPrivacy, .le2MPHY, .leCodedPHY, .leExtendedAdvertising,
             .channelSelectionAlgorithm2,
         ]
     }

@@ -28,6 +28,8 @@ public struct ControllerQuirks: Sendable {
     public var creditsAtOnce = false
     /// What a reset leaves as it was.
     public var resetKeeps: ResetKeeps = []
+    /// Leaves resolvable private addresses as they are.
+    public var resolvesNoAddress = false
     /// What it does wrong when links are encrypted.
     public var encryption: EncryptionQuirks = []
     /// Rules for what it sends, on the air and to its host, and for the commands it takes.
@@ -75,4 +77,5 @@ public struct ResetKeeps: OptionSet, Sendable {
     public static let links = ResetKeeps(rawValue: 64)
     public static let initiating = ResetKeeps(rawValue: 128)
     public static let advertisingSets = ResetKeeps(rawValue: 256)
+    public static let resolvingList = ResetKeeps(rawValue: 512)
 }

@@ -21,6 +21,7 @@ enum CoreVersions {
     private static let commands: [UInt16: Version] = [
         HCICommands.LEReadLocalP256PublicKey.opcode: .core42,
         HCICommands.LEGenerateDHKey.opcode: .core42,
+        HCICommands.LESetPrivacyMode.opcode: .core50,
         HCICommands.LEReadTransmitPower.opcode: .core50,
         HCICommands.LEReadRFPathCompensation.opcode: .core50,
         HCICommands.LEWriteRFPathCompensation.opcode: .core50,

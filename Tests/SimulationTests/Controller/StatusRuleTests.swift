@@ -71,7 +71,6 @@ import Timing
         rule(invalid, legacy, "minimum above maximum") { $0.advertisingIntervalMin = 0x41 },
         rule(invalid, legacy, "type out of range") { $0.advertisingType = 5 },
         rule(invalid, legacy, "own address type out of range") { $0.ownAddressType = 4 },
-        rule(unsupported, legacy, "own address type that needs address resolution") { $0.ownAddressType = 2 },
         rule(invalid, legacy, "peer address type out of range") { $0.peerAddressType = 2 },
         rule(invalid, legacy, "no channel") { $0.advertisingChannelMap = 0 },
         rule(invalid, legacy, "channels out of range") { $0.advertisingChannelMap = 8 },

@@ -6,15 +6,6 @@ enum Check {
         guard condition else { throw failure }
     }
 
-    /// Without address resolution, the two types that would use it are not supported.
-    static func ownAddressKind(_ type: OwnAddressType) throws(CommandFailure) -> DeviceAddress.Kind {
-        switch type {
-        case .publicDevice: return .public
-        case .randomDevice: return .random
-        default: throw .unsupportedValue
-        }
-    }
-
     /// The peer of a connection to be made: a device or an identity.
     static func peer(_ type: AddressType, _ address: BDADDR) throws(CommandFailure) -> DeviceAddress {
         switch type {

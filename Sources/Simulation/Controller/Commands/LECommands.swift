@@ -18,6 +18,16 @@ extension CommandTable {
         perform(HCICommands.LEAddDeviceToFilterAcceptList.self, LEController.execute)
         perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self, LEController.execute)
 
+        perform(HCICommands.LEAddDeviceToResolvingList.self, LEController.execute)
+        perform(HCICommands.LERemoveDeviceFromResolvingList.self, LEController.execute)
+        perform(HCICommands.LEClearResolvingList.self, LEController.execute)
+        complete(HCICommands.LEReadResolvingListSize.self, LEController.execute)
+        complete(HCICommands.LEReadPeerResolvableAddress.self, LEController.execute)
+        complete(HCICommands.LEReadLocalResolvableAddress.self, LEController.execute)
+        perform(HCICommands.LESetAddressResolutionEnable.self, LEController.execute)
+        perform(HCICommands.LESetResolvablePrivateAddressTimeout.self, LEController.execute)
+        perform(HCICommands.LESetPrivacyMode.self, LEController.execute)
+
         perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy, LEController.execute))
         complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, readsOnly: true, LEController.execute))
         perform(HCICommands.LESetAdvertisingData.self, within(.legacy, LEController.execute))

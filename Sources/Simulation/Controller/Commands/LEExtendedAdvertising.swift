@@ -90,7 +90,7 @@ extension LEController {
         parameters.interval = max(interval, .milliseconds(20))
         parameters.longestInterval = max(command.primaryAdvertisingIntervalMaxMicroseconds, parameters.interval)
         parameters.channels = command.primaryAdvertisingChannelMap.rawValue
-        parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
+        parameters.own = try ownAddress(command.ownAddressType)
         parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
         parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
         parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
@@ -225,8 +225,6 @@ extension LEController {
         if properties.highDuty { try Check.that((1...128).contains(duration)) }
         try checkDataFits(set)
         try checkRoom(for: set)
-        guard set.parameters.ownAddressKind == .random else { return configuration.address }
-        guard let address = set.randomAddress else { throw .invalidParameters }
-        return address
+        return try address(set.parameters.own, towards: set.parameters.peer, random: set.randomAddress)
     }
 }

@@ -28,8 +28,8 @@ extension LEController {
             eventLengths: (command.minCELength, command.maxCELength))
         let usesList = command.initiatorFilterPolicy == 1
         let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
-        let kind = try Check.ownAddressKind(command.ownAddressType)
-        try initiate(windows: [windows], links: [.le1M: linkRequest(link)], peer: peer, ownAddressKind: kind, isExtended: false)
+        let own = try ownAddress(command.ownAddressType)
+        try initiate(windows: [windows], links: [.le1M: linkRequest(link)], peer: peer, own: own, isExtended: false)
     }
 
     private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
@@ -54,8 +54,8 @@ extension LEController {
         }
         let usesList = command.initiatorFilterPolicy == 1
         let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
-        let kind = try Check.ownAddressKind(command.ownAddressType)
-        try initiate(windows: windows, links: links, peer: peer, ownAddressKind: kind, isExtended: true)
+        let own = try ownAddress(command.ownAddressType)
+        try initiate(windows: windows, links: links, peer: peer, own: own, isExtended: true)
     }
 
     private func linkRequest(_ link: RequestedParameters) -> InitiatorSettings.LinkRequest {
@@ -65,16 +65,17 @@ extension LEController {
     }
 
     private func initiate(
-        windows: [ScanWindows], links: [PHY: InitiatorSettings.LinkRequest], peer: DeviceAddress?, ownAddressKind: DeviceAddress.Kind,
+        windows: [ScanWindows], links: [PHY: InitiatorSettings.LinkRequest], peer: DeviceAddress?, own: OwnAddress,
         isExtended: Bool
     ) throws(CommandFailure) {
         try Check.that(initiator == nil, else: .disallowed)
         try Check.that(self.links.count < configuration.maxConnections, else: .connectionLimitExceeded)
         if let peer, self.links.contains(where: { $0.peer == peer }) { throw CommandFailure(status: .connectionAlreadyExists) }
-        let address = try ownAddress(ownAddressKind)
+        let address = try address(own, towards: peer, random: settings.randomAddress)
         let initiator = Initiator(
             InitiatorSettings(
-                windows: windows, links: links, ownAddress: address, peer: peer, isExtended: isExtended, channelMap: usableChannels,
+                windows: windows, links: links, ownAddress: address, own: own, peer: peer, isExtended: isExtended,
+                channelMap: usableChannels,
                 supportsAlgorithm2: configuration.features.contains(.channelSelectionAlgorithm2),
                 clockAccuracy: ClockAccuracy.code(configuration.clockAccuracy)),
             radio: radio, quirks: configuration.quirks, random: makeRandomSource(), delegate: self)

@@ -49,7 +49,7 @@ extension LEController {
         let isLong = configuration.choices.usesLongestAdvertisingInterval
         parameters.interval = isLong ? command.advertisingIntervalMaxMicroseconds : command.advertisingIntervalMinMicroseconds
         parameters.channels = command.advertisingChannelMap.rawValue
-        parameters.ownAddressKind = try Check.ownAddressKind(command.ownAddressType)
+        parameters.own = try ownAddress(command.ownAddressType)
         parameters.peer = DeviceAddress(command.peerAddressType, command.peerAddress)
         parameters.filtersScanRequests = command.advertisingFilterPolicy.rawValue & 1 != 0
         parameters.filtersConnectRequests = command.advertisingFilterPolicy.rawValue & 2 != 0
@@ -61,7 +61,7 @@ extension LEController {
         guard advertiser(0xFF) == nil else { return }
         let set = settings.legacySet
         try checkRoom(for: set)
-        let address = try ownAddress(set.parameters.ownAddressKind)
+        let address = try address(set.parameters.own, towards: set.parameters.peer, random: settings.randomAddress)
         start(set, as: address, duration: set.parameters.properties.highDuty ? .milliseconds(1_280) : .zero, maxEvents: 0)
     }
 

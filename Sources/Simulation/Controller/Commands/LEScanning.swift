@@ -4,7 +4,7 @@ import Packets
 extension LEController {
     func execute(_ command: HCICommands.LESetScanParameters) throws(CommandFailure) {
         try Check.that(scanner == nil, else: .disallowed)
-        var scan = try Self.scanRequest(command.ownAddressType, command.scanningFilterPolicy)
+        var scan = try scanRequest(command.ownAddressType, command.scanningFilterPolicy)
         scan.windows = [try Check.windows(.le1M, interval: command.leScanIntervalMicroseconds, window: command.leScanWindowMicroseconds)]
         scan.activePHYs = command.leScanType == .active ? [.le1M] : []
         settings.scan = scan
@@ -18,7 +18,7 @@ extension LEController {
 
     func execute(_ command: HCICommands.LESetExtendedScanParameters) throws(CommandFailure) {
         try Check.that(scanner == nil, else: .disallowed)
-        var scan = try Self.scanRequest(command.ownAddressType, command.scanningFilterPolicy)
+        var scan = try scanRequest(command.ownAddressType, command.scanningFilterPolicy)
         (scan.windows, scan.activePHYs) = try windows(command)
         settings.scan = scan
     }
@@ -33,11 +33,11 @@ extension LEController {
         return value == 1
     }
 
-    private static func scanRequest(_ own: OwnAddressType, _ policy: ScanningFilterPolicy) throws(CommandFailure)
+    private func scanRequest(_ own: OwnAddressType, _ policy: ScanningFilterPolicy) throws(CommandFailure)
         -> LESettings.ScanRequest
     {
         var scan = LESettings.ScanRequest()
-        scan.ownAddressKind = try Check.ownAddressKind(own)
+        scan.own = try ownAddress(own)
         scan.filtersByList = policy.rawValue & 1 != 0
         scan.passesResolvableTargets = policy.rawValue & 2 != 0
         return scan
@@ -76,7 +76,7 @@ extension LEController {
         duplicates: ScannerSettings.Duplicates, isExtended: Bool, duration: Microseconds = .zero, period: Microseconds = .zero
     ) throws(CommandFailure) {
         let scan = settings.scan
-        let address = try ownAddress(scan.ownAddressKind)
+        let address = try address(scan.own, towards: nil, random: settings.randomAddress)
         stopScanning()
         let scanner = Scanner(
             ScannerSettings(

@@ -1,16 +1,29 @@
 import Packets
 
 extension LEController: AdvertiserDelegate {
-    func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress) -> Bool { settings.acceptList.contains(address) }
+    func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress, filtered: Bool) -> Bool {
+        guard let device = identify(address) else { return false }
+        let parameters = advertiser.set.parameters
+        if parameters.properties.directed { return [device.address, address].contains(parameters.peer) || address == advertiser.target }
+        return !filtered || settings.acceptList.contains(device.address)
+    }
+
+    func privateAddresses(of advertiser: Advertiser) -> (own: DeviceAddress?, target: DeviceAddress?) {
+        let parameters = advertiser.set.parameters
+        guard parameters.own.isResolvable else { return (nil, nil) }
+        let own = privateAddress(parameters.own, towards: parameters.peer)
+        guard parameters.properties.directed else { return (own, nil) }
+        return (own, settings.resolving.target(for: parameters.peer, at: controller.loop.now, &random))
+    }
 
     /// Those that the host has not classified as bad. Core Vol 4, Part E, 7.8.19.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8] { ChannelMap(settings.channelMap).used }
 
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress) {
+        let scanner = identify(address) ?? KnownDevice(address: address)
         emit(
             HCIEvents.LEScanRequestReceived(
-                advertisingHandle: advertiser.set.handle, scannerAddressType: AddressType(rawValue: address.kind.rawValue),
-                scannerAddress: address.bdADDR))
+                advertisingHandle: advertiser.set.handle, scannerAddressType: scanner.type, scannerAddress: scanner.address.bdADDR))
     }
 
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink) {
@@ -37,7 +50,16 @@ extension LEController: AdvertiserDelegate {
 
 extension LEController: InitiatorDelegate {
     func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool {
-        settings.acceptList.contains(address) && !links.contains { $0.peer == address }
+        guard let device = identify(address) else { return false }
+        if let peer = initiator.settings.peer { return [device.address, address].contains(peer) }
+        return settings.acceptList.contains(device.address) && !links.contains { $0.peer == device.address }
+    }
+
+    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress) -> Bool { isOwn(address, initiator.settings.ownAddress) }
+
+    func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress {
+        guard initiator.settings.own.isResolvable, let device = identify(advertiser) else { return initiator.settings.ownAddress }
+        return privateAddress(initiator.settings.own, towards: device.address) ?? initiator.settings.ownAddress
     }
 
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink) {
@@ -50,7 +72,15 @@ extension LEController: InitiatorDelegate {
 }
 
 extension LEController: ScannerDelegate {
-    func scanner(_ scanner: Scanner, accepts address: DeviceAddress?) -> Bool { settings.acceptList.contains(address) }
+    func scanner(_ scanner: Scanner, identifies address: DeviceAddress) -> KnownDevice? { identify(address) }
+
+    func scanner(_ scanner: Scanner, accepts device: KnownDevice?) -> Bool { settings.acceptList.contains(device?.address) }
+
+    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress) -> Bool { isOwn(address, scanner.settings.ownAddress) }
+
+    func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress {
+        privateAddress(settings.scan.own, towards: device.address) ?? scanner.settings.ownAddress
+    }
 
     func scannerTimedOut(_ scanner: Scanner) {
         scanning.remove(scanner)
@@ -59,13 +89,13 @@ extension LEController: ScannerDelegate {
     }
 
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport) {
-        if scanner.settings.isExtended { return tellExtended(report, ownAddress: scanner.settings.ownAddress) }
-        guard let type = report.legacyReportType, let advertiser = report.advertiser else { return }
-        if let target = report.target, target != scanner.settings.ownAddress { return tellDirected(report, advertiser, target) }
+        if scanner.settings.isExtended { return tellExtended(report) }
+        guard let type = report.legacyReportType, let advertiser = report.device else { return }
+        if let target = report.target, !report.isForOwnAddress { return tellDirected(report, advertiser, target) }
         reports.add(
             HCIEvents.LEAdvertisingReport.Report(
-                eventType: type, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
-                data: report.data, rssi: rssi(of: report)))
+                eventType: type, addressType: advertiser.type, address: advertiser.address.bdADDR, data: report.data, rssi: rssi(of: report)
+            ))
     }
 
     /// 127 says that it is not available.
@@ -73,28 +103,32 @@ extension LEController: ScannerDelegate {
         configuration.choices.withholdsRSSI ? 127 : settings.pathCompensation.atAntenna(report.rssi)
     }
 
-    private func tellDirected(_ report: AdvertisingReport, _ advertiser: DeviceAddress, _ target: DeviceAddress) {
+    private func tellDirected(_ report: AdvertisingReport, _ advertiser: KnownDevice, _ target: DeviceAddress) {
         emit(
             HCIEvents.LEDirectedAdvertisingReport(reports: [
                 .init(
-                    eventType: 0x01, addressType: AddressType(rawValue: advertiser.kind.rawValue), address: advertiser.bdADDR,
+                    eventType: 0x01, addressType: advertiser.type, address: advertiser.address.bdADDR,
                     directAddressType: .randomDevice, directAddress: target.bdADDR, rssi: rssi(of: report))
             ]))
     }
 
     /// Data that is too long for one event is told in several, all but the last with more to come.
-    private func tellExtended(_ report: AdvertisingReport, ownAddress: DeviceAddress) {
+    private func tellExtended(_ report: AdvertisingReport) {
         var row = HCIEvents.LEExtendedAdvertisingReport.Report()
-        row.addressType = AddressType(rawValue: report.advertiser?.kind.rawValue ?? 0xFF)
-        row.address = report.advertiser?.bdADDR ?? 0
+        row.addressType = report.device?.type ?? .anonymous
+        row.address = report.device?.address.bdADDR ?? 0
         row.primaryPHY = report.primaryPHY.rawValue
         row.secondaryPHY = report.secondaryPHY?.rawValue ?? 0
         row.advertisingSID = report.sid ?? 0xFF
         row.txPower = report.txPower ?? 127
         row.rssi = rssi(of: report)
         if let target = report.target {
-            row.directAddressType = target == ownAddress ? AddressType(rawValue: target.kind.rawValue) : .unresolvedRandom
-            row.directAddress = target.bdADDR
+            // A private address of this side is told as the identity that it stands for. Core Vol 4, Part E, 7.7.65.13.
+            let isPrivate = settings.resolving.isEnabled && settings.resolving.isLocal(target)
+            let identity = settings.scan.own.kind == .public ? configuration.address : settings.randomAddress ?? target
+            let own = isPrivate ? KnownDevice(address: identity, isResolved: true) : KnownDevice(address: target)
+            row.directAddressType = report.isForOwnAddress ? own.type : .unresolvedRandom
+            row.directAddress = own.address.bdADDR
         }
         var rest = report.data[...]
         repeat {

@@ -17,10 +17,11 @@ extension LEController {
             peerClockAccuracy: isCentral ? 500 : ClockAccuracy.partsPerMillion(request.clockAccuracy))
         let connection = Connection(
             parameters, configuration: configuration, defaults: linkDefaults, radio: radio, rewriter: controller.rewriter, delegate: self)
-        let end = LinkEnd(connection, peer: peer)
+        let device = identify(peer) ?? KnownDevice(address: peer)
+        let end = LinkEnd(connection, peer: device.address)
         controller.add(end)
         if isCentral { channels.begin() }
-        tellConnected(.success, end, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
+        tellConnected(end, device, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
         emit(
             HCIEvents.LEChannelSelectionAlgorithm(
                 connectionHandle: end.handle, channelSelectionAlgorithm: link.usesAlgorithm2 ? 1 : 0))
@@ -39,14 +40,17 @@ extension LEController {
         return defaults
     }
 
-    private func tellConnected(_ status: ErrorCode, _ end: LinkEnd, clockAccuracy: UInt8) {
+    private func tellConnected(_ end: LinkEnd, _ peer: KnownDevice, clockAccuracy: UInt8) {
         let connection = end.connection
         var event = HCIEvents.LEEnhancedConnectionComplete()
-        event.status = status
+        event.status = .success
         event.connectionHandle = end.handle
         event.role = ConnectionRole(rawValue: connection.role.rawValue)
-        event.peerAddressType = AddressType(rawValue: end.peer.kind.rawValue)
-        event.peerAddress = end.peer.bdADDR
+        event.peerAddressType = peer.type
+        event.peerAddress = peer.address.bdADDR
+        if peer.isResolved { event.peerResolvablePrivateAddress = connection.parameters.peerAddress.bdADDR }
+        let own = connection.parameters.ownAddress
+        if settings.resolving.isLocal(own) { event.localResolvablePrivateAddress = own.bdADDR }
         event.connectionIntervalMicroseconds = connection.interval
         event.peripheralLatency = UInt16(truncatingIfNeeded: connection.peripheralLatency)
         event.supervisionTimeoutMicroseconds = connection.supervisionTimeout
@@ -72,8 +76,9 @@ extension LEController {
         if controller.sends(HCIEvents.LEEnhancedConnectionComplete.self) { return emit(event) }
         emit(
             HCIEvents.LEConnectionComplete(
-                status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
-                peerAddress: event.peerAddress, connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
+                status: event.status, connectionHandle: event.connectionHandle, role: event.role,
+                peerAddressType: AddressType(rawValue: event.peerAddressType.rawValue & 1), peerAddress: event.peerAddress,
+                connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
                 supervisionTimeout: event.supervisionTimeout, centralClockAccuracy: event.centralClockAccuracy))
     }
 }

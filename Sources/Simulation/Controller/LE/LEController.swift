@@ -41,19 +41,6 @@ final class LEController {
         let groups: [(ResetKeeps, any ActivityGroup)] = [(.advertising, advertising), (.scanning, scanning), (.initiating, initiating)]
         return groups.filter { kept.contains($0.0) }.map(\.1)
     }
-
-    /// The address that an activity would use. Core Vol 4, Part E, 7.8.5 and others: Own_Address_Type.
-    func ownAddress(_ kind: DeviceAddress.Kind) throws(CommandFailure) -> DeviceAddress {
-        switch kind {
-        case .public:
-            // A controller without a public address reads as 0. Core Vol 4, Part E, 7.4.6.
-            guard configuration.address.bdADDR != 0 else { throw .invalidParameters }
-            return configuration.address
-        case .random:
-            guard let random = settings.randomAddress else { throw .invalidParameters }
-            return random
-        }
-    }
 }
 
 extension LEController: CommandExecutor {

@@ -12,6 +12,7 @@ struct LESettings {
     var family = CommandFamily.undecided
     var randomAddress: DeviceAddress?
     var acceptList: FilterAcceptList
+    var resolving: ResolvingList
     /// What lies between radio and antenna.
     var pathCompensation = PathCompensation()
     var links = LinkDefaults()
@@ -36,18 +37,21 @@ struct LESettings {
     struct ScanRequest {
         var windows = [ScanWindows(phy: .le1M, interval: .milliseconds(10), window: .milliseconds(10))]
         var activePHYs: Set<PHY> = []
-        var ownAddressKind = DeviceAddress.Kind.public
+        var own = OwnAddress()
         var filtersByList = false
         var passesResolvableTargets = false
     }
 
     init(_ configuration: ControllerConfiguration) {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
+        resolving = ResolvingList(capacity: configuration.resolvingListSize)
+        resolving.isBlind = configuration.quirks.resolvesNoAddress
     }
 
     /// Takes over what a faulty reset leaves as it was.
     mutating func keep(_ kept: ResetKeeps, of old: LESettings) {
         if kept.contains(.filterAcceptList) { acceptList = old.acceptList }
+        if kept.contains(.resolvingList) { resolving = old.resolving }
         if kept.contains(.randomAddress) { randomAddress = old.randomAddress }
         if kept.contains(.suggestedDataLength) {
             links.suggestedTxOctets = old.links.suggestedTxOctets

@@ -3,7 +3,10 @@ import Timing
 
 /// What an advertiser asks and tells the controller it belongs to.
 protocol AdvertiserDelegate: AnyObject {
-    func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress) -> Bool
+    /// - Parameter filtered: whether the filter accept list counts.
+    func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress, filtered: Bool) -> Bool
+    /// The addresses of an event that begins, where they are private: the advertiser's, and whom directed advertising is for.
+    func privateAddresses(of advertiser: Advertiser) -> (own: DeviceAddress?, target: DeviceAddress?)
     /// The channels that auxiliary packets may use.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8]
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress)
@@ -45,8 +48,10 @@ final class Advertiser: RadioActivity {
     }
 
     var set: AdvertisingSet
-    /// The sender's address, fixed when advertising began.
-    let ownAddress: DeviceAddress
+    /// The sender's address; a private one changes from time to time.
+    private(set) var ownAddress: DeviceAddress
+    /// What directed advertising calls the peer.
+    private(set) var target: DeviceAddress
     /// Whether the host uses the commands for advertising sets.
     let isExtendedCommand: Bool
     let radio: Radio
@@ -84,6 +89,7 @@ final class Advertiser: RadioActivity {
     ) {
         self.set = set
         self.ownAddress = ownAddress
+        target = set.parameters.peer
         self.isExtendedCommand = isExtendedCommand
         self.radio = radio
         self.quirks = quirks
@@ -135,6 +141,9 @@ final class Advertiser: RadioActivity {
 
     private func runEvent() {
         missed = 0
+        let addresses = delegate.privateAddresses(of: self)
+        ownAddress = addresses.own ?? ownAddress
+        target = addresses.target ?? set.parameters.peer
         if set.parameters.properties.legacy { sendLegacy(0, at: loop.now) } else { beginExtendedEvent() }
     }
 
@@ -239,8 +248,7 @@ final class Advertiser: RadioActivity {
     /// Whether a request names this advertiser, and comes from somebody it may be answered to.
     func accepts(_ pdu: AdvertisingPDU, filtered: Bool) -> Bool {
         guard let sender = pdu.sender, pdu.receiver == ownAddress else { return false }
-        if set.parameters.properties.directed { return sender == set.parameters.peer }
-        return !filtered || delegate.advertiser(self, accepts: sender)
+        return delegate.advertiser(self, accepts: sender, filtered: filtered)
     }
 
     func noteScanRequest(_ pdu: AdvertisingPDU) {

@@ -20,7 +20,8 @@ struct AdvertisingParameters: Equatable {
     var longestInterval: Microseconds = .milliseconds(1280)
     /// Bits 0 to 2 for channels 37 to 39.
     var channels: UInt8 = 7
-    var ownAddressKind = DeviceAddress.Kind.public
+    var own = OwnAddress()
+    /// Whom directed advertising is for, and whom a private address is made for.
     var peer = DeviceAddress(value: 0)
     var filtersScanRequests = false
     var filtersConnectRequests = false

@@ -31,7 +31,8 @@ extension Advertiser {
         }
         let lastPrimary = start - interFrameSpace - length
         let data = set.mode == .scannable ? [] : set.advertisingData.bytes
-        plan.auxiliary = chain(data, first: set.auxiliaryHeader(ownAddress), from: lastPrimary + AuxiliaryChain.offset(over: length))
+        plan.auxiliary = chain(
+            data, first: set.auxiliaryHeader(ownAddress, target: target), from: lastPrimary + AuxiliaryChain.offset(over: length))
         sendExtendedPrimary(0)
     }
 

@@ -16,11 +16,12 @@ extension AdvertisingSet {
         return header
     }
 
-    func auxiliaryHeader(_ ownAddress: DeviceAddress) -> ExtendedHeader {
+    /// - Parameter target: the peer of directed advertising as it is called on the air.
+    func auxiliaryHeader(_ ownAddress: DeviceAddress, target: DeviceAddress? = nil) -> ExtendedHeader {
         var header = ExtendedHeader()
         header.mode = mode
         header.advertiser = parameters.properties.anonymous ? nil : ownAddress
-        header.target = parameters.properties.directed ? parameters.peer : nil
+        header.target = parameters.properties.directed ? target ?? parameters.peer : nil
         header.dataInfo = dataInfo
         if parameters.properties.includeTxPower { header.txPower = parameters.radiatedPower }
         return header

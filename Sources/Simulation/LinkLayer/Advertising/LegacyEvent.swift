@@ -22,7 +22,7 @@ extension Advertiser {
 
     private var legacyPDU: AdvertisingPDU {
         let type = set.legacyType
-        if type == .advDirectInd { return .directed(from: ownAddress, to: set.parameters.peer) }
+        if type == .advDirectInd { return .directed(from: ownAddress, to: target) }
         return .advertisement(type, from: ownAddress, data: set.advertisingData.bytes, chSel: type == .advInd)
     }
 

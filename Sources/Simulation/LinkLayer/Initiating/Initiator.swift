@@ -17,6 +17,7 @@ struct InitiatorSettings {
     /// By the PHY on which the connection begins.
     var links: [PHY: LinkRequest]
     var ownAddress: DeviceAddress
+    var own = OwnAddress()
     /// Nil to connect to any device of the filter accept list.
     var peer: DeviceAddress?
     var isExtended = false
@@ -27,7 +28,12 @@ struct InitiatorSettings {
 }
 
 protocol InitiatorDelegate: AnyObject {
+    /// Whether an advertiser is the one that is wanted, or in the filter accept list where that counts.
     func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool
+    /// Whether directed advertising to this address is for this side.
+    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress) -> Bool
+    /// What this side goes by towards an advertiser.
+    func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress
     /// CONNECT_IND was sent, or AUX_CONNECT_RSP received; the initiator has stopped.
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink)
 }
@@ -55,7 +61,7 @@ final class Initiator: WindowedListener {
         switch pdu.type {
         case .advInd: return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
         case .advDirectInd:
-            guard pdu.receiver == settings.ownAddress else { return false }
+            guard let target = pdu.receiver, delegate.initiator(self, isOwn: target) else { return false }
             return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
         case .extended:
             guard settings.isExtended, let header = ExtendedHeader(pdu), header.mode == .connectable,
@@ -70,7 +76,7 @@ final class Initiator: WindowedListener {
 
     override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
         guard pdu.type == .extended, let header = ExtendedHeader(pdu), header.mode == .connectable,
-            header.target == nil || header.target == settings.ownAddress
+            header.target.map({ delegate.initiator(self, isOwn: $0) }) ?? true
         else { return false }
         return connect(to: header.advertiser, chSel: true, reception, isExtended: true)
     }
@@ -80,10 +86,11 @@ final class Initiator: WindowedListener {
     /// True when the request is on its way.
     private func connect(to advertiser: DeviceAddress?, chSel: Bool, _ reception: Reception, isExtended: Bool) -> Bool {
         let phy = reception.phy.phy
-        guard let advertiser, let wanted = settings.links[phy], isWanted(advertiser) else { return false }
+        guard let advertiser, let wanted = settings.links[phy], delegate.initiator(self, accepts: advertiser) else { return false }
         let both = isExtended || (chSel && settings.supportsAlgorithm2)
         let request = ConnectRequest(
-            initiator: settings.ownAddress, advertiser: advertiser, accessAddress: AccessAddress.random(&random),
+            initiator: delegate.initiator(self, addressFor: advertiser), advertiser: advertiser,
+            accessAddress: AccessAddress.random(&random),
             crcInit: UInt32(truncatingIfNeeded: random.next() & 0xFF_FFFF), windowSize: 1, windowOffset: 0, interval: wanted.interval,
             latency: wanted.latency, timeout: wanted.timeout, channelMap: settings.channelMap,
             hop: UInt8.random(in: 5...16, using: &random), clockAccuracy: settings.clockAccuracy,
@@ -91,10 +98,6 @@ final class Initiator: WindowedListener {
         self.request = (request, NewLink(requestEnd: .zero, phy: phy, isExtended: isExtended, usesAlgorithm2: both))
         beginExchange(request.pdu, after: reception)
         return true
-    }
-
-    private func isWanted(_ advertiser: DeviceAddress) -> Bool {
-        settings.peer.map { $0 == advertiser } ?? delegate.initiator(self, accepts: advertiser)
     }
 
     override func exchangeSent(at end: Microseconds) {

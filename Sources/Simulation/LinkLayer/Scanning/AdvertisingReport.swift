@@ -16,7 +16,11 @@ struct AdvertisingReport {
     var legacyType: AdvertisingPDUType?
     /// Nil for an anonymous advertiser.
     var advertiser: DeviceAddress?
+    /// Whose the advertiser's address is.
+    var device: KnownDevice?
     var target: DeviceAddress?
+    /// Whether the target's address is this side's.
+    var isForOwnAddress = false
     var primaryPHY = PHY.le1M
     /// Nil where no auxiliary packet was used.
     var secondaryPHY: PHY?

@@ -23,9 +23,10 @@ extension Scanner {
     }
 
     private func reportWithoutAuxiliary(_ report: AdvertisingReport, _ header: ExtendedHeader) {
-        guard header.mode == .neither, passes(report.advertiser, target: report.target) else { return }
+        var report = report
+        guard header.mode == .neither, passes(&report) else { return }
         let key = DuplicateFilter.Key(
-            advertiser: report.advertiser, dataInfo: header.dataInfo, isScanResponse: false, isDirected: report.isDirected)
+            advertiser: report.device?.address, dataInfo: header.dataInfo, isScanResponse: false, isDirected: report.isDirected)
         if isNew(key) { delegate.scanner(self, heard: report) }
     }
 
@@ -46,10 +47,11 @@ extension Scanner {
         }
         deliver(&event, header, reception, number)
         let asks = event.report.isScannable && !event.report.isScanResponse && settings.activePHYs.contains(event.report.primaryPHY)
-        guard asks, let advertiser = event.report.advertiser, mayAsk(advertiser, event.dataInfo) else { return false }
+        guard asks, let advertiser = event.report.advertiser, let device = event.report.device, mayAsk(device.address, event.dataInfo)
+        else { return false }
         let asking = makeEvent(Event(report: event.report, dataInfo: event.dataInfo))
         request = (advertiser, event.report, asking)
-        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception)
+        beginExchange(scanRequest(to: advertiser, event.report), after: reception)
         return true
     }
 
@@ -64,7 +66,7 @@ extension Scanner {
         event.report.txPower = header.txPower ?? event.report.txPower
         event.report.sid = header.dataInfo?.sid ?? event.report.sid
         event.dataInfo = header.dataInfo ?? event.dataInfo
-        guard passes(event.report.advertiser, target: event.report.target) else { return false }
+        guard passes(&event.report) else { return false }
         let key = key(of: event)
         event.key = key
         event.isKnown = !isNew(key)
@@ -73,7 +75,7 @@ extension Scanner {
 
     private func key(of event: Event) -> DuplicateFilter.Key {
         DuplicateFilter.Key(
-            advertiser: event.report.advertiser, dataInfo: event.dataInfo, isScanResponse: event.report.isScanResponse,
+            advertiser: event.report.device?.address, dataInfo: event.dataInfo, isScanResponse: event.report.isScanResponse,
             isDirected: event.report.isDirected)
     }
 

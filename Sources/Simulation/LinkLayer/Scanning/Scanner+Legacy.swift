@@ -6,7 +6,7 @@ extension Scanner {
     func heardLegacy(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         guard let advertiser = pdu.sender, reception.phy == .le1M else { return false }
         let isDirected = pdu.type == .advDirectInd
-        guard !isDirected || pdu.payload.count == 12, passes(advertiser, target: isDirected ? pdu.receiver : nil) else { return false }
+        guard !isDirected || pdu.payload.count == 12 else { return false }
         var report = AdvertisingReport(rssi: reception.rssi)
         report.legacyType = pdu.type
         report.isConnectable = pdu.type == .advInd || isDirected
@@ -14,8 +14,9 @@ extension Scanner {
         report.isDirected = isDirected
         report.advertiser = advertiser
         if isDirected { report.target = pdu.receiver } else { report.data = pdu.advertisingData }
-        if isNew(key(of: advertiser, isScanResponse: false, isDirected: isDirected)) { delegate.scanner(self, heard: report) }
-        return report.isScannable && mayRequest(advertiser, on: .le1M) && ask(advertiser, reception, report)
+        guard passes(&report), let device = report.device?.address else { return false }
+        if isNew(key(of: device, isScanResponse: false, isDirected: isDirected)) { delegate.scanner(self, heard: report) }
+        return report.isScannable && mayRequest(device, on: .le1M) && ask(advertiser, reception, report)
     }
 
     private func key(of advertiser: DeviceAddress, isScanResponse: Bool, isDirected: Bool = false) -> DuplicateFilter.Key {
@@ -31,7 +32,7 @@ extension Scanner {
 
     private func ask(_ advertiser: DeviceAddress, _ reception: Reception, _ report: AdvertisingReport) -> Bool {
         request = (advertiser, report, nil)
-        beginExchange(.scanRequest(from: settings.ownAddress, to: advertiser), after: reception)
+        beginExchange(scanRequest(to: advertiser, report), after: reception)
         return true
     }
 
@@ -42,7 +43,7 @@ extension Scanner {
         report.isScanResponse = true
         report.rssi = reception.rssi
         report.data = pdu.advertisingData
-        if isNew(key(of: advertiser, isScanResponse: true)) { delegate.scanner(self, heard: report) }
+        if isNew(key(of: asked.device?.address ?? advertiser, isScanResponse: true)) { delegate.scanner(self, heard: report) }
         return true
     }
 }

@@ -26,7 +26,14 @@ struct ScannerSettings {
 }
 
 protocol ScannerDelegate: AnyObject {
-    func scanner(_ scanner: Scanner, accepts address: DeviceAddress?) -> Bool
+    /// Whose an advertiser's address is; nil where it is to be ignored.
+    func scanner(_ scanner: Scanner, identifies address: DeviceAddress) -> KnownDevice?
+    /// Whether the filter accept list has an advertiser; nil for an anonymous one.
+    func scanner(_ scanner: Scanner, accepts device: KnownDevice?) -> Bool
+    /// Whether directed advertising to this address is for this side.
+    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress) -> Bool
+    /// What this side goes by towards an advertiser.
+    func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport)
     /// The duration is over and no period follows; the scanner has stopped.
     func scannerTimedOut(_ scanner: Scanner)
@@ -134,11 +141,22 @@ final class Scanner: WindowedListener {
 
     // MARK: Rules
 
-    /// Whether the filter policy lets an advertisement through. Core Vol 6, Part B, 4.3.3.
-    func passes(_ advertiser: DeviceAddress?, target: DeviceAddress?) -> Bool {
-        if settings.filtersByList, !delegate.scanner(self, accepts: advertiser) { return false }
-        guard let target, target != settings.ownAddress else { return true }
-        return settings.passesResolvableTargets && target.isResolvablePrivate
+    /// Whether privacy and the filter policy let an advertisement through, which then tells whose its addresses are. Core Vol 6, Part B, 4.3.3 and 6.
+    func passes(_ report: inout AdvertisingReport) -> Bool {
+        if let advertiser = report.advertiser {
+            guard let device = delegate.scanner(self, identifies: advertiser) else { return false }
+            report.device = device
+        }
+        if settings.filtersByList, !delegate.scanner(self, accepts: report.device) { return false }
+        guard let target = report.target else { return true }
+        report.isForOwnAddress = delegate.scanner(self, isOwn: target)
+        return report.isForOwnAddress || settings.passesResolvableTargets && target.isResolvablePrivate
+    }
+
+    /// SCAN_REQ or AUX_SCAN_REQ.
+    func scanRequest(to advertiser: DeviceAddress, _ report: AdvertisingReport) -> AdvertisingPDU {
+        let own = report.device.map { delegate.scanner(self, addressFor: $0) } ?? settings.ownAddress
+        return .scanRequest(from: own, to: advertiser)
     }
 
     func isNew(_ key: DuplicateFilter.Key) -> Bool {

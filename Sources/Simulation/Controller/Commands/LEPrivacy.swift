@@ -1,0 +1,107 @@
+import BluetoothCrypto
+import Packets
+
+/// The resolving list. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
+extension LEController {
+    func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
+        try checkResolvingListIsFree()
+        try settings.resolving.add(
+            DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress),
+            peerIRK: UInt128(littleEndianOctets: command.peerIRK), localIRK: UInt128(littleEndianOctets: command.localIRK))
+    }
+
+    func execute(_ command: HCICommands.LERemoveDeviceFromResolvingList) throws(CommandFailure) {
+        try checkResolvingListIsFree()
+        try settings.resolving.remove(DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
+    }
+
+    func execute(_ command: HCICommands.LEClearResolvingList) throws(CommandFailure) {
+        try checkResolvingListIsFree()
+        settings.resolving.clear()
+    }
+
+    func execute(_ command: HCICommands.LEReadResolvingListSize) throws(CommandFailure) -> HCICommands.LEReadResolvingListSize.Return {
+        .init(status: .success, resolvingListSize: UInt8(clamping: settings.resolving.capacity))
+    }
+
+    func execute(_ command: HCICommands.LEReadPeerResolvableAddress) throws(CommandFailure)
+        -> HCICommands.LEReadPeerResolvableAddress.Return
+    {
+        let peer = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
+        return .init(status: .success, peerResolvableAddress: try settings.resolving.peerAddress(of: peer).bdADDR)
+    }
+
+    func execute(_ command: HCICommands.LEReadLocalResolvableAddress) throws(CommandFailure)
+        -> HCICommands.LEReadLocalResolvableAddress.Return
+    {
+        let peer = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
+        return .init(status: .success, localResolvableAddress: try settings.resolving.localAddress(of: peer).bdADDR)
+    }
+
+    func execute(_ command: HCICommands.LESetAddressResolutionEnable) throws(CommandFailure) {
+        try Check.that(advertisers.isEmpty && scanner == nil && initiator == nil, else: .disallowed)
+        settings.resolving.isEnabled = command.addressResolutionEnable == 1
+    }
+
+    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeout) throws(CommandFailure) {
+        settings.resolving.timeout = command.rpaTimeoutMicroseconds
+    }
+
+    func execute(_ command: HCICommands.LESetPrivacyMode) throws(CommandFailure) {
+        try checkResolvingListIsFree()
+        try settings.resolving.set(command.privacyMode, of: DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
+    }
+
+    /// The list must not change while it is used. Core Vol 4, Part E, 7.8.38.
+    private func checkResolvingListIsFree() throws(CommandFailure) {
+        let isUsed = settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil)
+        try Check.that(!isUsed, else: .disallowed)
+    }
+}
+
+/// What a host calls its own address: Own_Address_Type. Core Vol 4, Part E, 7.8.5.
+struct OwnAddress: Equatable {
+    var kind = DeviceAddress.Kind.public
+    /// A resolvable private address towards peers that the resolving list has a local key for.
+    var isResolvable = false
+}
+
+/// Own addresses and those of others, with privacy.
+extension LEController {
+    func ownAddress(_ type: OwnAddressType) throws(CommandFailure) -> OwnAddress {
+        let isResolvable = type.rawValue & 2 != 0
+        guard !isResolvable || configuration.features.contains(.llPrivacy) else { throw .unsupportedValue }
+        return OwnAddress(kind: type.rawValue & 1 == 0 ? .public : .random, isResolvable: isResolvable)
+    }
+
+    /// What this side goes by towards a peer, if it is private.
+    func privateAddress(_ own: OwnAddress, towards peer: DeviceAddress) -> DeviceAddress? {
+        own.isResolvable ? settings.resolving.local(for: peer, at: controller.loop.now, &random) : nil
+    }
+
+    /// The address of an activity that begins.
+    ///
+    /// - Parameters:
+    ///   - peer: whom it is meant for, where that is known.
+    ///   - random: the random address it has.
+    func address(_ own: OwnAddress, towards peer: DeviceAddress?, random: DeviceAddress?) throws(CommandFailure) -> DeviceAddress {
+        if let peer, let address = privateAddress(own, towards: peer) { return address }
+        switch own.kind {
+        case .public:
+            // A controller without a public address reads as 0. Core Vol 4, Part E, 7.4.6.
+            guard configuration.address.bdADDR != 0 else { throw .invalidParameters }
+            return configuration.address
+        case .random:
+            guard let random else { throw .invalidParameters }
+            return random
+        }
+    }
+
+    /// Whose an address on the air is; nil where it is to be ignored.
+    func identify(_ address: DeviceAddress) -> KnownDevice? { settings.resolving.identify(address) }
+
+    /// Whether a packet to this address is for an activity with the address `own`.
+    func isOwn(_ address: DeviceAddress, _ own: DeviceAddress) -> Bool {
+        address == own || settings.resolving.isEnabled && settings.resolving.isLocal(address)
+    }
+}
