@@ -71,3 +71,79 @@ import Timing
         }
     }
 }
+
+/// The same between two hosts with a bond, across connections. Core Vol 3, Part G, 2.5.2 and 7.1, and Part C, 10.3.1.1.
+@Suite struct BondedCachingTests {
+    private static let open: BluetoothUUID = 0xFFF1
+    private static let protected: BluetoothUUID = 0xFFF2
+
+    private static func database() -> GATTDatabase {
+        let database = GATTDatabase(deviceName: "peripheral")
+        var characteristic = CharacteristicDefinition(protected, properties: [.read, .notify], permissions: [.read, .readEncrypted])
+        characteristic.configurationPermissions = [.read, .write, .writeEncrypted]
+        database.add(
+            ServiceDefinition(0xFFF0, characteristics: [CharacteristicDefinition(open, properties: [.read, .notify]), characteristic]))
+        return database
+    }
+
+    private final class Requests { var count = 0 }
+
+    /// What a client finds, and with how many requests.
+    private func discover(_ link: Connection) async throws -> (database: RemoteDatabase, requests: Int) {
+        let requests = Requests()
+        let token = link.pduObservers.add { direction, cid, pdu in
+            if direction == .sent, cid == L2CAP.attCID, pdu.u8(at: 0) != ATT.HandleValueCfm.opcode { requests.count += 1 }
+        }
+        let found = try await link.gatt.discoverDatabase()
+        link.pduObservers.remove(token)
+        return (found, requests.count)
+    }
+
+    @Test func aBondedClientComesBackToAServerThatHasChanged() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await SimulatedTests.World.make(loop, database: Self.database())
+            world.peripheral.pairingSettings = PairingSettings()
+            let (first, server) = try await world.link()
+            try await first.pair()
+            let found = try await first.gatt.discoverDatabase()
+            try await first.gatt.enableCaching(of: found)
+            for uuid in [Self.open, Self.protected] { try await first.gatt.subscribe(try #require(found[uuid])) { _, _, _ in } }
+            #expect(try await discover(first) == (found, 1))
+            let (open, protected) = (try #require(found[Self.open]).value, try #require(found[Self.protected]).value)
+            #expect(server.tryNotify(open, [1]) == .sent && server.tryNotify(protected, [1]) == .sent)
+            try await first.disconnect()
+            _ = try await server.ended()
+
+            // Nothing has changed: what is protected waits for the encryption.
+            let (second, again) = try await world.link()
+            #expect(again.tryNotify(open, [1]) == .sent && again.tryNotify(protected, [1]) == .notEncrypted)
+            try await second.encrypt()
+            try await loop.sleep(for: .milliseconds(200))
+            #expect(again.isChangeAware && again.tryNotify(protected, [1]) == .sent)
+            #expect(try await discover(second) == (found, 1))
+            try await second.disconnect()
+            _ = try await again.ended()
+
+            // A change while the client is away: no values until it has confirmed Service Changed.
+            let added = world.peripheral.database.add(ServiceDefinition(0x180F))
+            let (third, changed) = try await world.link()
+            #expect(!changed.isChangeAware && changed.tryNotify(open, [1]) == .outOfSync)
+            #expect(
+                await failure { _ = try await third.gatt.read(open) } == .peer(.att(request: .attReadReq, handle: open, .databaseOutOfSync))
+            )
+            #expect(third.remoteDatabase == nil)
+            try await third.encrypt()
+            try await loop.sleep(for: .milliseconds(200))
+            #expect(changed.isChangeAware && changed.tryNotify(protected, [1]) == .sent)
+            #expect(try await third.gatt.discoverDatabase().services.last?.service.handle == added.handle)
+            #expect(third.remoteDatabase != nil)
+
+            // And one that it sees.
+            world.peripheral.database.remove(added)
+            try await loop.sleep(for: .milliseconds(200))
+            #expect(third.remoteDatabase == nil && changed.isChangeAware)
+            #expect(try await third.gatt.discoverDatabase() == found)
+        }
+    }
+}

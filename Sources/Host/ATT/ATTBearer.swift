@@ -140,6 +140,7 @@ final class ATTBearer {
 
     private func indicated(_ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
+        client.connection?.indicated(pdu.u16(at: 1))
         value(.indication, pdu)
         if !context.quirks.neverConfirms { channel.transmit(ATT.HandleValueCfm().bytes) }
     }

@@ -58,9 +58,7 @@ extension GATTClient {
             try await write(features.value, [declared | ClientFeatures.robustCaching.rawValue])
         }
         guard let changed = database[.serviceChanged], changed.properties.contains(.indicate) else { return }
-        try await subscribe(changed, .indication) { [weak connection = bearer.client.connection] _, _, _ in
-            connection?.forgetRemoteDatabase()
-        }
+        try await subscribe(changed, .indication) { _, _, _ in }
     }
 }
 
@@ -69,6 +67,11 @@ extension Connection {
     var remoteDatabase: RemoteDatabase? {
         get { bond.flatMap { context.keys.database(of: PeerIdentity($0.identity)) } }
         set { if let bond { context.keys.keep(newValue, of: PeerIdentity(bond.identity)) } }
+    }
+
+    /// A value has been indicated; Service Changed makes what is kept worthless.
+    func indicated(_ characteristic: UInt16) {
+        if remoteDatabase?[.serviceChanged]?.value == characteristic { forgetRemoteDatabase() }
     }
 
     func forgetRemoteDatabase() {
