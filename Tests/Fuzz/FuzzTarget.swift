@@ -12,7 +12,7 @@ struct FuzzTarget: Sendable {
 
     var isFramed: Bool { layer != nil }
 
-    static let all = [codec, h4, commands, events, channels, linkLayer, captures, usbip, cases, bonds]
+    static let all = [codec, h4, commands, events, channels, pairing, linkLayer, captures, usbip, cases, bonds]
 }
 
 /// What is tested did not keep a promise.

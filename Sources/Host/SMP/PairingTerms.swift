@@ -25,7 +25,8 @@ struct PairingTerms {
     ) throws(PairingRefusal) {
         let peer = role == .initiator ? response : request
         if let fault = peer.fault(acceptsAnyKeySize: setup.quirks.acceptsAnyKeySize) { throw PairingRefusal(fault) }
-        guard response.initiatorKeys.isSubset(of: request.initiatorKeys), response.responderKeys.isSubset(of: request.responderKeys) else {
+        let (initiatorKeys, responderKeys) = (response.initiatorKeys.intersection(.defined), response.responderKeys.intersection(.defined))
+        guard initiatorKeys.isSubset(of: request.initiatorKeys), responderKeys.isSubset(of: request.responderKeys) else {
             throw PairingRefusal(.invalidParameters)
         }
         let shared = request.authReq.intersection(response.authReq)
@@ -36,8 +37,9 @@ struct PairingTerms {
         keySize = Int(min(request.maximumKeySize, response.maximumKeySize))
         association = try Self.association(request, response, isSecureConnections: isSecureConnections)
         let derived: KeyDistribution = isSecureConnections ? [.encKey, .linkKey] : .linkKey
-        let (initiatorKeys, responderKeys) = (response.initiatorKeys.subtracting(derived), response.responderKeys.subtracting(derived))
-        (sentKeys, expectedKeys) = role == .initiator ? (initiatorKeys, responderKeys) : (responderKeys, initiatorKeys)
+        let distributed = (initiator: initiatorKeys.subtracting(derived), responder: responderKeys.subtracting(derived))
+        sentKeys = role == .initiator ? distributed.initiator : distributed.responder
+        expectedKeys = role == .initiator ? distributed.responder : distributed.initiator
         try checkPolicy()
     }
 
@@ -94,4 +96,9 @@ struct PairingTerms {
         if let passkey = settings.passkey, passkey < 1_000_000 { return passkey }
         return UInt32.random(in: 0..<1_000_000, using: &random)
     }
+}
+
+extension KeyDistribution {
+    /// The other bits are reserved: ignored on reception. Core Vol 3, Part H, 3.6.1.
+    fileprivate static let defined: KeyDistribution = [.encKey, .idKey, .signKey, .linkKey]
 }

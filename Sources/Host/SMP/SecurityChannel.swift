@@ -37,12 +37,15 @@ final class SecurityChannel {
 
     func encrypt(with bond: Bond?) async throws {
         guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
-        guard encryption == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
-        guard let key = machine.encryptionKey(of: bond) else { throw HostError.misuse(.noKey) }
+        // The peripheral may have asked for just that.
+        let isUnderWay = machine.isEncrypting
+        guard encryption == nil, isUnderWay || !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
+        let key = isUnderWay ? nil : machine.encryptionKey(of: bond)
+        guard isUnderWay || key != nil else { throw HostError.misuse(.noKey) }
         let promise = Promise<Void>(on: loop)
         encryption = promise
         defer { encryption = nil }
-        enable(key, connection)
+        if let key { enable(key, connection) }
         do {
             try await promise.value(until: loop.now + Host.procedureTimeOut)
         } catch is TimeOut {
@@ -59,6 +62,8 @@ final class SecurityChannel {
 
     private func received(_ pdu: [UInt8]) {
         guard let connection else { return }
+        // What a peripheral asks for is under way.
+        if encryption != nil, pdu.first == SMP.SecurityRequest.opcode { return }
         perform(machine.received(pdu, currentSetup(connection), at: loop.now), connection)
     }
 

@@ -32,6 +32,8 @@ struct SecurityManager {
         case .awaitCentral, .encrypting, .pairing: true
         }
     }
+    /// The peripheral's wish is being fulfilled with a key that is there.
+    var isEncrypting: Bool { if case .encrypting = state { true } else { false } }
     var isSilent: Bool { if case .timedOut = state { true } else { false } }
 
     // MARK: From this side
@@ -105,10 +107,9 @@ struct SecurityManager {
         }
     }
 
-    /// Core Vol 3, Part H, 2.4.6: a key that is good enough encrypts the link; without one there is pairing.
+    /// Core Vol 3, Part H, 2.4.6: a key that is good enough encrypts the link, also once more; without one there is pairing.
     private mutating func asked(for requirements: AuthReq, _ setup: PairingSetup, _ settings: PairingSettings) -> [SecurityAction] {
         let wanted = max(settings.minimumLevel, requirements.contains(.mitm) ? .authenticated : .encrypted)
-        guard level < wanted else { return [] }
         if let bond = setup.bond, let key = bond.peerLongTermKey, bond.level(with: key) >= wanted {
             _ = encryptionKey(of: bond)
             state = .encrypting
@@ -203,6 +204,8 @@ struct SecurityManager {
             let actions = pairing.encrypted()
             state = .pairing(pairing)
             return watched(actions, at: now)
+        case .awaitCentral(let settings) where level < settings.minimumLevel:
+            return watched([.failed(.peer(.pairingRefused(.authenticationRequirements)))], at: now)
         case .awaitCentral, .encrypting: return watched([.completed(existing(setup), nil, acceptsWeaker: false)], at: now)
         case .idle, .timedOut: return []
         }

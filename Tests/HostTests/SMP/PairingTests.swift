@@ -160,6 +160,21 @@ import Timing
         #expect(lab[.central].bond?.localSigningKey == lab[.peripheral].bond?.peerSigningKey)
     }
 
+    /// Reserved bits are ignored on reception. Core Vol 1, Part E, 2.7.2.
+    @Test func reservedBitsOfKeyDistributionAreIgnored() throws {
+        let setup = PairingLab(PairingSettings(), nil)[.central].setup
+        let request = PairingFeatures.request(PairingSettings())
+        var response = PairingFeatures.response(PairingSettings(), to: request)
+        response.initiatorKeys.insert(KeyDistribution(rawValue: 0xF0))
+        response.responderKeys.insert(KeyDistribution(rawValue: 0x30))
+        let terms = try PairingTerms(.initiator, request: request, response: response, setup: setup, settings: PairingSettings())
+        #expect(terms.sentKeys == .idKey && terms.expectedKeys == .idKey)
+        response.responderKeys.insert(.signKey)
+        #expect(throws: PairingRefusal(.invalidParameters)) {
+            try PairingTerms(.initiator, request: request, response: response, setup: setup, settings: PairingSettings())
+        }
+    }
+
     @Test func linkKeysAreAgreedUponWithSecureConnectionsOnly() {
         for isSecureConnections in [false, true] {
             var settings = PairingSettings()
@@ -240,7 +255,14 @@ import Timing
         #expect(again.transcript == ["P0b", "E"])
         #expect(again[.peripheral].result?.model == nil && again[.peripheral].result?.level == .encrypted)
         #expect(again[.central].result?.isBonded == true && again[.central].manager.level == .encrypted)
-        // A weaker key than asked for does not.
+        // A key that is too weak for the peripheral ends it, one that is too weak for both does not begin it.
+        again = PairingLab(PairingSettings(), PairingSettings(), seed: 10)
+        again[.central].setup.bond = lab[.central].bond
+        again[.peripheral].setup.bond = lab[.peripheral].bond
+        again[.peripheral].setup.settings?.minimumLevel = .authenticated
+        again.onTheWay = { [[$1[0]] + $1.dropFirst().map { _ in 0 }] }
+        again.pair(from: .peripheral)
+        #expect(again.transcript == ["P0b", "E"] && again[.peripheral].error == .peer(.pairingRefused(.authenticationRequirements)))
         var stronger = PairingSettings()
         (stronger.ioCapability, stronger.minimumLevel) = (.displayYesNo, .authenticated)
         var third = PairingLab(stronger, stronger, seed: 11)

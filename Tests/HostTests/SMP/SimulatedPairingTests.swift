@@ -154,6 +154,31 @@ import Timing
         }
     }
 
+    /// A peripheral that asks while the central encrypts already gets what it asked for, once.
+    @Test func aRequestMeetsTheEncryptionThatItAsksFor() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await SimulatedTests.World.make(loop)
+            (world.central.pairingSettings, world.peripheral.pairingSettings) = (PairingSettings(), PairingSettings())
+            let first = try await world.link()
+            try await first.central.pair()
+            try await loop.sleep(for: .seconds(1))
+            try await first.central.disconnect()
+            for delay in [0, 5, 20, 40, 60, 100, 200] {
+                let (central, peripheral) = try await world.link()
+                let asking = loop.start { try await peripheral.pair() }
+                try await loop.sleep(for: .milliseconds(delay))
+                try await central.encrypt()
+                let result = try await asking.value()
+                #expect(result.model == nil && result.level == .encrypted && result.isBonded)
+                expect([central, peripheral], .encrypted, 16)
+                // On a link that is encrypted the key is refreshed.
+                #expect(try await peripheral.pair().level == .encrypted)
+                try await central.disconnect()
+            }
+        }
+    }
+
     @Test func whatGoesWrongIsTold() throws {
         let loop = RunLoop()
         try loop.run {
