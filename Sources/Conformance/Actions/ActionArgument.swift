@@ -4,6 +4,8 @@ import Packets
 public struct ActionArgument: Sendable {
     public enum Kind: Sendable, Hashable {
         case number(ClosedRange<Int>)
+        /// A number that is written by name.
+        case named([String: Int])
         case octets
         case uuid
         case address
@@ -28,6 +30,7 @@ extension ActionArgument {
     var asField: Vocabulary.Field {
         switch kind {
         case .number(let range): Vocabulary.Field(name, .number(range))
+        case .named(let labels): Vocabulary.Field(name, labels: labels)
         case .octets: Vocabulary.Field(name, .octets(atMost: nil))
         case .uuid: Vocabulary.Field(name, .uuid)
         case .address: Vocabulary.Field(name, .address)
@@ -39,6 +42,7 @@ extension ActionArgument.Kind: CustomStringConvertible {
     public func accepts(_ value: CaseValue) -> Bool {
         switch self {
         case .number(let range): value.asNumber.map(range.contains) ?? false
+        case .named(let labels): value.asNumber.map(labels.values.contains) ?? false
         case .octets: value.asOctets != nil
         case .uuid: value.asUUID != nil
         case .address: value.asDeviceAddress != nil
@@ -48,6 +52,7 @@ extension ActionArgument.Kind: CustomStringConvertible {
     public var description: String {
         switch self {
         case .number(let range): "a number of \(range.lowerBound) to \(range.upperBound)"
+        case .named(let labels): "one of \(labels.keys.sorted().joined(separator: ", "))"
         case .octets: "octets"
         case .uuid: "a UUID"
         case .address: "a device address"
@@ -67,8 +72,22 @@ extension TypedArgument<Int> {
     }
 }
 
+extension TypedArgument<Bool> {
+    static func flag(_ name: String, default initial: Bool, _ about: String) -> Self {
+        Self(declaration: ActionArgument(name, .number(0...1), default: .number(initial ? 1 : 0), about)) { $0.asNumber.map { $0 != 0 } }
+    }
+}
+
+extension TypedArgument<Int> {
+    static func named(_ name: String, _ labels: [String: Int], default initial: Int? = nil, _ about: String) -> Self {
+        Self(declaration: ActionArgument(name, .named(labels), default: initial.map { .number($0) }, about)) { $0.asNumber }
+    }
+}
+
 extension TypedArgument<[UInt8]> {
-    static func octets(_ name: String, _ about: String) -> Self { Self(declaration: ActionArgument(name, .octets, about)) { $0.asOctets } }
+    static func octets(_ name: String, default initial: [UInt8]? = nil, _ about: String) -> Self {
+        Self(declaration: ActionArgument(name, .octets, default: initial.map { .octets($0) }, about)) { $0.asOctets }
+    }
 }
 
 extension TypedArgument<BluetoothUUID> {

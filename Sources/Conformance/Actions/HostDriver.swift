@@ -8,6 +8,8 @@ final class HostDriver {
     let loop: RunLoop
     private var accessory: ReferenceAccessory?
     var links: [UInt16: Connection] = [:]
+    /// Who answers what the host asks while it pairs.
+    var user = PairingUser(passkey: nil)
 
     private init(_ host: Host, loop: RunLoop) {
         self.host = host
@@ -22,7 +24,8 @@ final class HostDriver {
         -> HostDriver
     {
         let database = GATTDatabase(deviceName: conduct != nil ? ReferenceAccessory.name : "Bluebench Tester")
-        let host = Host(loop: loop, transport: end, database: database, seed: 1)
+        // Two hosts with one stream of random numbers would have the same keys.
+        let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let address = end.address, address.kind == .random { host.addressChoice = .fixed(address) }
         let driver = HostDriver(host, loop: loop)
         do {
@@ -31,12 +34,25 @@ final class HostDriver {
             throw StepFailure(.environment, "the host of the \(end.side.rawValue) does not start: \(error)")
         }
         host.quirks = try HostFaults.quirks(faults, rewrites)
+        host.pairingDialogue = driver.dialogue
+        host.newConnections.add { [weak driver] link in driver?.links[link.handle.rawValue] = link }
         if let conduct {
             let accessory = ReferenceAccessory(host, loop: loop, conduct: conduct)
             driver.accessory = accessory
             await accessory.start()
         }
         return driver
+    }
+
+    private var dialogue: PairingDialogue {
+        PairingDialogue(
+            showPasskey: { [weak self] _, number in self?.user.sees(number) },
+            enterPasskey: { [weak self] _, answer in answer(self?.user.passkey) },
+            compare: { [weak self] _, number, answer in
+                self?.user.sees(number)
+                answer(self?.user.agrees ?? false)
+            },
+            consent: { [weak self] _, answer in answer(self?.user.agrees ?? false) })
     }
 
     func stop() async {

@@ -30,8 +30,9 @@ extension NamedAction {
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
-        ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self,
-        Disconnect.self,
+        ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
+        PrepareForPairing.self, Meet.self, Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
+        SendInstead.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

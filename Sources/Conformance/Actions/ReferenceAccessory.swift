@@ -9,6 +9,7 @@ final class ReferenceAccessory {
     private let conduct: AccessoryConduct
     private var handles = Handles()
     private var tasks: [Activity<Void>] = []
+    private let protected: ProtectedService
     private var listener: Listeners<(Connection) -> Void>.Token?
 
     private struct Handles {
@@ -25,6 +26,7 @@ final class ReferenceAccessory {
         self.host = host
         self.conduct = conduct
         self.loop = loop
+        protected = ProtectedService(host, loop: loop, conduct: conduct)
     }
 
     /// The profile's UUID with these four digits.
@@ -37,12 +39,15 @@ final class ReferenceAccessory {
         publish()
         listener = host.newConnections.add { [self] link in
             restoreValues()
+            protected.restore()
+            protected.connected(link)
             if conduct.asks { tasks.append(loop.start { [self] in await conduct.ask(on: link, loop: loop) }) }
         }
         tasks.append(loop.start { [self] in await serve() })
     }
 
     func stop() async {
+        await protected.stop()
         for task in tasks { task.cancel() }
         for task in tasks { await task.ended() }
         tasks.removeAll()
@@ -90,6 +95,7 @@ final class ReferenceAccessory {
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
         let service = database.add(testService)
+        protected.publish()
         addServices(conduct.servicesAfter, from: 0x0200)
         handles.long = service[Self.uuid(2)]?.value ?? 0
         handles.short = service[Self.uuid(8)]?.value ?? 0

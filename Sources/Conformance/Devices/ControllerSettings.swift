@@ -70,6 +70,8 @@ enum ControllerSettings {
         "creditsAtOnce": { $0.quirks.creditsAtOnce = $1 != 0 },
         "resetKeeps": { $0.quirks.resetKeeps = ResetKeeps(rawValue: $1) },
         "clockAccuracy": { $0.clockAccuracy = $1 },
+        "resolvesNoAddress": { $0.quirks.resolvesNoAddress = $1 != 0 },
+        "encryptionFaults": { $0.quirks.encryption = EncryptionQuirks(rawValue: $1) },
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 

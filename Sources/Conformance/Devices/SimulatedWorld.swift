@@ -62,6 +62,11 @@ final class SimulatedWorld {
         return true
     }
 
+    /// Makes an end's next encrypted PDU one with a wrong MIC.
+    func spoilMIC(at side: Side) {
+        if let identifier = identifiers[side] { simulation.spoilMIC(of: identifier) }
+    }
+
     /// Sends a link layer control PDU that no procedure asked for; false when there is no link.
     ///
     /// - Parameter inClear: without encryption, whatever the link.
@@ -89,7 +94,9 @@ enum AirReader {
             guard pdu[0] & 3 == 3, pdu.count > 2 else {
                 return log.add(side, LinkLayerData.name, .air(frame), number: 0, at: observation.start)
             }
-            if let plain = observation.plain, plain.count > 2 { return noteControl(plain, in: frame, header: start, observation, side, log) }
+            if let plain = observation.plain, plain.count > 2 {
+                return noteControl(plain, in: frame, header: start, observation, side, log)
+            }
             let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return

@@ -35,7 +35,9 @@ extension CaseRun {
         if case .inject = air.operation {
             do {
                 let pdu = try PDUBook.encode(air.name, fields)
-                guard world.inject(pdu, at: step.side, inClear: air.isInClear) else { throw StepFailure(.precondition, "\(step.summary): there is no link") }
+                guard world.inject(pdu, at: step.side, inClear: air.isInClear) else {
+                    throw StepFailure(.precondition, "\(step.summary): there is no link")
+                }
             } catch let error as PDUBook.Failure {
                 throw StepFailure(.precondition, "\(air.name) cannot be encoded: \(error.text)")
             }

@@ -246,7 +246,12 @@ extension SourceReader {
             if shape.arguments.isEmpty, let first = values.entries.first { report(first.position, "\(name) takes no arguments") }
             arguments = entries(
                 values, of: name,
-                fields: shape.arguments.map { Vocabulary.Field($0.name, $0.kind == .octets ? .octets(atMost: nil) : .any) })
+                fields: shape.arguments.map { argument in
+                    switch argument.kind {
+                    case .octets, .named: argument.asField
+                    case .number, .uuid, .address: Vocabulary.Field(argument.name)
+                    }
+                })
         }
         check(arguments, of: shape, at: head)
         let results = (shape.results + ["error"]).map { Vocabulary.Field($0) }

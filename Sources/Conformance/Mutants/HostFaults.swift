@@ -19,6 +19,18 @@ enum HostFaults {
         "indicatesWithoutWaiting": { $0.indicatesWithoutWaiting = $1 != 0 },
         "answersUnknownCommands": { $0.answersUnknownCommands = $1 != 0 },
         "claimsAllProperties": { $0.claimsAllProperties = $1 != 0 },
+        "ignoresKeySize": { $0.ignoresKeySize = $1 != 0 },
+        "ignoresSignCounter": { $0.ignoresSignCounter = $1 != 0 },
+        "ignoresSignature": { $0.ignoresSignature = $1 != 0 },
+        "hidesChanges": { $0.hidesChanges = $1 != 0 },
+        "acceptsAnyConfirm": { $0.pairing.acceptsAnyConfirm = $1 != 0 },
+        "acceptsAnyDHKeyCheck": { $0.pairing.acceptsAnyDHKeyCheck = $1 != 0 },
+        "skipsCurveCheck": { $0.pairing.skipsCurveCheck = $1 != 0 },
+        "acceptsReflectedKey": { $0.pairing.acceptsReflectedKey = $1 != 0 },
+        "ignoresMinimumKeySize": { $0.pairing.ignoresMinimumKeySize = $1 != 0 },
+        "ignoresMinimumLevel": { $0.pairing.ignoresMinimumLevel = $1 != 0 },
+        "acceptsAnyKeySize": { $0.pairing.acceptsAnyKeySize = $1 != 0 },
+        "allowsRepeatedAttempts": { $0.pairing.allowsRepeatedAttempts = $1 != 0 },
         "errorCode": { $0.errorCode = ATTErrorCode(UInt8(clamping: $1)) },
     ]
 

@@ -41,7 +41,7 @@ extension SourceReader {
         switch target {
         case .sent: layer != .command && layer != .data
         case .answer, .command: layer == .command
-        case .received: layer == .att || layer == .signalling
+        case .received: [.att, .smp, .signalling].contains(layer)
         }
     }
 

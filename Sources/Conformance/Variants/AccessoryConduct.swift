@@ -15,6 +15,16 @@ struct AccessoryConduct: Sendable {
     var asksForDataLength = false
     var asksForFeatures = false
     var exchangesMTU = false
+    /// How it pairs: not at all, without keeping keys, without LE Secure Connections, with these key sizes, and whether it asks for security by itself.
+    var pairs = true
+    var bonds = true
+    var hasSecureConnections = true
+    var leastKeySize = 7
+    var mostKeySize = 16
+    var asksForSecurity = false
+    /// Its IO capability, and whether it wants protection against a man in the middle where that can be had.
+    var io: IOCapability = .noInputNoOutput
+    var asksForMITM = false
     var delay: Microseconds = .milliseconds(20)
 
     private typealias Apply = @Sendable (inout AccessoryConduct, Int) -> Void
@@ -28,6 +38,14 @@ struct AccessoryConduct: Sendable {
         "asksForDataLength": (0...1, { $0.asksForDataLength = $1 != 0 }),
         "asksForFeatures": (0...1, { $0.asksForFeatures = $1 != 0 }),
         "exchangesMTU": (0...1, { $0.exchangesMTU = $1 != 0 }),
+        "pairs": (0...1, { $0.pairs = $1 != 0 }),
+        "bonds": (0...1, { $0.bonds = $1 != 0 }),
+        "hasSecureConnections": (0...1, { $0.hasSecureConnections = $1 != 0 }),
+        "leastKeySize": (7...16, { $0.leastKeySize = $1 }),
+        "mostKeySize": (7...16, { $0.mostKeySize = $1 }),
+        "asksForSecurity": (0...1, { $0.asksForSecurity = $1 != 0 }),
+        "io": (0...4, { $0.io = IOCapability(rawValue: UInt8($1)) }),
+        "asksForMITM": (0...1, { $0.asksForMITM = $1 != 0 }),
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
 
@@ -50,6 +68,25 @@ struct AccessoryConduct: Sendable {
             try? await link.requestParameters(
                 ConnectionParameterRequest(intervalMin: 16, intervalMax: 40, latency: 0, supervisionTimeout: 300))
         }
+    }
+
+    /// How it pairs unless a client tells it otherwise; nil if it does not.
+    var pairing: PairingSettings? {
+        guard pairs else { return nil }
+        var settings = PairingSettings()
+        settings.ioCapability = io
+        settings.asksForMITM = asksForMITM
+        settings.isBonding = bonds
+        settings.supportsSecureConnections = hasSecureConnections
+        settings.minimumKeySize = leastKeySize
+        settings.maximumKeySize = max(leastKeySize, mostKeySize)
+        return settings
+    }
+
+    /// Whether it is able to pair like that.
+    func isAble(_ settings: PairingSettings) -> Bool {
+        pairs && (bonds || !settings.isBonding) && (hasSecureConnections || !settings.supportsSecureConnections)
+            && settings.minimumKeySize >= leastKeySize && settings.maximumKeySize <= max(leastKeySize, mostKeySize)
     }
 
     var asks: Bool { asksForParameters || asksForPHY || asksForDataLength || asksForFeatures || exchangesMTU }

@@ -1,0 +1,47 @@
+import Host
+
+/// Encryption with the key of a bond, by the central. Core Vol 3, Part C, 10.3.
+enum Encrypt: NamedAction {
+    static let name = "encrypt"
+    static let about = "the host encrypts the link with the key that it shares with the peer"
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] }
+    static let results = ["level", "keySize"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let link = try context.link()
+        try await link.encrypt()
+        return CaseRecord([("level", .text("\(link.security)")), ("keySize", .number(link.encryptionKeySize))])
+    }
+}
+
+/// What the host holds of the link's protection. Core Vol 3, Part C, 10.2.
+enum LookAtSecurity: NamedAction {
+    static let name = "look at security"
+    static let about = "the host says how well the link is protected, and whether it shares a key with the peer"
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] }
+    static let results = ["level", "keySize", "bonded"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let link = try context.link()
+        return CaseRecord([
+            ("level", .text("\(link.security)")), ("keySize", .number(link.encryptionKeySize)),
+            ("bonded", .number(link.bond == nil ? 0 : 1)),
+        ])
+    }
+}
+
+/// A bond that one side has lost.
+enum ForgetBonds: NamedAction {
+    static let name = "forget bonds"
+    static let about = "the host forgets the keys that it shares with others"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let keys = try context.driver().host.keys
+        for bond in keys.all { keys.remove(PeerIdentity(bond.identity)) }
+        return CaseRecord()
+    }
+}

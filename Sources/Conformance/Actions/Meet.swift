@@ -1,0 +1,58 @@
+import Host
+import Packets
+import Timing
+
+/// Finds a device by its name and connects to it.
+enum Meet: NamedAction {
+    static let name = "meet"
+    static let about = "the host finds a device by its name and connects to it, again where the air has lost CONNECT_IND"
+    static let deviceName = TypedArgument.octets("name", default: Array(ReferenceAccessory.name.utf8), "what its advertising contains")
+    static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
+    static var arguments: [ActionArgument] { [deviceName.declaration, interval.declaration] }
+    static let results = ["handle", "address"]
+    static let needsHost = true
+    private static let attempts = 5
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        let address = try await find(try context(deviceName), driver, until: context.deadline)
+        let interval = UInt16(clamping: try context(interval))
+        var settings = ConnectSettings()
+        settings.parameters = ConnectionParameterRequest(interval: interval)
+        for _ in 0..<attempts {
+            let link = try await driver.host.connect(to: address, settings)
+            // A connection is given up after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
+            try await driver.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
+            guard link.isConnected else { continue }
+            driver.links[link.handle.rawValue] = link
+            return CaseRecord([
+                ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.bdADDR.description)),
+            ])
+        }
+        throw StepFailure(.environment, "no connection came about")
+    }
+
+    private static func find(_ name: [UInt8], _ driver: HostDriver, until deadline: Microseconds) async throws -> DeviceAddress {
+        let found = Promise<DeviceAddress>(on: driver.loop)
+        let scan = try await driver.host.scan { report in
+            guard let address = report.address, report.isConnectable, report.octets.contains(name) else { return }
+            found.fulfil(address)
+        }
+        let address = try await found.value(until: deadline)
+        try await scan.stop()
+        return address
+    }
+}
+
+/// Connectable advertising by a host of ours, for the other end to connect to.
+enum Advertise: NamedAction {
+    static let name = "advertise"
+    static let about = "the host advertises that it can be connected to"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        _ = try await context.driver().host.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
+        return CaseRecord()
+    }
+}

@@ -1,0 +1,51 @@
+import Host
+import Packets
+
+/// Pairing by the security manager of a host of ours. Core Vol 3, Part H, 2.1.
+enum Pair: NamedAction {
+    static let name = "pair"
+    static let about = "the host pairs as the central, or asks for it as the peripheral"
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + PairingArguments.all }
+    static let results = ["model", "level", "keySize", "secureConnections", "bonded", "number"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let (driver, link) = (try context.driver(), try context.link())
+        let settings = try PairingArguments.settings(context)
+        driver.user = PairingUser(passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
+        let result = try await link.pair(settings)
+        return CaseRecord([
+            ("model", .text(result.model?.rawValue ?? "none")), ("level", .text("\(result.level)")), ("keySize", .number(result.keySize)),
+            ("secureConnections", .number(result.isSecureConnections ? 1 : 0)), ("bonded", .number(result.isBonded ? 1 : 0)),
+            ("number", .number(Int(driver.user.shown ?? 0))),
+        ])
+    }
+}
+
+/// What a host does when its peer asks for pairing.
+enum PrepareForPairing: NamedAction {
+    static let name = "prepare for pairing"
+    static let about = "the host pairs from now on when its peer asks, with these settings"
+    static var arguments: [ActionArgument] { PairingArguments.all }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        driver.host.pairingSettings = try PairingArguments.settings(context)
+        driver.user = PairingUser(passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
+        return CaseRecord()
+    }
+}
+
+/// Who sits before a host of ours while it pairs.
+struct PairingUser {
+    /// What is entered when the host asks for the passkey; nobody enters one if nil.
+    var passkey: UInt32?
+    var agrees: Bool
+    /// The passkey or number that the host showed last.
+    private(set) var shown: UInt32?
+
+    init(passkey: UInt32?, agrees: Bool = true) { (self.passkey, self.agrees) = (passkey, agrees) }
+
+    mutating func sees(_ number: UInt32) { shown = number }
+}

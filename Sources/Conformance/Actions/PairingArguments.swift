@@ -1,0 +1,43 @@
+import Host
+import Packets
+
+/// What `pair` and `prepare for pairing` take: what the host offers and how its user answers.
+enum PairingArguments {
+    private static let capabilities = [
+        "DisplayOnly": 0, "DisplayYesNo": 1, "KeyboardOnly": 2, "NoInputNoOutput": 3, "KeyboardDisplay": 4,
+    ]
+    static let io = TypedArgument.named("io", capabilities, default: 3, "the IO capability")
+    static let bonding = TypedArgument.flag("bonding", default: true, "keys are kept")
+    static let mitm = TypedArgument.flag("mitm", default: false, "asks for protection against a man in the middle")
+    static let secureConnections = TypedArgument.flag("secureConnections", default: true, "offers LE Secure Connections")
+    static let secureConnectionsOnly = TypedArgument.flag("secureConnectionsOnly", default: false, "takes nothing below level 4")
+    static let leastKeySize = TypedArgument.number("leastKeySize", 7...16, default: 7, "the shortest key that it takes")
+    static let mostKeySize = TypedArgument.number("mostKeySize", 7...16, default: 16, "Maximum_Encryption_Key_Size")
+    static let keys = TypedArgument.number("keys", 0...7, default: 3, "keys both sides give: 1 EncKey, 2 IdKey, 4 SignKey")
+    static let passkey = TypedArgument.number("passkey", 0...999_999, default: 123_456, "what is shown, or entered")
+    static let agrees = TypedArgument.flag("agrees", default: true, "the user's answer to a comparison, or to being asked")
+    static let outOfBand = TypedArgument.octets("outOfBand", default: [], "TK of LE legacy pairing that the other side has as well")
+
+    static let all: [ActionArgument] = [
+        io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,
+        leastKeySize.declaration, mostKeySize.declaration, keys.declaration, passkey.declaration, agrees.declaration, outOfBand.declaration,
+    ]
+
+    static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
+        var settings = PairingSettings()
+        settings.ioCapability = IOCapability(rawValue: UInt8(clamping: try context(io)))
+        settings.isBonding = try context(bonding)
+        settings.asksForMITM = try context(mitm)
+        settings.supportsSecureConnections = try context(secureConnections)
+        settings.isSecureConnectionsOnly = try context(secureConnectionsOnly)
+        settings.minimumKeySize = try context(leastKeySize)
+        settings.maximumKeySize = try context(mostKeySize)
+        settings.localKeys = KeyDistribution(rawValue: UInt8(clamping: try context(keys)))
+        settings.peerKeys = settings.localKeys
+        settings.passkey = UInt32(try context(passkey))
+        settings.acceptsWeakerBond = true
+        let key = try context(outOfBand)
+        if !key.isEmpty { settings.outOfBandData = OutOfBandData(temporaryKey: key) }
+        return settings
+    }
+}

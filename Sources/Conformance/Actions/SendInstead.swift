@@ -1,0 +1,37 @@
+import Host
+import Packets
+
+/// A PDU that is wrong on purpose: the host goes on as if it had sent the right one.
+enum SendInstead: NamedAction {
+    static let name = "send instead"
+    static let about = "the host sends other octets, or none, in the place of an SMP or ATT PDU"
+    static let pdu = TypedArgument.named("pdu", codes, "the PDU that is replaced")
+    static let octets = TypedArgument.octets("octets", default: [], "what is sent, opcode and all; nothing by default")
+    static let skip = TypedArgument.number("skip", 0...1_000, default: 0, "how many pass untouched first")
+    static let times = TypedArgument.number("times", 1...1_000, default: 1, "how many are replaced")
+    static var arguments: [ActionArgument] { [pdu.declaration, octets.declaration, skip.declaration, times.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        let number = try context(pdu)
+        let bytes = try context(octets)
+        let isSMP = number >= smp
+        driver.host.quirks.rewrites.append(
+            PDURewrite(
+                cid: isSMP ? PDULayer.smp.channel : PDULayer.att.channel, opcode: UInt8(truncatingIfNeeded: isSMP ? number - smp : number),
+                skip: try context(skip), count: try context(times)
+            ) { _ in bytes.isEmpty ? [] : [bytes] })
+        return CaseRecord()
+    }
+
+    /// The codes of both protocols in one table: those of SMP behind those of ATT.
+    private static let smp = 0x100
+    private static let codes: [String: Int] = PDUCatalog.all.reduce(into: [:]) { codes, declaration in
+        switch declaration.layer {
+        case "ATT": codes[declaration.name] = Int(declaration.code)
+        case "SMP": codes[declaration.name] = smp + Int(declaration.code)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// A forger on the simulated air, or a bit error that the CRC let pass.
+enum SpoilMIC: NamedAction {
+    static let name = "spoil MIC"
+    static let about = "the end's next encrypted PDU has a wrong MIC"
+    static let isAboutAir = true
+    static var arguments: [ActionArgument] { [] }
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let world = context.bench.world else { throw StepFailure(.bench, "a MIC is spoilt on a simulated air only") }
+        world.spoilMIC(at: context.side)
+        return CaseRecord()
+    }
+}
