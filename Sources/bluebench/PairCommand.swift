@@ -31,6 +31,7 @@ struct PairCommand: ParsableCommand {
         String?
     @Option(help: ArgumentHelp("Write this side's data out of band for the peer.", valueName: "file"), completion: .file()) var oobOwn:
         String?
+    @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
     @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
     @Flag(help: "Agree to every question.") var accept = false
     @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
@@ -61,6 +62,7 @@ struct PairCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
             keys.identityAddress = host.address
+            if command.isPrivate { try await host.enablePrivacy() }
             let session = PairSession(host, settings: settings, command: command, peer: address)
             if let ownData { try ownData.write(PairingData(host.makeOutOfBandData()).text) }
             let work = host.loop.start { try await session.run() }

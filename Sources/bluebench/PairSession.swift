@@ -76,8 +76,9 @@ final class PairSession {
         let data = AdvertisingData([.flags([.generalDiscoverable, .brEDRNotSupported]), .completeLocalName(name)])
         let set = try await host.advertise(AdvertisingSettings(data: data))
         var advertising = PairEvent("advertising")
-        advertising.peer = host.address.argument
-        tell(advertising, "advertising as '\(name)', \(host.address)")
+        let address = host.privateAddress ?? host.address
+        advertising.peer = address.argument
+        tell(advertising, "advertising as '\(name)', \(address)")
         let link = try await host.nextIncomingConnection(within: end - host.loop.now)
         if set.isRunning { try? await set.stop() }
         return link

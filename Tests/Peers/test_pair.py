@@ -19,14 +19,14 @@ class Bench:
         self.folder, self.ports = folder, ports
         self.files = [folder / "central.json", folder / "peripheral.json"]
 
-    def pair(self, central, peripheral, expected=(0, 0)):
-        """The events of both sides, the central's first."""
+    def pair(self, central, peripheral, expected=(0, 0), identity=None):
+        """The address that was advertised, and the events of both sides, the central's first. It connects to `identity` if there is one."""
         with Process(
                 bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[1]}", "--advertise", "bench", "--json", "--bonds", self.files[1], "--seconds",
                 PATIENCE, *peripheral) as waiting:
             peer = waiting.wait_for(r'"advertising","peer":"([^"]*)"')[0][1]
             done = subprocess.run(
-                [bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[0]}", "--peer", peer, "--json", "--bonds", str(self.files[0]), *central],
+                [bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[0]}", "--peer", identity or peer, "--json", "--bonds", str(self.files[0]), *central],
                 capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
             assert (done.returncode, waiting.wait()) == expected, f"{done.stdout}{done.stderr}\n{waiting.text}"
             events = [[json.loads(line) for line in lines if line.startswith("{")] for lines in (done.stdout.splitlines(), waiting.lines)]
@@ -69,6 +69,17 @@ def test_two_sides_pair_and_come_back(bench, central, peripheral, model, level):
     shown = run_bench("bonds", "show", peer, "--bonds", bench.files[0]).stdout
     assert not re.search("[0-9A-F]{32}", shown), "keys are hidden"
     assert re.search("[0-9A-F]{32}", run_bench("bonds", "show", peer, "--keys", "--bonds", bench.files[0]).stdout)
+
+
+def test_private_addresses_are_known_to_bonded_peers(bench):
+    private = ["--accept", "--private"]
+    address, central, peripheral = bench.pair(private, private)
+    identities = [events[-1]["peer"] for events in (central, peripheral)]
+    assert address != identities[0] and peripheral[1]["peer"] != identities[1]
+    later, central, peripheral = bench.pair(private, private, identity=identities[0])
+    assert later not in (address, identities[0])
+    assert [events[-1]["event"] for events in (central, peripheral)] == ["encrypted", "encrypted"]
+    assert peripheral[-1]["peer"] == identities[1]
 
 
 def test_what_happens_when_a_side_has_lost_the_bond(bench):
