@@ -11,15 +11,17 @@ extension Host {
         return made.data
     }
 
-    func pairingSetup(for connection: Connection) -> PairingSetup {
+    /// - Parameter mayPair: a pairing can come of it; without, no key is drawn and thus none is kept.
+    func pairingSetup(for connection: Connection, mayPair: Bool) -> PairingSetup {
         let peer = connection.addresses.peer
         let quirks = context.quirks.pairing
         return PairingSetup(
             settings: pairingSettings, isCentral: connection.isCentral, own: connection.addresses.own ?? address, peer: peer,
-            identity: context.keys.identityAddress ?? address, identityResolvingKey: ownIdentityResolvingKey(),
-            bond: context.keys[connection.peer],
-            outOfBand: outOfBandData, mustWait: !quirks.allowsRepeatedAttempts && attempts.mustWait(peer, at: loop.now),
-            random: RandomSource(seed: random.next()), quirks: quirks)
+            identity: context.keys.identityAddress ?? address,
+            identityResolvingKey: mayPair ? ownIdentityResolvingKey() : [UInt8](repeating: 0, count: 16),
+            bond: context.keys[connection.peer], outOfBand: outOfBandData,
+            mustWait: !quirks.allowsRepeatedAttempts && attempts.mustWait(peer, at: loop.now),
+            random: mayPair ? RandomSource(seed: random.next()) : RandomSource(seed: 0), quirks: quirks)
     }
 
     /// The IRK that the host gives to its peers; it is drawn once. Core Vol 3, Part H, 2.4.2.1.

@@ -30,7 +30,7 @@ final class SecurityChannel {
         guard !machine.isSilent else { throw HostError.peer(.timedOut(.pairing)) }
         let promise = Promise<PairingResult>(on: loop)
         pairing = promise
-        let setup = currentSetup(connection)
+        let setup = currentSetup(connection, mayPair: true)
         perform(machine.pair(setup, settings, at: loop.now), connection)
         return try await promise.value()
     }
@@ -64,7 +64,7 @@ final class SecurityChannel {
         guard let connection else { return }
         // What a peripheral asks for is under way.
         if encryption != nil, pdu.first == SMP.SecurityRequest.opcode { return }
-        perform(machine.received(pdu, currentSetup(connection), at: loop.now), connection)
+        perform(machine.received(pdu, currentSetup(connection, mayPair: connection.host.pairingSettings != nil), at: loop.now), connection)
     }
 
     func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
@@ -86,7 +86,9 @@ final class SecurityChannel {
             encryptionFailed(.peer(.rejected(HCICommands.LEEnableEncryption.name, status)), connection)
             return true
         }
-        guard let actions = machine.encryptionChanged(isOn: isOn, currentSetup(connection), at: loop.now) else { return false }
+        guard let actions = machine.encryptionChanged(isOn: isOn, currentSetup(connection, mayPair: false), at: loop.now) else {
+            return false
+        }
         encryption?.fulfil(())
         connection.tell(.encryptionChanged(isOn))
         perform(actions, connection)
@@ -108,9 +110,9 @@ final class SecurityChannel {
     // MARK: Actions
 
     /// The one that the procedure under way began with, or a new one.
-    private func currentSetup(_ connection: Connection) -> PairingSetup {
+    private func currentSetup(_ connection: Connection, mayPair: Bool) -> PairingSetup {
         if let setup { return setup }
-        let made = connection.host.pairingSetup(for: connection)
+        let made = connection.host.pairingSetup(for: connection, mayPair: mayPair)
         setup = made
         return made
     }

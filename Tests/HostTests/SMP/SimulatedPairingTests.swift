@@ -154,6 +154,50 @@ import Timing
         }
     }
 
+    struct PrivacyRow: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var centralHides = true
+        var peripheralHides = true
+        var isSecureConnections = true
+    }
+
+    static let hiding = [
+        PrivacyRow(testDescription: "both hide"),
+        PrivacyRow(testDescription: "both hide, legacy", isSecureConnections: false),
+        PrivacyRow(testDescription: "the central hides", peripheralHides: false),
+        PrivacyRow(testDescription: "the peripheral hides, legacy", centralHides: false, isSecureConnections: false),
+    ]
+
+    /// What both sides compute is of the addresses on the air; what they keep is of the identities. Core Vol 3, Part H, 2.2.3 and 2.4.3.
+    @Test(arguments: hiding) func hostsThatHidePair(_ row: PrivacyRow) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await SimulatedTests.World.make(loop)
+            var settings = PairingSettings()
+            settings.supportsSecureConnections = row.isSecureConnections
+            (world.central.pairingSettings, world.peripheral.pairingSettings) = (settings, settings)
+            // One that told its IRK and yet comes by its identity is known in device privacy mode alone.
+            var privacy = PrivacySettings()
+            privacy.isDeviceMode = true
+            if row.centralHides { try await world.central.enablePrivacy(privacy) }
+            if row.peripheralHides { try await world.peripheral.enablePrivacy(privacy) }
+            let identities = [world.central.address, world.peripheral.address]
+            _ = try await world.peripheral.advertise(AdvertisingSettings())
+            let central = try await world.central.connect(to: world.peripheral.privateAddress ?? identities[1])
+            let peripheral = try await world.peripheral.nextIncomingConnection(within: .seconds(1))
+            #expect(peripheral.addresses.peer == world.central.privateAddress ?? identities[0])
+            #expect(try await central.pair().peer == identities[1].identity)
+            try await loop.sleep(for: .seconds(1))
+            expect([central, peripheral], .encrypted, 16)
+            #expect(world.peripheral.keys.all.map(\.identity) == [identities[0]])
+            try await central.disconnect()
+            _ = try await world.peripheral.advertise(AdvertisingSettings())
+            let again = try await world.central.connect(to: identities[1])
+            try await again.encrypt()
+            expect([again], .encrypted, 16)
+        }
+    }
+
     /// A peripheral that asks while the central encrypts already gets what it asked for, once.
     @Test func aRequestMeetsTheEncryptionThatItAsksFor() throws {
         let loop = RunLoop()
@@ -185,6 +229,7 @@ import Timing
             let world = try await SimulatedTests.World.make(loop)
             let (central, peripheral) = try await world.link()
             #expect(await failure { try await central.pair() } == .peer(.pairingFailed(.pairingNotSupported)))
+            #expect(world.peripheral.keys.identityResolvingKey == nil, "a host that does not pair has nothing to keep")
             world.peripheral.pairingSettings = PairingSettings()
             world.peripheral.pairingDialogue = .unattended(accepts: false)
             #expect(await failure { try await central.pair() } == .peer(.pairingFailed(.pairingNotSupported)))
