@@ -57,7 +57,7 @@ let package = Package(
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: [quick]),
         room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: [quick]),
-        room("Capture", ["HCI", "Transport", "Timing", "Packets"]),
+        room("Capture", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: [quick]),
         room("Transport", ["Timing", "Packets", deque], settings: [quick]),

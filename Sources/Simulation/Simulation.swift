@@ -22,6 +22,11 @@ public final class Simulation {
     /// - Parameter sink: called on the loop, at the start of each packet, with the time of its first bit.
     public func logAir(to sink: ((AnyAirFrame, Microseconds) -> Void)?) { air.log = sink }
 
+    /// Tells from now on the key with which a central starts encryption, before the first packet that is encrypted; nil ends it.
+    ///
+    /// - Parameter sink: takes the link's access address and the long term key, in the order of sessions.
+    public func logKeys(to sink: ((_ accessAddress: UInt32, _ longTermKey: UInt128) -> Void)?) { air.keyLog = sink }
+
     /// Whether no controller has anything under way, and none of their radios is used, as after a reset of each.
     public var isAtRest: Bool { ports.values.compactMap(\.controller).allSatisfy { $0.isIdle && $0.radio.isAtRest } }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Foundation
 import Packets
 
 /// `bluebench show`: a capture, decoded, one line a packet.
@@ -18,6 +19,14 @@ struct ShowCommand: ParsableCommand {
     var filter: String?
     @Option(help: ArgumentHelp("End after so many lines.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var limit: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Open encrypted links of an air log with these keys: a line for each session, access address and long term key.",
+            valueName: "file"), completion: .file()) var keylog: String?
+    @Option(
+        help: ArgumentHelp(
+            "Write the capture to a pcapng with the encrypted links in clear, as Wireshark reads it; needs --keylog.", valueName: "file"),
+        completion: .file()) var decrypted: String?
     @Flag(help: "Below each line its layers and fields, with the octets that they stand in.") var tree = false
 
     func run() throws {
@@ -25,13 +34,17 @@ struct ShowCommand: ParsableCommand {
         do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
         // An option's value is looked up at each use.
         let (limit, tree) = (limit ?? .max, tree)
+        var keys = try decryption()
+        let copy = try decrypted.map { try DecryptedCopy($0) }
         let words = (filter ?? "").lowercased().split(separator: " ")
         var output = Output()
         var decoder = PacketDecoder()
         var start: CaptureTime?
         var shown = 0
         do {
-            while shown < limit, let record = try reader.next() {
+            while shown < limit, var record = try reader.next() {
+                if case .air(let frame) = record.content, let opened = keys?.open(frame) { record.content = .air(opened) }
+                try copy?.write(record, reader.interfaces)
                 let begin = start ?? record.time
                 start = begin
                 let packet = tree ? decoder.decode(record) : nil
@@ -46,11 +59,26 @@ struct ShowCommand: ParsableCommand {
                 if let packet { for line in packet.tree { output.append(line) } }
                 shown += 1
             }
+            try copy?.finish()
         } catch {
             output.flush()
             throw CommandFailure(.bench, "\(error)")
         }
         output.flush()
+    }
+
+    private func decryption() throws -> AirDecryption? {
+        guard let keylog else {
+            if decrypted != nil { throw CommandFailure(.usage, "--decrypted needs --keylog: nothing would be decrypted") }
+            return nil
+        }
+        do {
+            return AirDecryption(keys: try AirKeys(try String(contentsOfFile: keylog, encoding: .utf8)))
+        } catch let error as AirKeys.Malformed {
+            throw CommandFailure(.usage, "\(keylog): \(error)")
+        } catch {
+            throw CommandFailure(.usage, "cannot read \(keylog)")
+        }
     }
 
     private static func matches(_ line: String, _ words: [Substring]) -> Bool {
@@ -81,6 +109,30 @@ struct ShowCommand: ParsableCommand {
             }
         text.write(way)
     }
+}
+
+/// A capture with the same packets and interfaces, those of encrypted links in clear.
+private final class DecryptedCopy {
+    private let writer: CaptureWriter
+
+    init(_ path: String) throws {
+        do { writer = try CaptureWriter(path: path, format: .pcapng) } catch { throw CommandFailure(.usage, "\(error)") }
+    }
+
+    func write(_ record: CaptureRecord, _ interfaces: [CaptureInterface]) throws {
+        for var interface in interfaces.dropFirst(writer.interfaces.count) {
+            // Formats that are only read are written as the one for the same packets.
+            switch interface.linkType {
+            case .nordicSniffer, .leLinkLayer: interface.linkType = .leLinkLayerWithHeader
+            case .h4, .linuxMonitor: interface.linkType = .h4WithDirection
+            default: break
+            }
+            _ = try writer.addInterface(interface)
+        }
+        try writer.write(record)
+    }
+
+    func finish() throws { try writer.finish() }
 }
 
 /// Lines for the standard output, written in large pieces.

@@ -26,6 +26,7 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
     @Option(help: "ATT_MTU, 23...517.") var mtu = "247"
     @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
+    @Flag(help: "Each row on an encrypted link; the devices pair.") var encrypted = false
     @Option(help: "How long each row counts, in seconds.", transform: Arguments.seconds) var seconds = 5.0
     @Option(help: "Fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
     @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
@@ -33,6 +34,10 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file"), completion: .file())
     var capture: String?
+    @Option(
+        help: ArgumentHelp("Write the keys that decrypt --air, a line for each session: access address, long term key.", valueName: "file"),
+        completion: .file())
+    var keylog: String?
     @Option(
         help: ArgumentHelp("Write every transmission on the simulated air to a pcapng capture.", valueName: "file"), completion: .file())
     var air: String?
@@ -53,12 +58,15 @@ struct ThroughputCommand: ParsableCommand {
         let settings = try makeSettings()
         let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "air")
         guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
+        guard ends.areVirtual && encrypted || keylog == nil else {
+            throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")
+        }
         try checkOptions(ends)
         let signals = SignalHandler()
         let stop = StopFlag()
         var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
         let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
-        let captures = try Captures(packets: capture, air: air, on: loop)
+        let captures = try Captures(packets: capture, air: air, keys: keylog, on: loop)
         signals.onStop { stop.raise() }
         do {
             if ladder {
@@ -82,7 +90,10 @@ struct ThroughputCommand: ParsableCommand {
 
     /// Options that would change nothing are mistakes, and so is a path that two of them name.
     private func checkOptions(_ ends: BenchEnds) throws {
-        let ofSweep = ["--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air"]
+        let ofSweep = [
+            "--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air",
+            "--keylog", "--encrypted",
+        ]
         if ladder, let option = (ofSweep + ["--tester", "--subject", "--subject-port"]).first(where: Arguments.given) {
             throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
         }
@@ -92,7 +103,9 @@ struct ThroughputCommand: ParsableCommand {
             throw CommandFailure(.usage, "\(option) is for virtual devices: it would change nothing about \(ends.tester)")
         }
         var paths = OutputPaths()
-        for (option, path) in [("--json", json), ("--capture", capture), ("--air", air)] { try paths.add(option, path) }
+        for (option, path) in [("--json", json), ("--capture", capture), ("--air", air), ("--keylog", keylog)] {
+            try paths.add(option, path)
+        }
     }
 
     private func makePlan() throws -> SweepPlan {
@@ -108,6 +121,7 @@ struct ThroughputCommand: ParsableCommand {
             }
             return Microseconds(Int64((milliseconds * 1_000).rounded()))
         }
+        plan.encryption = [encrypted]
         plan.seconds = seconds
         do { try plan.check() } catch { throw CommandFailure(.usage, "\(error)") }
         return plan

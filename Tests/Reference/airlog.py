@@ -10,6 +10,7 @@ import sys
 from collections import deque
 
 from connection_check import PHY_BITS, T_IFS, ConnectionCheck, Parameters
+from decryption import read_keys
 from ll_packets import ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, crc24, parse
 from pcapng_reader import NotAnAirLog, read
 
@@ -23,8 +24,9 @@ RESPONSES = {3: "SCAN_REQ", 5: "CONNECT_IND or AUX_CONNECT_REQ", 8: "AUX_CONNECT
 class AirLog:
     """Every transmission of one simulated air."""
 
-    def __init__(self, lossless=True):
+    def __init__(self, lossless=True, keys=None):
         self.lossless = lossless
+        self.keys = keys or {}
         self.packets = 0
         self.end = 0
         self.connections = []
@@ -87,7 +89,7 @@ class AirLog:
             access_address, crc_init, (opens, opens + size * 1250), interval * 1250,
             int.from_bytes(data[16:21], "little"), data[21] & 0x1F, algorithm, phy, latency, timeout * 10_000,
         )
-        check = ConnectionCheck(parameters, self.lossless)
+        check = ConnectionCheck(parameters, self.lossless, tuple(self.keys.get(access_address, ())))
         self.connections.append(check)
         self._current[access_address] = check
 
@@ -103,8 +105,8 @@ class AirLog:
         return sorted(everything, key=lambda fault: (fault["time"], fault["packet"]))
 
 
-def load(path, lossless=True):
-    log = AirLog(lossless)
+def load(path, lossless=True, keys=None):
+    log = AirLog(lossless, keys)
     for number, (time, record) in enumerate(read(path), 1):
         log.feed(parse(number, time, record))
     log.finish()
@@ -116,9 +118,10 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--lossy", action="store_true", help="packets may have been lost on the air")
     parser.add_argument("--window", type=int, nargs=2, metavar=("BEGIN_US", "END_US"), help="the span whose goodput is wanted")
+    parser.add_argument("--keylog", metavar="FILE", help="keys of encrypted links, as bluebench throughput --keylog writes them")
     chosen = parser.parse_args()
     try:
-        log = load(chosen.file, not chosen.lossy)
+        log = load(chosen.file, not chosen.lossy, read_keys(chosen.keylog) if chosen.keylog else None)
     except (NotAnAirLog, OSError) as error:
         print(error, file=sys.stderr)
         return 3
@@ -131,6 +134,7 @@ def main():
             "exchanges": check.exchanges,
             "retransmissions": sum(side.retransmissions for side in check.sides.values()),
             "delivered": len(check.deliveries),
+            "decrypted": check.encryption.opened,
         }
         if chosen.window:
             entry["goodput_kbps"] = round(check.goodput_kbps(*chosen.window), 3)

@@ -4,10 +4,12 @@ import struct
 from dataclasses import dataclass, field
 
 from channel_selection import select_1, select_2
+from decryption import Decryption
 from ll_packets import CENTRAL, PERIPHERAL, air_time, crc24
 
 T_IFS = 150
 CODED_MINIMUM = 2704
+MIC = 4
 UNCODED_MAXIMUM = 2128
 OTHER = {CENTRAL: PERIPHERAL, PERIPHERAL: CENTRAL}
 PHY_BITS = {1: ("1m",), 2: ("2m",), 4: ("coded-s2", "coded-s8")}
@@ -62,6 +64,7 @@ class ConnectionCheck:
 
     parameters: Parameters
     lossless: bool = True
+    long_term_keys: tuple = ()
     violations: list = field(default_factory=list)
     deliveries: list = field(default_factory=list)
     events: int = 0
@@ -75,7 +78,7 @@ class ConnectionCheck:
         self.in_event = 0
         self.previous = None
         self.pending = {}
-        self.encrypted = False
+        self.encryption = Decryption(self.long_term_keys)
         self.terminated = False
         self.wish = None
         self.answered = True
@@ -262,8 +265,8 @@ class ConnectionCheck:
         later = self.next_phy.get(sender)
         if later and packet.llid != 3 and air_time(later[-1], len(packet.pdu)) > self._effective_time(sender, later[-1]):
             self.fault(packet, "tx-time", f"{sender} sent {len(packet.payload)} octets, too many for {later[-1]} after the instant to come")
-        if sender == CENTRAL and packet.llid == 3 and packet.payload[:1] == b"\x18" and not self.encrypted:
-            self.next_phy = {role: PHY_BITS[bits][::-1] for role, bits in zip((CENTRAL, PERIPHERAL), packet.payload[1:3]) if bits in PHY_BITS}
+        if sender == CENTRAL and packet.llid == 3 and packet.clear and packet.clear[:1] == b"\x18":
+            self.next_phy = {role: PHY_BITS[bits][::-1] for role, bits in zip((CENTRAL, PERIPHERAL), packet.clear[1:3]) if bits in PHY_BITS}
 
     def finish(self, end):
         """The log ends: a link that changed its parameters must have lived to use them, since supervision starts anew at the instant. 5.1.1"""
@@ -287,11 +290,21 @@ class ConnectionCheck:
                 self.fault(packet, "sn", "the first packet does not start with SN 0 and the right NESN")
         else:
             self._follows(packet, side, peer)
-        if len(packet.payload) > side.max_tx + (4 if self.encrypted else 0):
+        self._open(packet, sender, side.last)
+        if len(packet.payload) > side.max_tx + (MIC if self.encryption.is_encrypted(sender) else 0):
             self.fault(packet, "length", f"{len(packet.payload)} octets, {side.max_tx} agreed")
         if side.last is None or packet.sn != side.last.sn:
             side.acknowledged = False
         side.last = packet
+
+    def _open(self, packet, sender, last):
+        """Opens what is new; what is sent again is what it was."""
+        if last is not None and packet.sn == last.sn:
+            packet.clear = last.clear
+            return
+        packet.clear = self.encryption.open(packet, sender)
+        if packet.clear is None and self.encryption.has_key:
+            self.fault(packet, "mic", "the MIC does not match")
 
     def _follows(self, packet, side, peer):
         last = side.last
@@ -312,13 +325,14 @@ class ConnectionCheck:
     # What the packets carry
 
     def _delivered(self, packet, sender):
-        if self.encrypted:
+        if not packet.clear:
             return
         if packet.llid == 3:
+            self.encryption.delivered(packet.clear, sender)
             self._control(packet, sender)
-        elif packet.payload:
+        else:
             side = self.sides[sender]
-            side.sdu = packet.payload if packet.llid == 2 else side.sdu + packet.payload
+            side.sdu = packet.clear if packet.llid == 2 else side.sdu + packet.clear
             length = int.from_bytes(side.sdu[:2], "little")
             if len(side.sdu) < 4 + length or len(side.sdu) < 5:
                 return
@@ -328,7 +342,7 @@ class ConnectionCheck:
             side.sdu = b""
 
     def _control(self, packet, sender):
-        code, data = packet.payload[0], packet.payload[1:]
+        code, data = packet.clear[0], packet.clear[1:]
         if code == 0x00:
             size, offset, interval, latency, timeout, instant = (
                 int.from_bytes(data[a:b], "little") for a, b in ((0, 1), (1, 3), (3, 5), (5, 7), (7, 9), (9, 11))
@@ -341,8 +355,6 @@ class ConnectionCheck:
             self._schedule(packet, instant, {"channel_map": int.from_bytes(data[:5], "little")})
         elif code == 0x02:
             self.terminated = True
-        elif code == 0x05:
-            self.encrypted = True
         elif code in (0x08, 0x09, 0x0E):
             self.sides[sender].features = int.from_bytes(data[:8], "little")
         elif code in (0x14, 0x15):

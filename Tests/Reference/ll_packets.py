@@ -75,6 +75,7 @@ class Packet:
     crc: bytes
     flags: int
     end: int = 0
+    clear: bytes = None
 
     def __post_init__(self):
         self.end = self.start + air_time(self.phy, len(self.pdu))

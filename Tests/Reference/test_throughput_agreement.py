@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from airlog import load
+from decryption import read_keys
 from greedy_packer import DATA_LENGTHS, INTERVALS_MS, MTUS, PHYS, pack
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,14 +36,16 @@ def listed(values):
 
 def sweep(folder, phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals=INTERVALS_MS, seconds=3, extra=(), expected=0):
     """Rows of a sweep, each with the connections of its air log that delivered something in the row's span."""
-    rows_file, air = folder / "rows.json", folder / "air.pcapng"
+    rows_file, air, keys = folder / "rows.json", folder / "air.pcapng", folder / "keys"
+    if "--encrypted" in extra:
+        extra = (*extra, "--keylog", str(keys))
     command = [
         bluebench(), "throughput", "--over", "notify", "--phy", listed(phys), "--data-length", listed(data_lengths), "--mtu", listed(mtus),
         "--interval", listed(intervals), "--seconds", str(seconds), "--seed", "7", "--json", str(rows_file), "--air", str(air), *extra,
     ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert expected is None or result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
-    return json.loads(rows_file.read_text())["rows"], load(air)
+    return json.loads(rows_file.read_text())["rows"], load(air, keys=read_keys(keys) if keys.exists() else None)
 
 
 def from_log(log, row):
@@ -54,13 +57,13 @@ def from_table(row):
     return pack(row["phy"], row["data_length"], row["mtu"], row["interval_ms"], row["encrypted"])
 
 
-def disagreements(rows, log):
+def disagreements(rows, log, table_tolerance=TABLE_TOLERANCE):
     """Everything in which bench, table and air log differ, in words."""
     found = [f"air log: {fault}" for fault in log.faults()[:3]]
     for row in rows:
         name = f"{row['phy']} {row['data_length']}/{row['mtu']} at {row['interval_ms']} ms: {row['goodput_kbps']} kbit/s"
         table, logged = from_table(row).goodput_kbps, from_log(log, row)
-        if abs(row["goodput_kbps"] / table - 1) > TABLE_TOLERANCE:
+        if abs(row["goodput_kbps"] / table - 1) > table_tolerance:
             found.append(f"{name}, table {table}")
         if logged == 0 or abs(row["goodput_kbps"] / logged - 1) > LOG_TOLERANCE:
             found.append(f"{name}, air log {logged:.3f}")
@@ -79,6 +82,19 @@ def test_every_row_agrees_with_the_table_and_the_air_log(tmp_path, phy):
         assert row["packets_per_event"] == pytest.approx(expected.exchanges_per_event, rel=0.005)
         assert row["actual"]["usable_octets"] == expected.octets
         assert row["retransmissions"] == 0
+
+
+@pytest.mark.parametrize("phy", PHYS)
+def test_encrypted_rows_agree_with_the_table_and_every_mic_is_right(tmp_path, phy):
+    rows, log = sweep(tmp_path, phys=(phy,), intervals=(7.5, 30), seconds=2, extra=("--encrypted",))
+    assert len(rows) == len(DATA_LENGTHS) * len(MTUS) * 2
+    assert all(row["encrypted"] for row in rows)
+    assert disagreements(rows, log, table_tolerance=LOG_TOLERANCE) == []
+    for row in rows:
+        assert row["ceiling_kbps"] == pytest.approx(from_table(row).goodput_kbps, abs=0.01)
+    for connection in log.connections:
+        # Every value that was delivered came out of packets whose MIC was right.
+        assert connection.encryption.opened >= len(connection.deliveries) > 0
 
 
 SENSITIVE = dict(phys=("2m",), data_lengths=(27,), mtus=(23,), intervals=(31.25,), seconds=2)

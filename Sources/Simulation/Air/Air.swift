@@ -9,6 +9,8 @@ final class Air {
     let propagation: PropagationModel
     /// Where every transmission is logged.
     var log: AirLogSink?
+    /// Who is told the key of each session of an encrypted link.
+    var keyLog: ((_ accessAddress: UInt32, _ longTermKey: UInt128) -> Void)?
     /// Who sees every transmission of LE.
     var observer: ((AirObservation) -> Void)?
     /// How long answers within connection events will be.

@@ -19,6 +19,7 @@ struct LinkSetup {
         }
         (tester, subject) = try await Self.connect(bench, request)
         do {
+            if request.isEncrypted { try await Self.encrypt(tester, subject) }
             try await Self.choosePHY(tester, subject, request)
             try await Self.chooseDataLength(Self.isFromSubject(request) ? subject : tester, request)
             let clientLink = try Self.clientLink(tester, subject, request)
@@ -92,6 +93,15 @@ struct LinkSetup {
         }
     }
 
+    /// The first row pairs, the others have the bond.
+    private static func encrypt(_ tester: Connection, _ subject: Connection?) async throws {
+        for link in [tester, subject] {
+            guard let link, link.host.pairingSettings == nil else { continue }
+            link.host.pairingSettings = PairingSettings()
+        }
+        try await tester.secure(to: .encrypted)
+    }
+
     private static func choosePHY(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) async throws {
         guard request.phy != .le1M else { return }
         let coding: CodingPreference =
@@ -135,6 +145,7 @@ struct LinkSetup {
             mtu: tester.mtu)
         link.returnOctets = Int(sender?.dataLength.rxOctets ?? length.txOctets)
         link.isFromCentral = !isFromSubject
+        link.isEncrypted = tester.security != .none
         if let sender { link.aclLength = sender.host.controller.leDataLength }
         return link
     }

@@ -26,6 +26,7 @@ public struct ThroughputRow: Sendable, Hashable {
         public var dataLength: Int
         public var mtu: Int
         public var interval: Microseconds
+        public var isEncrypted = false
 
         public init(over: FlowKind, direction: FlowDirection, phy: LinkPHY, dataLength: Int, mtu: Int, interval: Microseconds) {
             self.over = over

@@ -9,6 +9,8 @@ public struct SweepPlan: Sendable, Hashable {
     public var dataLengths: [Int] = [251]
     public var mtus: [Int] = [247]
     public var intervals: [Microseconds] = [15_000]
+    /// Whether links are encrypted.
+    public var encryption = [false]
     /// How long each row counts; rounded down to whole connection events, and up to one repetition of the pattern of fragments.
     public var seconds: Double = 5
 
@@ -22,8 +24,12 @@ public struct SweepPlan: Sendable, Hashable {
                     for length in dataLengths {
                         for mtu in mtus {
                             for interval in intervals {
-                                rows.append(
-                                    .init(over: over, direction: direction, phy: phy, dataLength: length, mtu: mtu, interval: interval))
+                                for isEncrypted in encryption {
+                                    var row = ThroughputRow.Request(
+                                        over: over, direction: direction, phy: phy, dataLength: length, mtu: mtu, interval: interval)
+                                    row.isEncrypted = isEncrypted
+                                    rows.append(row)
+                                }
                             }
                         }
                     }

@@ -6,9 +6,11 @@ import Timing
 struct Captures {
     let packets: CaptureLog?
     let air: CaptureLog?
+    let keys: KeyLog?
 
     /// In wall time packets bear the date of the day; in virtual time equal runs give equal files.
-    init(packets path: String?, air airPath: String?, on loop: RunLoop) throws {
+    init(packets path: String?, air airPath: String?, keys keyPath: String? = nil, on loop: RunLoop) throws {
+        keys = try keyPath.map { try KeyLog($0) }
         do {
             let epoch = CaptureTime.epoch(of: loop)
             packets = try path.map { try CaptureLog(path: $0, epoch: epoch) }
@@ -21,6 +23,7 @@ struct Captures {
     /// Logs what is on the air, if that is wanted.
     func logAir(of simulation: Simulation) throws {
         if let air { try simulation.logAir(into: air) }
+        if let keys { simulation.logKeys { keys.add($0, $1) } }
     }
 
     /// Brings what is there to the disk every half second, so that a viewer can follow.
@@ -37,5 +40,6 @@ struct Captures {
     func finish() throws {
         try packets?.finish()
         try air?.finish()
+        try keys?.finish()
     }
 }

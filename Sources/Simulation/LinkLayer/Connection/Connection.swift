@@ -175,7 +175,9 @@ final class Connection: RadioActivity {
             switch output {
             case .send(let pdu): sendAsRuled(pdu)
             case .changed(.timing): startSupervision()
-            case .changed(.encryption): followEncryption()
+            case .changed(.encryption(let step)):
+                if role == .central, case .session(let session) = step { air.keyLog?(parameters.accessAddress, session.longTermKey) }
+                followEncryption()
             case .changed: break
             case .report(let report): delegate?.connection(self, reports: report)
             case .disconnect(let reason): close(reason)
