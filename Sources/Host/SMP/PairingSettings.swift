@@ -21,7 +21,7 @@ public struct PairingSettings: Sendable, Hashable {
     public var supportsH7 = false
     /// Tells the other side about each digit that is entered. Core Vol 3, Part H, 3.5.8.
     public var usesKeypressNotifications = false
-    /// The passkey to show, 0...999999; a random one if nil.
+    /// The passkey to show, 0...999999; a random one if nil. Whoever sees a pairing with it knows it: one that stays the same protects once.
     public var passkey: UInt32?
     /// What came from the peer by other means.
     public var outOfBandData: OutOfBandData?
