@@ -26,6 +26,8 @@ public struct ControllerQuirks: Sendable {
     public var hasNoAdvertisingDelay = false
     /// Reports a packet of the host as completed when it has come, before the peer has it.
     public var creditsAtOnce = false
+    /// The bits of its random numbers that vary.
+    public var varyingRandomBits = UInt64.max
     /// What a reset leaves as it was.
     public var resetKeeps: ResetKeeps = []
     /// Leaves resolvable private addresses as they are.

@@ -12,6 +12,8 @@ struct CheckCommand: ParsableCommand {
         CaseFolder.standard
     ]
 
+    @Flag(help: "Also tell which commands of the virtual controller no case sends.") var commands = false
+
     func run() throws {
         for path in paths {
             guard !path.hasSuffix(".yaml") && !path.hasSuffix(".yml") else {
@@ -28,7 +30,15 @@ struct CheckCommand: ParsableCommand {
             Console.line(
                 "\(path): \(files) cases\(rounds) in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants, \(variants.count) variants: no mistakes"
             )
+            if commands { tellUnsent(CommandCoverage(catalogue)) }
         }
+    }
+}
+
+extension CheckCommand {
+    private func tellUnsent(_ coverage: CommandCoverage) {
+        Console.line("\(coverage.claimed.count - coverage.unsent.count) of \(coverage.claimed.count) claimed commands are sent by a case")
+        for name in coverage.unsent { Console.line("not sent: \(name)") }
     }
 }
 

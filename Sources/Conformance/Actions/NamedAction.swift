@@ -10,6 +10,8 @@ protocol NamedAction: SendableMetatype {
     static var results: [String] { get }
     /// A host of ours at the step's end carries it out, instead of the bare HCI.
     static var needsHost: Bool { get }
+    /// The commands that it sends on the bare HCI.
+    static var commands: [String] { get }
     /// It changes what is on the simulated air.
     static var isAboutAir: Bool { get }
 
@@ -20,6 +22,7 @@ protocol NamedAction: SendableMetatype {
 extension NamedAction {
     static var results: [String] { [] }
     static var needsHost: Bool { false }
+    static var commands: [String] { [] }
     static var isAboutAir: Bool { false }
     static var shape: Vocabulary.ActionShape {
         .init(name: name, about: about, arguments: arguments, results: results, isAboutAir: isAboutAir)
@@ -32,7 +35,7 @@ enum NamedActions {
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
         ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
         PrepareForPairing.self, Meet.self, Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
-        SendInstead.self,
+        SendInstead.self, DrawRandomNumbers.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

@@ -67,6 +67,7 @@ enum ControllerSettings {
         "ignoresSupervisionTimeout": { $0.quirks.ignoresSupervisionTimeout = $1 != 0 },
         "phyAnswer": { $0.quirks.phyAnswer = PHYs(rawValue: UInt8(clamping: $1)) },
         "hasNoAdvertisingDelay": { $0.quirks.hasNoAdvertisingDelay = $1 != 0 },
+        "varyingRandomBits": { $0.quirks.varyingRandomBits = UInt64(clamping: $1) },
         "creditsAtOnce": { $0.quirks.creditsAtOnce = $1 != 0 },
         "resetKeeps": { $0.quirks.resetKeeps = ResetKeeps(rawValue: $1) },
         "clockAccuracy": { $0.clockAccuracy = $1 },

@@ -18,6 +18,8 @@ struct CommandFailure: Error, Equatable {
 enum CommandAnswer {
     case status(ErrorCode)
     case complete(returns: [UInt8])
+    /// Nothing, where the specification wants no answer to a command that is in order.
+    case silence
 }
 
 /// A part of the controller that carries out commands.
@@ -114,15 +116,17 @@ struct CommandTable: Sendable {
     }
 
     /// A command that ends in Command Complete with a status only.
+    ///
+    /// - Parameter isSilent: it is answered only when something is wrong with it.
     mutating func perform<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
+        _ type: Command.Type, isSilent: Bool = false, _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
     ) where Command.Return == StatusReturn {
         add(
             Command.self,
             run: { controller, parameters in
                 do throws(CommandFailure) {
                     try execute(Part.part(of: controller))(try Self.parse(parameters, nil, controller))
-                    return .complete(returns: StatusReturn().parameters)
+                    return isSilent ? .silence : .complete(returns: StatusReturn().parameters)
                 } catch {
                     return .complete(returns: StatusReturn(status: error.status).parameters)
                 }
@@ -185,4 +189,9 @@ struct CommandTable: Sendable {
         for (index, octet) in head.enumerated() where index + 1 < returns.count { returns[index + 1] = octet }
         return returns
     }
+}
+
+extension ControllerConfiguration {
+    /// What Read_Local_Supported_Commands of such a controller says. Core Vol 4, Part E, 7.4.2.
+    public var supportedCommands: SupportedCommands { SupportedCommands(CommandTable.of(self).supportedCommands) }
 }

@@ -53,8 +53,16 @@ extension Controller {
         emit(HCIEvents.NumberOfCompletedPackets(handles: completedRows))
     }
 
-    /// An LL data PDU for the host.
+    /// An LL data PDU for the host, cut to its buffers where it has told of them.
     func deliver(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
+        guard hostFlow.isOn, data.count > hostFlow.length else { return deliverWhole(data, isStart: isStart, on: handle) }
+        for start in stride(from: data.startIndex, to: data.endIndex, by: hostFlow.length) {
+            let part = data[start..<min(start + hostFlow.length, data.endIndex)]
+            deliverWhole(part, isStart: isStart && start == data.startIndex, on: handle)
+        }
+    }
+
+    private func deliverWhole(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
         let header = ACLHeader(handle: handle, boundary: isStart ? .first : .continuing, length: UInt16(truncatingIfNeeded: data.count))
         let bytes = buffers.make { packet in
             header.encode(into: &packet)

@@ -11,6 +11,8 @@ final class Controller {
     var masks = EventMasks()
     /// In local loopback mode, what the host's packets come back on.
     var loopback: LocalLoopback?
+    /// The host's buffers, when it wants no more data than they hold.
+    var hostFlow = HostFlowControl()
     private let linkEnds = Activities<LinkEnd>()
     /// Everything that can be under way.
     private var activities: [any ActivityGroup] = []
@@ -57,6 +59,7 @@ final class Controller {
         let spared = kept.isEmpty ? [] : le.activities(in: kept) + (kept.contains(.links) ? [linkEnds] : [])
         for group in activities where !spared.contains(where: { $0 === group }) { group.stopAll() }
         loopback = nil
+        hostFlow = HostFlowControl()
         if !kept.contains(.links) { aclInUse = 0 }
         completionTimer.cancel()
         if !kept.contains(.eventMasks) { masks = EventMasks() }
@@ -126,7 +129,7 @@ final class Controller {
         switch answer {
         case .status(let status): pass(HCIPacket(statusOpcode: opcode, status, credits: commandCredits))
         case .complete(let returns): pass(HCIPacket(completeOpcode: opcode, returns: returns, credits: commandCredits))
-        case nil: break
+        case .silence, nil: break
         }
         let events = held
         held.removeAll(keepingCapacity: true)
@@ -169,8 +172,14 @@ final class Controller {
         if isAnswering { held.append(packet) } else { pass(packet) }
     }
 
-    /// Sends data.
+    /// Sends data, when the host has a buffer for it.
     func emitData(_ packet: HCIPacket) {
+        guard hostFlow.isOn else { return sendData(packet) }
+        hostFlow.add(packet)
+        sendWaitingData()
+    }
+
+    func sendData(_ packet: HCIPacket) {
         guard rewriter.isAboutData else { return output(packet) }
         pass(packet, .data)
     }

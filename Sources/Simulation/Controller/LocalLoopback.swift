@@ -36,6 +36,7 @@ extension Controller {
 
     func endLoopback() {
         guard let ended = loopback else { return }
+        hostFlow.close(ended.data)
         reportCompletedPackets()
         loopback = nil
         for handle in ended.voice + [ended.data] {

@@ -144,6 +144,11 @@ import Timing
                 guard let length = lengths.randomElement(using: &random) else { continue }
                 let small = random.next() % 2 == 0
                 let parameters = random.octets(length).map { small ? $0 % 4 : $0 }
+                guard opcode != HCICommands.HostNumberOfCompletedPackets.opcode else {
+                    // It has an answer only when something is wrong with it.
+                    host.transport.send(HCIPacket(opcode: opcode, parameters: parameters))
+                    continue
+                }
                 try await host.raw(opcode, parameters)
                 // In loopback mode hardly any command is answered any more.
                 if opcode == HCICommands.WriteLoopbackMode.opcode { try await host.succeed(HCICommands.Reset()) }

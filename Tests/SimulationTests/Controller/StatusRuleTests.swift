@@ -226,6 +226,9 @@ import Timing
         ),
         rule(invalid, HCICommands.LEWriteRFPathCompensation(rfTXPathCompensationValue: -1_281), "more than the most"),
         rule(invalid, HCICommands.LEWriteRFPathCompensation(rfRXPathCompensationValue: 1_281), "more than the most"),
+        rule(invalid, HCICommands.HostBufferSize(hostACLDataPacketLength: 0, hostTotalNumACLDataPackets: 1), "no room for data"),
+        rule(invalid, HCICommands.HostBufferSize(hostACLDataPacketLength: 27, hostTotalNumACLDataPackets: 0), "no buffer"),
+        rule(unsupported, HCICommands.SetControllerToHostFlowControl(flowControlEnable: 2), "for voice"),
         rule(disallowed, HCICommands.LEGenerateDHKey(remoteP256PublicKey: [UInt8](repeating: 1, count: 64)), "no key pair"),
         rule(invalid, HCICommands.LEGenerateDHKeyV2(remoteP256PublicKey: [], keyType: 2), "key type out of range"),
     ]

@@ -10,7 +10,7 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LERand) throws(CommandFailure) -> HCICommands.LERand.Return {
-        .init(status: .success, randomNumber: random.next())
+        .init(status: .success, randomNumber: random.next() & configuration.quirks.varyingRandomBits)
     }
 
     func execute(_ command: HCICommands.LEEnableEncryption) throws(CommandFailure) {

@@ -114,11 +114,15 @@ extension LEController: ConnectionDelegate {
         controller.reportCompletedPackets()
         controller.remove(end)
         controller.aclInUse -= end.inUse
+        controller.hostFlow.close(end.handle)
+        controller.sendWaitingData()
         emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
     }
 
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool) {
         controller.deliver(data, isStart: isStart, on: connection.handle)
+        // Nobody takes the data: the link cannot be held back, so it ends.
+        if controller.hostFlow.isOverrun { connection.terminate(.remoteDeviceTerminatedConnectionDueToLowResources) }
     }
 
     func connection(_ connection: Connection, completed count: Int) {

@@ -1,0 +1,27 @@
+import Packets
+
+/// Many random numbers of a controller, compared bit by bit.
+enum DrawRandomNumbers: NamedAction {
+    static let name = "draw random numbers"
+    static let about = "sends LE_Rand many times and tells which bits never change, and how many numbers come twice"
+    static let count = TypedArgument.number("count", 2...1_000, "how many numbers")
+    static var arguments: [ActionArgument] { [count.declaration] }
+    static let commands = [HCICommands.LERand.name]
+    static let results = ["constantBits", "repeated"]
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let end = try context.end()
+        var numbers: [UInt64] = []
+        for _ in 0..<(try context(count)) {
+            let reply = try await end.ask(HCICommands.LERand())
+            guard let answer = try? HCICommands.LERand.Return(parameters: reply.parameters), answer.status == .success else {
+                throw StepFailure(.subject, "the answer to LE_Rand brings no number (packet \(reply.number))")
+            }
+            numbers.append(answer.randomNumber)
+        }
+        let ones = numbers.reduce(UInt64.max, &)
+        let zeros = ~numbers.reduce(0, |)
+        let repeated = numbers.count - Set(numbers).count
+        return CaseRecord([("constantBits", .number((ones | zeros).nonzeroBitCount)), ("repeated", .number(repeated))])
+    }
+}

@@ -1,0 +1,69 @@
+import DequeModule
+import Packets
+
+/// The host's buffers for data, which it tells of when it wants no more than they hold. Core Vol 4, Part E, 4.2.
+struct HostFlowControl {
+    /// Off after a reset. Core Vol 4, Part E, 7.3.38.
+    var isOn = false
+    /// Host_ACL_Data_Packet_Length and Host_Total_Num_ACL_Data_Packets.
+    var length = Int(UInt16.max)
+    var count = Int(UInt16.max)
+    private var used: [ConnectionHandle: Int] = [:]
+    private var waiting: Deque<HCIPacket> = []
+    private static let mostWaiting = 1_000
+    /// Flow_Control_Enable for data alone.
+    static let acl: UInt8 = 1
+
+    /// Whether so much waits that the links cannot go on.
+    var isOverrun: Bool { waiting.count > Self.mostWaiting }
+
+    private var isFull: Bool { used.values.reduce(0, +) >= count }
+
+    /// Takes a packet in; what may go to the host is got with `next()`.
+    mutating func add(_ packet: HCIPacket) { waiting.append(packet) }
+
+    /// The next packet that the host has a buffer for.
+    mutating func next() -> HCIPacket? {
+        guard !isFull, let packet = waiting.popFirst() else { return nil }
+        if let handle = packet.dataHandle { used[handle, default: 0] += 1 }
+        return packet
+    }
+
+    /// The host has done with so many packets of a connection; false when it has not got as many.
+    mutating func complete(_ count: Int, of handle: ConnectionHandle) -> Bool {
+        guard let old = used[handle], count <= old else { return false }
+        used[handle] = old - count
+        return true
+    }
+
+    /// With a connection the buffers that its packets filled are free, and what waits for them is gone. Core Vol 4, Part E, 4.3.
+    mutating func close(_ handle: ConnectionHandle) {
+        used[handle] = nil
+        waiting.removeAll { $0.dataHandle == handle }
+    }
+}
+
+extension Controller {
+    /// Sends as much data as the host has buffers for.
+    func sendWaitingData() { while let packet = hostFlow.next() { sendData(packet) } }
+
+    func execute(_ command: HCICommands.HostBufferSize) throws(CommandFailure) {
+        try Check.that(command.hostACLDataPacketLength > 0 && command.hostTotalNumACLDataPackets > 0)
+        hostFlow.length = Int(command.hostACLDataPacketLength)
+        hostFlow.count = Int(command.hostTotalNumACLDataPackets)
+    }
+
+    /// Synchronous data has no flow control here. It changes only while there is no connection.
+    func execute(_ command: HCICommands.SetControllerToHostFlowControl) throws(CommandFailure) {
+        try Check.that(links.isEmpty && loopback == nil, else: .disallowed)
+        try Check.that(command.flowControlEnable <= HostFlowControl.acl, else: .unsupportedValue)
+        hostFlow.isOn = command.flowControlEnable == HostFlowControl.acl
+    }
+
+    func execute(_ command: HCICommands.HostNumberOfCompletedPackets) throws(CommandFailure) {
+        for row in command.handles {
+            try Check.that(hostFlow.complete(Int(row.hostNumCompletedPackets), of: row.connectionHandle))
+        }
+        sendWaitingData()
+    }
+}
