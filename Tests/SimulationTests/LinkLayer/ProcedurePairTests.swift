@@ -72,7 +72,8 @@ import Timing
         }
     }
 
-    private func run(_ row: Row, seed: UInt64, loss: Double) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
+    /// - Parameter isEncrypted: whether the link is encrypted before, so that encryption means a fresh key.
+    private func run(_ row: Row, seed: UInt64, loss: Double, isEncrypted: Bool = false) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
         let bench = LinkBench {
             $0.seed = seed
             $0.timeout = 4_000_000
@@ -80,6 +81,11 @@ import Timing
         for end in bench.ends { end.answersRequests = { ($0, .success) } }
         let refusals = Refusals(bench)
         try bench.run(100_000)
+        if isEncrypted {
+            #expect(begin(.encryption, bench.central) == .success)
+            try bench.run(300_000)
+            for end in bench.ends { end.log.removeAll() }
+        }
         bench.air.propagation.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
         for (end, kinds) in [(bench.central, row.central), (bench.peripheral, row.peripheral)] {
             end.feed(200)
@@ -92,7 +98,7 @@ import Timing
     }
 
     /// Each host has heard the end of what it asked for, once for each; both ends have the same view of the link; nothing is left.
-    private func check(_ bench: LinkBench, _ row: Row) throws {
+    private func check(_ bench: LinkBench, _ row: Row, isEncrypted: Bool = false) throws {
         let terminates = (row.central + row.peripheral).contains(.termination)
         try bench.expectNothingIsLeft()
         #expect(bench.ends.allSatisfy { $0.link.isClosed == terminates })
@@ -100,7 +106,7 @@ import Timing
         for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
             for word in ["version", "features", "updated", "phy", "encrypted"] {
                 let asked = end.log.filter { $0 == "asked \(word)" }.count
-                let ended = end.log.filter { $0.hasPrefix("\(word) ") }.count
+                let ended = end.log.filter { $0.hasPrefix("\(isEncrypted && word == "encrypted" ? "refreshed" : word) ") }.count
                 #expect(ended >= asked, "\(end.log)")
             }
             #expect(end.received == other.sentOctets)
@@ -111,7 +117,9 @@ import Timing
         #expect(central.timing.interval == peripheral.timing.interval)
         #expect(central.timing.peripheralLatency == peripheral.timing.peripheralLatency)
         #expect(central.timing.supervisionTimeout == peripheral.timing.supervisionTimeout)
-        #expect(central.encryption.isOn == row.central.contains(.encryption) && peripheral.encryption.isOn == central.encryption.isOn)
+        #expect(
+            central.encryption.isOn == (isEncrypted || row.central.contains(.encryption))
+                && peripheral.encryption.isOn == central.encryption.isOn)
         #expect(central.lengths.effective.maxTxOctets == peripheral.lengths.effective.maxRxOctets)
         #expect(central.lengths.effective.maxRxOctets == peripheral.lengths.effective.maxTxOctets)
     }
@@ -131,8 +139,8 @@ import Timing
 
     @Test(arguments: rows) func lossy(row: Row) throws {
         for seed in 1...2 as ClosedRange<UInt64> {
-            let (bench, _) = try run(row, seed: seed, loss: 0.25)
-            try check(bench, row)
+            let (bench, _) = try run(row, seed: seed, loss: 0.25, isEncrypted: seed == 2)
+            try check(bench, row, isEncrypted: seed == 2)
         }
     }
 
