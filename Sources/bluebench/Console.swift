@@ -28,8 +28,10 @@ enum Console {
     static func line(_ text: String) { write(plain(text) + "\n") }
 
     /// Writes text to the standard output at once, as it is.
-    static func write(_ text: String) {
-        let failure = write(text, to: STDOUT_FILENO)
+    static func write(_ text: String) { write(utf8: Array(text.utf8)) }
+
+    static func write(utf8 octets: [UInt8]) {
+        let failure = writeAll(octets[...], to: STDOUT_FILENO)
         if failure != 0 { _ = outputFailure.compareExchange(expected: 0, desired: failure, ordering: .relaxed) }
     }
 

@@ -160,7 +160,7 @@ private struct Output {
     }
 
     mutating func flush() {
-        if !text.utf8.isEmpty { Console.write(text.text) }
+        if !text.utf8.isEmpty { Console.write(utf8: text.utf8) }
         text.cut(to: 0)
     }
 }

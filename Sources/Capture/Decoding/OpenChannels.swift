@@ -96,7 +96,12 @@ struct OpenChannels {
 
     private static func octets(_ identifier: UInt16, _ what: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
         let text = "L2CAP \(Hex.number(identifier, bits: 16))\(what) \(range.count) octets"
-        let octets = range.isEmpty ? "" : ": \(Hex.octets(bytes[range]))"
-        return DecodedLayer(named: text, of: "L2CAPData", bytes, range, summary: text + octets)
+        let summary = TextBuffer.text {
+            $0.write(text)
+            guard !range.isEmpty else { return }
+            $0.write(": ")
+            $0.write(octets: bytes[range])
+        }
+        return DecodedLayer(named: text, of: "L2CAPData", bytes, range, summary: summary)
     }
 }

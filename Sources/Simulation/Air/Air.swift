@@ -74,19 +74,21 @@ final class Air {
             let sender = ControllerID(rawValue: transmission.source.identifier)
             observer?(AirObservation(sender: sender, start: transmission.start, frame: frame, plain: packet.plain))
         case .bredr(let packet): log?(.bredr(BasebandFrame(packet)), transmission.start)
+        case nil: break
         }
     }
 
     func finish(_ transmission: Transmission) {
         remove(transmission)
         // The sender may use the transmission again at once.
-        let (packet, start, end) = (transmission.takePacket(), transmission.start, transmission.end)
+        guard let packet = transmission.takePacket() else { return }
+        let (start, end) = (transmission.start, transmission.end)
         var listeners: [Transmission.Listener] = []
         swap(&listeners, &transmission.listeners)
         transmission.source.sent()
         for listener in listeners { listener.radio.deliver(packet, from: start, to: end, rssi: listener.rssi, isIntact: listener.isIntact) }
         // The array goes back, so that its memory is used again.
-        listeners.removeAll(keepingCapacity: true)
+        listeners.removeLast(listeners.count)
         swap(&listeners, &transmission.listeners)
     }
 
@@ -94,7 +96,8 @@ final class Air {
     func abandon(_ transmission: Transmission) {
         for index in transmission.listeners.indices { transmission.listeners[index].isIntact = false }
         remove(transmission)
-        let (packet, listeners) = (transmission.takePacket(), transmission.listeners)
+        guard let packet = transmission.takePacket() else { return }
+        let listeners = transmission.listeners
         transmission.listeners.removeAll(keepingCapacity: true)
         for listener in listeners {
             listener.radio.deliver(packet, from: transmission.start, to: loop.now, rssi: 0, isIntact: false)

@@ -151,10 +151,10 @@ final class Radio {
     // MARK: Sending and listening
 
     /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
-    func transmit(_ packet: LEPacket, at start: Microseconds) { transmit(.le(packet), at: start) }
-    func transmit(_ packet: BREDRPacket, at start: Microseconds) { transmit(.bredr(packet), at: start) }
+    func transmit(_ packet: consuming LEPacket, at start: Microseconds) { transmit(.le(packet), at: start) }
+    func transmit(_ packet: consuming BREDRPacket, at start: Microseconds) { transmit(.bredr(packet), at: start) }
 
-    private func transmit(_ packet: AirPacket, at start: Microseconds) {
+    private func transmit(_ packet: consuming AirPacket, at start: Microseconds) {
         idle()
         outgoing.prepare(packet, at: max(start, air.loop.now))
         state = .waitingToTransmit

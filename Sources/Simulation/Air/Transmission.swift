@@ -142,9 +142,10 @@ struct Reception {
 /// A packet on the air.
 final class Transmission {
     unowned let source: Radio
-    private(set) var packet = none
+    /// Until it ends.
+    private(set) var packet: AirPacket?
     /// The packet's, which is asked for more often than the packet itself.
-    private(set) var tuning = none.tuning
+    private(set) var tuning = AirTuning.le(Tuning(channel: 37, phy: .le1M))
     private(set) var frequency = 0
     private(set) var power: Int8 = 0
     private(set) var start: Microseconds = .zero
@@ -158,25 +159,19 @@ final class Transmission {
         var isIntact: Bool
     }
 
-    private static let none = AirPacket.le(LEPacket(AirPDU(header: 0), Tuning(channel: 37, phy: .le1M), phy: .le1M))
-
     init(source: Radio) { self.source = source }
 
-    func prepare(_ packet: AirPacket, at start: Microseconds) {
-        self.packet = packet
+    func prepare(_ packet: consuming AirPacket, at start: Microseconds) {
         tuning = packet.tuning
         frequency = tuning.channel.frequency
         power = packet.power
         self.start = start
         end = start + packet.airTime
+        self.packet = packet
     }
 
     /// The packet, which does not stay: its sender may have the next one.
-    func takePacket() -> AirPacket {
-        var packet = Self.none
-        swap(&packet, &self.packet)
-        return packet
-    }
+    func takePacket() -> AirPacket? { packet.take() }
 
     /// Whether it is still on the air when another begins on the same channel.
     func overlaps(_ later: Transmission) -> Bool { end > later.start && self !== later && frequency == later.frequency }

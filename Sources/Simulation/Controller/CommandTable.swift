@@ -28,16 +28,31 @@ protocol CommandExecutor: AnyObject, SendableMetatype {
 }
 
 /// One supported command: its bit in the mask of supported commands, and what it does.
-struct CommandRow: Sendable {
-    var opcode: UInt16
-    var name: String
+final class CommandRow: Sendable {
+    typealias Run = @Sendable (_ controller: Controller, _ parameters: [UInt8]) -> CommandAnswer
+    typealias Refuse = @Sendable (_ status: ErrorCode, _ parameters: [UInt8]) -> CommandAnswer
+
+    let opcode: UInt16
+    let name: String
     /// Nil for a vendor's command, and for what every controller has.
-    var supportedCommandsBit: SupportedCommandsBit?
+    let supportedCommandsBit: SupportedCommandsBit?
     /// The LE features of which a controller needs one to have it.
-    var neededFeatures: LEFeatures = []
-    var run: @Sendable (_ controller: Controller, _ parameters: [UInt8]) -> CommandAnswer
+    let neededFeatures: LEFeatures
+    let run: Run
     /// The answer when the command is not even looked at.
-    var refuse: @Sendable (_ status: ErrorCode, _ parameters: [UInt8]) -> CommandAnswer
+    let refuse: Refuse
+
+    init(
+        opcode: UInt16, name: String, supportedCommandsBit: SupportedCommandsBit?, neededFeatures: LEFeatures = [], run: @escaping Run,
+        refuse: @escaping Refuse
+    ) {
+        self.opcode = opcode
+        self.name = name
+        self.supportedCommandsBit = supportedCommandsBit
+        self.neededFeatures = neededFeatures
+        self.run = run
+        self.refuse = refuse
+    }
 }
 
 /// Every command that the virtual controller carries out. Whatever is not here is unknown to it.

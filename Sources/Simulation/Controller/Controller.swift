@@ -128,7 +128,9 @@ final class Controller {
         isAnswering = false
         switch answer {
         case .status(let status): pass(HCIPacket(statusOpcode: opcode, status, credits: commandCredits))
-        case .complete(let returns): pass(HCIPacket(completeOpcode: opcode, returns: returns, credits: commandCredits))
+        case .complete(let returns):
+            let event = HCIEvents.CommandComplete(numHCICommandPackets: commandCredits, commandOpcode: opcode, returnParameters: returns)
+            pass(HCIPacket(event: event, in: &buffers))
         case .silence, nil: break
         }
         let events = held

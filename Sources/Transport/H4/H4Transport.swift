@@ -11,6 +11,8 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
     private let stream: ByteStream
     private var framer = H4Framer()
     private var sink: (any HCITransportSink)?
+    /// The packet that is being sent, kept for its memory.
+    private var outgoing: [UInt8] = []
 
     public init(_ stream: ByteStream) { self.stream = stream }
 
@@ -21,7 +23,10 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
 
     public func send(_ packet: HCIPacket) {
         sentCount += 1
-        stream.send(packet.h4)
+        outgoing.removeLast(outgoing.count)
+        outgoing.append(packet.kind.rawValue)
+        outgoing.append(contentsOf: packet.bytes)
+        stream.send(outgoing)
     }
 
     public func close() {

@@ -107,7 +107,7 @@ public final class ByteStream {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        loop.watch(descriptor, for: interest) { [weak self] readiness in self?.serve(readiness) }
+        loop.watch(descriptor, for: interest) { [unowned self] readiness in serve(readiness) }
     }
 
     private func serve(_ readiness: DescriptorInterest) {

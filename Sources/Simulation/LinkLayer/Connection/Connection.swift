@@ -417,8 +417,8 @@ final class Connection: RadioActivity {
         }
     }
 
-    private func complete(_ pdu: OutgoingPDU) {
-        switch pdu.kind {
+    private func complete(_ kind: OutgoingPDU.Kind) {
+        switch kind {
         case .empty: break
         case .data(let endsPacket):
             statistics.dataPDUs += 1

@@ -45,8 +45,9 @@ struct PacketExchange {
     ///   - limit: the most data octets of a new PDU.
     ///   - micLength: what a new PDU that is not empty has beside.
     func nextLength(acknowledged: Bool, limit: Int, micLength: Int) -> Int {
-        if !acknowledged, let outstanding, outstandingWasSent { return outstanding.payload.count }
-        let length = acknowledged ? queue.nextLength(limit: limit) : outstanding?.payload.count ?? queue.nextLength(limit: limit)
+        let waiting = acknowledged ? nil : outstanding?.payload.count
+        if let waiting, outstandingWasSent { return waiting }
+        let length = waiting ?? queue.nextLength(limit: limit)
         return length == 0 ? 0 : length + micLength
     }
 
@@ -72,12 +73,13 @@ struct PacketExchange {
 
     /// Takes in the header of an intact packet.
     ///
-    /// - Returns: the PDU that it acknowledges, and whether its own content is new.
-    mutating func received(_ header: UInt8) -> (acknowledged: OutgoingPDU?, isNew: Bool) {
+    /// - Returns: what the PDU is that it acknowledges, and whether its own content is new.
+    mutating func received(_ header: UInt8) -> (acknowledged: OutgoingPDU.Kind?, isNew: Bool) {
         let (acknowledges, isNew) = numbers.received(header)
         guard acknowledges else { return (nil, isNew) }
-        defer { outstanding = nil }
-        return (outstanding, isNew)
+        let kind = outstanding?.kind
+        outstanding = nil
+        return (kind, isNew)
     }
 
     // MARK: Planted faults
