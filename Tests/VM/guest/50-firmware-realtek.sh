@@ -11,4 +11,5 @@ is_controller
 printf '\001' | dd of=$folder/rtl_bt/rtl8761bu_fw.bin bs=1 seek=50000 conv=notrunc 2>/dev/null
 attach 1-2
 check "RTL: download fw command failed" "a damaged file is refused by the dongle"
+detach
 exit $failed

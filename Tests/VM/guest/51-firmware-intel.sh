@@ -9,4 +9,5 @@ check "Firmware loaded in" "the boot loader accepts the image"
 check "Device booted in" "the firmware starts"
 check "Applying Intel DDC parameters completed" "it takes its settings"
 is_controller
+detach
 exit $failed

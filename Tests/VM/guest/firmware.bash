@@ -9,6 +9,12 @@ adapters() { echo " "$(ls /sys/class/bluetooth)" "; }
 is_new() { for adapter in $(adapters); do [[ $before == *" $adapter "* ]] || return 0; done; return 1; }
 mgmt() { timeout 20 script -qec "btmgmt --index ${adapter#hci} $*" /dev/null 2>&1 </dev/null | sed 's/\x1b\[[0-9;]*[a-zA-Z]//g'; }
 attach() { past=$(dmesg | wc -l); before=$(adapters); usbip --tcp-port "$USBIP_PORT" attach -r 10.0.2.2 -b "$1"; }
+# What a script attached leaves with it: later scripts look for dongles by serial number and address, and these have the same.
+detach() {
+    usbip port 2>/dev/null | awk -v from=":$USBIP_PORT/" '/^Port/ { port = $2 + 0 } index($0, from) { print port }' | while read -r port; do usbip detach -p "$port"; done
+    if wait_for gone; then echo "= ok: the dongles are gone"; else echo "= NOT OK: dongles are left: $(usbip port)"; exit 1; fi
+}
+gone() { ! usbip port 2>/dev/null | grep -qF ":$USBIP_PORT/"; }
 # The new adapter answers and takes power.
 is_controller() {
     info=$(mgmt info)
