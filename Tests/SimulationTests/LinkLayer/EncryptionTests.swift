@@ -161,7 +161,7 @@ import Timing
             if !pings { $0.central.features.remove(.lePing) }
             if !pings { $0.peripheral.features.remove(.lePing) }
         }
-        for end in bench.ends { end.link.authenticatedPayloadTimeout = 1_000_000 }
+        for end in bench.ends { end.link.setAuthenticatedPayloadTimeout(1_000_000) }
         try bench.run(1_500_000)
         for end in bench.ends { end.log.removeAll() }
         var pingsSent = 0

@@ -50,7 +50,7 @@ extension LEController {
         let link = try link(command.connectionHandle)
         let shortest = link.connection.interval * (1 + link.connection.peripheralLatency)
         try Check.that(command.authenticatedPayloadTimeoutMicroseconds >= shortest)
-        link.connection.authenticatedPayloadTimeout = command.authenticatedPayloadTimeoutMicroseconds
+        link.connection.setAuthenticatedPayloadTimeout(command.authenticatedPayloadTimeoutMicroseconds)
         return .init(status: .success, connectionHandle: link.handle)
     }
 

@@ -17,12 +17,13 @@ final class Connection: RadioActivity {
     }
 
     let parameters: ConnectionParameters
+    let configuration: ControllerConfiguration
     let air: Air
     let radio: Radio
     let rewriter: PacketRewriter
     private(set) unowned var delegate: (any ConnectionDelegate)?
 
-    var state: LinkState
+    private(set) var state: LinkState
     private(set) var engine: Engine
     private(set) var packets = PacketExchange()
     private(set) var event: ConnectionEvent
@@ -37,9 +38,9 @@ final class Connection: RadioActivity {
     private var nextEvent = 0
     private var responseDeadline: Microseconds?
     private var eventTimer: AirTimer!
-    private var supervisionTimer: AirTimer!
     private var responseTimer: AirTimer!
-    private(set) var payloadTimer: AirTimer!
+    private var supervisionTimer: SupervisionTimer!
+    private(set) var payloadTimer: SupervisionTimer!
 
     /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
@@ -56,12 +57,20 @@ final class Connection: RadioActivity {
         engine = Engine(instantOffset: configuration.quirks.instantOffset)
         event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
-        supervisionTimer = AirTimer(on: air.loop) { [unowned self] in superviseAgain() }
         responseTimer = AirTimer(on: air.loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
-        payloadTimer = AirTimer(on: air.loop) { [unowned self] in superviseAuthentication() }
+        supervisionTimer = SupervisionTimer(on: air.loop) { [unowned self] in
+            state.timing.supervisionDeadline
+        } expired: { [unowned self] in
+            supervisionExpired()
+        }
+        payloadTimer = SupervisionTimer(on: air.loop) { [unowned self] in
+            pingTime
+        } expired: { [unowned self] in
+            payloadTimerExpired()
+        }
         if role == .peripheral { air.replyForecasts.add(self, for: parameters.accessAddress) }
         schedule(event: 0)
-        startSupervision()
+        supervisionTimer.start()
         if defaults.suggestedTxOctets > 27 || defaults.suggestedTxTime > 328 { request(LocalDataLengthUpdate()) }
     }
 
@@ -70,14 +79,11 @@ final class Connection: RadioActivity {
         air.replyForecasts.remove(ObjectIdentifier(self), for: parameters.accessAddress)
     }
 
-    var role: ConnectionParameters.Role { parameters.role }
-    let configuration: ControllerConfiguration
     var isClosed: Bool { phase == .closed }
-    var priority: Int { RadioPriority.connection + min(missedEvents, 1_000) }
 
     /// Whether nothing waits: no procedure, no instant, no time-out, no data and no control PDU.
     var isAtRest: Bool {
-        let hasTimers = eventTimer.isSet || supervisionTimer.isSet
+        let hasTimers = eventTimer.isSet || supervisionTimer.isSet || payloadTimer.isSet
         return engine.isIdle && packets.isEmpty && !packets.isDataHeld && !responseTimer.isSet && hasTimers != isClosed
     }
 
@@ -131,20 +137,11 @@ final class Connection: RadioActivity {
         delegate?.connection(self, disconnected: reason)
     }
 
-    // MARK: Supervision. Core Vol 6, Part B, 4.5.2
-
-    private func startSupervision() { supervisionTimer.set(at: state.timing.supervisionDeadline) }
-
-    /// The timer is set rarely, and finds out whether anything was heard meanwhile.
-    private func superviseAgain() {
-        guard !isClosed else { return }
-        let deadline = state.timing.supervisionDeadline
-        if deadline > air.loop.now {
-            supervisionTimer.set(at: deadline)
-        } else if !configuration.quirks.ignoresSupervisionTimeout {
-            guard !engine.isTerminating else { return close(.connectionTerminatedByLocalHost) }
-            close(state.timing.isEstablished ? .connectionTimeout : .connectionFailedToBeEstablished)
-        }
+    /// Nothing was heard for too long. Core Vol 6, Part B, 4.5.2.
+    private func supervisionExpired() {
+        guard !configuration.quirks.ignoresSupervisionTimeout else { return }
+        guard !engine.isTerminating else { return close(.connectionTerminatedByLocalHost) }
+        close(state.timing.isEstablished ? .connectionTimeout : .connectionFailedToBeEstablished)
     }
 
     // MARK: Procedures
@@ -174,10 +171,8 @@ final class Connection: RadioActivity {
             guard !isClosed else { return }
             switch output {
             case .send(let pdu): sendAsRuled(pdu)
-            case .changed(.timing): startSupervision()
-            case .changed(.encryption(let step)):
-                if role == .central, case .session(let session) = step { air.keyLog?(parameters.accessAddress, session.longTermKey) }
-                followEncryption()
+            case .changed(.timing): supervisionTimer.start()
+            case .changed(.encryption(let step)): follow(step)
             case .changed: break
             case .report(let report): delegate?.connection(self, reports: report)
             case .disconnect(let reason): close(reason)
@@ -191,7 +186,6 @@ final class Connection: RadioActivity {
     private func followEngine() {
         let prospects = engine.prospects
         if prospects != state.prospects { state.prospects = prospects }
-        let holdsData = engine.holdsData && !configuration.quirks.encryption.contains(.sendsDataWhileStarting)
         if packets.isDataHeld != holdsData {
             packets.isDataHeld = holdsData
             wake()
@@ -233,10 +227,7 @@ final class Connection: RadioActivity {
         event = ConnectionEvent(channel: channel(of: number), nextAnchor: state.timing.anchor(of: number + 1))
         guard state.timing.latestStart(of: number) >= now, radio.acquire(self) else { return miss() }
         switch role {
-        case .central:
-            event.countExchange()
-            statistics.exchanges += 1
-            transmitNext(at: now)
+        case .central: beginExchange(at: now)
         case .peripheral:
             let expected = state.timing.anchor(of: number)
             let widening = state.timing.widening(of: number)
@@ -251,7 +242,7 @@ final class Connection: RadioActivity {
     private func miss() {
         missedEvents += 1
         statistics.missedEvents += 1
-        schedule(event: state.timing.eventCounter + 1)
+        if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
     }
 
     /// - Parameter ending: what to count it as; a peripheral counts only events that ended in silence, the central knows the rest.
@@ -271,27 +262,23 @@ final class Connection: RadioActivity {
 
     /// There is something to send: a peripheral that sleeps through events takes part in the next.
     private func wake() {
-        let timing = state.timing
-        guard role == .peripheral, phase == .idle, timing.peripheralLatency > 0, nextEvent > timing.eventCounter + 1 else { return }
-        var number = timing.eventCounter + 1
-        while number < nextEvent, timing.start(of: number) <= air.loop.now { number += 1 }
-        if number < nextEvent { schedule(event: number) }
+        if phase == .idle, let earlier = event(before: nextEvent) { schedule(event: earlier) }
     }
 
     func preempted() {
         guard !isClosed else { return }
         phase = .idle
-        statistics.missedEvents += 1
-        missedEvents += 1
-        if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
+        miss()
     }
 
     // MARK: Sending
 
-    /// Sends the outstanding PDU again, or the next one.
+    /// This side's part of an exchange: sends the outstanding PDU again, or the next one.
     ///
     /// - Parameter allowsData: false where new data would take too long: then it is an empty PDU.
-    private func transmitNext(at start: Microseconds, allowsData: Bool = true) {
+    private func beginExchange(at start: Microseconds, isExtra: Bool = false, allowsData: Bool = true) {
+        event.countExchange(isExtra: isExtra)
+        statistics.exchanges += 1
         let (pdu, isRetransmission) = packets.next(limit: state.payloadLimit, allowsData: allowsData, &state.encryption)
         if isRetransmission { statistics.retransmissions += 1 }
         event.hasMoreToSend = packets.hasMore && !isLastExchange
@@ -304,47 +291,25 @@ final class Connection: RadioActivity {
         radio.transmit(packet, at: start)
     }
 
-    private func tuning(_ phy: PHY) -> Tuning {
-        Tuning(channel: event.channel, phy: phy, accessAddress: parameters.accessAddress, crcInit: parameters.crcInit)
-    }
-
     func transmitted(at end: Microseconds) {
         if !engine.isIdle { run { $0.acknowledgementSent(at: $1, &$2) } }
         guard !isClosed else { return }
         if configuration.quirks.neverRetransmits { packets.forgetOutstanding() }
         switch role {
         case .central: listen(from: end + interFrameSpace - activeClockTolerance, until: end + interFrameSpace + activeClockTolerance)
-        case .peripheral: awaitMore(from: end)
+        case .peripheral:
+            let next = end + interFrameSpace
+            guard mayHearMore(at: next) else { return closeEvent() }
+            listen(from: next - activeClockTolerance, until: next + activeClockTolerance)
         }
     }
 
-    /// The reply is out: listens for one more packet if either side has more to send.
-    private func awaitMore(from end: Microseconds) {
-        guard event.hasMoreToSend || event.peerHasMore, !isLastExchange else { return closeEvent() }
-        let next = end + interFrameSpace
-        // Where not even two empty packets end by the next anchor point, the central's next packet begins the next event.
-        guard next + state.shortestExchange <= eventLimit + AnchorClock.instantaneousJitter else { return closeEvent() }
-        listen(from: next - activeClockTolerance, until: next + activeClockTolerance)
-    }
-
-    /// The central starts one more exchange if there is a reason to and it ends by the next anchor point.
+    /// The central starts one more exchange, if the event goes on.
     private func continueEvent(at start: Microseconds) {
-        guard !isLastExchange else { return closeEvent(.atLimit) }
-        guard event.hasMoreToSend || event.peerHasMore else { return closeEvent(.empty) }
-        let isExtra = start + exchangeTime > eventLimit
-        guard !isExtra || event.extraExchanges < configuration.quirks.extraExchangesPerEvent else { return closeEvent(.full) }
-        event.countExchange(isExtra: isExtra)
-        statistics.exchanges += 1
-        transmitNext(at: start)
-    }
-
-    /// The peripheral's part of an exchange.
-    private func reply(at start: Microseconds) {
-        event.countExchange()
-        statistics.exchanges += 1
-        let end = start + state.airTime(nextLength) + interFrameSpace
-        let fits = event.exchanges == 1 || end <= eventLimit + AnchorClock.instantaneousJitter
-        transmitNext(at: start, allowsData: fits)
+        switch continuation(at: start) {
+        case .ends(let ending): closeEvent(ending)
+        case .exchange(let isExtra): beginExchange(at: start, isExtra: isExtra)
+        }
     }
 
     // MARK: Receiving
@@ -375,7 +340,7 @@ final class Connection: RadioActivity {
         let start = reception.end + configuration.quirks.interFrameSpace
         switch role {
         case .central: continueEvent(at: start)
-        case .peripheral: reply(at: start)
+        case .peripheral: beginExchange(at: start, allowsData: event.exchanges == 0 || fitsReply(at: start))
         }
     }
 
@@ -384,7 +349,7 @@ final class Connection: RadioActivity {
         let isFirst = !state.timing.isEstablished
         state.timing.heard(at: reception.end)
         if isFirst {
-            startSupervision()
+            supervisionTimer.start()
             delegate?.connectionEstablished(self)
         }
         let pdu = reception.pdu

@@ -29,6 +29,12 @@ struct LinkEncryption {
         case session(Session)
         /// Which directions are encrypted.
         case directions(sent: Bool, received: Bool)
+        /// The host's authenticatedPayloadTO. Core Vol 6, Part B, 5.4.
+        case payloadTimeout(Microseconds)
+        /// The time of the last PDU with a MIC is taken anew: encryption has begun, or the host has been told.
+        case payloadTimerRestarted(at: Microseconds)
+        /// So many PDUs are yet to be sent with a wrong MIC: a planted fault.
+        case spoils(Int)
     }
 
     private let isCentral: Bool
@@ -45,9 +51,8 @@ struct LinkEncryption {
     /// When a PDU last came whose MIC was right.
     private(set) var lastAuthenticated = Microseconds.zero
     /// authenticatedPayloadTO. Core Vol 6, Part B, 5.4.
-    var payloadTimeout: Microseconds = 30_000_000
-    /// PDUs that are yet to be sent with a wrong MIC: a planted fault.
-    var spoils = 0
+    private(set) var payloadTimeout: Microseconds = 30_000_000
+    private var spoils = 0
     private var sealedPackets = PacketPool(4)
     private var openedPackets = PacketPool(64)
 
@@ -77,6 +82,9 @@ struct LinkEncryption {
             cipher = session.cipher
             if !quirks.contains(.keepsPacketCounters) { (sentCounter, receivedCounter) = (0, 0) }
         case .directions(let sent, let received): (isSentEncrypted, isReceivedEncrypted) = (sent, received)
+        case .payloadTimeout(let timeout): payloadTimeout = timeout
+        case .payloadTimerRestarted(let now): lastAuthenticated = now
+        case .spoils(let count): spoils = count
         }
     }
 
@@ -115,7 +123,4 @@ struct LinkEncryption {
         lastAuthenticated = now
         return payload[...]
     }
-
-    /// The time of the last PDU with a MIC is taken anew: encryption has begun, or the host has been told.
-    mutating func restartPayloadTimeout(at now: Microseconds) { lastAuthenticated = now }
 }
