@@ -43,28 +43,3 @@ extension UInt128 {
         self.init(octets: octets.reversed())
     }
 }
-
-/// A number of 256 bits: a coordinate or private key on P-256, or a shared secret.
-public struct UInt256: Sendable, Hashable {
-    public var high: UInt128
-    public var low: UInt128
-
-    public init(high: UInt128, low: UInt128) {
-        self.high = high
-        self.low = low
-    }
-
-    /// The 32 octets, most significant first.
-    public var octets: [UInt8] { high.octets + low.octets }
-    /// The 32 octets, least significant first.
-    public var littleEndianOctets: [UInt8] { low.littleEndianOctets + high.littleEndianOctets }
-
-    /// Nil unless there are 32 octets, most significant first.
-    public init?(octets: [UInt8]) {
-        guard octets.count == 32 else { return nil }
-        self.init(high: UInt128(octets: octets[..<16]), low: UInt128(octets: octets[16...]))
-    }
-
-    /// Nil unless there are 32 octets, least significant first.
-    public init?(littleEndianOctets octets: [UInt8]) { self.init(octets: octets.reversed()) }
-}

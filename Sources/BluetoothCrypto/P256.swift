@@ -1,19 +1,7 @@
 import Crypto
 
-/// Why key agreement on P-256 failed.
-public enum P256Error: Error, Sendable, Equatable {
-    /// Zero, or not below the curve's order.
-    case privateKeyOutOfRange
-    /// The point is not on the curve: an invalid-curve attack (CVE-2018-5383) or a broken peer.
-    case pointNotOnCurve
-    /// The peer sent this side's own key back, or one with the same x coordinate.
-    case ownKey
-    /// The peer uses the key pair that everybody knows.
-    case debugKey
-}
-
 /// A public key: a point on P-256. Core Vol 2, Part H, 7.4.
-public struct P256PublicKey: Sendable, Hashable {
+public struct P256PublicKey: CurvePublicKey {
     public var x: UInt256
     public var y: UInt256
 
@@ -30,11 +18,11 @@ public struct P256PublicKey: Sendable, Hashable {
 }
 
 /// A key pair on P-256.
-public struct P256KeyPair: Sendable {
+public struct P256KeyPair: CurveKeyPair {
     public let publicKey: P256PublicKey
     private let key: P256.KeyAgreement.PrivateKey
 
-    public init(privateKey: UInt256) throws(P256Error) {
+    public init(privateKey: UInt256) throws(CurveError) {
         guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.octets) else { throw .privateKeyOutOfRange }
         let point = [UInt8](key.publicKey.rawRepresentation)
         guard let x = UInt256(octets: [UInt8](point.prefix(32))), let y = UInt256(octets: [UInt8](point.suffix(32))) else {
@@ -45,7 +33,7 @@ public struct P256KeyPair: Sendable {
     }
 
     /// The key pair that everybody knows, so that a sniffer can follow. Core Vol 3, Part H, 2.3.5.6.1.
-    public static func debug() throws(P256Error) -> P256KeyPair {
+    public static func debug() throws(CurveError) -> P256KeyPair {
         try P256KeyPair(
             privateKey: UInt256(high: 0x3f49_f6d4_a3c5_5f38_74c9_b3e3_d210_3f50, low: 0x4aff_607b_eb40_b799_5899_b8a6_cd3c_1abd))
     }
@@ -60,24 +48,11 @@ public struct P256KeyPair: Sendable {
     }
 
     /// The x coordinate of the shared point: DHKey.
-    public func sharedSecret(with peer: P256PublicKey) throws(P256Error) -> UInt256 {
+    public func sharedSecret(with peer: P256PublicKey) throws(CurveError) -> UInt256 {
         guard let point = try? P256.KeyAgreement.PublicKey(rawRepresentation: peer.x.octets + peer.y.octets),
             let secret = try? key.sharedSecretFromKeyAgreement(with: point),
             let value = UInt256(octets: secret.withUnsafeBytes { [UInt8]($0) })
         else { throw .pointNotOnCurve }
         return value
-    }
-
-    /// DHKey for a pairing: besides points off the curve, this side's own key and the debug key are refused. Core Vol 3, Part H, 2.3.5.6.1.
-    ///
-    /// - Parameter acceptsDebugKey: with it the debug key passes, also between two sides that both use it.
-    public func pairingSecret(with peer: P256PublicKey, acceptsDebugKey: Bool = false) throws(P256Error) -> UInt256 {
-        let secret = try sharedSecret(with: peer)
-        if peer.isDebugKey {
-            guard acceptsDebugKey else { throw .debugKey }
-        } else if peer.x == publicKey.x {
-            throw .ownKey
-        }
-        return secret
     }
 }

@@ -189,20 +189,20 @@ import Testing
         let mine = try P256KeyPair.debug()
         var point = try P256KeyPair(privateKey: Self.v).publicKey
         point.y.low ^= 1
-        #expect(throws: P256Error.pointNotOnCurve) { try mine.sharedSecret(with: point) }
+        #expect(throws: CurveError.pointNotOnCurve) { try mine.sharedSecret(with: point) }
         point.y = UInt256(high: 0, low: 0)
-        #expect(throws: P256Error.pointNotOnCurve) { try mine.sharedSecret(with: point) }
-        #expect(throws: P256Error.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: 0, low: 0)) }
-        #expect(throws: P256Error.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: .max, low: .max)) }
+        #expect(throws: CurveError.pointNotOnCurve) { try mine.sharedSecret(with: point) }
+        #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: 0, low: 0)) }
+        #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: .max, low: .max)) }
     }
 
     /// What is a point and yet no partner. Core Vol 3, Part H, 2.3.5.6.1.
     @Test func theOwnKeyAndTheDebugKeyAreRefusedForPairing() throws {
         let (mine, debug) = (try Self.secondA(), try P256KeyPair.debug())
-        #expect(throws: P256Error.ownKey) { try mine.pairingSecret(with: mine.publicKey, acceptsDebugKey: true) }
-        #expect(throws: P256Error.debugKey) { try mine.pairingSecret(with: debug.publicKey) }
-        #expect(throws: P256Error.debugKey) { try debug.pairingSecret(with: debug.publicKey) }
-        #expect(throws: P256Error.pointNotOnCurve) {
+        #expect(throws: CurveError.ownKey) { try mine.pairingSecret(with: mine.publicKey, acceptsDebugKey: true) }
+        #expect(throws: CurveError.debugKey) { try mine.pairingSecret(with: debug.publicKey) }
+        #expect(throws: CurveError.debugKey) { try debug.pairingSecret(with: debug.publicKey) }
+        #expect(throws: CurveError.pointNotOnCurve) {
             try mine.pairingSecret(with: P256PublicKey(x: debug.publicKey.x, y: UInt256(high: 0, low: 0)), acceptsDebugKey: true)
         }
         #expect(try mine.pairingSecret(with: debug.publicKey, acceptsDebugKey: true) == debug.sharedSecret(with: mine.publicKey))
