@@ -4,7 +4,7 @@ import Packets
 /// The security toolbox by name, for a computation elsewhere to agree with. Numbers are octets in hexadecimal, most significant first; an address begins with
 /// its type.
 enum Crypto {
-    private struct Refusal: Error {
+    struct Refusal: Error {
         var text: String
     }
 
@@ -22,7 +22,7 @@ enum Crypto {
         }
     }
 
-    private struct Arguments {
+    struct Arguments {
         var values: [[UInt8]]
 
         func octets(_ index: Int) throws -> [UInt8] {
@@ -48,7 +48,7 @@ enum Crypto {
     }
 
     private static func compute(_ name: String, _ given: Arguments) throws -> [UInt8] {
-        if let value = try toolbox(name, given) ?? link(name, given) ?? curve(name, given) { return value }
+        if let value = try toolbox(name, given) ?? link(name, given) ?? curve(name, given) ?? bredr(name, given) { return value }
         throw Refusal(text: "no function \(name)")
     }
 
@@ -119,5 +119,5 @@ enum Crypto {
         }
     }
 
-    private static func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { [UInt8]($0) } }
+    static func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { [UInt8]($0) } }
 }
