@@ -31,6 +31,8 @@ public struct ControllerChoices: Sendable {
     public var channelMapPeriod: Microseconds = .zero
     /// The PHYs it agrees to when the other side asks; nil for all that its host wants. Core Vol 6, Part B, 5.1.10.
     public var answeredPHYs: PHYs?
+    /// Finds no connection parameters acceptable that the other side asks for. Core Vol 6, Part B, 5.1.7.2.
+    public var declinesParameters = false
     /// As a peripheral with latency, listens at every event. Core Vol 6, Part B, 4.5.1.
     public var listensAtEveryEvent = false
     /// The pseudo-random advDelay, in microseconds. Core Vol 6, Part B, 4.4.2.2.1.

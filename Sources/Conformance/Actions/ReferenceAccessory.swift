@@ -36,6 +36,7 @@ final class ReferenceAccessory {
 
     func start() async {
         if let mtu = conduct.mtu { host.setOfferedMTU(mtu) }
+        host.database.choices = conduct.server
         publish()
         listener = host.newConnections.add { [self] link in
             restoreValues()

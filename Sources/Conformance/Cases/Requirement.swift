@@ -91,8 +91,11 @@ extension Requirement {
             var tokens: [Token] = []
             var word = ""
             var start = 0
-            for (offset, character) in (text + " ").enumerated() {
-                if character == " " || character == "(" || character == ")" || character == "\n" {
+            let characters = Array(text + " ")
+            for (offset, character) in characters.enumerated() {
+                // The version of a command belongs to its name: LE_Receiver_Test [v2].
+                let isBeforeVersion = character == " " && characters.dropFirst(offset + 1).first == "["
+                if !isBeforeVersion, character == " " || character == "(" || character == ")" || character == "\n" {
                     if !word.isEmpty { tokens.append(Token(text: word, offset: start)) }
                     word = ""
                     if character == "(" || character == ")" { tokens.append(Token(text: String(character), offset: offset)) }

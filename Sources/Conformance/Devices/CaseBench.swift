@@ -78,10 +78,16 @@ final class CaseBench {
         for side in Side.allCases where hostSides.contains(side) {
             guard let end = ends[side] else { continue }
             let isAccessory = side == .subject && kind == .accessory
+            if isAccessory, !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
             hosts[side] = try await HostDriver.start(
                 on: end, loop: loop, accessory: isAccessory ? accessory : nil, faults: side == .subject ? fault.host : [],
                 rewrites: side == .subject ? fault.rewrites : [])
         }
+    }
+
+    private func advertises(_ side: Side) -> Bool {
+        [HCICommands.LESetAdvertisingEnable.name, HCICommands.LESetExtendedAdvertisingEnable.name]
+            .contains { features.contains("\(side.rawValue).\($0)") }
     }
 
     /// Leaves the controllers as they were found.

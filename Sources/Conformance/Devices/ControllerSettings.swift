@@ -44,6 +44,7 @@ enum ControllerSettings {
         "ignoresHostChannels": { $0.choices.ignoresHostChannels = $1 != 0 },
         "channelMapPeriod": { $0.choices.channelMapPeriod = Microseconds($1) },
         "answeredPHYs": { $0.choices.answeredPHYs = PHYs(rawValue: UInt8(clamping: $1)) },
+        "declinesParameters": { $0.choices.declinesParameters = $1 != 0 },
         "listensAtEveryEvent": { $0.choices.listensAtEveryEvent = $1 != 0 },
         "leastAdvertisingDelay": {
             $0.choices.advertisingDelay = min(Int64($1), 10_000)...max(Int64($1), $0.choices.advertisingDelay.upperBound)

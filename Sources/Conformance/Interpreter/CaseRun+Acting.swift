@@ -75,9 +75,17 @@ extension CaseRun {
         if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
             let text =
                 "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event))) (packet \(reply.number))"
+            if isMissing(command.name, at: step.side), answer["Status"]?.asNumber == Int(ErrorCode.unknownHCICommand.rawValue) {
+                throw StepFailure(.limitation, "the \(step.side.rawValue) has no \(command.name) (packet \(reply.number))", evidence: proof)
+            }
             throw StepFailure(blame, step.stating(text), evidence: proof)
         }
         return reply
+    }
+
+    /// Whether an end does not claim a command in Supported_Commands. Core Vol 4, Part E, 6.27.
+    private func isMissing(_ command: String, at side: Side) -> Bool {
+        Features.commands.contains(command) && !feature("\(side.rawValue).\(command)")
     }
 
     /// A command and the event that answered it.

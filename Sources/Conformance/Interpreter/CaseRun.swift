@@ -89,7 +89,7 @@ final class CaseRun {
             result.verdict = .error
             result.message = "\(error)"
         }
-        result.evidence = Array((result.evidence + evidence).prefix(24))
+        result.evidence = Array((result.evidence + evidence).withoutRepetitions.prefix(24))
         result.notes = notes
         await bench.finish()
         result.worstLatenessMilliseconds = loop.mode == .wall ? bench.lateness.worst.milliseconds : nil

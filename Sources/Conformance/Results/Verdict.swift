@@ -37,6 +37,18 @@ public struct Evidence: Sendable, Hashable, Codable {
     }
 }
 
+extension [Evidence] {
+    /// Each packet once, where it comes first.
+    var withoutRepetitions: [Evidence] {
+        var seen: Set<Evidence> = []
+        return filter { evidence in
+            var place = evidence
+            if evidence.packet != 0 { (place.text, place.milliseconds) = ("", nil) }
+            return seen.insert(place).inserted
+        }
+    }
+}
+
 /// Where a case stopped.
 public struct FailedStep: Sendable, Hashable, Codable {
     /// `Conformance/phy/case.yaml:31:5`.

@@ -25,6 +25,8 @@ struct AccessoryConduct: Sendable {
     /// Its IO capability, and whether it wants protection against a man in the middle where that can be had.
     var io: IOCapability = .noInputNoOutput
     var asksForMITM = false
+    /// Which refusals its server prefers where the specification leaves it the choice.
+    var server = ServerChoices()
     var delay: Microseconds = .milliseconds(20)
 
     private typealias Apply = @Sendable (inout AccessoryConduct, Int) -> Void
@@ -46,6 +48,9 @@ struct AccessoryConduct: Sendable {
         "asksForSecurity": (0...1, { $0.asksForSecurity = $1 != 0 }),
         "io": (0...4, { $0.io = IOCapability(rawValue: UInt8($1)) }),
         "asksForMITM": (0...1, { $0.asksForMITM = $1 != 0 }),
+        "readsMultiple": (0...1, { $0.server.readsMultiple = $1 != 0 }),
+        "tellsNotLong": (0...1, { $0.server.tellsNotLong = $1 != 0 }),
+        "asksForEncryption": (0...1, { $0.server.asksForEncryption = $1 != 0 }),
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
 

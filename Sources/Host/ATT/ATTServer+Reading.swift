@@ -31,7 +31,7 @@ extension ATTServer {
         if quirks.ignoresPermissions { return nil }
         guard attribute.permissions.contains(.read) else { return .readNotPermitted }
         return attribute.permissions.protectionForReading(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
-            .refusal(of: access, authorizes: database.authorizes)
+            .refusal(of: access, in: database)
     }
 
     func read(_ request: ATT.ReadReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
@@ -41,10 +41,19 @@ extension ATTServer {
 
     func readBlob(_ request: ATT.ReadBlobReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let value = try value(request.attributeHandle, access)
+        if database.choices.tellsNotLong, isAlwaysShort(request.attributeHandle) {
+            throw Refusal(handle: request.attributeHandle, code: .attributeNotLong)
+        }
         var offset = Int(request.valueOffset)
         guard offset <= value.count else { throw Refusal(handle: request.attributeHandle, code: .invalidOffset) }
         if quirks.longReadOffByOne, offset > 0 { offset = min(value.count, offset + 1) }
         return [ATT.ReadBlobRsp.opcode] + value[offset...].prefix(mtu - 1)
+    }
+
+    /// Of fixed length, and whole in ATT_READ_RSP.
+    private func isAlwaysShort(_ handle: UInt16) -> Bool {
+        guard let attribute = database[attribute: handle], attribute.onRead == nil else { return false }
+        return !attribute.permissions.contains(.write) && attribute.value.count < mtu
     }
 
     func readMultiple(_ request: ATT.ReadMultipleReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {

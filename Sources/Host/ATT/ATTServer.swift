@@ -69,8 +69,9 @@ final class ATTServer {
         case ATT.ReadByGroupTypeReq.opcode: try readByGroupType(try Self.parse(request), access)
         case ATT.ReadReq.opcode: try read(try Self.parse(request), access)
         case ATT.ReadBlobReq.opcode: try readBlob(try Self.parse(request), access)
-        case ATT.ReadMultipleReq.opcode: try readMultiple(try Self.parse(request), access)
-        case ATT.ReadMultipleVariableReq.opcode: try readMultipleVariable(try Self.parse(request), access)
+        case ATT.ReadMultipleReq.opcode where database.choices.readsMultiple: try readMultiple(try Self.parse(request), access)
+        case ATT.ReadMultipleVariableReq.opcode where database.choices.readsMultiple:
+            try readMultipleVariable(try Self.parse(request), access)
         case ATT.WriteReq.opcode: try write(try Self.parse(request), access)
         case ATT.PrepareWriteReq.opcode: try prepareWrite(try Self.parse(request), access)
         case ATT.ExecuteWriteReq.opcode: try executeWrite(try Self.parse(request), access)
@@ -128,7 +129,7 @@ final class ATTServer {
         if quirks.ignoresPermissions { return nil }
         guard attribute.permissions.contains(.write) else { return .writeNotPermitted }
         return attribute.permissions.protectionForWriting(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
-            .refusal(of: access, authorizes: database.authorizes)
+            .refusal(of: access, in: database)
     }
 
     private func store(_ value: RawSpan, _ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {

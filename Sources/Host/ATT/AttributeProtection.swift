@@ -11,13 +11,15 @@ struct AttributeProtection: Hashable {
     ///
     /// On a link that is not encrypted the answer tells a client that shares a key with this device to use it, and any other to pair. A key that is
     /// not good enough asks for another pairing.
-    func refusal(of access: AttributeAccess, authorizes: (AttributeAccess) -> Bool) -> ATTErrorCode? {
+    func refusal(of access: AttributeAccess, in database: GATTDatabase) -> ATTErrorCode? {
         if level > .none || keySize > LongTermKeySize.minimum {
-            guard access.security > .none else { return access.hasKey ? .insufficientEncryption : .insufficientAuthentication }
+            guard access.security > .none else {
+                return access.hasKey || database.choices.asksForEncryption ? .insufficientEncryption : .insufficientAuthentication
+            }
             guard access.security >= level else { return .insufficientAuthentication }
             guard access.keySize >= keySize else { return .encryptionKeySizeTooShort }
         }
-        return !isAuthorized || authorizes(access) ? nil : .insufficientAuthorization
+        return !isAuthorized || database.authorizes(access) ? nil : .insufficientAuthorization
     }
 }
 

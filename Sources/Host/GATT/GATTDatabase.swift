@@ -33,6 +33,8 @@ public final class GATTDatabase {
     public private(set) var services: [PublishedService] = []
     /// Decides about attributes that ask for authorization; by default nobody has it.
     public var authorizes: (AttributeAccess) -> Bool = { _ in false }
+    /// Which of the answers that the specification allows its server gives.
+    public var choices = ServerChoices()
     /// Told of the handles that a service has got or had.
     let changes = Listeners<(ClosedRange<UInt16>) -> Void>()
 

@@ -25,8 +25,7 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LEReadSupportedStates) throws(CommandFailure) -> HCICommands.LEReadSupportedStates.Return {
-        // Every combination of states that has a bit. Core Vol 4, Part E, 7.8.27.
-        .init(status: .success, leStates: 0x03FF_FFFF_FFFF)
+        .init(status: .success, leStates: LinkLayerStates.supported(by: controller.table))
     }
 
     func execute(_ command: HCICommands.LESetRandomAddress) throws(CommandFailure) {

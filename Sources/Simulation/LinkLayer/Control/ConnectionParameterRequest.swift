@@ -85,6 +85,7 @@ struct RemoteParameterRequest: LinkProcedure {
         switch (event, state, link.role) {
         case (.message(.connectionParamReq(let pdu)), .awaitingRequest, _):
             guard let requested = RequestedParameters(pdu) else { return [refusal(.invalidLMPParameters), .finish] }
+            if link.configuration.choices.declinesParameters { return [refusal(.unsupportedLMPParameterValue), .finish] }
             state = .awaitingHost
             return [.report(.requested(requested))]
         case (.hostReplied(.refusesParameters(let reason)), .awaitingHost, _): return [refusal(reason), .finish]
