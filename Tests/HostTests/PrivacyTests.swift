@@ -169,15 +169,116 @@ import Timing
         }
     }
 
-    @Test func directedAdvertisingIsForAnIdentityOrForOneOfItsPrivateAddresses() throws {
+    /// The peer is found under its private address, by the controller's resolving list or by the host.
+    @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
+    func twoThatHideMeetAgain(hasResolvingList: Bool, isExtended: Bool) throws {
         let loop = RunLoop()
         try loop.run {
-            let host = try await Self.start(loop).host
-            let bond = Self.bonded()
-            #expect(host.directedAdvertising(to: bond).peer == Self.identity)
-            let target = try #require(host.directedAdvertising(to: bond, isHighDuty: true, resolves: true).peer)
-            #expect(target.resolves(with: UInt128(littleEndianOctets: Self.key)))
-            #expect(host.directedAdvertising(to: Self.bonded(with: nil), resolves: true).peer == Self.identity)
+            let world = try await SimulatedTests.World.make(loop) {
+                if !hasResolvingList { $0.features.remove(.llPrivacy) }
+                if !isExtended { $0.features.remove(.leExtendedAdvertising) }
+            }
+            world.peripheral.pairingSettings = PairingSettings()
+            let (first, _) = try await world.link()
+            try await first.pair()
+            // The last keys arrive, and then the end of the link.
+            try await loop.sleep(for: .milliseconds(500))
+            try await first.disconnect()
+            try await loop.sleep(for: .milliseconds(500))
+            for host in [world.central, world.peripheral] { try await host.enablePrivacy() }
+            _ = try await world.peripheral.advertise(AdvertisingSettings())
+            let seen = Seen()
+            let scan = try await world.central.scan { seen.reports.append($0) }
+            try await loop.sleep(for: .seconds(1))
+            try await scan.stop()
+            let report = try #require(seen.reports.first)
+            #expect(report.identity == PeerIdentity(World.peripheralAddress))
+            #expect((report.addressType == .publicIdentity) == hasResolvingList)
+            let second = try await world.central.connect(to: World.peripheralAddress)
+            let far = try await world.peripheral.nextIncomingConnection()
+            #expect(second.peer == PeerIdentity(World.peripheralAddress) && far.peer == PeerIdentity(World.centralAddress))
+            #expect(second.addresses.peer == world.peripheral.privateAddress && far.addresses.peer == world.central.privateAddress)
+            try await second.encrypt()
+            #expect(second.security == .encrypted)
+        }
+    }
+
+    private typealias World = SimulatedTests.World
+
+    struct Target: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// What the peer has as Central Address Resolution; nil: no such characteristic.
+        var characteristic: [UInt8]?
+        var isAsked = true
+        var resolves = false
+    }
+
+    static let targets = [
+        Target(testDescription: "not asked", characteristic: [1], isAsked: false), Target(testDescription: "without the characteristic"),
+        Target(testDescription: "no", characteristic: [0]), Target(testDescription: "yes", characteristic: [1], resolves: true),
+        Target(testDescription: "reserved", characteristic: [2]), Target(testDescription: "too long", characteristic: [1, 0]),
+    ]
+
+    /// Core Vol 3, Part C, 12.4: to a private address only of a peer that says that it resolves them.
+    @Test(arguments: targets) func directedAdvertisingIsForAnIdentityOrForOneOfItsPrivateAddresses(_ row: Target) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let world = try await World.make(loop)
+            if let value = row.characteristic {
+                world.central.database.add(
+                    ServiceDefinition(
+                        0xFFF7, characteristics: [CharacteristicDefinition(.centralAddressResolution, properties: .read, value: value)]))
+            }
+            world.peripheral.pairingSettings = PairingSettings()
+            let (near, far) = try await world.link()
+            try await near.pair()
+            try await loop.sleep(for: .milliseconds(500))
+            if row.isAsked { #expect(try await far.readCentralAddressResolution() == row.resolves) }
+            let bond = try #require(far.bond)
+            #expect(bond.resolvesAddresses == (row.isAsked ? row.resolves : nil))
+            let target = try #require(world.peripheral.directedAdvertising(to: bond, isHighDuty: true).peer)
+            let key = UInt128(littleEndianOctets: try #require(bond.identityResolvingKey))
+            #expect(row.resolves ? target.resolves(with: key) : target == World.centralAddress)
+        }
+    }
+
+    static let refusals: [(name: String, activity: HostError.Activity)] = [
+        ("scanning", .scanning), ("advertising", .advertising), ("hiding already", .privacy),
+    ]
+
+    /// A controller takes neither an address nor a resolving list while it is on the air. Core Vol 4, Part E, 7.8.4, 7.8.38 and 7.8.44.
+    @Test(arguments: refusals) func whatIsOnTheAirCannotHide(name: String, activity: HostError.Activity) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let controller = try await Self.start(loop)
+            switch activity {
+            case .scanning: _ = try await controller.host.scan()
+            case .advertising: _ = try await controller.host.advertise(AdvertisingSettings())
+            default: try await controller.host.enablePrivacy()
+            }
+            controller.commands.removeAll()
+            #expect(await failure { try await controller.host.enablePrivacy() } == .misuse(.busy(activity)))
+            #expect(controller.commands.isEmpty)
+        }
+    }
+
+    /// Bonds without IRK, and those beyond its size, are left out of the controller's list.
+    @Test(arguments: [0, 1, 2, 9]) func theResolvingListTakesWhatItHasRoomFor(size: Int) throws {
+        let loop = RunLoop()
+        try loop.run {
+            let controller = try await Self.start(loop, features: [.leEncryption, .llPrivacy])
+            controller.script[HCICommands.LEReadResolvingListSize.opcode] = { _ in
+                [HCIPacket(completeOpcode: HCICommands.LEReadResolvingListSize.opcode, returns: [0, UInt8(size)])]
+            }
+            for number in 0..<4 {
+                var bond = Bond(DeviceAddress(value: 0xB0 + UInt64(number)))
+                if number != 1 { bond.identityResolvingKey = [UInt8](repeating: UInt8(number + 1), count: 16) }
+                controller.host.keys.add(bond)
+            }
+            try await controller.host.enablePrivacy()
+            let added = controller.commands.compactMap { try? $0.command(as: HCICommands.LEAddDeviceToResolvingList.self) }
+            #expect(added.map(\.peerIdentityAddress.rawValue) == [0xB0, 0xB2, 0xB3].prefix(size).map { $0 })
+            #expect(added.allSatisfy { $0.localIRK == controller.host.keys.identityResolvingKey })
         }
     }
 }

@@ -81,6 +81,7 @@ extension BondDocument {
         var bond = Bond(
             try address(peer.peer, place / "peer"), isAuthenticated: peer.authenticated, isSecureConnections: peer.secureConnections)
         bond.identityResolvingKey = try peer.irk.flatMap { text throws(BondFileError) in try resolvingKey(text, place / "irk") }
+        bond.resolvesAddresses = peer.resolvesAddresses
         bond.localLongTermKey = try peer.localLtk.map { key throws(BondFileError) in try longTermKey(key, bond, place / "local_ltk") }
         bond.peerLongTermKey = try peer.peerLtk.map { key throws(BondFileError) in try longTermKey(key, bond, place / "peer_ltk") }
         bond.localSigningKey = try peer.localCsrk.map { key throws(BondFileError) in try signingKey(key, place / "local_csrk") }

@@ -27,9 +27,9 @@ extension BondDocument {
         let bond = entry.bond
         return Peer(
             peer: text(bond.identity), authenticated: bond.isAuthenticated, secureConnections: bond.isSecureConnections,
-            irk: bond.identityResolvingKey.map(key), localLtk: bond.localLongTermKey.map(key), peerLtk: bond.peerLongTermKey.map(key),
-            localCsrk: bond.localSigningKey.map(key), peerCsrk: bond.peerSigningKey.map(key), linkKey: bond.linkKey.map(key),
-            client: entry.client.map(client), database: entry.database.flatMap(database))
+            irk: bond.identityResolvingKey.map(key), resolvesAddresses: bond.resolvesAddresses, localLtk: bond.localLongTermKey.map(key),
+            peerLtk: bond.peerLongTermKey.map(key), localCsrk: bond.localSigningKey.map(key), peerCsrk: bond.peerSigningKey.map(key),
+            linkKey: bond.linkKey.map(key), client: entry.client.map(client), database: entry.database.flatMap(database))
     }
 
     private static func key(_ octets: [UInt8]) -> String { Hex.octets(octets.reversed()) }

@@ -62,6 +62,7 @@ struct BondDocument: Codable {
         var authenticated: Bool
         var secureConnections: Bool
         var irk: String?
+        var resolvesAddresses: Bool?
         var localLtk: Key?
         var peerLtk: Key?
         var localCsrk: SignatureKey?

@@ -45,6 +45,7 @@ extension HostError.Activity: CustomStringConvertible {
         switch self {
         case .start: "start"
         case .scanning: "scanning"
+        case .advertising: "advertising"
         case .connecting: "connecting"
         case .parameterRequest: "a parameter request"
         case .sending: "sending"

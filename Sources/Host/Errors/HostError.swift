@@ -42,6 +42,7 @@ public enum HostError: Error, Sendable, Equatable {
     public enum Activity: Sendable, Equatable {
         case start
         case scanning
+        case advertising
         case connecting
         case parameterRequest
         case sending

@@ -42,7 +42,7 @@ extension Host {
             if isExtended {
                 try await send(Self.extendedCommand(device, settings, ownAddressType))
             } else {
-                try await send(Self.legacyCommand(device, settings, ownAddressType))
+                try await send(legacyCommand(device, settings, ownAddressType))
             }
         } catch {
             if !promise.isSettled, connecting === promise { connecting = nil }
@@ -71,12 +71,19 @@ extension Host {
         }
     }
 
-    private static func legacyCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
+    /// An identity address that the controller knows private addresses of has a type of its own; in the extended command it has not.
+    private func peerAddressType(_ device: DeviceAddress?) -> AddressType {
+        guard let device else { return .publicDevice }
+        let isResolved = privacy?.resolved.contains(device) == true
+        return device.kind == .public ? (isResolved ? .publicIdentity : .publicDevice) : isResolved ? .randomIdentity : .randomDevice
+    }
+
+    private func legacyCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
         -> HCICommands.LECreateConnection
     {
         HCICommands.LECreateConnection(
             leScanInterval: settings.scanInterval, leScanWindow: settings.scanWindow, initiatorFilterPolicy: device == nil ? 1 : 0,
-            peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
+            peerAddressType: peerAddressType(device), peerAddress: BDADDR(device?.value ?? 0),
             ownAddressType: ownAddressType, connectionIntervalMin: settings.parameters.intervalMin,
             connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
             supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,

@@ -19,12 +19,15 @@ final class HostPrivacy {
     let settings: PrivacySettings
     /// The resolvable private address that the host uses on the air.
     var address: DeviceAddress
+    /// Peers whose private addresses the controller resolves.
+    let resolved: Set<DeviceAddress>
     var timer: Timer?
     var change: Activity<Void>?
 
-    init(_ settings: PrivacySettings, address: DeviceAddress) {
+    init(_ settings: PrivacySettings, address: DeviceAddress, resolved: Set<DeviceAddress>) {
         self.settings = settings
         self.address = address
+        self.resolved = resolved
     }
 }
 
@@ -33,13 +36,17 @@ extension Host {
     public var privateAddress: DeviceAddress? { privacy?.address }
 
     /// Hides the host's address: whatever it does from now on, it does under a resolvable private address of its IRK, another one as often as the
-    /// settings say. What advertises or scans already goes on under it.
+    /// settings say. A controller with a resolving list gets the bonded peers, as many as it takes.
     ///
-    /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it connects or already hides, `.peer(.rejected)`.
+    /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it advertises, scans, connects or already hides, `.peer(.rejected)`.
     public func enablePrivacy(_ settings: PrivacySettings = PrivacySettings()) async throws {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
-        guard privacy == nil, connecting == nil else { throw HostError.misuse(.busy(privacy == nil ? .connecting : .privacy)) }
-        let privacy = HostPrivacy(settings, address: drawPrivateAddress())
+        guard privacy == nil else { throw HostError.misuse(.busy(.privacy)) }
+        guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
+        guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
+        guard !advertisingSets.values.contains(where: \.isRunning) else { throw HostError.misuse(.busy(.advertising)) }
+        let resolved = try await fillResolvingList(settings)
+        let privacy = HostPrivacy(settings, address: drawPrivateAddress(), resolved: resolved)
         try await setRandomAddress(privacy.address)
         self.privacy = privacy
         scheduleAddressChange()
@@ -49,6 +56,31 @@ extension Host {
         if let timer = privacy?.timer { loop.cancel(timer) }
         privacy?.change?.cancel()
         privacy = nil
+    }
+
+    /// Core Vol 4, Part E, 7.8.38 to 7.8.44 and 7.8.77.
+    private func fillResolvingList(_ settings: PrivacySettings) async throws -> Set<DeviceAddress> {
+        guard controller.leFeatures.contains(.llPrivacy) else { return [] }
+        try await send(HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: 0))
+        try await send(HCICommands.LEClearResolvingList())
+        let size = Int(try await send(HCICommands.LEReadResolvingListSize()).resolvingListSize)
+        let own = ownIdentityResolvingKey()
+        var resolved: Set<DeviceAddress> = []
+        for bond in keys.all where resolved.count < size {
+            guard let key = bond.identityResolvingKey else { continue }
+            let (type, address) = (AddressType(rawValue: bond.identity.kind.rawValue), BDADDR(bond.identity))
+            try await send(
+                HCICommands.LEAddDeviceToResolvingList(
+                    peerIdentityAddressType: type, peerIdentityAddress: address, peerIRK: key, localIRK: own))
+            // Older controllers know network privacy mode only.
+            if settings.isDeviceMode, controller.supports(HCICommands.LESetPrivacyMode.self) {
+                try await send(
+                    HCICommands.LESetPrivacyMode(peerIdentityAddressType: type, peerIdentityAddress: address, privacyMode: .device))
+            }
+            resolved.insert(bond.identity)
+        }
+        try await send(HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: 1))
+        return resolved
     }
 
     /// Core Vol 6, Part B, 1.3.2.2: of the random part at least one bit is set, and at least one is not.
@@ -111,7 +143,9 @@ extension Host {
 
     /// The address that a bonded peer uses now: found by its advertising if it may be a private one.
     func currentAddress(of device: DeviceAddress, _ settings: ConnectSettings) async throws -> DeviceAddress {
-        guard scans.isEmpty, keys[PeerIdentity(device)]?.identityResolvingKey != nil, !device.isResolvable else { return device }
+        guard scans.isEmpty, !device.isResolvable, keys[PeerIdentity(device)]?.identityResolvingKey != nil,
+            privacy?.resolved.contains(device) != true
+        else { return device }
         let found = Promise<DeviceAddress>(on: loop)
         var scanning = ScanSettings()
         scanning.isActive = false
@@ -130,16 +164,36 @@ extension Host {
         return address
     }
 
-    /// Advertising for one bonded peer. Core Vol 3, Part C, 9.3.3 and 10.7.1.1.
+    /// Advertising for one bonded peer: under one of its private addresses if it has told that its controller resolves them, else under its identity
+    /// address. Core Vol 3, Part C, 9.3.3, 10.7.1.2 and 12.4.
     ///
-    /// - Parameters:
-    ///   - isHighDuty: at most 1.28 s long.
-    ///   - resolves: the peer's controller resolves private addresses, as Central Address Resolution says: the target is one of its own.
-    public func directedAdvertising(to bond: Bond, isHighDuty: Bool = false, resolves: Bool = false) -> AdvertisingSettings {
+    /// - Parameter isHighDuty: at most 1.28 s long.
+    public func directedAdvertising(to bond: Bond, isHighDuty: Bool = false) -> AdvertisingSettings {
         var settings = AdvertisingSettings()
         settings.properties = isHighDuty ? [.legacy, .connectable, .directed, .highDutyCycle] : [.legacy, .connectable, .directed]
         settings.peer = bond.identity
-        if resolves, let key = bond.identityResolvingKey { settings.peer = Self.privateAddress(of: key, using: &random) }
+        if bond.resolvesAddresses == true, let key = bond.identityResolvingKey {
+            settings.peer = Self.privateAddress(of: key, using: &random)
+        }
         return settings
+    }
+}
+
+extension Connection {
+    /// Asks the peer whether its controller resolves private addresses that directed advertising is for, and keeps the answer with the bond. A peer
+    /// without Central Address Resolution does not. Core Vol 3, Part C, 12.4.
+    @discardableResult
+    public func readCentralAddressResolution() async throws -> Bool {
+        let resolves: Bool
+        do {
+            resolves = try await gatt.read(uuid: .centralAddressResolution).first?.value == [1]
+        } catch HostError.peer(.att(_, _, .attributeNotFound)) {
+            resolves = false
+        }
+        if var bond {
+            bond.resolvesAddresses = resolves
+            context.keys.update(bond)
+        }
+        return resolves
     }
 }

@@ -155,7 +155,8 @@ extension Host {
     private func deliver(_ report: AdvertisingReport) {
         var report = report
         report.identity = identity(of: report)
-        guard isKnown(report.identity, by: report.address) else { return }
+        // What the controller has resolved came under a private address.
+        guard report.identity?.isResolved == true || isKnown(report.identity, by: report.address) else { return }
         for scan in scans where !scan.receive(report) { context.counters.droppedReports += 1 }
     }
 

@@ -190,6 +190,7 @@ extension BluetoothUUID {
     public static let deviceName: BluetoothUUID = 0x2A00
     public static let appearance: BluetoothUUID = 0x2A01
     public static let serviceChanged: BluetoothUUID = 0x2A05
+    public static let centralAddressResolution: BluetoothUUID = 0x2AA6
     public static let clientSupportedFeatures: BluetoothUUID = 0x2B29
     public static let databaseHash: BluetoothUUID = 0x2B2A
 }

@@ -52,6 +52,8 @@ public struct Bond: Sendable, Hashable {
     public var peerSigningKey: SigningKey?
     /// The link key of BR/EDR, 16 octets, least significant first.
     public var linkKey: [UInt8]?
+    /// Whether the peer's controller resolves private addresses that directed advertising is for; nil until it was asked. Core Vol 3, Part C, 12.4.
+    public var resolvesAddresses: Bool?
     /// The pairing protected against a man in the middle.
     public var isAuthenticated: Bool
     /// The pairing was LE Secure Connections.
