@@ -210,4 +210,27 @@ extension String {
         guard let range = ranges.last else { return self }
         return String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
     }
+
+    static let databases: [(name: String, declaration: UInt16, value: UInt16, end: UInt16, descriptor: UInt16, isInOrder: Bool)] = [
+        ("in order", 2, 3, 4, 4, true), ("no handle", 0, 3, 4, 4, false), ("a value before its declaration", 3, 2, 4, 4, false),
+        ("a value beyond", 2, 5, 4, 6, false), ("an end beyond the service", 2, 3, 9, 4, false), ("a descriptor before", 2, 3, 4, 3, false),
+        ("a descriptor beyond", 2, 3, 4, 5, false),
+    ]
+
+    /// What a server tells is kept if the file takes it.
+    @Test(arguments: databases)
+    func aDatabaseIsKeptInOrder(name: String, declaration: UInt16, value: UInt16, end: UInt16, descriptor: UInt16, isInOrder: Bool) {
+        let characteristic = RemoteCharacteristic(
+            uuid: 0x2A19, properties: .read, declaration: declaration, value: value, endHandle: end)
+        let service = RemoteDatabase.Service(
+            service: RemoteService(uuid: 0x180F, handle: 1, endHandle: 8),
+            characteristics: [.init(characteristic: characteristic, descriptors: [RemoteDescriptor(uuid: 0x2902, handle: descriptor)])])
+        let database = RemoteDatabase(hash: [UInt8](0..<16), services: [service])
+        #expect(database.isInOrder == isInOrder)
+        let keys = KeyStore()
+        let bond = Bond(DeviceAddress(value: 1), localLongTermKey: LongTermKey([UInt8](1...16)))
+        keys.add(bond)
+        keys.keep(database, of: PeerIdentity(bond.identity))
+        #expect(((try? BondDocument.read(BondDocument.text(of: keys))) != nil) == isInOrder)
+    }
 }

@@ -47,8 +47,24 @@ import Timing
         ) { _ = try await $0.read(3) },
         Row(
             "a search that goes back", "11 06 0100 0500 0018", "11 06 0100 0500 0018",
-            fault: .malformed(.searchStandsStill(from: 6, last: 5)), text: "malformed: handle 0x0005 in a search from 0x0006"
+            fault: .malformed(.searchStandsStill(from: 6, last: 1)), text: "malformed: handle 0x0001 in a search from 0x0006"
         ) { _ = try await $0.discoverServices() },
+        Row(
+            "services out of order", "11 06 0600 0600 0018 0100 0500 0118",
+            fault: .malformed(.searchStandsStill(from: 1, last: 1)), text: "malformed: handle 0x0001 in a search from 0x0001"
+        ) { _ = try await $0.discoverServices() },
+        Row(
+            "a characteristic without handle", "09 07 0300 02 0400 01aa 0000 02 0600 02aa 0700 02 0800 03aa",
+            fault: .malformed(.searchStandsStill(from: 1, last: 0)), text: "malformed: handle 0x0000 in a search from 0x0001"
+        ) { _ = try await $0.discoverCharacteristics(in: service) },
+        Row(
+            "a characteristic beyond its service", "09 07 0a00 02 0b00 01aa",
+            fault: .malformed(.searchStandsStill(from: 1, last: 10)), text: "malformed: handle 0x000A in a search from 0x0001"
+        ) { _ = try await $0.discoverCharacteristics(in: service) },
+        Row(
+            "descriptors out of order", "05 01 0600 0129 0500 0229",
+            fault: .malformed(.searchStandsStill(from: 4, last: 5)), text: "malformed: handle 0x0005 in a search from 0x0004"
+        ) { _ = try await $0.discoverDescriptors(from: 4, to: 9) },
         Row(
             "a service with a UUID of three octets", "11 07 0100 0500 001800",
             fault: .malformed(.declaration(.primaryService, octets: 3)), text: "malformed: declaration 0x2800 of 3 octets"

@@ -1,18 +1,17 @@
 import Packets
 
 extension GATTClient {
-    /// Everything that a procedure of one request per step finds from `start` to `end`. A server that does not move on is malformed.
-    private func walk<Found>(
-        from start: UInt16, to end: UInt16, step: (UInt16) async throws -> (found: [Found], last: UInt16)
-    ) async throws -> [Found] {
+    /// What one request has found: with the handle of each, in ascending order, and the last handle that has been searched.
+    private typealias Step<Found> = (found: [Found], handles: [UInt16], last: UInt16)
+
+    /// Everything that a procedure of one request per step finds from `start` to `end`. A server that does not move on, or goes astray, is malformed.
+    private func walk<Found>(from start: UInt16, to end: UInt16, step: (UInt16) async throws -> Step<Found>) async throws -> [Found] {
         var all: [Found] = []
         var next = start
         while next != 0, next <= end {
             do {
-                let (found, last) = try await step(next)
-                guard last >= next, !found.isEmpty else {
-                    throw HostError.peer(.malformed(.searchStandsStill(from: next, last: last)))
-                }
+                let (found, handles, last) = try await step(next)
+                try Self.check(handles, from: next, to: end, last: last)
                 all += found
                 next = last &+ 1
             } catch HostError.peer(.att(_, _, .attributeNotFound)) {
@@ -20,6 +19,18 @@ extension GATTClient {
             }
         }
         return all
+    }
+
+    /// Core Vol 3, Part F, 3.4.3.2, 3.4.3.4, 3.4.4.2 and 3.4.4.10.
+    private static func check(_ handles: [UInt16], from start: UInt16, to end: UInt16, last: UInt16) throws {
+        var next = UInt32(start)
+        for handle in handles {
+            guard handle >= next, handle <= end else { throw HostError.peer(.malformed(.searchStandsStill(from: start, last: handle))) }
+            next = UInt32(handle) + 1
+        }
+        guard let highest = handles.last, last >= highest else {
+            throw HostError.peer(.malformed(.searchStandsStill(from: start, last: last)))
+        }
     }
 
     /// Core Vol 3, Part G, 4.4.1.
@@ -34,7 +45,7 @@ extension GATTClient {
                 }
                 return RemoteService(uuid: uuid, handle: row.attributeHandle, endHandle: row.endGroupHandle, isPrimary: isPrimary)
             }
-            return (found, response.attributeDataList.last?.endGroupHandle ?? 0)
+            return (found, found.map(\.handle), response.attributeDataList.last?.endGroupHandle ?? 0)
         }
     }
 
@@ -46,7 +57,7 @@ extension GATTClient {
             let found = response.handlesInformationList.map {
                 RemoteService(uuid: uuid, handle: $0.foundAttributeHandle, endHandle: $0.groupEndHandle)
             }
-            return (found, found.last?.endHandle ?? 0)
+            return (found, found.map(\.handle), found.last?.endHandle ?? 0)
         }
     }
 
@@ -99,14 +110,14 @@ extension GATTClient {
         try await walk(from: start, to: end) { start in
             let response: ATT.FindInformationRsp = try await request(ATT.FindInformationReq(startingHandle: start, endingHandle: end))
             let found = response.informationData.map { RemoteDescriptor(uuid: $0.uuid, handle: $0.handle) }
-            return (found, found.last?.handle ?? 0)
+            return (found, found.map(\.handle), found.last?.handle ?? 0)
         }
     }
 
     private func declarations(_ type: BluetoothUUID, in service: RemoteService) async throws -> [(handle: UInt16, value: [UInt8])] {
         try await walk(from: service.handle, to: service.endHandle) { start in
             let rows = try await read(uuid: type, from: start, to: service.endHandle)
-            return (rows, rows.last?.handle ?? 0)
+            return (rows, rows.map(\.handle), rows.last?.handle ?? 0)
         }
     }
 }

@@ -16,6 +16,20 @@ public struct RemoteDatabase: Sendable, Hashable {
     public var hash: [UInt8]?
     public var services: [Service]
 
+    /// Whether everything lies in its service and its characteristic. One that does not is not kept. Core Vol 3, Part G, 3.3.
+    var isInOrder: Bool {
+        services.allSatisfy { entry in
+            let service = entry.service
+            return service.handle > 0 && service.handle <= service.endHandle
+                && entry.characteristics.allSatisfy { entry in
+                    let found = entry.characteristic
+                    return service.handle < found.declaration && found.declaration < found.value && found.value <= found.endHandle
+                        && found.endHandle <= service.endHandle
+                        && entry.descriptors.allSatisfy { found.value < $0.handle && $0.handle <= found.endHandle }
+                }
+        }
+    }
+
     /// The first characteristic of that type.
     public subscript(uuid: BluetoothUUID) -> RemoteCharacteristic? {
         services.lazy.flatMap(\.characteristics).first { $0.characteristic.uuid == uuid }?.characteristic
@@ -36,7 +50,7 @@ extension GATTClient {
             }
             found.services.append(entry)
         }
-        if hash != nil { bearer.client.connection?.remoteDatabase = found }
+        if hash?.count == 16, found.isInOrder { bearer.client.connection?.remoteDatabase = found }
         return found
     }
 

@@ -22,6 +22,7 @@ final class SignalingChannel {
     }
 
     func requestParameters(_ request: ConnectionParameterRequest) async throws {
+        if let failure = channel.failure { throw failure }
         guard parameterResponse == nil else { throw HostError.misuse(.busy(.parameterRequest)) }
         let promise = Promise<Bool>(on: loop)
         parameterResponse = promise

@@ -88,9 +88,11 @@ struct KeyDistributionPhase {
     private mutating func take(_ message: SMP.Message) -> PairingFailedReason? {
         switch message {
         case .encryptionInformation(let information):
-            // A key that everybody can guess protects nothing.
-            guard information.longTermKey.contains(where: { $0 != 0 }) else { return .keyRejected }
-            keys.peerLongTermKey = LongTermKey(information.longTermKey, size: terms.keySize)
+            // Of the agreed size also where the peer has not seen to it. Part H, 2.3.4.
+            let key = terms.shortened(UInt128(littleEndianOctets: information.longTermKey))
+            // One that everybody can guess protects nothing.
+            guard key != 0 else { return .keyRejected }
+            keys.peerLongTermKey = LongTermKey(key.littleEndianOctets, size: terms.keySize)
         case .centralIdentification(let identification):
             keys.peerLongTermKey?.encryptedDiversifier = identification.ediv
             keys.peerLongTermKey?.randomNumber = identification.rand

@@ -69,11 +69,12 @@ struct SecurityManager {
         guard let message = try? SMP.Message(bytes: pdu), message.bytes.count == pdu.count else {
             return watched(malformed(opcode, setup), at: now)
         }
+        if case .securityRequest = message, setup.isCentral { deadline = nil }
         return watched(received(message, opcode, setup), at: now)
     }
 
     private mutating func received(_ message: SMP.Message, _ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
-        if let reason = Self.wrongRole(message, isCentral: setup.isCentral) { return [.send(SMP.PairingFailed(reason: reason).bytes)] }
+        if let reason = Self.wrongRole(message, isCentral: setup.isCentral) { return refuse(reason) }
         switch state {
         case .idle: return receivedIdle(message, opcode, setup)
         case .awaitCentral(let settings):
@@ -131,17 +132,20 @@ struct SecurityManager {
         }
     }
 
-    private mutating func malformed(_ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
+    private func malformed(_ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
         guard opcode != SMP.PairingFailed.opcode else { return [] }
-        let isBusy = isBusy
-        guard isBusy || setup.settings != nil else { return [.send(SMP.PairingFailed(reason: .pairingNotSupported).bytes)] }
-        let answer = SecurityAction.send(SMP.PairingFailed(reason: .invalidParameters).bytes)
-        return isBusy ? [answer, .failed(.peer(.pairingRefused(.invalidParameters)))] : [answer]
+        return refuse(isBusy || setup.settings != nil ? .invalidParameters : .pairingNotSupported)
+    }
+
+    /// Pairing_Failed says that pairing has ended, and so it has. Core Vol 3, Part H, 3.5.5.
+    private func refuse(_ reason: PairingFailedReason) -> [SecurityAction] {
+        let answer = SecurityAction.send(SMP.PairingFailed(reason: reason).bytes)
+        return isBusy ? [answer, .failed(.peer(.pairingRefused(reason)))] : [answer]
     }
 
     // MARK: Time
 
-    /// Each command restarts the timer, the end stops it. Core Vol 3, Part H, 3.4.
+    /// Each command that is sent restarts the timer, and so does Security_Request where it arrives; the end stops it. Core Vol 3, Part H, 3.4.
     private mutating func watched(_ actions: [SecurityAction], at now: Microseconds) -> [SecurityAction] {
         for action in actions {
             switch action {

@@ -126,6 +126,10 @@ import Timing
         Row("passkey: a DHKey check after 19 rounds", .peripheral, .unspecifiedReason, passkey).changing(.central, 3, skip: 19) {
             [[0x0D] + $0.dropFirst()]
         },
+        Row("a pairing request in place of a confirm value", .central, .commandNotSupported).changing(.peripheral, 3) { _ in
+            [[1, 3, 0, 9, 16, 3, 3]]
+        },
+        Row("a security request in place of a nonce", .peripheral, .commandNotSupported).changing(.central, 4) { _ in [[0x0B, 1]] },
     ]
 
     static let keys = [
@@ -244,6 +248,33 @@ import Timing
         lab.inject(PairingFeatures.request(PairingSettings()).requestPDU, to: .peripheral)
         lab.pair(from: .peripheral)
         #expect(lab.transcript.count == sent && lab[.peripheral].manager.deadline == nil)
+    }
+
+    /// The timer of a central that is asked again, while its user thinks, begins again. Core Vol 3, Part H, 3.4.
+    @Test func aSecurityRequestRestartsTheTimer() {
+        let lab = PairingLab(PairingSettings(), PairingSettings())
+        var manager = SecurityManager()
+        let times: [(now: Microseconds, deadline: Microseconds)] = [(0, .seconds(30)), (.seconds(20), .seconds(50))]
+        for (now, deadline) in times {
+            _ = manager.received([SMP.SecurityRequest.opcode, 1], lab[.central].setup, at: now)
+            #expect(manager.deadline == deadline)
+        }
+    }
+
+    /// Core Vol 3, Part H, 2.3.4: also where the peer has sent more, which no bond file takes.
+    @Test func aKeyIsAsLongAsAgreed() throws {
+        var settings = PairingSettings()
+        (settings.supportsSecureConnections, settings.maximumKeySize) = (false, 7)
+        var lab = PairingLab(settings, settings)
+        lab.onTheWay = { $1[0] == SMP.EncryptionInformation.opcode ? [[$1[0]] + [UInt8](1...16)] : [$1] }
+        lab.pair()
+        for side in [Side.central, .peripheral] {
+            let bond = try #require(lab[side].bond)
+            #expect(bond.peerLongTermKey?.value == [UInt8](1...7) + [UInt8](repeating: 0, count: 9))
+            let keys = KeyStore()
+            keys.add(bond)
+            #expect(try BondDocument.read(BondDocument.text(of: keys)).kept == keys.kept)
+        }
     }
 
     @Test func aLaterFailureWaitsLonger() {
