@@ -10,6 +10,7 @@ enum Answer {
         case "decode" where words.count == 3: return decode(layer: words[1], hex: words[2])
         case "decode-returns" where words.count > 2:
             return decodeReturns(hex: words[1] == "-" ? "" : words[1], name: words[2...].joined(separator: " "))
+        case "baseband" where words.count > 1: return Baseband.answer(words[1], Array(words[2...]))
         case "crypto" where words.count > 1: return Crypto.answer(words[1], Array(words[2...]))
         default: return error("what is \(words.joined(separator: " "))?")
         }

@@ -7,6 +7,7 @@ import Packets
 //   returns SEED NAME             random return parameters of a command
 //   decode LAYER HEX              a whole PDU: an HCI packet without indicator, or opcode and parameters
 //   decode-returns HEX NAME       return parameters of a command
+//   baseband FUNCTION WORD...    access codes, packets and hops of BR/EDR; - is no octets
 //   crypto FUNCTION HEX...        a function of the security toolbox; - is no octets
 if CommandLine.arguments.dropFirst() == ["page"] {
     print(ReferencePage.html(), terminator: "")

@@ -1,5 +1,5 @@
-/// The data whitener: x^7 + x^4 + 1, started from the channel index. Core Vol 6, Part B, 3.2.
-struct Whitening {
+/// The data whitener: x^7 + x^4 + 1. LE starts it from the channel index, BR/EDR from the clock. Core Vol 6, Part B, 3.2; Core Vol 2, Part B, 7.2.
+public struct Whitening {
     private var register: UInt8
 
     init(channel: ChannelIndex) {
@@ -9,20 +9,26 @@ struct Whitening {
         register = value
     }
 
+    /// - Parameter clock: CLK at the packet's start, of which CLK6-1 enters below a one.
+    public init(clock: UInt32) { register = 0x40 | UInt8(clock >> 1 & 0x3F) }
+
     /// The next octet of the whitening sequence, first bit in the least significant place.
-    mutating func next() -> UInt8 {
-        var octet: UInt8 = 0
-        for bit in 0..<8 {
+    public mutating func next() -> UInt8 { UInt8(truncatingIfNeeded: next(bits: 8)) }
+
+    /// The next bits of the whitening sequence, 32 at most, the first in the least significant place: a header of BR/EDR has 18.
+    public mutating func next(bits count: Int) -> UInt32 {
+        var word: UInt32 = 0
+        for bit in 0..<count {
             let output = register >> 6 & 1
-            octet |= output << UInt8(bit)
+            word |= UInt32(output) << UInt32(bit)
             register = (register << 1 & 0x7F) | output
             if output == 1 { register ^= 1 << 4 }
         }
-        return octet
+        return word
     }
 
     /// Whitens, or restores, a PDU with its CRC.
-    mutating func apply(to octets: inout [UInt8]) {
+    public mutating func apply(to octets: inout [UInt8]) {
         for index in octets.indices { octets[index] ^= next() }
     }
 }

@@ -1,11 +1,11 @@
 /// The sync word of an access code: 30 bits of information, 34 of parity, scrambled. Core Vol 2, Part B, 6.3.3.
-enum SyncWord {
+public enum SyncWord {
     /// 260534236651 octal.
     private static let generator: UInt64 = 0o2605_3423_6651
     private static let scrambler: UInt64 = 0x8384_8D96_BBCC_54FC
 
     /// - Returns: the bit that is sent first in the least significant place.
-    static func of(lap: UInt32) -> UInt64 {
+    public static func of(lap: UInt32) -> UInt64 {
         let barker: UInt64 = lap >> 23 & 1 == 1 ? 0b01_0011 : 0b10_1100
         let information = (barker << 24 | UInt64(lap & 0xFF_FFFF)) ^ scrambler >> 34
         var remainder = information << 34
@@ -14,10 +14,26 @@ enum SyncWord {
     }
 }
 
+/// The access code, by which a receiver knows for whom a packet is. Core Vol 2, Part B, 6.3.
+public enum AccessCode {
+    /// Preamble and sync word, as an ID packet is.
+    public static let shortLength = 68
+
+    /// Preamble, sync word and trailer: 72 bits, the bit that is sent first in the least significant place. Without the trailer it is the lowest 68.
+    ///
+    /// Preamble and trailer alternate, and go on so into the sync word's first bit and out of its last.
+    public static func of(lap: UInt32) -> UInt128 {
+        let word = SyncWord.of(lap: lap)
+        let preamble: UInt128 = word & 1 == 1 ? 0b0101 : 0b1010
+        let trailer: UInt128 = word >> 63 == 1 ? 0b1010 : 0b0101
+        return preamble | UInt128(word) << 4 | trailer << 68
+    }
+}
+
 /// The header error check: x^8 + x^7 + x^5 + x^2 + x + 1 over the ten bits of a packet header. Core Vol 2, Part B, 7.1.1.
-enum HeaderErrorCheck {
+public enum HeaderErrorCheck {
     /// - Returns: the bit that is sent first in the least significant place.
-    static func of(_ header: UInt32, uap: UInt8) -> UInt8 {
+    public static func of(_ header: UInt32, uap: UInt8) -> UInt8 {
         var register = uap
         for bit in 0..<10 {
             let feedback = UInt32(register >> 7) ^ (header >> UInt32(bit) & 1)
@@ -28,9 +44,9 @@ enum HeaderErrorCheck {
 }
 
 /// The CRC of a BR/EDR payload: x^16 + x^12 + x^5 + 1. Core Vol 2, Part B, 7.1.2.
-enum CRC16 {
+public enum CRC16 {
     /// The two octets in the order of transmission.
-    static func of(_ octets: some Sequence<UInt8>, uap: UInt8) -> [UInt8] {
+    public static func of(_ octets: some Sequence<UInt8>, uap: UInt8) -> [UInt8] {
         // The register is kept mirrored, so that octets enter as they are sent.
         var register: UInt16 = 0
         for bit in 0..<8 where uap >> UInt8(bit) & 1 == 1 { register |= 1 << UInt16(15 - bit) }

@@ -1,25 +1,87 @@
-/// The hop selection kernel for 79 channels, as inquiry uses it. Core Vol 2, Part B, 2.6.2 and 2.6.3.
-enum HopSelection {
+/// The hop selection kernel for 79 channels. Core Vol 2, Part B, 2.6.2 to 2.6.4.
+public enum HopSelection {
     /// The pairs of bits that PERM5's butterflies exchange, by control bit.
     private static let butterflies: [(Int, Int)] = [
         (0, 1), (2, 3), (1, 2), (3, 4), (0, 4), (1, 3), (0, 2), (3, 4), (1, 4), (0, 3), (2, 4), (1, 3), (0, 3), (1, 2),
     ]
 
-    /// The RF channel of a phase.
+    /// What the kernel computes with, by the names of the specification's drawing.
+    private struct Inputs {
+        var x: Int
+        /// Y1; Y2 is 32 times as much.
+        var y: Int
+        var a, b, c, d, e: Int
+
+        /// What depends on the address alone.
+        ///
+        /// - Parameter address: the 28 low bits of an address, UAP above LAP.
+        init(phase: Int, isResponse: Bool, address: UInt32) {
+            let address = Int(address)
+            x = phase & 31
+            y = isResponse ? 1 : 0
+            a = address >> 23 & 0x1F
+            b = address >> 19 & 0xF
+            c = HopSelection.everySecondBit(of: address, count: 5)
+            d = address >> 10 & 0x1FF
+            e = HopSelection.everySecondBit(of: address >> 1, count: 7)
+        }
+
+        /// In a connection the clock enters, too.
+        init(clock: UInt32, address: UInt32) {
+            self.init(phase: Int(clock >> 2), isResponse: clock >> 1 & 1 == 1, address: address)
+            a ^= Int(clock >> 21 & 0x1F)
+            c ^= Int(clock >> 16 & 0x1F)
+            d ^= Int(clock >> 7 & 0x1FF)
+        }
+
+        /// Where the register bank of so many channels is read.
+        func position(of count: Int, f: Int) -> Int {
+            let permuted = HopSelection.permute((x + a) & 31 ^ b, control: d | (c ^ (y == 1 ? 0x1F : 0)) << 9)
+            return (permuted + e + f % count + 32 * y) % count
+        }
+    }
+
+    /// How many RF channels there are.
+    static let channels = 79
+
+    /// The register bank holds the even channels first.
+    private static func channel(at position: Int) -> UInt8 { UInt8(position * 2 % channels) }
+
+    /// The RF channel of a phase of inquiry, page or scan.
     ///
     /// - Parameters:
     ///   - phase: X, 0...31.
     ///   - isResponse: Y1.
     ///   - address: the 28 low bits of an address, UAP above LAP.
-    static func rfChannel(phase: Int, isResponse: Bool, address: UInt32) -> UInt8 {
-        let address = Int(address)
-        let (a, b) = (address >> 23 & 0x1F, address >> 19 & 0xF)
-        let c = everySecondBit(of: address, count: 5) ^ (isResponse ? 0x1F : 0)
-        let (d, e) = (address >> 10 & 0x1FF, everySecondBit(of: address >> 1, count: 7))
-        let permuted = permute((phase + a) & 31 ^ b, control: d | c << 9)
-        // The register bank holds the even channels first.
-        return UInt8((permuted + e + (isResponse ? 32 : 0)) % 79 * 2 % 79)
+    public static func rfChannel(phase: Int, isResponse: Bool, address: UInt32) -> UInt8 {
+        channel(at: Inputs(phase: phase, isResponse: isResponse, address: address).position(of: channels, f: 0))
     }
+
+    /// The RF channel of a slot by the basic channel hopping sequence. Core Vol 2, Part B, 2.6.4.7.
+    ///
+    /// - Parameters:
+    ///   - clock: CLK, 28 bits that count half slots.
+    ///   - address: the 28 low bits of the central's address, UAP above LAP.
+    public static func basicChannel(clock: UInt32, address: UInt32) -> UInt8 {
+        channel(at: Inputs(clock: clock, address: address).position(of: channels, f: offset(clock)))
+    }
+
+    /// The RF channel of a slot by the adapted channel hopping sequence: the peripheral answers on the channel on which the central sent, and a channel that
+    /// is not used is replaced. Core Vol 2, Part B, 2.6.3 and 2.6.4.7.
+    ///
+    /// - Parameters:
+    ///   - clock: CLK, 28 bits that count half slots.
+    ///   - address: the 28 low bits of the central's address, UAP above LAP.
+    public static func adaptedChannel(clock: UInt32, address: UInt32, map: AdaptedChannelMap) -> UInt8 {
+        let clock = clock & ~2
+        let inputs = Inputs(clock: clock, address: address)
+        let channel = channel(at: inputs.position(of: channels, f: offset(clock)))
+        if map.contains(channel) { return channel }
+        return map.used[inputs.position(of: map.used.count, f: offset(clock))]
+    }
+
+    /// F: 16 times CLK27-7.
+    private static func offset(_ clock: UInt32) -> Int { 16 * Int(clock >> 7 & 0x1F_FFFF) }
 
     private static func everySecondBit(of value: Int, count: Int) -> Int {
         (0..<count).reduce(0) { $0 | (value >> (2 * $1) & 1) << $1 }
@@ -34,4 +96,31 @@ enum HopSelection {
         }
         return value
     }
+}
+
+/// The channels that an adapted hopping sequence uses: AFH_Channel_Map. Core Vol 2, Part B, 2.3.
+public struct AdaptedChannelMap: Sendable, Hashable {
+    /// The least number of channels. Core Vol 2, Part B, 2.3.1.
+    public static let leastChannels = 20
+    public static let all = AdaptedChannelMap(checked: 1 << UInt128(HopSelection.channels) - 1)
+
+    /// Bit n is RF channel n.
+    public let mask: UInt128
+    /// The even channels, then the odd ones, each from the lowest on: the mapping table of the adapted kernel.
+    let used: [UInt8]
+
+    /// Nil for fewer channels than have to be used, or a bit that is none's.
+    public init?(_ mask: UInt128) {
+        guard mask >> UInt128(HopSelection.channels) == 0, mask.nonzeroBitCount >= Self.leastChannels else { return nil }
+        self.init(checked: mask)
+    }
+
+    private init(checked mask: UInt128) {
+        self.mask = mask
+        let even = stride(from: UInt8(0), to: 79, by: 2)
+        let odd = stride(from: UInt8(1), to: 79, by: 2)
+        used = (Array(even) + odd).filter { mask >> UInt128($0) & 1 == 1 }
+    }
+
+    public func contains(_ channel: UInt8) -> Bool { mask >> UInt128(channel) & 1 == 1 }
 }

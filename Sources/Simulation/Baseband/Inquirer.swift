@@ -141,7 +141,7 @@ final class Inquirer: RadioActivity {
     }
 
     private func hop(in tick: Int) -> Int {
-        InquiryHops.inquiryPhase(clock: NativeClock.value(of: tick), train: InquiryHops.train(in: tick - firstTick))
+        InquiryHops.train(in: tick - firstTick).phase(clock: NativeClock.value(of: tick))
     }
 
     // MARK: Receiving

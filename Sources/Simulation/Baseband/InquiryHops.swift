@@ -5,29 +5,13 @@
 enum InquiryHops {
     static let count = 32
 
-    /// Half of the sequence, which is sent over and over before the other half has its turn.
-    enum Train: Int {
-        case a
-        case b
-
-        /// k_offset.
-        fileprivate var offset: Int { self == .a ? 24 : 8 }
-    }
-
     /// How long it takes to send a train once: 16 slots, in ticks.
     static let ticksPerTrain = 16 * 2
     /// How often a train is sent before the other.
     static let trainRepetitions = 256
 
     /// The train in a tick of an inquiry, counted from its first.
-    static func train(in tick: Int) -> Train { tick / (ticksPerTrain * trainRepetitions) % 2 == 0 ? .a : .b }
-
-    /// Xi: where the ID packet of a tick is sent.
-    static func inquiryPhase(clock: UInt32, train: Train) -> Int {
-        let slow = Int(clock >> 12 & 0x1F)
-        let fast = Int(clock >> 2 & 7) << 1 | Int(clock & 1)
-        return (slow + train.offset + (fast - slow) & 15) & 31
-    }
+    static func train(in tick: Int) -> HopTrain { tick / (ticksPerTrain * trainRepetitions) % 2 == 0 ? .a : .b }
 
     /// How many ticks a scanner stays in a phase.
     static let ticksPerScanPhase = 1 << 12

@@ -60,20 +60,6 @@ struct InquiryResponse: Equatable {
     }
 }
 
-/// Octets made of fields, the least significant bit of each first.
-private struct BitWriter {
-    private(set) var octets: [UInt8] = []
-    private var count = 0
-
-    mutating func append(_ value: UInt64, bits: Int) {
-        for bit in 0..<bits {
-            if count % 8 == 0 { octets.append(0) }
-            octets[count / 8] |= UInt8(value >> UInt64(bit) & 1) << UInt8(count % 8)
-            count += 1
-        }
-    }
-}
-
 /// 240 octets of data, whose last zeros are not sent. Core Vol 3, Part C, 8.
 struct ExtendedResponse: Equatable {
     static let length = 240
@@ -109,8 +95,7 @@ struct ExtendedResponse: Equatable {
 
     /// Payload header and data: the start of an L2CAP message, with FLOW 0. Core Vol 2, Part B, 6.6.2.
     var payload: [UInt8] {
-        let length = UInt16(significant.count) << 3 | 0b10
-        let header = [UInt8(truncatingIfNeeded: length), UInt8(truncatingIfNeeded: length >> 8)]
-        return Array(header.prefix(packetType.payloadHeaderLength)) + significant
+        let header = BREDRPayloadHeader(.start, flow: false, length: significant.count)
+        return header.octets(count: packetType.payloadHeaderLength) + significant
     }
 }

@@ -37,14 +37,14 @@ import Testing
     }
 
     /// By the ticks of the inquirer's clock from a first one on; every second slot is that of the answers.
-    static let trains: [(InquiryHops.Train, clock: UInt32, channels: [UInt8])] = [
+    static let trains: [(HopTrain, clock: UInt32, channels: [UInt8])] = [
         (.a, 0, [55, 71, 34, 62, 39, 10, 30, 74, 57, 73, 42, 70, 41, 75, 38, 48, 43, 59, 16, 44]),
         (.b, 0x1000, [55, 63, 34, 46, 31, 2, 14, 58, 49, 65, 26, 54, 33, 4, 22, 64, 51, 67, 32, 60]),
     ]
 
-    @Test(arguments: trains) func inquiryTrains(_ train: InquiryHops.Train, _ start: UInt32, _ expected: [UInt8]) {
+    @Test(arguments: trains) func inquiryTrains(_ train: HopTrain, _ start: UInt32, _ expected: [UInt8]) {
         let channels = (start..<start + 20).map { clock in
-            let phase = InquiryHops.inquiryPhase(clock: clock, train: train)
+            let phase = train.phase(clock: clock)
             return (clock & 2 == 0 ? InquiryHops.idChannels : InquiryHops.responseChannels)[phase]
         }
         #expect(channels == expected)

@@ -7,9 +7,9 @@ import Timing
 /// The phases of inquirers and scanners. Core Vol 2, Part B, 2.6.4.
 @Suite struct InquiryHopsTests {
     @Test(arguments: [0, 1, 5, 17, 31]) func aTrainIsHalfOfTheSequence(_ slow: Int) {
-        func phases(_ train: InquiryHops.Train) -> [Int] {
+        func phases(_ train: HopTrain) -> [Int] {
             // Sixteen slots; ID packets go out where CLKN1 is zero.
-            (0..<32).filter { $0 & 2 == 0 }.map { InquiryHops.inquiryPhase(clock: UInt32(slow << 12 | $0), train: train) }
+            (0..<32).filter { $0 & 2 == 0 }.map { train.phase(clock: UInt32(slow << 12 | $0)) }
         }
         let (a, b) = (Set(phases(.a)), Set(phases(.b)))
         #expect(phases(.a).count == 16 && a.count == 16 && b.count == 16 && a.isDisjoint(with: b))

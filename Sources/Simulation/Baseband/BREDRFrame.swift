@@ -1,0 +1,59 @@
+/// Header and payload of a packet as the bits that are sent: checked, whitened and coded. Core Vol 2, Part B, 7.
+///
+/// The access code before them is `AccessCode`; the synchronization sequence and trailer of a payload at 2 or 3 Mb/s are no data.
+public struct BREDRFrame: Sendable, Equatable {
+    /// 54 bits, the one that is sent first in the least significant place.
+    public let header: UInt64
+    /// The payload's bits, eight to an octet, the one that is sent first in the least significant place.
+    public let payload: [UInt8]
+    public let payloadBits: Int
+
+    /// - Parameters:
+    ///   - payload: payload header and user data, encrypted if they are to be; the CRC comes behind them.
+    ///   - uap: of the access code's address; DCI for inquiry access codes.
+    ///   - clock: CLK at the packet's start; nil leaves the whitening out, as the specification's sample data does.
+    public init(_ type: BREDRPacketType, _ header: BREDRHeader, payload: [UInt8], uap: UInt8, clock: UInt32?) {
+        let format = type.format
+        var whitening = clock.map { Whitening(clock: $0) }
+        self.header = OneThirdCode.encode(header.bits(uap: uap) ^ (whitening?.next(bits: 18) ?? 0), count: 18)
+        var octets = payload + (format.hasCRC ? CRC16.of(payload, uap: uap) : [])
+        whitening?.apply(to: &octets)
+        let bits = Self.coded(octets, format.coding)
+        self.payload = bits.octets
+        payloadBits = bits.count
+    }
+
+    private static func coded(_ octets: [UInt8], _ coding: PayloadCoding) -> BitWriter {
+        var bits = BitWriter()
+        switch coding {
+        case .none:
+            for octet in octets { bits.append(UInt64(octet), bits: 8) }
+        case .oneThird:
+            for octet in octets { bits.append(OneThirdCode.encode(UInt32(octet), count: 8), bits: 24) }
+        case .twoThirds:
+            // The last block is filled up with zeros.
+            for start in stride(from: 0, to: octets.count * 8, by: TwoThirdsCode.dataBits) {
+                let data = (0..<TwoThirdsCode.dataBits).reduce(UInt16(0)) { data, bit in
+                    let place = start + bit
+                    return place < octets.count * 8 ? data | UInt16(octets[place / 8] >> UInt8(place % 8) & 1) << UInt16(bit) : data
+                }
+                bits.append(UInt64(TwoThirdsCode.encode(data)), bits: TwoThirdsCode.blockBits)
+            }
+        }
+        return bits
+    }
+}
+
+/// Octets made of fields, the least significant bit of each first.
+struct BitWriter {
+    private(set) var octets: [UInt8] = []
+    private(set) var count = 0
+
+    mutating func append(_ value: UInt64, bits: Int) {
+        for bit in 0..<bits {
+            if count % 8 == 0 { octets.append(0) }
+            octets[count / 8] |= UInt8(value >> UInt64(bit) & 1) << UInt8(count % 8)
+            count += 1
+        }
+    }
+}
