@@ -1,5 +1,4 @@
 import Packets
-import Timing
 
 /// The central's side of LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsInitiator: AuthenticationPhase {
@@ -14,17 +13,11 @@ struct SecureConnectionsInitiator: AuthenticationPhase {
         case ended
     }
 
-    private let terms: PairingTerms
     private let key: SecureConnectionsKey
-    private let random: RandomSource
     private var state = State.awaitPublicKey
+    private var terms: PairingTerms { key.terms }
 
-    init(_ terms: PairingTerms) {
-        self.terms = terms
-        var random = terms.setup.random
-        key = SecureConnectionsKey(terms, using: &random)
-        self.random = random
-    }
+    init(_ terms: PairingTerms) { key = SecureConnectionsKey(terms) }
 
     func start() -> [AuthenticationAction] { [.send(key.pdu)] }
 
@@ -57,9 +50,7 @@ struct SecureConnectionsInitiator: AuthenticationPhase {
 
     private mutating func received(_ publicKey: SMP.PairingPublicKey) -> [AuthenticationAction] {
         let values: SecureConnectionsValues
-        do {
-            values = try SecureConnectionsValues(terms, ownKey: key.pair, publicKey, using: random)
-        } catch { return fail(error.reason) }
+        do { values = try key.values(with: publicKey) } catch { return fail(error.reason) }
         switch terms.association {
         case .justWorks, .numericComparison:
             state = .awaitConfirm(values, round: 0)

@@ -1,5 +1,4 @@
 import Packets
-import Timing
 
 /// The peripheral's side of LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsResponder: AuthenticationPhase {
@@ -16,17 +15,11 @@ struct SecureConnectionsResponder: AuthenticationPhase {
         case ended
     }
 
-    private let terms: PairingTerms
     private let key: SecureConnectionsKey
-    private let random: RandomSource
     private var state = State.awaitPublicKey
+    private var terms: PairingTerms { key.terms }
 
-    init(_ terms: PairingTerms) {
-        self.terms = terms
-        var random = terms.setup.random
-        key = SecureConnectionsKey(terms, using: &random)
-        self.random = random
-    }
+    init(_ terms: PairingTerms) { key = SecureConnectionsKey(terms) }
 
     func start() -> [AuthenticationAction] { [] }
 
@@ -66,9 +59,7 @@ struct SecureConnectionsResponder: AuthenticationPhase {
 
     private mutating func received(_ publicKey: SMP.PairingPublicKey) -> [AuthenticationAction] {
         var values: SecureConnectionsValues
-        do {
-            values = try SecureConnectionsValues(terms, ownKey: key.pair, publicKey, using: random)
-        } catch { return fail(error.reason) }
+        do { values = try key.values(with: publicKey) } catch { return fail(error.reason) }
         switch terms.association {
         case .justWorks, .numericComparison:
             state = .awaitRandom(values, confirm: nil, round: 0)

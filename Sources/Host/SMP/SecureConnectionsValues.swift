@@ -123,11 +123,16 @@ struct SecureConnectionsValues {
     }
 }
 
-/// This side's key pair for a pairing: the one that went out of band if the peer may have it, the debug one if asked for, else a new one.
+/// What a side has before it knows the peer's public key: the terms, and a key pair of its own.
 struct SecureConnectionsKey {
-    let pair: P256KeyPair
+    let terms: PairingTerms
+    private let pair: P256KeyPair
+    private let random: RandomSource
 
-    init(_ terms: PairingTerms, using random: inout RandomSource) {
+    /// The key pair is the one that went out of band if the peer may have it, the debug one if asked for, else a new one.
+    init(_ terms: PairingTerms) {
+        self.terms = terms
+        var random = terms.setup.random
         if terms.peerFeatures.outOfBandFlag == 1, let outOfBand = terms.setup.outOfBand {
             pair = outOfBand.keyPair
         } else if terms.settings.usesDebugKeys, let debug = try? P256KeyPair.debug() {
@@ -135,9 +140,15 @@ struct SecureConnectionsKey {
         } else {
             pair = .generate(using: &random)
         }
+        self.random = random
     }
 
     var pdu: [UInt8] {
         SMP.PairingPublicKey(publicKeyX: pair.publicKey.x.littleEndianOctets, publicKeyY: pair.publicKey.y.littleEndianOctets).bytes
+    }
+
+    /// - Throws: the reason why the peer's key will not do.
+    func values(with peerKey: SMP.PairingPublicKey) throws(PairingRefusal) -> SecureConnectionsValues {
+        try SecureConnectionsValues(terms, ownKey: pair, peerKey, using: random)
     }
 }
