@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Timing
 import Transport
@@ -9,16 +10,22 @@ final class Gathering: HCITransportSink {
     var reasons: [TransportError] = []
     var onPacket: ((HCIPacket) -> Void)?
     var onClose: (() -> Void)?
+    private let changed: ConditionVariable?
+
+    /// - Parameter changed: signalled whenever something has come.
+    init(_ changed: ConditionVariable? = nil) { self.changed = changed }
 
     func received(_ packet: HCIPacket, at time: Microseconds) {
         packets.append(packet)
         times.append(time)
         onPacket?(packet)
+        changed?.signal()
     }
 
     func closed(_ reason: TransportError) {
         reasons.append(reason)
         onClose?()
+        changed?.signal()
     }
 }
 

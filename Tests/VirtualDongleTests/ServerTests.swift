@@ -11,32 +11,77 @@ private final class AnsweringBackend: DongleBackend {
         let pipe: any HCITransport
         var received = 0
         var isClosed = false
-        init(_ pipe: any HCITransport) throws {
+        let changed: ConditionVariable
+        init(_ pipe: any HCITransport, _ changed: ConditionVariable) throws {
             self.pipe = pipe
+            self.changed = changed
             try pipe.open(self)
         }
         func received(_ packet: HCIPacket, at time: Microseconds) {
             received += 1
             if packet.kind == .command { pipe.send(HCIPacket(.event, [0x0E, 4, 1] + packet.bytes.prefix(2) + [0])) }
         }
-        func closed(_ reason: TransportError) { isClosed = true }
+        func closed(_ reason: TransportError) {
+            isClosed = true
+            changed.signal()
+        }
     }
 
     let count: Int
+    let changed: ConditionVariable
     var controllers: [Controller] = []
-    init(count: Int) { self.count = count }
-    func attach(_ index: Int, to end: any HCITransport) throws { controllers.append(try Controller(end)) }
+    init(count: Int, _ changed: ConditionVariable) {
+        self.count = count
+        self.changed = changed
+    }
+    func attach(_ index: Int, to end: any HCITransport) throws {
+        controllers.append(try Controller(end, changed))
+        changed.signal()
+    }
 }
 
 private final class Client: HCITransportSink {
     var packets: [HCIPacket] = []
     var isClosed = false
-    func received(_ packet: HCIPacket, at time: Microseconds) { packets.append(packet) }
-    func closed(_ reason: TransportError) { isClosed = true }
+    let changed: ConditionVariable
+    init(_ changed: ConditionVariable) { self.changed = changed }
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        packets.append(packet)
+        changed.signal()
+    }
+    func closed(_ reason: TransportError) {
+        isClosed = true
+        changed.signal()
+    }
 }
 
-private final class Events {
-    var list: [DongleEvent] = []
+/// An H4 server with answering controllers, what it tells, and where to wait for what happens.
+private final class ServerBench {
+    let loop: RunLoop
+    let changed: ConditionVariable
+    let backend: AnsweringBackend
+    let server: H4DongleServer
+    var events: [DongleEvent] = []
+
+    init(_ count: Int, on loop: RunLoop) {
+        self.loop = loop
+        changed = ConditionVariable(on: loop)
+        backend = AnsweringBackend(count: count, changed)
+        server = H4DongleServer(backend: backend, on: loop)
+        server.onEvent = { [unowned self] in events.append($0) }
+    }
+
+    /// Runs a test in wall time with a server, which is stopped afterwards.
+    static func run(controllers count: Int, _ body: @escaping (ServerBench) async throws -> Void) throws {
+        let loop = RunLoop(mode: .wall)
+        try loop.run {
+            let bench = ServerBench(count, on: loop)
+            defer { bench.server.stop() }
+            try await body(bench)
+        }
+    }
+
+    func offer(_ controller: Int = 0) throws -> SocketAddress { try server.offer(controller, at: .tcp(host: "127.0.0.1", port: 0)) }
 }
 
 private final class Octets: ByteStream.Sink {
@@ -48,92 +93,76 @@ private final class Octets: ByteStream.Sink {
 
 @Suite struct ServerTests {
     private static let reset = HCIPacket(.command, [0x03, 0x0C, 0x00])
-    private static let local = SocketAddress.tcp(host: "127.0.0.1", port: 0)
 
     @Test func aControllerServesOneClientAtATimeAndIsFreshForTheNext() throws {
-        let loop = RunLoop(mode: .wall)
-        try loop.run {
-            let backend = AnsweringBackend(count: 2)
-            let events = Events()
-            let server = H4DongleServer(backend: backend, on: loop)
-            server.onEvent = { events.list.append($0) }
-            let addresses = try [server.offer(0, at: Self.local), server.offer(1, at: Self.local)]
+        try ServerBench.run(controllers: 2) { bench in
+            let addresses = try [bench.offer(0), bench.offer(1)]
             #expect(addresses[0] != addresses[1])
             for round in 1...3 {
-                let (sink, second) = (Client(), Client())
-                let client = try H4Transport.connect(to: addresses[0], on: loop)
+                let (sink, second) = (Client(bench.changed), Client(bench.changed))
+                let client = try H4Transport.connect(to: addresses[0], on: bench.loop)
                 try client.open(sink)
                 client.send(Self.reset)
-                #expect(try await loop.wait { sink.packets.count == 1 })
-                let intruder = try H4Transport.connect(to: addresses[0], on: loop)
+                try await bench.changed.wait(for: "an answer") { sink.packets.count == 1 }
+                let intruder = try H4Transport.connect(to: addresses[0], on: bench.loop)
                 try intruder.open(second)
-                #expect(try await loop.wait { second.isClosed })
+                try await bench.changed.wait(for: "the second client to be sent away") { second.isClosed }
                 client.send(Self.reset)
-                #expect(try await loop.wait { sink.packets.count == 2 })
+                try await bench.changed.wait(for: "a second answer") { sink.packets.count == 2 }
                 client.close()
-                #expect(try await loop.wait { backend.controllers.last?.isClosed == true })
-                #expect(backend.controllers.count == round)
+                try await bench.changed.wait(for: "the controller to be let go") { bench.backend.controllers.last?.isClosed == true }
+                #expect(bench.backend.controllers.count == round)
             }
-            #expect(events.list.count == 9)
-            server.stop()
-            #expect(throws: TransportError.self) { try H4Transport.connect(to: addresses[0], on: loop) }
+            #expect(bench.events.count == 9)
+            bench.server.stop()
+            #expect(throws: TransportError.self) { try H4Transport.connect(to: addresses[0], on: bench.loop) }
         }
     }
 
     @Test func aClientThatCallsAgainBeforeItsOldEndIsSeenIsServed() throws {
-        let loop = RunLoop(mode: .wall)
-        try loop.run {
-            let backend = AnsweringBackend(count: 1)
-            let events = Events()
-            let server = H4DongleServer(backend: backend, on: loop)
-            server.onEvent = { events.list.append($0) }
-            let address = try server.offer(0, at: Self.local)
-            var client = try H4Transport.connect(to: address, on: loop)
+        try ServerBench.run(controllers: 1) { bench in
+            let address = try bench.offer()
+            var client = try H4Transport.connect(to: address, on: bench.loop)
             for _ in 1...10 {
-                let sink = Client()
+                let sink = Client(bench.changed)
                 try client.open(sink)
                 client.send(Self.reset)
-                #expect(try await loop.wait { sink.packets.count == 1 })
-                let next = try H4Transport.connect(to: address, on: loop)
+                try await bench.changed.wait(for: "an answer") { sink.packets.count == 1 }
+                let next = try H4Transport.connect(to: address, on: bench.loop)
                 client.close()
                 client = next
             }
-            #expect(!events.list.contains(.refused(controller: 0)))
+            #expect(!bench.events.contains(.refused(controller: 0)))
             client.close()
-            server.stop()
         }
     }
 
     @Test func aClientThatDoesNotReadIsDroppedAndNamed() throws {
-        let loop = RunLoop(mode: .wall)
-        try loop.run {
-            let backend = AnsweringBackend(count: 1)
-            let events = Events()
-            let server = H4DongleServer(backend: backend, on: loop)
-            server.onEvent = { events.list.append($0) }
-            let client = try ByteStream.connect(to: try server.offer(0, at: Self.local), on: loop)
-            #expect(try await loop.wait { backend.controllers.count == 1 })
+        try ServerBench.run(controllers: 1) { bench in
+            let client = try ByteStream.connect(to: try bench.offer(), on: bench.loop)
+            try await bench.changed.wait(for: "the client to have its controller") { bench.backend.controllers.count == 1 }
+            let controller = bench.backend.controllers[0]
             let packet = HCIPacket(.acl, [0, 0, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 0xFFFF))
-            for _ in 0..<400 { backend.controllers[0].pipe.send(packet) }
-            #expect(try await loop.wait { backend.controllers[0].isClosed })
-            guard case .failed(0, let reason)? = events.list.last else {
-                Issue.record("\(events.list)")
+            for _ in 0..<400 { controller.pipe.send(packet) }
+            try await bench.changed.wait(for: "the client to be dropped") { controller.isClosed }
+            guard case .failed(0, let reason)? = bench.events.last else {
+                Issue.record("\(bench.events)")
                 return
             }
             #expect(reason.contains("dropped"))
             client.close()
-            server.stop()
         }
     }
 
     @Test func noClientEndsTheServer() throws {
-        let loop = RunLoop(mode: .wall)
-        try loop.run {
-            let backend = AnsweringBackend(count: 1)
-            let h4 = H4DongleServer(backend: backend, on: loop)
-            let usbip = try USBIPServer(Self.local, serialNumbers: ["BB-1"], on: loop) { try backend.pipe(to: $0, on: loop) }
+        try ServerBench.run(controllers: 1) { bench in
+            let loop = bench.loop
+            let usbip = try USBIPServer(.tcp(host: "127.0.0.1", port: 0), serialNumbers: ["BB-1"], on: loop) {
+                try bench.backend.pipe(to: $0, on: loop)
+            }
             usbip.start()
-            let addresses = try [h4.offer(0, at: Self.local), usbip.address]
+            defer { usbip.stop() }
+            let addresses = try [bench.offer(), usbip.address]
             var random = RandomSource(seed: 3)
             for round in 0..<60 {
                 let sink = Octets()
@@ -142,17 +171,15 @@ private final class Octets: ByteStream.Sink {
                 let valid: [UInt8] =
                     round % 4 == 1 ? [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29) : []
                 stream.send(valid + random.octets(Int.random(in: 1...400, using: &random)))
-                try await loop.sleep(for: round % 3 == 0 ? 3_000 : 300)
+                // Some hang up before the server has read everything, some after it.
+                for _ in 0..<(round % 3 == 0 ? 10 : 1) { try await loop.sleep(for: .zero) }
                 stream.close()
             }
-            let sink = Client()
+            let sink = Client(bench.changed)
             let client = try H4Transport.connect(to: addresses[0], on: loop)
-            try await loop.sleep(for: 2_000)
             try client.open(sink)
             client.send(Self.reset)
-            #expect(try await loop.wait { sink.packets.count == 1 })
-            h4.stop()
-            usbip.stop()
+            try await bench.changed.wait(for: "an answer") { sink.packets.count == 1 }
         }
     }
 }

@@ -1,0 +1,33 @@
+import Packets
+import Timing
+
+/// Where a test waits, in wall time, for what sockets and other programs bring about: whoever sees something happen signals, and the conditions are looked at again.
+public final class ConditionVariable {
+    private let loop: RunLoop
+    private var waits: [(condition: () -> Bool, promise: Promise<Void>)] = []
+
+    public init(on loop: RunLoop) { self.loop = loop }
+
+    /// Something has happened.
+    public func signal() {
+        for wait in waits where wait.condition() { wait.promise.fulfil(()) }
+        waits.removeAll { $0.promise.isSettled }
+    }
+
+    /// Waits until the condition holds.
+    ///
+    /// - Throws: `Unmet` after half a minute.
+    public func wait(for what: String, _ condition: @escaping () -> Bool) async throws {
+        guard !condition() else { return }
+        let promise = Promise<Void>(on: loop)
+        waits.append((condition, promise))
+        do { try await promise.value(until: loop.now + Self.limit) } catch is TimeOut { throw Unmet(what: what) }
+    }
+
+    private static let limit = Microseconds.seconds(30)
+
+    public struct Unmet: Error, CustomStringConvertible {
+        public var what: String
+        public var description: String { "waited 30 s for \(what)" }
+    }
+}
