@@ -17,7 +17,11 @@ extension CaseRun {
         } catch HostError.peer(let fault) {
             let text = HostError.peer(fault).description
             guard step.result.contains(where: { $0.name == "error" }) else {
-                throw StepFailure(.subject, place.stating("\(step.name): \(text)"))
+                throw StepFailure(
+                    .subject,
+                    place.stating(
+                        "\(step.name): expected to succeed, got \"\(text)\"\(lastHeard(at: place.side, from: scope.searchStart))"),
+                    evidence: recent(at: place.side, from: scope.searchStart))
             }
             result = CaseRecord([("error", .text(text))])
         } catch let error as HostError {
@@ -31,6 +35,13 @@ extension CaseRun {
                 .subject, place.stating("\(step.name): \(mismatch.text)\(Self.numbers(seen))"),
                 evidence: recent(at: place.side, from: scope.searchStart))
         }
+    }
+
+    /// The last PDU of the peer, which led to a failure; the last event where there was none.
+    private func lastHeard(at side: Side, from start: Int) -> String {
+        let seen = log.observations.dropFirst(start).filter { $0.side == side && !$0.isAir }
+        let pdu = seen.last { if case .upper = $0.content { true } else { false } }
+        return (pdu ?? seen.last).map { "; the last there was \($0.name) (\($0.place))" } ?? ""
     }
 
     /// Runs something that is cancelled at the deadline, or with the case.
