@@ -21,6 +21,7 @@ final class ProtectedService {
         self.loop = loop
         self.conduct = conduct
         host.pairingDialogue = dialogue
+        if conduct.hasNoIRK { host.keys.identityResolvingKey = [UInt8](repeating: 0, count: 16) }
         restore()
     }
 
@@ -38,13 +39,37 @@ final class ProtectedService {
         for (digits, value) in Self.values { if let handle = handles[digits] { host.database[handle] = value } }
     }
 
-    /// Asks for security by itself, if that is its conduct.
+    /// Asks for security by itself, or ends the link when a pairing fails, if that is its conduct.
     func connected(_ link: Connection) {
+        if conduct.leavesAfterFailure {
+            link.events.add { [weak self, weak link] event in
+                guard case .pairingFailed = event, let self, let link else { return }
+                leave(link)
+            }
+        }
         guard conduct.asksForSecurity else { return }
         tasks.append(
             loop.start { [self] in
                 try? await loop.sleep(for: conduct.delay)
                 _ = try? await link.pair()
+            })
+    }
+
+    private func leave(_ link: Connection) {
+        tasks.append(
+            loop.start { [self] in
+                try? await loop.sleep(for: conduct.delay)
+                _ = try? await link.disconnect(.authenticationFailure)
+            })
+    }
+
+    /// The user takes the time that is its conduct.
+    private func answerLater(_ answer: @escaping () -> Void) {
+        guard conduct.userTakes > .zero else { return answer() }
+        tasks.append(
+            loop.start { [self] in
+                try? await loop.sleep(for: conduct.userTakes)
+                if !Task.isCancelled { answer() }
             })
     }
 
@@ -56,13 +81,13 @@ final class ProtectedService {
                     self?.waiting = answer
                     return
                 }
-                answer(passkey)
+                self?.answerLater { answer(passkey) }
             },
             compare: { [weak self] _, number, answer in
                 self?.user.sees(number)
-                answer(self?.user.agrees ?? false)
+                self?.answerLater { answer(self?.user.agrees ?? false) }
             },
-            consent: { [weak self] _, answer in answer(self?.user.agrees ?? false) })
+            consent: { [weak self] _, answer in self?.answerLater { answer(self?.user.agrees ?? false) } })
     }
 
     // MARK: Attributes
@@ -138,6 +163,7 @@ final class ProtectedService {
         settings.isBonding = requirements.contains(.bonding)
         settings.asksForMITM = requirements.contains(.mitm)
         settings.supportsSecureConnections = requirements.contains(.sc)
+        settings.usesKeypressNotifications = requirements.contains(.keypress)
         settings.minimumKeySize = max(7, min(16, Int(parameters[2])))
         settings.maximumKeySize = max(settings.minimumKeySize, min(16, Int(parameters[3])))
         settings.localKeys = KeyDistribution(rawValue: parameters[4] & 7)

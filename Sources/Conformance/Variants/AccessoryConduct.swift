@@ -27,6 +27,12 @@ struct AccessoryConduct: Sendable {
     var asksForMITM = false
     /// Which refusals its server prefers where the specification leaves it the choice.
     var server = ServerChoices()
+    /// Ends the link when a pairing has failed.
+    var leavesAfterFailure = false
+    /// How long its user thinks before agreeing.
+    var userTakes = Microseconds.zero
+    /// Has no private addresses, and says so by an IRK of zeros.
+    var hasNoIRK = false
     var delay: Microseconds = .milliseconds(20)
 
     private typealias Apply = @Sendable (inout AccessoryConduct, Int) -> Void
@@ -51,6 +57,9 @@ struct AccessoryConduct: Sendable {
         "readsMultiple": (0...1, { $0.server.readsMultiple = $1 != 0 }),
         "tellsNotLong": (0...1, { $0.server.tellsNotLong = $1 != 0 }),
         "asksForEncryption": (0...1, { $0.server.asksForEncryption = $1 != 0 }),
+        "leavesAfterFailure": (0...1, { $0.leavesAfterFailure = $1 != 0 }),
+        "userTakes": (0...20_000_000, { $0.userTakes = Microseconds($1) }),
+        "hasNoIRK": (0...1, { $0.hasNoIRK = $1 != 0 }),
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
 
