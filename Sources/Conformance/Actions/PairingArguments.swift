@@ -18,9 +18,15 @@ enum PairingArguments {
     static let agrees = TypedArgument.flag("agrees", default: true, "the user's answer to a comparison, or to being asked")
     static let outOfBand = TypedArgument.octets("outOfBand", default: [], "TK of LE legacy pairing that the other side has as well")
 
+    static let confirm = TypedArgument.octets(
+        "outOfBandConfirm", default: [], "the commitment that `make out-of-band data` of the other side gave, for LE Secure Connections")
+    static let random = TypedArgument.octets("outOfBandRandom", default: [], "the random value that came with it")
+    static let keypress = TypedArgument.flag("keypress", default: false, "tells the other side of each digit that is entered")
+
     static let all: [ActionArgument] = [
         io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,
         leastKeySize.declaration, mostKeySize.declaration, keys.declaration, passkey.declaration, agrees.declaration, outOfBand.declaration,
+        confirm.declaration, random.declaration, keypress.declaration,
     ]
 
     static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
@@ -38,6 +44,9 @@ enum PairingArguments {
         settings.acceptsWeakerBond = true
         let key = try context(outOfBand)
         if !key.isEmpty { settings.outOfBandData = OutOfBandData(temporaryKey: key) }
+        let commitment = try context(confirm)
+        if !commitment.isEmpty { settings.outOfBandData = OutOfBandData(confirm: commitment, random: try context(random)) }
+        settings.usesKeypressNotifications = try context(keypress)
         return settings
     }
 }

@@ -31,6 +31,10 @@ enum HostFaults {
         "ignoresMinimumLevel": { $0.pairing.ignoresMinimumLevel = $1 != 0 },
         "acceptsAnyKeySize": { $0.pairing.acceptsAnyKeySize = $1 != 0 },
         "allowsRepeatedAttempts": { $0.pairing.allowsRepeatedAttempts = $1 != 0 },
+        "overratesKeys": { $0.pairing.overratesKeys = $1 != 0 },
+        "keepsOldBond": { $0.pairing.keepsOldBond = $1 != 0 },
+        "usesRandomAsKey": { $0.pairing.usesRandomAsKey = $1 != 0 },
+        "repeatsPasskey": { $0.pairing.repeatsPasskey = $1 != 0 },
         "errorCode": { $0.errorCode = ATTErrorCode(UInt8(clamping: $1)) },
     ]
 

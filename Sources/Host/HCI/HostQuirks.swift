@@ -64,6 +64,14 @@ public struct PairingQuirks: Sendable, Hashable {
     public var acceptsAnyKeySize = false
     /// Answers however often an attempt fails. Core Vol 3, Part H, 2.3.6.
     public var allowsRepeatedAttempts = false
+    /// Takes any key for one that a man in the middle cannot have.
+    public var overratesKeys = false
+    /// Keeps the bond that it has when the peer pairs anew.
+    public var keepsOldBond = false
+    /// Encrypts with the peer's random number in LE legacy pairing.
+    public var usesRandomAsKey = false
+    /// Shows the same passkey each time.
+    public var repeatsPasskey = false
 
     public init() {}
 }

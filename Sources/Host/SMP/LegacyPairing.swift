@@ -22,6 +22,11 @@ private struct LegacyValues {
             initiator: terms.initiator, responder: terms.responder)
     }
 
+    /// STK of both random numbers, the responder's first.
+    func shortTermKey(_ key: UInt128, responder: UInt128, initiator: UInt128) -> UInt128 {
+        terms.setup.quirks.usesRandomAsKey ? initiator : SecurityToolbox.s1(k: key, r1: responder, r2: initiator)
+    }
+
     func isConfirmed(_ confirm: UInt128, temporaryKey: UInt128, random: UInt128) -> Bool {
         terms.setup.quirks.acceptsAnyConfirm || confirm == self.confirm(temporaryKey: temporaryKey, random: random)
     }
@@ -80,7 +85,7 @@ struct LegacyInitiator: AuthenticationPhase {
         case (.awaitRandom(let key, let confirm), .pairingRandom(let random)):
             guard values.isConfirmed(confirm, temporaryKey: key, random: random.number) else { return fail(.confirmValueFailed) }
             state = .ended
-            return [.authenticated(SecurityToolbox.s1(k: key, r1: random.number, r2: values.random))]
+            return [.authenticated(values.shortTermKey(key, responder: random.number, initiator: values.random))]
         default: return fail(.unspecifiedReason)
         }
     }
@@ -137,7 +142,7 @@ struct LegacyResponder: AuthenticationPhase {
             state = .ended
             return [
                 .send(SMP.PairingRandom(values.random).bytes),
-                .authenticated(SecurityToolbox.s1(k: key, r1: values.random, r2: random.number)),
+                .authenticated(values.shortTermKey(key, responder: values.random, initiator: random.number)),
             ]
         default: return fail(.unspecifiedReason)
         }

@@ -1,0 +1,15 @@
+import Host
+
+/// What the user carries from one device to the other before they pair. Core Vol 3, Part H, 2.3.5.6.4.
+enum MakeOutOfBandData: NamedAction {
+    static let name = "make out-of-band data"
+    static let about = "the host makes a key pair and gives the commitment to it, which the other side is told by other means"
+    static var arguments: [ActionArgument] { [] }
+    static let results = ["confirm", "random"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let data = try context.driver().host.makeOutOfBandData()
+        return CaseRecord([("confirm", .octets(data.confirm ?? [])), ("random", .octets(data.random ?? []))])
+    }
+}
