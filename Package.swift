@@ -79,7 +79,7 @@ let package = Package(
         tests("Timing", ["Transport", "Packets"]),
         tests("Transport", ["BenchTesting", "Capture", "Timing", "Packets"]),
         tests("TransportUSB", ["VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
-        tests("Simulation", ["BenchTesting", "Capture", "Transport", "Timing", "Packets"]),
+        tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["HCI", "Host", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Capture", "Packets"]),

@@ -1,4 +1,6 @@
-/// Header and payload of a packet as the bits that are sent: checked, whitened and coded. Core Vol 2, Part B, 7.
+import BluetoothCrypto
+
+/// Header and payload of a packet as the bits that are sent: checked, encrypted, whitened and coded. Core Vol 2, Part B, 7.
 ///
 /// The access code before them is `AccessCode`; the synchronization sequence and trailer of a payload at 2 or 3 Mb/s are no data.
 public struct BREDRFrame: Sendable, Equatable {
@@ -9,14 +11,17 @@ public struct BREDRFrame: Sendable, Equatable {
     public let payloadBits: Int
 
     /// - Parameters:
-    ///   - payload: payload header and user data, encrypted if they are to be; the CRC comes behind them.
+    ///   - payload: payload header and user data. AES-CCM has encrypted them before, and the CRC counts its MIC; E0 encrypts what the CRC has counted, and the
+    ///     CRC with it.
     ///   - uap: of the access code's address; DCI for inquiry access codes.
     ///   - clock: CLK at the packet's start; nil leaves the whitening out, as the specification's sample data does.
-    public init(_ type: BREDRPacketType, _ header: BREDRHeader, payload: [UInt8], uap: UInt8, clock: UInt32?) {
+    ///   - keyStream: of E0; nil where the payload is in clear or AES-CCM protects it.
+    public init(_ type: BREDRPacketType, _ header: BREDRHeader, payload: [UInt8], uap: UInt8, clock: UInt32?, keyStream: E0? = nil) {
         let format = type.format
         var whitening = clock.map { Whitening(clock: $0) }
         self.header = OneThirdCode.encode(header.bits(uap: uap) ^ (whitening?.next(bits: 18) ?? 0), count: 18)
         var octets = payload + (format.hasCRC ? CRC16.of(payload, uap: uap) : [])
+        if var keyStream { keyStream.apply(to: &octets) }
         whitening?.apply(to: &octets)
         let bits = Self.coded(octets, format.coding)
         self.payload = bits.octets

@@ -1,4 +1,4 @@
-import BenchTesting
+import BluetoothCrypto
 import Packets
 import Testing
 
@@ -147,5 +147,10 @@ import Testing
         var sequence = Whitening(clock: 0x54)
         #expect(OneThirdCode.decode(whitened.header ^ plain.header, count: 18) == sequence.next(bits: 18))
         #expect(zip(whitened.payload, plain.payload).allSatisfy { $0 ^ $1 == sequence.next() })
+        // E0 encrypts payload header and CRC, too, before they are whitened.
+        var keyStream = E0(key: 0x1234_5678, central: 0x1122_3344_5566, clock: 0x54)
+        let encrypted = BREDRFrame(.dh1, header, payload: payload, uap: 0x47, clock: 0x54, keyStream: keyStream)
+        #expect(encrypted.header == whitened.header)
+        #expect(zip(encrypted.payload, whitened.payload).allSatisfy { $0 ^ $1 == keyStream.next() })
     }
 }
