@@ -74,7 +74,7 @@ extension HTMLPage {
         body{margin:0 auto;max-width:68rem;padding:2rem 1.25rem 4rem;background:var(--ground);color:var(--ink);
         font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
         h1{font-size:1.9rem;margin:0 0 .75rem;letter-spacing:-.01em}h2{font-size:1.2rem;margin:2.5rem 0 .75rem}
-        h3{font-size:1rem;margin:0 0 .25rem}p{margin:.25rem 0}
+        h3{font-size:1rem;margin:0 0 .25rem}p{margin:.25rem 0}h1,h3,p,summary{overflow-wrap:anywhere}
         .dot{display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.45em;background:currentColor}
         .facts{display:flex;flex-wrap:wrap;gap:.25rem 1.75rem;margin:0 0 1.25rem}.facts div{display:flex;gap:.5rem}
         dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}

@@ -59,6 +59,18 @@ public struct ProbedCommand: Sendable, Equatable {
     public var finding: Finding
 }
 
+/// An answer of a controller that cannot be read.
+public struct MalformedAnswer: Error, CustomStringConvertible {
+    var command: String
+    /// Return parameters as they came.
+    var returns: [UInt8]
+
+    public var description: String {
+        let octets = returns.prefix(32).map { octet in (octet < 16 ? "0" : "") + String(octet, radix: 16, uppercase: true) }
+        return "malformed answer to \(command): its return parameters are \(returns.isEmpty ? "missing" : octets.joined(separator: " "))"
+    }
+}
+
 /// Asks a dongle, one command after the other.
 public final class DongleProbe: HCITransportSink {
     private let transport: any HCITransport
@@ -80,10 +92,10 @@ public final class DongleProbe: HCITransportSink {
 
     /// Waits for the dongle to start, then asks who it is. What it does not know stays zero.
     ///
-    /// - Throws: the pipe's end, or `TimeOut` when it answers nothing.
+    /// - Throws: the pipe's end, `TimeOut` when it answers nothing, or `MalformedAnswer` when it does not even tell its version as it must.
     public func identity() async throws -> DongleIdentity {
         var identity = DongleIdentity()
-        if let answer = try await ask(HCICommands.ReadLocalVersionInformation(), within: .seconds(5)) {
+        if let answer = try await version() {
             identity.hciVersion = answer.hciVersion
             identity.hciSubversion = answer.hciSubversion
             identity.lmpSubversion = answer.lmpSubversion
@@ -153,6 +165,16 @@ public final class DongleProbe: HCITransportSink {
         } catch is TimeOut {
             perform(commands.expire(id: id))
             return nil
+        }
+    }
+
+    /// What every controller has to answer, in full. Core Vol 4, Part E, 7.4.1.
+    private func version() async throws -> HCICommands.ReadLocalVersionInformation.Return? {
+        let command = HCICommands.ReadLocalVersionInformation()
+        let answer = try await raw(HCICommands.ReadLocalVersionInformation.opcode, command.parameters, within: .seconds(5))
+        guard let answer, answer.status == .success else { return nil }
+        do { return try HCICommands.ReadLocalVersionInformation.Return(prefixOf: answer.returns) } catch {
+            throw MalformedAnswer(command: HCICommands.ReadLocalVersionInformation.name, returns: answer.returns)
         }
     }
 

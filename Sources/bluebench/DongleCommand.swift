@@ -82,9 +82,9 @@ struct DongleCommand: ParsableCommand {
         let simulation = Simulation(loop: loop, seed: seed)
         try captures.logAir(of: simulation)
         try surroundings.settle(in: simulation)
+        signals.onStop(on: loop) { ended.fulfil(()) }
         let servers = try start(simulation, captures.packets, loop)
         captures.keepFlushing(on: loop)
-        signals.onStop(on: loop) { ended.fulfil(()) }
         try loop.run { try await ended.value() }
         for stop in servers { stop() }
         do { try captures.finish() } catch { throw CommandFailure(.bench, "\(error)") }

@@ -124,6 +124,11 @@ struct GATTSession {
         var open: [UInt16: Subscription] = [:]
         for subscription in subscriptions {
             let characteristic = try find(subscription.uuid)
+            guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
+                let properties = characteristic.properties.names.joined(separator: ", ")
+                throw CommandFailure(
+                    .fail, "\(subscription.uuid) cannot be subscribed to: it has \(properties), neither notify nor indicate")
+            }
             open[characteristic.value] = subscription
             let kind: AttributeValueKind = characteristic.properties.contains(.notify) ? .notification : .indication
             try await link.gatt.subscribe(characteristic, kind) { [loop] _, handle, value in

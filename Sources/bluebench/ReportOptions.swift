@@ -28,6 +28,14 @@ struct ReportOptions: ParsableArguments {
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
 
+        /// Removes capture-2.btsnoop and so on, which continued runs left: a run that begins anew writes none of them.
+        func removeContinuations() {
+            guard let folder else { return }
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+                if name.wholeMatch(of: /capture-[0-9]+\.btsnoop/) != nil { unlink("\(folder)/\(name)") }
+            }
+        }
+
         /// Writes what can be written.
         ///
         /// - Returns: what cannot, each with the reason.

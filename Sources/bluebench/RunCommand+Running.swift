@@ -14,6 +14,7 @@ extension RunCommand {
         let signals = SignalHandler()
         var files = try outputs.prepare()
         let store = try openStore(files, ends)
+        if !resume { files.removeContinuations() }
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let port = try openPort(ends)
         let devices = try realDevices(plan.setup)
@@ -39,6 +40,7 @@ extension RunCommand {
             result.usb = USBTally.current
         }
         troubles.attempt { try recorder.finish() }
+        if let shortfall = recorder.shortfall { troubles.texts.append(shortfall) }
         troubles.attempt { try restoreFolder(files, store) }
         if throughput { troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) } }
         troubles.texts += try files.write(result, about: facts)

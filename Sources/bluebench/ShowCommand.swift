@@ -41,8 +41,10 @@ struct ShowCommand: ParsableCommand {
         var decoder = PacketDecoder()
         var start: CaptureTime?
         var shown = 0
+        var contents = Contents()
         do {
             while shown < limit, var record = try reader.next() {
+                contents.note(record.content)
                 if case .air(let frame) = record.content, let opened = keys?.open(frame) { record.content = .air(opened) }
                 try copy?.write(record, reader.interfaces)
                 let begin = start ?? record.time
@@ -65,6 +67,7 @@ struct ShowCommand: ParsableCommand {
             throw CommandFailure(.bench, "\(error)")
         }
         output.flush()
+        if let lack = contents.lack { throw CommandFailure(.usage, "\(file) \(lack)") }
     }
 
     private func decryption() throws -> AirDecryption? {
@@ -108,6 +111,21 @@ struct ShowCommand: ParsableCommand {
             case .note, .other: "  "
             }
         text.write(way)
+    }
+}
+
+/// Whether a capture has what it was opened for.
+private struct Contents {
+    private var isOurs = false
+    private var stranger: UInt32?
+
+    mutating func note(_ content: CaptureRecord.Content) {
+        if case .other(let type, _) = content { stranger = type.rawValue } else { isOurs = true }
+    }
+
+    /// What is missing, nil if nothing is.
+    var lack: String? {
+        isOurs ? nil : stranger.map { "has no Bluetooth packets: its link type is \($0)" } ?? "is a capture without packets"
     }
 }
 

@@ -50,6 +50,8 @@ struct ConductTests {
         #expect(result.verdict == row.verdict, "\(result.message)")
         for text in row.says { #expect(result.message.contains(text), "\(result.message)") }
         #expect((result.failedStep?.requirement == nil) == (row.verdict != .fail))
+        let packets = result.evidence.map(\.packet).filter { $0 > 0 }
+        #expect(Set(packets).count == packets.count, "packets \(packets): one is listed twice")
     }
 
     /// The tester's controller is not judged, but what it did is told.

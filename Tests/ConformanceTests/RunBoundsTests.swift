@@ -1,3 +1,4 @@
+import Foundation
 import HCI
 import Packets
 import Testing
@@ -55,6 +56,20 @@ struct RunBoundsTests {
         stopper.stop = { runner.stopping.raise() }
         let result = try runner.run()
         #expect(stopper.steps == 50 && result.cases.map(\.verdict) == [.inconclusive])
+    }
+
+    /// What a capture has no room for is numbered and told.
+    @Test func theCapturesOfARunAreBounded() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).btsnoop").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try Recorder(path: path, mostOctets: 1 << 20)
+        let packet = HCIPacket(eventCode: 0xFF, parameters: [UInt8](repeating: 1, count: 200))
+        let numbers = (0..<10_000).map { recorder.record(packet, .controllerToHost, .subject, at: .milliseconds($0)) }
+        try recorder.finish()
+        #expect(numbers == Array(1...10_000))
+        #expect(recorder.shortfall?.contains("full at 1 MiB") == true, "\(recorder.shortfall ?? "")")
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        #expect((1 << 19)...(2 << 20) ~= size)
     }
 
     /// A controller that answers one command with more packets than a case may observe, in the midst of a wait.

@@ -59,6 +59,13 @@ struct SuiteTests {
         #expect(sum < 480_000, "these cases last \(sum) ms; on four buses at once driving them over USB must not take longer than 120 s")
     }
 
+    /// Every command that a virtual controller claims is sent by a case.
+    @Test func everyClaimedCommandIsSent() throws {
+        let coverage = CommandCoverage(try Self.catalogue())
+        #expect(coverage.claimed.count >= 90)
+        #expect(coverage.unsent.isEmpty, "no case sends \(coverage.unsent)")
+    }
+
     /// A sample; `Tests/Peers/test_mutants.py` tries all of them in the release build.
     @Test func mutantsAreKilledWithAGoodMessage() throws {
         let catalogue = try Self.catalogue()

@@ -54,6 +54,18 @@ import Testing
         #expect(variants.count >= 12 && Set(variants.map(\.title)).count == variants.count)
     }
 
+    /// What a device neither claims nor knows is not judged, wherever a case asks for it: a controller that does not scan.
+    @Test func commandsThatAreNotThereAreNotJudged() throws {
+        let scan = "LE_Set_Scan_Parameters, LE_Set_Scan_Enable, LE_Set_Extended_Scan_Parameters, LE_Set_Extended_Scan_Enable"
+        let variant = try Self.variant(Self.head + "subject: {withoutCommands: [\(scan)]}\n")
+        let trial = VariantTrial(catalogue: try SuiteTests.catalogue(), filters: ["gap-scan", "hci/states-have-commands"])
+        let result = try trial.run(variant, seed: 1)
+        #expect(result.cases.filter { $0.verdict == .pass }.map(\.id) == ["hci/states-have-commands"])
+        #expect(result.count(.notApplicable) == result.cases.count - 1)
+        let reason = result.cases.first { $0.id == "gap-scan/duration" }?.message
+        #expect(reason?.hasPrefix("the subject has no LE_Set_Extended_Scan_Parameters") == true, "\(reason ?? "")")
+    }
+
     /// A controller of 4.0 leaves cases without what they need, and passes the others.
     @Test func aVariantIsTriedWithEveryCase() throws {
         let variant = try Self.variant(Self.head + "subject: {version: 6}\n")

@@ -203,6 +203,23 @@ def test_a_controller_that_vanishes(tmp_path, octets):
     assert "Read_Local_Version_Information" in run_bench("show", capture).stdout, "what was asked when the run began is captured, too"
 
 
+def test_a_controller_that_cannot_tell_its_version():
+    """It answers every command with a status and nothing else."""
+
+    def serve(listener):
+        client, _ = listener.accept()
+        with client:
+            while command := client.recv(4096):
+                client.sendall(bytes([4, 0x0E, 4, 1, *command[1:3], 0]))
+
+    with dongles(1) as [near], socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        result = run_bench(
+            "run", "hci/buffer-size", "--tester", f"tcp:127.0.0.1:{near}", "--subject", f"tcp:127.0.0.1:{listener.getsockname()[1]}",
+            expected=BENCH)
+    one_line(result, "malformed answer to Read_Local_Version_Information", "00")
+
+
 def test_an_interrupted_run_keeps_what_was_written(tmp_path):
     """SIGINT after the first verdict: the results of the cases that ran are on disk and can be read."""
     results = tmp_path / "results.json"

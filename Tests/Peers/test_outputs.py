@@ -252,6 +252,18 @@ def test_a_resumed_run_says_everything_once(tmp_path):
     assert cases["phy/coded"]["capture"] == "capture-2.btsnoop", "an idle run leaves no capture"
 
 
+def test_a_new_run_leaves_no_captures_of_old_ones(tmp_path):
+    folder = tmp_path / "r"
+    run_bench(*ONE_CASE, "--report", folder)
+    old, own = folder / "capture-2.btsnoop", folder / "capture-of-mine.btsnoop"
+    for path in (old, own):
+        path.write_bytes(b"x")
+    run_bench(*ONE_CASE, "--report", folder, "--resume")
+    assert old.exists(), "it belongs to the run that is continued"
+    run_bench(*ONE_CASE, "--report", folder)
+    assert not old.exists() and own.exists()
+
+
 def test_a_seed_can_be_used_again(tmp_path):
     """As text: a number beyond 2^53 loses its last digits in most readers of JSON."""
     path, seed = tmp_path / "results.json", str(2**64 - 1)

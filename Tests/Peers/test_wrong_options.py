@@ -2,7 +2,9 @@
 
 import os
 import resource
+import signal
 import socket
+import struct
 import subprocess
 
 import pytest
@@ -135,6 +137,45 @@ def test_no_socket_stays_behind_when_nobody_came(tmp_path):
     result = run_bench("run", "phy/read", "--subject-port", f"unix-listen:{path}", "--time-out", 1, expected=BENCH)
     assert "no host connected" in complaint(result)
     assert not os.path.lexists(path)
+
+
+@pytest.mark.parametrize(
+    ("command", "sign", "code"),
+    [
+        (("dongle", "--unix", "{path}"), "02:BB:00:00:00:01", 0),
+    ],
+    ids=["dongle"],
+)
+def test_no_socket_stays_behind_after_ctrl_c(tmp_path, command, sign, code):
+    path = tmp_path / "port"
+    with Process(bluebench(), *(part.format(path=path) for part in command)) as program:
+        program.wait_for(sign)
+        assert os.path.lexists(path)
+        os.kill(program.pid, signal.SIGINT)
+        assert program.wait() == code
+    assert not os.path.lexists(path)
+
+
+@pytest.mark.parametrize(
+    ("packets", "words"), [([], ["without packets"]), ([b"\xFF" * 60], ["no Bluetooth packets", "link type is 1"])], ids=["none", "Ethernet"])
+def test_a_capture_without_bluetooth(tmp_path, packets, words):
+    """A classic pcap of link type 1."""
+    path = tmp_path / "c.pcap"
+    records = b"".join(struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet for packet in packets)
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + records)
+    line = complaint(run_bench("show", path, expected=USAGE))
+    for word in words:
+        assert word in line
+
+
+def test_no_subscription_where_there_is_none():
+    """The Device Name of GAP can be read and nothing else."""
+    with dongles(2) as (near, far), Process(
+            bluebench(), "pair", f"tcp:127.0.0.1:{far}", "--advertise", "Peer", "--json", "--bonds", "none") as peer:
+        [address] = peer.wait_for(r'"advertising","peer":"([^"]*)"')
+        result = run_bench(
+            "gatt", f"tcp:127.0.0.1:{near}", "--peer", address[1], "--subscribe", "2A00", "--bonds", "none", expected=FAIL)
+        assert "0x2A00 cannot be subscribed to: it has read" in complaint(result)
 
 
 def processor_seconds(pid):

@@ -13,14 +13,22 @@ public final class Recorder {
     private var offset: Microseconds = .zero
     private var uncaptured = 0
     private let isContinued: Bool
+    /// What the captures of a run may hold on the disk: a subject that floods case after case must not fill it.
+    private let mostOctets: Int
+    private var octets = 0
+    private var left = 0
 
     /// - Parameters:
     ///   - path: where the capture goes; without one packets are only numbered.
     ///   - airPath: where the log of the air goes, in pcapng.
     ///   - isContinued: keep an existing file, and write beside it.
     ///   - devices: real devices, whose packets bear the date of the day.
-    public init(path: String?, airPath: String? = nil, isContinued: Bool = false, devices: HeldDevices? = nil) throws(CaptureError) {
+    ///   - mostOctets: of packets; later ones are numbered only.
+    public init(
+        path: String?, airPath: String? = nil, isContinued: Bool = false, devices: HeldDevices? = nil, mostOctets: Int = 2 << 30
+    ) throws(CaptureError) {
         self.isContinued = isContinued
+        self.mostOctets = mostOctets
         if let airPath {
             let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
             airInterface = try log.addAir()
@@ -48,16 +56,20 @@ public final class Recorder {
     }
 
     /// The number of the last packet.
-    public var count: Int { log?.count ?? uncaptured }
+    public var count: Int { (log?.count ?? 0) + uncaptured }
+    /// What is missing in the captures because they would have become too large; nil if nothing is.
+    public var shortfall: String? {
+        left == 0 ? nil : "the captures are full at \(mostOctets >> 20) MiB: \(left) later packets are not in them"
+    }
     /// The name of the capture's file.
     var captureName: String? { log.map { URL(fileURLWithPath: $0.path).lastPathComponent } }
     /// The first failure of the file.
     public var failure: CaptureError? { log?.failure ?? air?.failure }
 
     func record(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, at time: Microseconds) -> Int {
-        guard let log, let interface = interfaces[side] else {
+        guard let log, let interface = interfaces[side], hasRoom(for: packet.bytes.count) else {
             uncaptured += 1
-            return uncaptured
+            return count
         }
         return log.record(packet, direction, interface: interface, at: offset + time)
     }
@@ -80,8 +92,22 @@ public final class Recorder {
     /// Logs what is on the air of a case's world, if the run wants that.
     func logAir(of world: SimulatedWorld) {
         guard air != nil else { return }
-        world.simulation.logAir { [self] frame, time in air?.record(frame, interface: airInterface, at: offset + time) }
+        world.simulation.logAir { [self] frame, time in
+            if hasRoom(for: frame.octets) { air?.record(frame, interface: airInterface, at: offset + time) }
+        }
     }
+
+    private func hasRoom(for octets: Int) -> Bool {
+        guard self.octets < mostOctets else {
+            left += 1
+            return false
+        }
+        self.octets += octets + Self.octetsOfHeader
+        return true
+    }
+
+    /// What a format adds to each packet, about.
+    private static let octetsOfHeader = 32
 
     /// Closes the files. A continued run in which nothing was left to do leaves none.
     ///
@@ -93,5 +119,14 @@ public final class Recorder {
             if isContinued, log.count == 0 { unlink(log.path) }
         }
         if let failure { throw failure }
+    }
+}
+
+extension AnyAirFrame {
+    fileprivate var octets: Int {
+        switch self {
+        case .le(let frame): frame.bytes.count
+        case .bredr(let frame): frame.payload.count
+        }
     }
 }
