@@ -4,7 +4,8 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-PYTEST := .venv/bin/python -m pytest
+# The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
+PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
 .PHONY: help setup build release run test test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
