@@ -83,7 +83,7 @@ let package = Package(
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["HCI", "Host", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Capture", "Packets"]),
-        tests("Throughput", ["Simulation", "Timing", "Packets"]),
+        tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
     ]
 )
 

@@ -8,11 +8,13 @@ public final class Activity<Value> {
         let (outcome, progress) = (Promise<Value>(on: loop), Progress())
         self.outcome = outcome
         self.progress = progress
+        loop.activityCount += 1
         let bound = LoopBound((body: body, outcome: outcome, progress: progress), to: loop)
         task = Task(executorPreference: loop) {
             let (body, outcome, progress) = bound.value
             do { outcome.fulfil(try await body()) } catch { outcome.fail(error) }
             progress.isOver = true
+            loop.activityCount -= 1
         }
     }
 

@@ -27,6 +27,10 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public private(set) var now: Microseconds = .zero
     /// How many jobs and timers have run.
     public private(set) var steps = 0
+    /// How much of what was started has not ended.
+    public internal(set) var activityCount = 0
+    /// How many deadlines are set.
+    public var deadlineCount: Int { timers.count }
 
     private var ready = Deque<UnownedJob>()
     /// `@exclusivity(unchecked)`: the list calls nobody back and hands out every action it lets go of, so no access is ever within another.

@@ -135,53 +135,6 @@ public final class RawHost: HCITransportSink {
     }
 }
 
-/// A simulation with raw hosts, run in virtual time.
-public struct World {
-    public let loop: RunLoop
-    public let simulation: Simulation
-    public let hosts: [RawHost]
-
-    /// The address of each host's controller.
-    public static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
-
-    @discardableResult
-    public static func run<Value>(
-        hosts count: Int, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
-        _ body: @escaping (World) async throws -> Value
-    ) throws -> Value {
-        let loop = RunLoop()
-        let simulation = Simulation(loop: loop, seed: seed)
-        var hosts: [RawHost] = []
-        for index in 0..<count {
-            var configuration = template
-            configuration.address = address(index)
-            let pipe = try simulation.addController(configuration).host
-            let host = RawHost(loop, pipe)
-            try pipe.open(host)
-            hosts.append(host)
-        }
-        let world = World(loop: loop, simulation: simulation, hosts: hosts)
-        return try loop.run {
-            for host in world.hosts { try await host.openMasks() }
-            let value = try await body(world)
-            try await world.expectNothingIsLeft()
-            return value
-        }
-    }
-}
-
-extension World {
-    /// Something was still under way after a reset.
-    public struct LeftOver: Error {}
-
-    /// Resets every controller, and checks that none has anything under way and that no radio is used any more.
-    private func expectNothingIsLeft() async throws {
-        for host in hosts { _ = try? await host.run(HCICommands.Reset()) }
-        try await loop.sleep(for: .milliseconds(50))
-        guard simulation.isAtRest else { throw LeftOver() }
-    }
-}
-
 extension RawHost {
     /// Unmasks everything.
     public func openMasks() async throws {

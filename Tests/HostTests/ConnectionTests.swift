@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Testing
 import Timing
@@ -34,9 +35,8 @@ import Timing
     ]
 
     @Test(arguments: addressRows) func aPeerIsAWholeIdentity(_ row: AddressRow) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             try await fake.host.start()
             _ = try await fake.host.advertise(AdvertisingSettings())
             fake.emit(
@@ -53,9 +53,8 @@ import Timing
     }
 
     @Test func theSetThatEndsTellsItsAddress() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             fake.leFeatures.insert(.leExtendedAdvertising)
             try await fake.host.start()
             let random = DeviceAddress(value: 0xC000_0000_0001, kind: .random)
@@ -69,16 +68,15 @@ import Timing
             let connection = try await fake.host.nextIncomingConnection()
             #expect(connection.addresses.own == nil)
             fake.emit(HCIPacket(event: HCIEvents.LEAdvertisingSetTerminated(advertisingHandle: 1, connectionHandle: 0x40)))
-            try await loop.sleep(for: 10)
+            try await world.loop.sleep(for: 10)
             #expect(connection.addresses.own == random)
         }
     }
 
     @Test func everybodyHearsOfAConnection() throws {
-        let loop = RunLoop()
-        try loop.run {
+        try World.run { world in
             let log = Lines()
-            let pair = try await Pair.make(loop) { fake in
+            let pair = try await Pair.make(world) { fake in
                 for listener in 1...2 { fake.host.newConnections.add { log.lines.append("\(listener) new \($0.role)") } }
             }
             #expect(log.lines == ["1 new Central", "2 new Central", "1 new Peripheral", "2 new Peripheral"])
@@ -93,30 +91,28 @@ import Timing
     }
 
     @Test func aFullChannelDoesNotHoldUpAnother() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.b.completionDelay = nil
             let attributes = pair.peripheral.channel(L2CAP.attCID)
             while attributes.trySend([UInt8](repeating: 0x1B, count: 20)) {}
             let signaling = pair.peripheral.channel(L2CAP.signalingCID)
             #expect(!attributes.isWritable && signaling.isWritable)
-            let request = loop.start { try? await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80)) }
-            try await loop.sleep(for: 10)
+            let request = world.loop.start { try? await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80)) }
+            try await world.loop.sleep(for: 10)
             let before = pair.b.data.count
             pair.b.emit(
                 HCIPacket(
                     event: HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: 0x40, numCompletedPackets: 2)])))
-            try await loop.sleep(for: 10)
+            try await world.loop.sleep(for: 10)
             #expect(Set(pair.b.data[before...].map { $0.bytes[6] }) == [4, 5])
             request.cancel()
         }
     }
 
     @Test func aDeadBearerSendsAnswersOnly() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop, database: ATTServerTests.database())
+        try World.run { world in
+            let pair = try await Pair.make(world, database: ATTServerTests.database())
             try await pair.central.gatt.write(18, [1, 0])
             pair.a.swallows = { _ in true }
             #expect(await failure { _ = try await pair.peripheral.gatt.read(3) } == .peer(.timedOut(.attResponse)))

@@ -23,12 +23,13 @@ final class FakeController: HCITransportSink {
     /// Data that is not carried to the twin.
     var swallows: ((HCIPacket) -> Bool)?
 
-    init(loop: RunLoop, database: GATTDatabase = GATTDatabase(deviceName: "test"), seed: UInt64 = 1) {
-        self.loop = loop
+    init(_ world: World, database: GATTDatabase = GATTDatabase(deviceName: "test"), seed: UInt64 = 1) {
+        loop = world.loop
         let (hostEnd, end) = InProcessTransport.pair(on: loop)
         self.end = end
         host = Host(loop: loop, transport: hostEnd, database: database, seed: seed)
         try? end.open(self)
+        world.atEnd { [host] in host.close() }
     }
 
     func emit(_ packet: HCIPacket) { end.send(packet) }
@@ -141,17 +142,16 @@ func hex(_ octets: [UInt8]) -> String {
 
 /// Two started hosts with one link between them: `central` on `a`, `peripheral` on `b`.
 struct Pair {
-    let loop: RunLoop
     let a: FakeController
     let b: FakeController
     let central: Connection
     let peripheral: Connection
 
     static func make(
-        _ loop: RunLoop, database: GATTDatabase = GATTDatabase(deviceName: "test"), configure: (FakeController) -> Void = { _ in }
+        _ world: World, database: GATTDatabase = GATTDatabase(deviceName: "test"), configure: (FakeController) -> Void = { _ in }
     ) async throws -> Pair {
-        let a = FakeController(loop: loop)
-        let b = FakeController(loop: loop, database: database)
+        let a = FakeController(world)
+        let b = FakeController(world, database: database)
         a.twin = b
         b.twin = a
         configure(a)
@@ -167,6 +167,6 @@ struct Pair {
         }
         let central = try await a.host.connect(to: DeviceAddress(value: 0xA0_B0C0_D0E0))
         let peripheral = try await b.host.nextIncomingConnection(within: .seconds(1))
-        return Pair(loop: loop, a: a, b: b, central: central, peripheral: peripheral)
+        return Pair(a: a, b: b, central: central, peripheral: peripheral)
     }
 }

@@ -19,10 +19,9 @@ import Timing
     }
 
     @Test func advertisingUsesTheCommandsThatTheControllerHas() throws {
-        let loop = RunLoop()
-        try loop.run {
+        try World.run { world in
             for isExtended in [false, true] {
-                let fake = FakeController(loop: loop)
+                let fake = FakeController(world)
                 if isExtended { fake.leFeatures.insert(.leExtendedAdvertising) }
                 try await fake.host.start()
                 let before = fake.commands.count
@@ -57,9 +56,8 @@ import Timing
         (0, .automatic, true, .randomDevice), (0x0102_0304_0506, .fixed(staticAddress), true, .randomDevice),
     ])
     func aHostGoesByOneAddress(_ address: BDADDR, _ choice: OwnAddress, _ isExtended: Bool, _ type: OwnAddressType) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             if isExtended { fake.leFeatures.insert(.leExtendedAdvertising) }
             fake.script[HCICommands.ReadBDADDR.opcode] = { _ in [HCIPacket(complete: HCICommands.ReadBDADDR.self, .init(bdADDR: address))] }
             fake.host.addressChoice = choice
@@ -85,9 +83,8 @@ import Timing
     }
 
     @Test func reportsReachTheirReaderAndTheOverflowIsCounted() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             fake.leFeatures.insert(.leExtendedAdvertising)
             try await fake.host.start()
             var settings = ScanSettings()
@@ -101,7 +98,7 @@ import Timing
             }
             fake.emit(
                 HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: [.init(address: 2, data: [9]), .init(address: 3, data: [])])))
-            try await loop.sleep(for: 1000)
+            try await world.loop.sleep(for: 1000)
             try await scan.stop()
             var read: [[UInt8]] = []
             for try await report in scan.reports { read.append(report.octets) }
@@ -112,12 +109,11 @@ import Timing
     }
 
     @Test func anAttemptThatTakesTooLongIsCancelled() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             try await fake.host.start()
             fake.script[HCICommands.LECreateConnectionCancel.opcode] = { [unowned fake] _ in
-                loop.schedule(after: 5) {
+                world.loop.schedule(after: 5) {
                     fake.emit(HCIPacket(event: HCIEvents.LEConnectionComplete(status: .unknownConnectionIdentifier)))
                 }
                 return [HCIPacket(completeOpcode: HCICommands.LECreateConnectionCancel.opcode, returns: [0])]
@@ -125,19 +121,18 @@ import Timing
             await #expect(throws: HostError.peer(.timedOut(.connection))) {
                 _ = try await fake.host.connect(to: DeviceAddress(value: 1))
             }
-            #expect(loop.now >= .seconds(10) && loop.now < .seconds(11))
-            loop.schedule(after: 100) { fake.connect(role: .central) }
+            #expect(world.loop.now >= .seconds(10) && world.loop.now < .seconds(11))
+            world.loop.schedule(after: 100) { fake.connect(role: .central) }
             let link = try await fake.host.connect(to: DeviceAddress(value: 1))
             #expect(link.isCentral && link.parameters.interval == 24)
         }
     }
 
     @Test func proceduresReturnWhatWasAgreed() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let handle = pair.central.handle
-            loop.schedule(after: 50) {
+            world.loop.schedule(after: 50) {
                 pair.a.emit(
                     HCIPacket(
                         event: HCIEvents.LEConnectionUpdateComplete(
@@ -145,11 +140,11 @@ import Timing
             }
             let parameters = try await pair.central.updateParameters(ConnectionParameterRequest(intervalMin: 6, intervalMax: 12))
             #expect(parameters == ConnectionParameters(interval: 12, supervisionTimeout: 300))
-            loop.schedule(after: 50) {
+            world.loop.schedule(after: 50) {
                 pair.a.emit(HCIPacket(event: HCIEvents.LEPHYUpdateComplete(connectionHandle: handle, txPHY: 2, rxPHY: 1)))
             }
             #expect(try await pair.central.updatePHY(tx: .le2M, rx: []) == LinkPHYs(tx: .le2M, rx: .le1M))
-            loop.schedule(after: 50) {
+            world.loop.schedule(after: 50) {
                 pair.a.emit(
                     HCIPacket(
                         event: HCIEvents.LEPHYUpdateComplete(
@@ -158,10 +153,10 @@ import Timing
             await #expect(throws: HostError.peer(.rejected("LE_Set_PHY", .unsupportedRemoteFeature))) {
                 try await pair.central.updatePHY(tx: .leCoded, rx: .leCoded)
             }
-            let before = loop.now
+            let before = world.loop.now
             #expect(try await pair.central.updateDataLength(txOctets: 251) == DataLength())
-            #expect(loop.now - before == .milliseconds(8 * 15))
-            loop.schedule(after: 50) {
+            #expect(world.loop.now - before == .milliseconds(8 * 15))
+            world.loop.schedule(after: 50) {
                 pair.a.emit(
                     HCIPacket(
                         event: HCIEvents.LEDataLengthChange(
@@ -172,9 +167,8 @@ import Timing
     }
 
     @Test func aPeripheralAsksOverL2CAPAndTheCentralDecides() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             try await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80))
             #expect(pair.a.opcodes.last == HCICommands.LEConnectionUpdate.opcode)
             pair.a.host.parameterPolicy = { _, _ in false }
@@ -189,48 +183,45 @@ import Timing
     }
 
     @Test func theLinkLayersRequestIsAnsweredByPolicy() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.a.emit(
                 HCIPacket(
                     event: HCIEvents.LERemoteConnectionParameterRequest(
                         connectionHandle: 0x40, intervalMin: 6, intervalMax: 12, timeout: 100)))
-            try await loop.sleep(for: 100)
+            try await world.loop.sleep(for: 100)
             #expect(pair.a.opcodes.last == HCICommands.LERemoteConnectionParameterRequestReply.opcode)
             pair.a.emit(
                 HCIPacket(
                     event: HCIEvents.LERemoteConnectionParameterRequest(connectionHandle: 0x40, intervalMin: 6, intervalMax: 12, timeout: 1)
                 ))
-            try await loop.sleep(for: 100)
+            try await world.loop.sleep(for: 100)
             #expect(pair.a.opcodes.last == HCICommands.LERemoteConnectionParameterRequestNegativeReply.opcode)
         }
     }
 
     @Test func dataThatOvertakesItsConnectionIsHeld() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             try await fake.host.start()
             fake.emit(HCIPacket(.acl, octets("41 20 0700 0300 0400 02f700")))
-            try await loop.sleep(for: .milliseconds(11))
+            try await world.loop.sleep(for: .milliseconds(11))
             #expect(fake.data.isEmpty)
             fake.connect(handle: 0x41, role: .peripheral)
             let link = try await fake.host.nextIncomingConnection()
-            try await loop.sleep(for: 10)
+            try await world.loop.sleep(for: 10)
             #expect(link.mtu == 247)
             #expect(fake.data.map { hex($0.bytes) } == ["410007000300040003" + "0502"])
             fake.emit(HCIPacket(.acl, octets("42 20 0700 0300 0400 02f700")))
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             let counters = fake.host.counters
             #expect(counters.heldData == 1 && counters.strayData == 1)
         }
     }
 
     @Test func pairingIsDeclinedAndUnknownChannelsAreIgnored() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let answers = Answers()
             let channel = pair.central.channel(L2CAP.smpCID)
             channel.handler = { answers.pdus.append($0.octets) }
@@ -238,16 +229,15 @@ import Timing
                 channel.trySend(octets(text))
             }
             pair.central.channel(3).trySend(octets("020000000000030000"))
-            try await loop.sleep(for: .milliseconds(100))
+            try await world.loop.sleep(for: .milliseconds(100))
             #expect(answers.pdus == [[5, 5], [5, 7], [5, 5]])
             #expect(pair.b.host.counters.unknownChannels == 1)
         }
     }
 
     @Test func aHandleInUseIsTakenOverAndDisconnectionIsTold() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.a.connect(role: .peripheral)
             let second = try await pair.a.host.nextIncomingConnection()
             #expect(pair.central.disconnectReason == .connectionTimeout)

@@ -7,12 +7,11 @@ import Timing
 
 /// Client and server over two hosts; the database is that of `ATTServerTests`.
 @Suite struct GATTTests {
-    private func pair(_ loop: RunLoop) async throws -> Pair { try await Pair.make(loop, database: ATTServerTests.database()) }
+    private func pair(_ world: World) async throws -> Pair { try await Pair.make(world, database: ATTServerTests.database()) }
 
     @Test(arguments: [23, 64, 247, 517]) func everythingIsFound(mtu: Int) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             let gatt = pair.central.gatt
             if mtu > 23 { #expect(try await gatt.exchangeMTU(mtu) == mtu) }
             #expect(pair.peripheral.mtu == mtu)
@@ -32,9 +31,8 @@ import Timing
     }
 
     @Test(arguments: [23, 61, 62, 247]) func valuesAreReadAndWritten(mtu: Int) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             let gatt = pair.central.gatt
             if mtu > 23 { try await gatt.exchangeMTU(mtu) }
             #expect(try await gatt.readLong(15) == [UInt8](0..<60))
@@ -62,12 +60,11 @@ import Timing
     }
 
     @Test func valuesAreNotifiedAndIndicated() throws {
-        let loop = RunLoop()
-        try loop.run {
+        try World.run { world in
             let database = ATTServerTests.database()
             let service = database.add(
                 ServiceDefinition(0xAAAA, characteristics: [CharacteristicDefinition(0xAAA1, properties: [.notify, .indicate])]))
-            let pair = try await Pair.make(loop, database: database)
+            let pair = try await Pair.make(world, database: database)
             let value = service.characteristics[0].value
             #expect(pair.peripheral.tryNotify(value, [1]) == .notSubscribed)
             let characteristic = try await pair.central.gatt.discoverCharacteristics(
@@ -92,20 +89,19 @@ import Timing
             var quirks = HostQuirks()
             quirks.neverConfirms = true
             pair.a.host.quirks = quirks
-            let before = loop.now
+            let before = world.loop.now
             let error = await failure { try await pair.peripheral.indicate(value, [6]) }
             guard case .peer(.timedOut(_)) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(loop.now - before >= .seconds(30))
+            #expect(world.loop.now - before >= .seconds(30))
         }
     }
 
     @Test func aFloodStaysBoundedAndArrivesInOrder() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             let gatt = pair.central.gatt
             let seen = Counter()
             gatt.otherValues.add { _, _, value in
@@ -113,7 +109,7 @@ import Timing
                 seen.value += 1
             }
             try await gatt.write(18, [1, 0])
-            try await loop.sleep(for: 1000)
+            try await world.loop.sleep(for: 1000)
             let sent = Counter()
             let flow: () -> Void = {
                 while sent.value < 1000 {
@@ -125,23 +121,22 @@ import Timing
             pair.peripheral.writable.add(flow)
             flow()
             #expect(sent.value == 64 + 4)
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(seen.value == 1000)
             #expect(pair.peripheral.queuedFragments == 0 && pair.peripheral.fragmentsInController == 0)
         }
     }
 
     @Test func aSilentServerTimesOutAfterThirtySecondsAndTheBearerStaysDead() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             pair.b.swallows = { _ in true }
-            let before = loop.now
+            let before = world.loop.now
             guard case .peer(.timedOut(_)) = await failure({ _ = try await pair.central.gatt.read(3) }) else {
                 Issue.record("no time-out")
                 return
             }
-            #expect(loop.now - before == .seconds(30))
+            #expect(world.loop.now - before == .seconds(30))
             pair.b.swallows = nil
             guard case .peer(.timedOut(_)) = await failure({ _ = try await pair.central.gatt.read(3) }) else {
                 Issue.record("not dead")
@@ -151,9 +146,8 @@ import Timing
     }
 
     @Test func twoRequestsAtOnceAreBothAnswered() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             let seen = Answers()
             let channel = pair.central.channel(L2CAP.attCID)
             channel.handler = { seen.pdus.append($0.octets) }
@@ -161,17 +155,16 @@ import Timing
             channel.trySend(octets("0a0500"))
             pair.central.sendFragment(boundary: .firstNonFlushable, octets("0300 0400 0a"))
             pair.central.sendFragment(boundary: .continuing, octets("0500"))
-            try await loop.sleep(for: .milliseconds(10))
+            try await world.loop.sleep(for: .milliseconds(10))
             #expect(seen.pdus == Array(repeating: [0x0B, 0, 0], count: 3))
         }
     }
 
     @Test func disconnectionFailsWhatIsPending() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             pair.b.swallows = { _ in true }
-            loop.schedule(after: .seconds(1)) {
+            world.loop.schedule(after: .seconds(1)) {
                 pair.a.emit(HCIPacket(event: HCIEvents.DisconnectionComplete(connectionHandle: 0x40, reason: .connectionTimeout)))
             }
             #expect(await failure { _ = try await pair.central.gatt.read(3) } == .peer(.disconnected(.connectionTimeout)))
@@ -180,9 +173,8 @@ import Timing
     }
 
     @Test func databaseHashChangesWithTheDatabase() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             let first = try await pair.central.gatt.read(uuid: .databaseHash)[0].value
             #expect(first.count == 16)
             #expect(try await pair.central.gatt.readLong(11) == first)
@@ -191,16 +183,15 @@ import Timing
             let seen = Answers()
             try await pair.central.gatt.subscribe(changed, .indication) { _, _, value in seen.pdus.append(value.octets) }
             let battery = pair.b.host.database.add(ServiceDefinition(0x180F))
-            try await loop.sleep(for: .milliseconds(10))
+            try await world.loop.sleep(for: .milliseconds(10))
             #expect(battery.handle == 26 && seen.pdus == [[26, 0, 26, 0]])
             #expect(try await pair.central.gatt.read(11) != first)
         }
     }
 
     @Test func rewritesAndOtherMTU() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await pair(loop)
+        try World.run { world in
+            let pair = try await pair(world)
             var quirks = HostQuirks()
             quirks.rewrites = [
                 PDURewrite(cid: 4, opcode: 0x0B, skip: 1, count: 1) { [$0 + [0xFF]] }, .drop(cid: 4, opcode: 0x13),

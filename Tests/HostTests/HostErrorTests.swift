@@ -91,9 +91,8 @@ import Timing
     ]
 
     @Test(arguments: rows) func aPeersFaultIsACase(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let answers = Answers()
             answers.pdus = row.answers.map(octets)
             let channel = pair.peripheral.channel(L2CAP.attCID)

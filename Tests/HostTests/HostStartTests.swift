@@ -9,108 +9,112 @@ import Transport
 
 @Suite struct HostStartTests {
     @Test func startAsksInOrderAndKnowsTheController() throws {
-        let loop = RunLoop()
-        let fake = FakeController(loop: loop)
-        fake.leFeatures = [.leExtendedAdvertising, .leDataPacketLengthExtension]
-        let information = try loop.run { try await fake.host.start() }
-        #expect(information.address == DeviceAddress(value: 0x0102_0304_0506))
-        #expect(information.resetAttempts == 1)
-        #expect(!fake.opcodes.contains(HCICommands.LEReadMaximumAdvertisingDataLength.opcode))
-        #expect(information.maximumDataLength.txOctets == 251)
-        #expect(fake.opcodes.first == HCICommands.Reset.opcode)
-        #expect(fake.opcodes.last == HCICommands.LESetEventMask.opcode)
+        try World.run { world in
+            let fake = FakeController(world)
+            fake.leFeatures = [.leExtendedAdvertising, .leDataPacketLengthExtension]
+            let information = try await fake.host.start()
+            #expect(information.address == DeviceAddress(value: 0x0102_0304_0506))
+            #expect(information.resetAttempts == 1)
+            #expect(!fake.opcodes.contains(HCICommands.LEReadMaximumAdvertisingDataLength.opcode))
+            #expect(information.maximumDataLength.txOctets == 251)
+            #expect(fake.opcodes.first == HCICommands.Reset.opcode)
+            #expect(fake.opcodes.last == HCICommands.LESetEventMask.opcode)
+        }
     }
 
     @Test func aStaleControllerIsDrainedAndResetAgain() throws {
-        let loop = RunLoop()
-        let fake = FakeController(loop: loop)
-        let attempts = Counter()
-        fake.script[HCICommands.Reset.opcode] = { _ in
-            attempts.value += 1
-            return attempts.value < 3 ? [] : [HCIPacket(completeOpcode: HCICommands.Reset.opcode, returns: [0])]
+        try World.run { world in
+            let fake = FakeController(world)
+            let attempts = Counter()
+            fake.script[HCICommands.Reset.opcode] = { _ in
+                attempts.value += 1
+                return attempts.value < 3 ? [] : [HCIPacket(completeOpcode: HCICommands.Reset.opcode, returns: [0])]
+            }
+            fake.emit(event: "0e 04 01 1620 00")
+            fake.emit(event: "3e 02 00")
+            fake.emit(HCIPacket(.acl, octets("40 20 0500 0100 0400 aa")))
+            let information = try await fake.host.start()
+            #expect(information.resetAttempts == 3)
+            #expect(world.loop.now == .seconds(4))
         }
-        fake.emit(event: "0e 04 01 1620 00")
-        fake.emit(event: "3e 02 00")
-        fake.emit(HCIPacket(.acl, octets("40 20 0500 0100 0400 aa")))
-        let information = try loop.run { try await fake.host.start() }
-        #expect(information.resetAttempts == 3)
-        #expect(loop.now == .seconds(4))
     }
 
     @Test func aSilentControllerIsTheEnvironmentsFault() throws {
-        let loop = RunLoop()
-        let fake = FakeController(loop: loop)
-        fake.script[HCICommands.Reset.opcode] = { _ in [] }
-        #expect(throws: HostError.environment(.commandTimeOut(opcode: HCICommands.Reset.opcode))) {
-            try loop.run { try await fake.host.start() }
+        try World.run { world in
+            let fake = FakeController(world)
+            fake.script[HCICommands.Reset.opcode] = { _ in [] }
+            await #expect(throws: HostError.environment(.commandTimeOut(opcode: HCICommands.Reset.opcode))) {
+                try await fake.host.start()
+            }
+            #expect(world.loop.now == .seconds(6))
         }
-        #expect(loop.now == .seconds(6))
     }
 
     @Test func aRefusedCommandNamesItselfAndTheCode() throws {
-        let loop = RunLoop()
-        let fake = FakeController(loop: loop)
-        fake.script[HCICommands.ReadBDADDR.opcode] = { _ in [HCIPacket(completeOpcode: HCICommands.ReadBDADDR.opcode, returns: [0x0C])] }
-        #expect(throws: HostError.peer(.rejected("Read_BD_ADDR", .commandDisallowed))) { try loop.run { try await fake.host.start() } }
+        try World.run { world in
+            let fake = FakeController(world)
+            fake.script[HCICommands.ReadBDADDR.opcode] = { _ in [HCIPacket(completeOpcode: HCICommands.ReadBDADDR.opcode, returns: [0x0C])]
+            }
+            await #expect(throws: HostError.peer(.rejected("Read_BD_ADDR", .commandDisallowed))) { try await fake.host.start() }
+        }
     }
 
     @Test func aControllerThatKnowsLittleIsGoodEnough() throws {
-        let loop = RunLoop()
-        let fake = FakeController(loop: loop)
-        fake.leFeatures = [.leExtendedAdvertising, .leDataPacketLengthExtension]
-        for opcode in [
-            HCICommands.ReadLocalSupportedCommands.opcode, HCICommands.LEReadSupportedStates.opcode,
-            HCICommands.LEReadMaximumDataLength.opcode,
-            HCICommands.LEReadFilterAcceptListSize.opcode,
-        ] {
-            fake.script[opcode] = { _ in [HCIPacket(statusOpcode: opcode, .unknownHCICommand)] }
+        try World.run { world in
+            let fake = FakeController(world)
+            fake.leFeatures = [.leExtendedAdvertising, .leDataPacketLengthExtension]
+            for opcode in [
+                HCICommands.ReadLocalSupportedCommands.opcode, HCICommands.LEReadSupportedStates.opcode,
+                HCICommands.LEReadMaximumDataLength.opcode,
+                HCICommands.LEReadFilterAcceptListSize.opcode,
+            ] {
+                fake.script[opcode] = { _ in [HCIPacket(statusOpcode: opcode, .unknownHCICommand)] }
+            }
+            let information = try await fake.host.start()
+            #expect(information.maximumDataLength == DataLength())
         }
-        let information = try loop.run { try await fake.host.start() }
-        #expect(information.maximumDataLength == DataLength())
     }
 
     @Test func whenThePipeEndsEverythingFailsAtOnceWithOneError() throws {
-        let loop = RunLoop()
         let lost = HostError.environment(.transport(.lost("virtual")))
-        let errors = try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.a.script[HCICommands.LEReadPHY.opcode] = { _ in [] }
             pair.a.swallows = { _ in true }
-            loop.schedule(after: .milliseconds(500)) { pair.a.end.close() }
+            world.loop.schedule(after: .milliseconds(500)) { pair.a.end.close() }
             let waits = [
-                loop.start { await failure { _ = try await pair.central.readPHY() } },
-                loop.start { await failure { _ = try await pair.central.gatt.read(3) } },
-                loop.start { await failure { _ = try await pair.a.host.nextEvent(HCIEvents.HardwareError.self, within: .seconds(60)) } },
-                loop.start { await failure { _ = try await pair.central.updatePHY(tx: .le2M, rx: .le2M) } },
-                loop.start { await failure { _ = try await pair.a.host.nextIncomingConnection() } },
+                world.loop.start { await failure { _ = try await pair.central.readPHY() } },
+                world.loop.start { await failure { _ = try await pair.central.gatt.read(3) } },
+                world.loop.start {
+                    await failure { _ = try await pair.a.host.nextEvent(HCIEvents.HardwareError.self, within: .seconds(60)) }
+                },
+                world.loop.start { await failure { _ = try await pair.central.updatePHY(tx: .le2M, rx: .le2M) } },
+                world.loop.start { await failure { _ = try await pair.a.host.nextIncomingConnection() } },
             ]
             var all: [HostError?] = []
             for wait in waits { all.append(try await wait.value()) }
-            return all
+            #expect(all == Array(repeating: lost, count: 5))
+            #expect(world.loop.now < .seconds(1))
         }
-        #expect(errors == Array(repeating: lost, count: 5))
-        #expect(loop.now < .seconds(1))
     }
 
     @Test func anUnansweredCommandDoesNotBlockTheNext() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             try await fake.host.start()
             fake.script[HCICommands.LERand.opcode] = { _ in [] }
-            let start = loop.now
+            let start = world.loop.now
             await #expect(throws: HostError.environment(.commandTimeOut(opcode: HCICommands.LERand.opcode))) {
                 try await fake.host.send(HCICommands.LERand())
             }
-            #expect(loop.now - start == .seconds(2))
+            #expect(world.loop.now - start == .seconds(2))
             try await fake.host.send(HCICommands.LEClearFilterAcceptList())
         }
     }
 
     @Test func rawCommandsMayBeWrongAndAnyAnswerIsReturned() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let fake = FakeController(loop: loop)
+        try World.run { world in
+            let fake = FakeController(world)
             try await fake.host.start()
             fake.script[0x3FFF] = { _ in [HCIPacket(statusOpcode: 0x3FFF, .unknownHCICommand)] }
             let answer = try await fake.host.sendRaw(opcode: 0x3FFF, parameters: [1, 2], length: 9)
@@ -135,9 +139,8 @@ import Transport
     ]
 
     @Test func aHostileEventStreamDoesNoHarm() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             var random = RandomSource(seed: 5)
             for text in Self.hostile { pair.a.emit(event: text) }
             for text in Self.hostile.shuffled(using: &random) {
@@ -151,7 +154,7 @@ import Transport
             ] {
                 pair.a.emit(HCIPacket(.acl, octets(text)))
             }
-            try await loop.sleep(for: .seconds(3))
+            try await world.loop.sleep(for: .seconds(3))
             // The stream took all command credits away; one unanswered wait later the host tries again.
             _ = await failure { try await pair.a.host.send(HCICommands.LEClearFilterAcceptList()) }
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
@@ -161,9 +164,8 @@ import Transport
     }
 
     @Test func noEventTraps() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             var random = RandomSource(seed: 6)
             for _ in 0..<200 {
                 for _ in 0..<50 {
@@ -174,9 +176,9 @@ import Transport
                     pair.a.emit(HCIPacket(.event, bytes))
                     pair.b.emit(HCIPacket(.acl, random.octets(Int(random.next() % 40))))
                 }
-                try await loop.sleep(for: .milliseconds(10))
+                try await world.loop.sleep(for: .milliseconds(10))
             }
-            try await loop.sleep(for: .seconds(3))
+            try await world.loop.sleep(for: .seconds(3))
             _ = await failure { try await pair.a.host.send(HCICommands.LEClearFilterAcceptList()) }
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
         }

@@ -104,13 +104,12 @@ import Timing
     ]
 
     @Test(arguments: attributes + channels + signaling + security) func anInputThatBrokeOthers(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let target = row.toCentral ? pair.a : pair.b
             target.swallows = { _ in true }
             for (boundary, text) in row.data { target.emit(acl(0x40, boundary, octets(text))) }
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(pdus(target.data).map(hex) == row.answers.map { hex(octets($0)) })
             target.swallows = nil
             try await isAlive(pair)
@@ -119,9 +118,8 @@ import Timing
 
     /// CVE-2020-0022 and AirBorne-style: every one of the inputs above, cut at each octet and with each octet changed.
     @Test(arguments: attributes + channels + signaling + security) func aCutOrChangedInputDoesNoHarm(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let target = row.toCentral ? pair.a : pair.b
             target.swallows = { _ in true }
             for (boundary, text) in row.data {
@@ -135,7 +133,7 @@ import Timing
                     }
                 }
             }
-            try await loop.sleep(for: .seconds(3))
+            try await world.loop.sleep(for: .seconds(3))
             target.swallows = nil
             try await isAlive(pair)
         }
@@ -143,16 +141,15 @@ import Timing
 
     /// CVE-2019-19194: a link without a key is not encrypted, whatever the controller says.
     @Test func encryptionWithoutAKeyOpensNothing() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop, database: ATTServerTests.database())
+        try World.run { world in
+            let pair = try await Pair.make(world, database: ATTServerTests.database())
             for end in [pair.a, pair.b] { end.emit(event: "08 04 00 4000 01") }
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(pair.central.security == .none && pair.peripheral.security == .none)
             let refusal = await failure { _ = try await pair.central.gatt.read(0x16) }
             #expect(refusal == .peer(.att(request: .attReadReq, handle: 0x16, .insufficientAuthentication)))
             pair.b.emit(event: "3e 0d 05 4000 0000000000000000 0000")
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(pair.b.opcodes.last == HCICommands.LELongTermKeyRequestNegativeReply.opcode)
         }
     }
@@ -161,11 +158,10 @@ import Timing
     static let harmless = HostStartTests.hostile.filter { !$0.hasPrefix("05 04 00 4000") && !$0.hasPrefix("3e 13 01 00 4000") }
 
     @Test(arguments: harmless) func aHostileEventLeavesTheLink(_ text: String) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.a.emit(event: text)
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             _ = await failure { try await pair.a.host.send(HCICommands.LEClearFilterAcceptList()) }
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
             try await isAlive(pair)
@@ -173,34 +169,32 @@ import Timing
     }
 
     @Test func packetsOfOtherKindsCutShortLeaveTheLink() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             for kind in HCIPacket.Kind.allCases {
                 for text in ["", "40", "4020", "402004", "40600400", "406004000102", "4020ff3f00", "ffffffffff"] {
                     pair.a.emit(HCIPacket(kind, octets(text)))
                 }
             }
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             try await isAlive(pair)
         }
     }
 
     /// Command Status and then Command Complete for one command; no credit for a while, then one.
     @Test func aCommandAnsweredTwiceAndCreditsThatComeLate() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             let opcode = HCICommands.LEClearFilterAcceptList.opcode
             pair.a.script[opcode] = { _ in [HCIPacket(statusOpcode: opcode, .success), HCIPacket(completeOpcode: opcode, returns: [0])] }
             for _ in 0..<3 { _ = await failure { try await pair.a.host.send(HCICommands.LEClearFilterAcceptList()) } }
             pair.a.script[opcode] = { _ in [HCIPacket(.event, [0x0E, 4, 0, UInt8(opcode & 0xFF), UInt8(opcode >> 8), 0])] }
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
             pair.a.script[opcode] = nil
-            loop.schedule(after: .milliseconds(300)) { pair.a.emit(event: "0e 03 01 0000") }
-            let start = loop.now
+            world.loop.schedule(after: .milliseconds(300)) { pair.a.emit(event: "0e 03 01 0000") }
+            let start = world.loop.now
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
-            #expect(loop.now - start >= .milliseconds(300))
+            #expect(world.loop.now - start >= .milliseconds(300))
             try await isAlive(pair)
         }
     }
@@ -208,13 +202,12 @@ import Timing
     @Test(.enabled(if: !foreignSeeds.isEmpty, "no seeds of other tools at hand: set BLUEBENCH_CAPTURES")) func seedsForOtherStacks() throws
     {
         for seed in foreignSeeds where seed.count >= 4 {
-            let loop = RunLoop()
-            try loop.run {
-                let pair = try await Pair.make(loop)
+            try World.run { world in
+                let pair = try await Pair.make(world)
                 pair.b.swallows = { _ in true }
                 pair.b.emit(HCIPacket(.acl, [0x40, seed[1] & 0xF0] + seed.dropFirst(2)))
                 pair.b.emit(acl(0x40, 2, Array(seed.dropFirst(4))))
-                try await loop.sleep(for: .seconds(1))
+                try await world.loop.sleep(for: .seconds(1))
                 pair.b.swallows = nil
                 try await isAlive(pair)
             }

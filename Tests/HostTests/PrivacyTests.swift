@@ -2,6 +2,7 @@ import BenchTesting
 import BluetoothCrypto
 import HCI
 import Packets
+import Simulation
 import Testing
 import Timing
 
@@ -22,8 +23,8 @@ import Timing
         .resolvable(irk: UInt128(littleEndianOctets: key), prand: prand)
     }
 
-    private static func start(_ loop: RunLoop, features: LEFeatures = [.leEncryption]) async throws -> FakeController {
-        let controller = FakeController(loop: loop)
+    private static func start(_ world: World, features: LEFeatures = [.leEncryption]) async throws -> FakeController {
+        let controller = FakeController(world)
         controller.leFeatures = features
         try await controller.host.start()
         controller.commands.removeAll()
@@ -44,9 +45,8 @@ import Timing
 
     @Test(arguments: activities)
     func anAddressLastsItsTimeAndNoLonger(name: String, isExtended: Bool, advertises: Bool, scans: Bool) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let controller = try await Self.start(loop, features: isExtended ? [.leEncryption, .leExtendedAdvertising] : [.leEncryption])
+        try World.run { world in
+            let controller = try await Self.start(world, features: isExtended ? [.leEncryption, .leExtendedAdvertising] : [.leEncryption])
             let host = controller.host
             var settings = PrivacySettings()
             settings.lifetime = .seconds(60)
@@ -55,9 +55,9 @@ import Timing
             if scans { _ = try await host.scan() }
             let first = try #require(Self.addresses(controller.commands).last)
             controller.commands.removeAll()
-            try await loop.sleep(for: .milliseconds(59_900))
+            try await world.loop.sleep(for: .milliseconds(59_900))
             #expect(controller.commands.isEmpty)
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             let enabling = [
                 advertises
                     ? (isExtended ? HCICommands.LESetExtendedAdvertisingEnable.opcode : HCICommands.LESetAdvertisingEnable.opcode) : nil,
@@ -69,7 +69,7 @@ import Timing
             let own = UInt128(littleEndianOctets: try #require(host.keys.identityResolvingKey))
             #expect(first != second && first.resolves(with: own) && second.resolves(with: own))
             #expect(host.privateAddress == second && host.address != second)
-            try await loop.sleep(for: .seconds(6000))
+            try await world.loop.sleep(for: .seconds(6000))
             #expect(Set(Self.addresses(controller.commands)).count == 101)
             #expect(host.counters.failedAddressChanges == 0)
         }
@@ -97,9 +97,8 @@ import Timing
 
     /// Core Vol 6, Part B, 1.3.2.3 and 4.7, for reports and for connections.
     @Test(arguments: reports) func aPeerIsKnownByItsPrivateAddresses(_ row: Report) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let controller = try await Self.start(loop)
+        try World.run { world in
+            let controller = try await Self.start(world)
             let host = controller.host
             host.keys.add(Self.bonded(with: row.bondKey))
             if let isDeviceMode = row.isDeviceMode {
@@ -116,7 +115,7 @@ import Timing
                             eventType: .advInd, addressType: AddressType(rawValue: row.address.kind.rawValue), address: BDADDR(row.address),
                             rssi: -40)
                     ])))
-            try await loop.sleep(for: .milliseconds(1))
+            try await world.loop.sleep(for: .milliseconds(1))
             try await scan.stop()
             #expect(seen.reports.map(\.identity) == (row.isReported ? [row.isKnown ? PeerIdentity(Self.identity) : nil] : []))
             controller.emit(
@@ -127,7 +126,7 @@ import Timing
             let connection = try await host.nextIncomingConnection()
             #expect((connection.bond != nil) == row.isKnown)
             #expect(connection.peer.address == (row.isKnown ? Self.identity : row.address) && connection.addresses.peer == row.address)
-            try await loop.sleep(for: .milliseconds(10))
+            try await world.loop.sleep(for: .milliseconds(10))
             #expect(connection.isConnected == row.isReported)
         }
     }
@@ -135,13 +134,12 @@ import Timing
     private final class Seen { var reports: [AdvertisingReport] = [] }
 
     @Test func aCentralFindsABondedPeerUnderItsPrivateAddress() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let controller = try await Self.start(loop)
+        try World.run { world in
+            let controller = try await Self.start(world)
             controller.host.keys.add(Self.bonded())
             let address = Self.privateAddress(99)
             for (delay, sender) in [(10, Self.privateAddress(99, [UInt8](0..<16))), (20, address)] {
-                loop.schedule(after: .milliseconds(delay)) {
+                world.loop.schedule(after: .milliseconds(delay)) {
                     controller.emit(
                         HCIPacket(
                             event: HCIEvents.LEAdvertisingReport(reports: [
@@ -163,47 +161,45 @@ import Timing
             #expect(connection.peer.address == Self.identity && connection.addresses.peer == address)
             let command = try #require(controller.commands.compactMap { try? $0.command(as: HCICommands.LECreateConnection.self) }.last)
             #expect(command.peerAddress == BDADDR(address) && command.peerAddressType == .randomDevice)
-            let before = loop.now
+            let before = world.loop.now
             #expect(await failure { _ = try await controller.host.connect(to: Self.identity) } == .peer(.timedOut(.connection)))
-            #expect(loop.now - before == .seconds(10))
+            #expect(world.loop.now - before == .seconds(10))
         }
     }
 
     /// The peer is found under its private address, by the controller's resolving list or by the host.
     @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
     func twoThatHideMeetAgain(hasResolvingList: Bool, isExtended: Bool) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop) {
-                if !hasResolvingList { $0.features.remove(.llPrivacy) }
-                if !isExtended { $0.features.remove(.leExtendedAdvertising) }
-            }
+        func configure(_ configuration: inout ControllerConfiguration) {
+            if !hasResolvingList { configuration.features.remove(.llPrivacy) }
+            if !isExtended { configuration.features.remove(.leExtendedAdvertising) }
+        }
+        try SimulatedHosts.run(configure: configure) { world in
             world.peripheral.pairingSettings = PairingSettings()
             let (first, _) = try await world.link()
             try await first.pair()
             // The last keys arrive, and then the end of the link.
-            try await loop.sleep(for: .milliseconds(500))
+            try await world.loop.sleep(for: .milliseconds(500))
             try await first.disconnect()
-            try await loop.sleep(for: .milliseconds(500))
+            try await world.loop.sleep(for: .milliseconds(500))
             for host in [world.central, world.peripheral] { try await host.enablePrivacy() }
             _ = try await world.peripheral.advertise(AdvertisingSettings())
             let seen = Seen()
             let scan = try await world.central.scan { seen.reports.append($0) }
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             try await scan.stop()
             let report = try #require(seen.reports.first)
-            #expect(report.identity == PeerIdentity(World.peripheralAddress))
+            #expect(report.identity == PeerIdentity(SimulatedHosts.peripheralAddress))
             #expect((report.addressType == .publicIdentity) == hasResolvingList)
-            let second = try await world.central.connect(to: World.peripheralAddress)
+            let second = try await world.central.connect(to: SimulatedHosts.peripheralAddress)
             let far = try await world.peripheral.nextIncomingConnection()
-            #expect(second.peer == PeerIdentity(World.peripheralAddress) && far.peer == PeerIdentity(World.centralAddress))
+            #expect(second.peer == PeerIdentity(SimulatedHosts.peripheralAddress))
+            #expect(far.peer == PeerIdentity(SimulatedHosts.centralAddress))
             #expect(second.addresses.peer == world.peripheral.privateAddress && far.addresses.peer == world.central.privateAddress)
             try await second.encrypt()
             #expect(second.security == .encrypted)
         }
     }
-
-    private typealias World = SimulatedTests.World
 
     struct Target: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -221,9 +217,7 @@ import Timing
 
     /// Core Vol 3, Part C, 12.4: to a private address only of a peer that says that it resolves them.
     @Test(arguments: targets) func directedAdvertisingIsForAnIdentityOrForOneOfItsPrivateAddresses(_ row: Target) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             if let value = row.characteristic {
                 world.central.database.add(
                     ServiceDefinition(
@@ -232,13 +226,13 @@ import Timing
             world.peripheral.pairingSettings = PairingSettings()
             let (near, far) = try await world.link()
             try await near.pair()
-            try await loop.sleep(for: .milliseconds(500))
+            try await world.loop.sleep(for: .milliseconds(500))
             if row.isAsked { #expect(try await far.readCentralAddressResolution() == row.resolves) }
             let bond = try #require(far.bond)
             #expect(bond.resolvesAddresses == (row.isAsked ? row.resolves : nil))
             let target = try #require(world.peripheral.directedAdvertising(to: bond, isHighDuty: true).peer)
             let key = UInt128(littleEndianOctets: try #require(bond.identityResolvingKey))
-            #expect(row.resolves ? target.resolves(with: key) : target == World.centralAddress)
+            #expect(row.resolves ? target.resolves(with: key) : target == SimulatedHosts.centralAddress)
         }
     }
 
@@ -248,9 +242,8 @@ import Timing
 
     /// A controller takes neither an address nor a resolving list while it is on the air. Core Vol 4, Part E, 7.8.4, 7.8.38 and 7.8.44.
     @Test(arguments: refusals) func whatIsOnTheAirCannotHide(name: String, activity: HostError.Activity) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let controller = try await Self.start(loop)
+        try World.run { world in
+            let controller = try await Self.start(world)
             switch activity {
             case .scanning: _ = try await controller.host.scan()
             case .advertising: _ = try await controller.host.advertise(AdvertisingSettings())
@@ -264,9 +257,8 @@ import Timing
 
     /// Bonds without IRK, and those beyond its size, are left out of the controller's list.
     @Test(arguments: [0, 1, 2, 9]) func theResolvingListTakesWhatItHasRoomFor(size: Int) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let controller = try await Self.start(loop, features: [.leEncryption, .llPrivacy])
+        try World.run { world in
+            let controller = try await Self.start(world, features: [.leEncryption, .llPrivacy])
             controller.script[HCICommands.LEReadResolvingListSize.opcode] = { _ in
                 [HCIPacket(completeOpcode: HCICommands.LEReadResolvingListSize.opcode, returns: [0, UInt8(size)])]
             }

@@ -100,9 +100,7 @@ import Timing
     }
 
     @Test func aBondedClientComesBackToAServerThatHasChanged() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop, database: Self.database())
+        try SimulatedHosts.run(database: Self.database()) { world in
             world.peripheral.pairingSettings = PairingSettings()
             let (first, server) = try await world.link()
             try await first.pair()
@@ -119,7 +117,7 @@ import Timing
             let (second, again) = try await world.link()
             #expect(again.tryNotify(open, [1]) == .sent && again.tryNotify(protected, [1]) == .notEncrypted)
             try await second.encrypt()
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             #expect(again.isChangeAware && again.tryNotify(protected, [1]) == .sent)
             #expect(try await discover(second) == (found, 1))
             try await second.disconnect()
@@ -134,14 +132,14 @@ import Timing
             )
             #expect(third.remoteDatabase == nil)
             try await third.encrypt()
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             #expect(changed.isChangeAware && changed.tryNotify(protected, [1]) == .sent)
             #expect(try await third.gatt.discoverDatabase().services.last?.service.handle == added.handle)
             #expect(third.remoteDatabase != nil)
 
             // And one that it sees.
             world.peripheral.database.remove(added)
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             #expect(third.remoteDatabase == nil && changed.isChangeAware)
             #expect(try await third.gatt.discoverDatabase() == found)
         }

@@ -1,3 +1,4 @@
+import BenchTesting
 import BluetoothCrypto
 import Packets
 import Testing
@@ -46,24 +47,23 @@ import Timing
 
     /// Core Vol 4, Part E, 7.7.65.5: the peripheral's host has the key or not; encryption is believed where it was given.
     @Test(arguments: rows) func aKeyIsAskedFor(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             pair.b.host.keys[Self.peer] = row.bond
             pair.b.emit(
                 HCIPacket(event: HCIEvents.LELongTermKeyRequest(connectionHandle: 0x40, randomNumber: 9, encryptedDiversifier: 7)))
-            try await loop.sleep(for: 100)
+            try await world.loop.sleep(for: 100)
             let reply = HCICommands.LELongTermKeyRequestReply(connectionHandle: 0x40, longTermKey: Self.key)
             let refusal = HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: 0x40)
             #expect(pair.b.commands.last == (row.isAnswered ? HCIPacket(command: reply) : HCIPacket(command: refusal)))
             let before = pair.b.host.counters.malformedEvents
             pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 1)))
-            try await loop.sleep(for: 100)
+            try await world.loop.sleep(for: 100)
             #expect(pair.peripheral.security == row.level)
             #expect(pair.peripheral.encryptionKeySize == (row.isAnswered ? row.bond?.localLongTermKey?.size : 0))
             #expect(pair.b.host.counters.malformedEvents == before + (row.isAnswered ? 0 : 1))
             pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 0)))
-            try await loop.sleep(for: 100)
+            try await world.loop.sleep(for: 100)
             #expect(pair.peripheral.security == .none && pair.peripheral.encryptionKeySize == 0)
         }
     }
@@ -82,9 +82,8 @@ import Timing
     }
 
     @Test func aCentralEncryptsWithTheKeyItHas() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop)
+        try World.run { world in
+            let pair = try await Pair.make(world)
             #expect(await failure { try await pair.central.encrypt() } == .misuse(.noKey))
             pair.a.host.keys[Self.peer] = Self.named()
             let opcode = HCICommands.LEEnableEncryption.opcode
@@ -130,9 +129,8 @@ import Timing
 
     /// Core Vol 3, Part G, 3.3.3.3: a configuration lasts with a bond and is reset at disconnection without one.
     @Test(arguments: returns) func aSubscriptionBelongsToTheClient(_ row: ReturnRow) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let pair = try await Pair.make(loop, database: ATTServerTests.database())
+        try World.run { world in
+            let pair = try await Pair.make(world, database: ATTServerTests.database())
             if row.isBonded { pair.b.host.keys[Self.peer] = Self.named() }
             try await pair.central.gatt.write(18, [1, 0])
             #expect(pair.peripheral.configuration(of: 17) == 1)

@@ -39,14 +39,13 @@ import Timing
     ]
 
     @Test(arguments: rows) func aSignedWrite(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
+        try World.run { world in
             let database = GATTDatabase()
             let value = database.add(
                 ServiceDefinition(
                     0xFFF0, characteristics: [CharacteristicDefinition(0xFFF1, properties: .signedWrite, permissions: row.permissions)])
             ).characteristics[0].value
-            let pair = try await Pair.make(loop, database: database)
+            let pair = try await Pair.make(world, database: database)
             var given = Bond(Self.address, isAuthenticated: row.isAuthenticated)
             given.localSigningKey = SigningKey(Self.key, counter: row.counters.client)
             pair.a.host.keys.add(given)
@@ -63,7 +62,7 @@ import Timing
                 ]
             }
             try await pair.central.gatt.signedWrite(value, [0x55])
-            try await loop.sleep(for: .milliseconds(1))
+            try await world.loop.sleep(for: .milliseconds(1))
             #expect(database[value] == (row.isWritten ? [0x55] : []))
             #expect(pair.a.host.keys.all[0].localSigningKey?.counter == row.counters.client + 1)
             let lowest = row.isWritten ? row.counters.client + 1 : row.counters.server
@@ -76,14 +75,13 @@ import Timing
             database[value] = []
             replayed.bytes[1] |= 0x20
             pair.b.emit(replayed)
-            try await loop.sleep(for: .milliseconds(1))
+            try await world.loop.sleep(for: .milliseconds(1))
             #expect(database[value] == [])
         }
     }
 
     @Test func anUnsignedWriteIsRefusedAndAKeyHasAnEnd() throws {
-        let loop = RunLoop()
-        try loop.run {
+        try World.run { world in
             let database = GATTDatabase()
             let value = database.add(
                 ServiceDefinition(
@@ -92,7 +90,7 @@ import Timing
                         CharacteristicDefinition(0xFFF1, properties: [.signedWrite, .write], permissions: [.write, .writeSigned])
                     ])
             ).characteristics[0].value
-            let pair = try await Pair.make(loop, database: database)
+            let pair = try await Pair.make(world, database: database)
             #expect(
                 await failure { try await pair.central.gatt.write(value, [1]) }
                     == .peer(.att(request: .attWriteReq, handle: value, .insufficientAuthentication)))

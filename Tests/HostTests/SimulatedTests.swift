@@ -7,48 +7,9 @@ import Transport
 
 @testable import Host
 
-/// Two hosts on two virtual controllers, in virtual time.
 @Suite struct SimulatedTests {
-    struct World {
-        let loop: RunLoop
-        let simulation: Simulation
-        let central: Host
-        let peripheral: Host
-
-        static let centralAddress = DeviceAddress(value: 0xC0_0000_0001)
-        static let peripheralAddress = DeviceAddress(value: 0xC0_0000_0002)
-
-        static func make(
-            _ loop: RunLoop, seed: UInt64 = 1, database: GATTDatabase = GATTDatabase(deviceName: "peripheral"),
-            configure: (inout ControllerConfiguration) -> Void = { _ in }
-        ) async throws -> World {
-            let simulation = Simulation(loop: loop, seed: seed)
-            var hosts: [Host] = []
-            for address in [centralAddress, peripheralAddress] {
-                let (end, controllerEnd) = InProcessTransport.pair(name: "\(address)", on: loop)
-                var configuration = ControllerConfiguration(address: address)
-                configure(&configuration)
-                try simulation.addController(configuration, on: controllerEnd)
-                let host = Host(loop: loop, transport: end, database: database, seed: seed)
-                try await host.start()
-                hosts.append(host)
-            }
-            return World(loop: loop, simulation: simulation, central: hosts[0], peripheral: hosts[1])
-        }
-
-        func link(_ settings: ConnectSettings = ConnectSettings()) async throws -> (central: Connection, peripheral: Connection) {
-            let set = try await peripheral.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("p")])))
-            let a = try await central.connect(to: Self.peripheralAddress, settings)
-            let b = try await peripheral.nextIncomingConnection(within: .seconds(1))
-            _ = set
-            return (a, b)
-        }
-    }
-
     @Test(arguments: [false, true]) func advertiseAndScan(usesExtendedCommands: Bool) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             var advertising = AdvertisingSettings(
                 data: AdvertisingData([.flags(.generalDiscoverable)]), scanResponse: AdvertisingData([.completeLocalName("found")]))
             advertising.usesExtendedCommands = usesExtendedCommands
@@ -58,20 +19,18 @@ import Transport
             let scan = try await world.central.scan(scanning)
             var seen: Set<String> = []
             for try await report in scan.reports {
-                #expect(report.address == World.peripheralAddress && report.isLegacy)
+                #expect(report.address == SimulatedHosts.peripheralAddress && report.isLegacy)
                 seen.insert(report.isScanResponse ? report.data.localName ?? "" : "advertising")
                 if seen.count == 2 { break }
             }
             #expect(seen == ["advertising", "found"])
             try await scan.stop()
-            #expect(loop.now < .seconds(2))
+            #expect(world.loop.now < .seconds(2))
         }
     }
 
     @Test(arguments: [31, 251, 1650], [PHY.le1M, .le2M, .leCoded]) func longDataArrivesWhole(length: Int, secondary: PHY) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             var advertising = AdvertisingSettings()
             advertising.properties = []
             advertising.secondaryPHY = secondary
@@ -90,24 +49,22 @@ import Transport
     }
 
     @Test func aLinkDoesAllItsProcedures() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             let (central, peripheral) = try await world.link()
             #expect(central.parameters.interval == 24 && peripheral.parameters.interval == 24)
-            #expect(peripheral.peer.address == World.centralAddress)
+            #expect(peripheral.peer.address == SimulatedHosts.centralAddress)
             #expect(try await central.readRemoteFeatures().contains(.le2MPHY))
             #expect(try await central.readRemoteVersion().version == 0x0D)
             #expect(try await central.updatePHY(tx: .le2M, rx: .le2M) == LinkPHYs(tx: .le2M, rx: .le2M))
             #expect(try await central.updateDataLength(txOctets: 251).txOctets == 251)
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             #expect(peripheral.phys == LinkPHYs(tx: .le2M, rx: .le2M) && peripheral.dataLength.rxOctets == 251)
             #expect(try await central.updateParameters(ConnectionParameterRequest(interval: 12)).interval == 12)
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             #expect(peripheral.parameters.interval == 12)
             #expect(try await peripheral.updateParameters(ConnectionParameterRequest(interval: 40)).interval == 40)
             try await peripheral.requestParameters(ConnectionParameterRequest(interval: 8))
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(central.parameters.interval == 8)
             #expect(try await central.readChannelMap() == 0x1F_FFFF_FFFF)
             _ = try await central.readRSSI()
@@ -116,15 +73,13 @@ import Transport
             await #expect(throws: HostError.peer(.timedOut(.connection))) {
                 var settings = ConnectSettings()
                 settings.limit = .seconds(1)
-                _ = try await world.central.connect(to: World.peripheralAddress, settings)
+                _ = try await world.central.connect(to: SimulatedHosts.peripheralAddress, settings)
             }
         }
     }
 
     @Test(arguments: [23, 247, 517]) func attributesCross(mtu: Int) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop, database: ATTServerTests.database())
+        try SimulatedHosts.run(database: ATTServerTests.database()) { world in
             let (central, peripheral) = try await world.link()
             if mtu > 23 { #expect(try await central.gatt.exchangeMTU(mtu) == mtu) }
             let service = try await central.gatt.discoverServices(uuid: 0xFFF0)[0]
@@ -142,18 +97,16 @@ import Transport
                 let number = withUnsafeBytes(of: UInt32(index).littleEndian) { [UInt8]($0) }
                 try await peripheral.notify(characteristics[1].value, number + [UInt8](repeating: 0, count: mtu - 7))
             }
-            try await loop.sleep(for: .seconds(4))
+            try await world.loop.sleep(for: .seconds(4))
             #expect(received.value == 200 && next.value == 200)
         }
     }
 
     @Test func startingAgainEndsEverythingBefore() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             let (central, peripheral) = try await world.link()
             let scan = try await world.central.scan()
-            try await loop.sleep(for: .milliseconds(200))
+            try await world.loop.sleep(for: .milliseconds(200))
             try await world.central.start()
             #expect(central.disconnectReason == .connectionTerminatedByLocalHost && !scan.isRunning)
             #expect(try await peripheral.ended(within: .seconds(3)) == .connectionTimeout)
@@ -163,22 +116,20 @@ import Transport
     }
 
     @Test func aHandlerMayUseItsLinkAtOnce() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let database = GATTDatabase()
-            let service = database.add(
-                ServiceDefinition(
-                    0xAAAA,
-                    characteristics: [
-                        CharacteristicDefinition(
-                            0xAAA1, properties: [.notify, .write],
-                            onWrite: { access, value in
-                                _ = access.connection?.tryNotify(access.handle, value)
-                                return nil
-                            },
-                            onSubscribe: { access, _ in _ = access.connection?.tryNotify(access.handle - 1, [9]) })
-                    ]))
-            let world = try await World.make(loop, database: database)
+        let database = GATTDatabase()
+        let service = database.add(
+            ServiceDefinition(
+                0xAAAA,
+                characteristics: [
+                    CharacteristicDefinition(
+                        0xAAA1, properties: [.notify, .write],
+                        onWrite: { access, value in
+                            _ = access.connection?.tryNotify(access.handle, value)
+                            return nil
+                        },
+                        onSubscribe: { access, _ in _ = access.connection?.tryNotify(access.handle - 1, [9]) })
+                ]))
+        try SimulatedHosts.run(database: database) { world in
             let (central, _) = try await world.link()
             let seen = Answers()
             central.gatt.values(of: service.characteristics[0].value).add { _, _, value in
@@ -192,9 +143,7 @@ import Transport
     }
 
     @Test func linksShareOneControllerFairly() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             let database = GATTDatabase()
             let sink = Lines()
             let service = database.add(
@@ -208,11 +157,8 @@ import Transport
                                 return nil
                             })
                     ]))
-            let (end, controllerEnd) = InProcessTransport.pair(on: loop)
             let address = DeviceAddress(value: 0xC0_0000_0003)
-            try world.simulation.addController(ControllerConfiguration(address: address), on: controllerEnd)
-            let third = Host(loop: loop, transport: end, database: database)
-            try await third.start()
+            let third = try await world.base.addHost(ControllerConfiguration(address: address), database: database)
             world.peripheral.database.add(ServiceDefinition(0xAAAA))
             let (first, _) = try await world.link()
             _ = try await third.advertise(AdvertisingSettings())
@@ -224,37 +170,33 @@ import Transport
                 link.writable.add(flow)
                 flow()
             }
-            try await loop.sleep(for: .seconds(10))
+            try await world.loop.sleep(for: .seconds(10))
             #expect(sent[0].value > 1000)
             #expect(abs(sent[0].value - sent[1].value) * 10 < sent[0].value)
             #expect(sink.lines.count > 1000)
             try await first.disconnect()
             let before = sent[1].value
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             #expect(sent[1].value > before)
         }
     }
 
     @Test func aPeerThatVanishesEndsTheLinkBySupervision() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await World.make(loop)
+        try SimulatedHosts.run { world in
             let (central, _) = try await world.link()
-            try await loop.sleep(for: .milliseconds(200))
-            let before = loop.now
+            try await world.loop.sleep(for: .milliseconds(200))
+            let before = world.loop.now
             world.peripheral.close()
             #expect(await failure { _ = try await central.gatt.read(3) } == .peer(.disconnected(.connectionTimeout)))
-            #expect(loop.now - before < .seconds(3))
+            #expect(world.loop.now - before < .seconds(3))
             #expect(await failure { try await world.peripheral.send(HCICommands.Reset()) } == .environment(.closed))
         }
     }
 
     @Test func sameSeedSamePackets() throws {
         func once(_ seed: UInt64) throws -> [String] {
-            let loop = RunLoop()
             let log = Lines()
-            try loop.run {
-                let world = try await World.make(loop, seed: seed, database: ATTServerTests.database())
+            try SimulatedHosts.run(seed: seed, database: ATTServerTests.database()) { world in
                 world.central.packetObservers.add { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
                 world.peripheral.packetObservers.add { log.lines.append("\($2.rawValue) \($0) \(hex($1.bytes))") }
                 let (central, _) = try await world.link()

@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Simulation
 import Testing
@@ -11,17 +12,18 @@ import Transport
     private static func measure(
         _ plan: LoopbackPlan, faults: [TransportFault] = [], voice: UInt16 = 0, voicePace: VoicePace? = nil
     ) throws -> LoopbackResult {
-        let loop = RunLoop()
-        let simulation = Simulation(loop: loop, seed: 1)
-        let (host, controller) = InProcessTransport.pair(on: loop, latency: .milliseconds(1))
-        var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001))
-        (configuration.synchronousLength, configuration.synchronousCount) = (voice > 0 ? 60 : 0, voice)
-        try simulation.addController(configuration, on: controller)
-        let transport = FaultTransport(host, faults: faults, seed: 1, on: loop)
-        let bench = LoopbackBench(plan, on: transport, loop: loop) { _, longest throws(LoopbackError) in
-            voicePace ?? VoicePace(octets: longest, interval: .milliseconds(3))
-        }
-        return try loop.run { try await bench.measure() }
+        try World.run { world -> Result<LoopbackResult, any Error> in
+            let (host, controller) = InProcessTransport.pair(on: world.loop, latency: .milliseconds(1))
+            var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001))
+            (configuration.synchronousLength, configuration.synchronousCount) = (voice > 0 ? 60 : 0, voice)
+            try world.simulation.addController(configuration, on: controller)
+            let transport = FaultTransport(host, faults: faults, seed: 1, on: world.loop)
+            world.atEnd { transport.close() }
+            let bench = LoopbackBench(plan, on: transport, loop: world.loop) { _, longest throws(LoopbackError) in
+                voicePace ?? VoicePace(octets: longest, interval: .milliseconds(3))
+            }
+            do { return .success(try await bench.measure()) } catch { return .failure(error) }
+        }.get()
     }
 
     private static func plan(_ packets: Int = 1_000, octets: Int? = nil) -> LoopbackPlan {

@@ -1,3 +1,5 @@
+import BenchTesting
+import Host
 import Packets
 import Simulation
 import Testing
@@ -25,8 +27,9 @@ import Timing
     {
         var settings = VirtualPair.Settings()
         adjust(&settings)
-        let pair = try VirtualPair(settings)
-        return try pair.loop.run {
+        return try World.run { world in
+            let pair = try VirtualPair(settings, loop: world.loop)
+            world.atEnd { for end in [pair.bench.tester, pair.bench.subject] { end?.host.close() } }
             try await pair.bench.start()
             return await pair.bench.measure(row.request, seconds: seconds)
         }

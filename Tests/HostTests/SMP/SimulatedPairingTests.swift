@@ -80,10 +80,8 @@ import Timing
     }()
 
     @Test(arguments: capabilities + others) func hostsPairAndComeBack(_ row: Row) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop)
-            let user = User(loop)
+        try SimulatedHosts.run { world in
+            let user = User(world.loop)
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (row.central, row.peripheral)
             (world.central.pairingDialogue, world.peripheral.pairingDialogue) = (user.dialogue, user.dialogue)
             if row.usesOutOfBand { world.peripheral.pairingSettings?.outOfBandData = world.central.makeOutOfBandData() }
@@ -94,7 +92,7 @@ import Timing
                 if case .paired(let result) = $0 { others.results.append(result) }
             }
             let result = try await asking.pair()
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             for result in [result] + others.results {
                 #expect(result.model == row.model && result.level == row.level && result.keySize == row.keySize && result.isBonded)
             }
@@ -113,7 +111,7 @@ import Timing
     }
 
     /// A new link begins without protection, and the bond's key gives it back.
-    private func returns(_ world: SimulatedTests.World, _ row: Row) async throws {
+    private func returns(_ world: SimulatedHosts, _ row: Row) async throws {
         let (central, peripheral) = try await world.link()
         expect([central, peripheral], .none, 0)
         try await central.encrypt()
@@ -131,10 +129,8 @@ import Timing
 
     /// A second pairing on the same link replaces its key.
     @Test func aLinkIsPairedAgain() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop)
-            let user = User(loop)
+        try SimulatedHosts.run { world in
+            let user = User(world.loop)
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (PairingSettings(), PairingSettings())
             let (central, peripheral) = try await world.link()
             try await central.secure(to: .encrypted)
@@ -145,7 +141,7 @@ import Timing
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (stronger, stronger)
             (world.central.pairingDialogue, world.peripheral.pairingDialogue) = (user.dialogue, user.dialogue)
             try await central.secure(to: .secureConnections)
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             expect([central, peripheral], .secureConnections, 16)
             #expect(world.central.keys[central.peer] != first && user.compared.count == 2)
             try await central.secure(to: .authenticated)
@@ -170,9 +166,7 @@ import Timing
 
     /// What both sides compute is of the addresses on the air; what they keep is of the identities. Core Vol 3, Part H, 2.2.3 and 2.4.3.
     @Test(arguments: hiding) func hostsThatHidePair(_ row: PrivacyRow) throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop)
+        try SimulatedHosts.run { world in
             var settings = PairingSettings()
             settings.supportsSecureConnections = row.isSecureConnections
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (settings, settings)
@@ -187,7 +181,7 @@ import Timing
             let peripheral = try await world.peripheral.nextIncomingConnection(within: .seconds(1))
             #expect(peripheral.addresses.peer == world.central.privateAddress ?? identities[0])
             #expect(try await central.pair().peer == identities[1].identity)
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             expect([central, peripheral], .encrypted, 16)
             #expect(world.peripheral.keys.all.map(\.identity) == [identities[0]])
             try await central.disconnect()
@@ -200,18 +194,16 @@ import Timing
 
     /// A peripheral that asks while the central encrypts already gets what it asked for, once.
     @Test func aRequestMeetsTheEncryptionThatItAsksFor() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop)
+        try SimulatedHosts.run { world in
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (PairingSettings(), PairingSettings())
             let first = try await world.link()
             try await first.central.pair()
-            try await loop.sleep(for: .seconds(1))
+            try await world.loop.sleep(for: .seconds(1))
             try await first.central.disconnect()
             for delay in [0, 5, 20, 40, 60, 100, 200] {
                 let (central, peripheral) = try await world.link()
-                let asking = loop.start { try await peripheral.pair() }
-                try await loop.sleep(for: .milliseconds(delay))
+                let asking = world.loop.start { try await peripheral.pair() }
+                try await world.loop.sleep(for: .milliseconds(delay))
                 try await central.encrypt()
                 let result = try await asking.value()
                 #expect(result.model == nil && result.level == .encrypted && result.isBonded)
@@ -224,9 +216,7 @@ import Timing
     }
 
     @Test func whatGoesWrongIsTold() throws {
-        let loop = RunLoop()
-        try loop.run {
-            let world = try await SimulatedTests.World.make(loop)
+        try SimulatedHosts.run { world in
             let (central, peripheral) = try await world.link()
             #expect(await failure { try await central.pair() } == .peer(.pairingFailed(.pairingNotSupported)))
             #expect(world.peripheral.keys.identityResolvingKey == nil, "a host that does not pair has nothing to keep")
@@ -235,20 +225,20 @@ import Timing
             #expect(await failure { try await central.pair() } == .peer(.pairingFailed(.pairingNotSupported)))
             // Nobody answers: thirty seconds.
             world.peripheral.pairingDialogue = PairingDialogue(enterPasskey: { _, _ in }, compare: { _, _, _ in }, consent: { _, _ in })
-            let begin = loop.now
-            let waiting = loop.start { await failure { try await central.pair() } }
-            try await loop.sleep(for: .seconds(1))
+            let begin = world.loop.now
+            let waiting = world.loop.start { await failure { try await central.pair() } }
+            try await world.loop.sleep(for: .seconds(1))
             #expect(await failure { try await central.pair() } == .misuse(.busy(.pairing)))
             #expect(await failure { try await central.encrypt() } == .misuse(.busy(.pairing)))
             #expect(try await waiting.value() == .peer(.timedOut(.pairing)))
-            #expect(loop.now >= begin + .seconds(30) && loop.now < begin + .seconds(31))
+            #expect(world.loop.now >= begin + .seconds(30) && world.loop.now < begin + .seconds(31))
             #expect(await failure { try await central.pair() } == .peer(.timedOut(.pairing)))
             #expect(peripheral.isConnected && peripheral.security == .none)
             // The end of the link ends a pairing.
             try await central.disconnect()
             let again = try await world.link()
-            let other = loop.start { await failure { try await again.central.pair() } }
-            try await loop.sleep(for: .seconds(1))
+            let other = world.loop.start { await failure { try await again.central.pair() } }
+            try await world.loop.sleep(for: .seconds(1))
             try await again.peripheral.disconnect()
             #expect(try await other.value() == .peer(.disconnected(.remoteUserTerminatedConnection)))
         }

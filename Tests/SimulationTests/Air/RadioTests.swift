@@ -32,16 +32,6 @@ import Timing
         func radioIsFree() { log.append("free \(radio.acquire(self))") }
     }
 
-    private final class World {
-        let loop = RunLoop()
-        let air: Air
-        init() { air = Air(loop: loop, seed: 1) }
-        func run(_ time: Microseconds = 100_000) throws {
-            let loop = loop
-            try loop.run { try await loop.sleep(for: time) }
-        }
-    }
-
     private let pdu = AirPDU(header: 0, [1, 2, 3])
     // (1 + 4 + 2 + 3 + 3) x 8 us.
     private let length = 104
@@ -51,11 +41,11 @@ import Timing
             (999, "closed 1101"), (1_000, "heard 1000-1104"), (1_050, "heard 1050-1154"), (1_100, "heard 1100-1204"),
             (1_101, "closed 1101"),
         ] {
-            let world = World()
-            let (speaker, ear) = (Ear(world.air), Ear(world.air))
+            let bench = AirBench()
+            let (speaker, ear) = (Ear(bench.air), Ear(bench.air))
             ear.radio.listen(Tuning(channel: 5, phy: .le1M), from: 1_000, until: 1_100)
             speaker.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M), phy: .le1M), at: Microseconds(start))
-            try world.run()
+            try bench.run()
             #expect(ear.log == [expected])
             #expect(speaker.log == ["sent \(start + length)"])
         }
@@ -67,22 +57,22 @@ import Timing
         (Tuning(channel: 5, phy: .le1M, accessAddress: 0x1234_5678), .le1M),
     ])
     func aReceiverHearsWhatItIsTunedTo(other: Tuning, phy: AirPHY) throws {
-        let world = World()
-        let (speaker, deaf, ear) = (Ear(world.air), Ear(world.air), Ear(world.air))
+        let bench = AirBench()
+        let (speaker, deaf, ear) = (Ear(bench.air), Ear(bench.air), Ear(bench.air))
         deaf.radio.listen(Tuning(channel: 5, phy: .le1M), from: 0, until: 50_000)
         ear.radio.listen(other, from: 0, until: 50_000)
         speaker.radio.transmit(LEPacket(pdu, other, phy: phy), at: 100)
-        try world.run()
+        try bench.run()
         #expect(deaf.log == ["closed 50001"])
         #expect(ear.log == ["heard 100-\((Microseconds(100) + phy.airTime(payload: 3)).rawValue)"])
     }
 
     @Test func aWrongInitialValueIsACRCError() throws {
-        let world = World()
-        let (speaker, ear) = (Ear(world.air), Ear(world.air))
+        let bench = AirBench()
+        let (speaker, ear) = (Ear(bench.air), Ear(bench.air))
         ear.radio.listen(Tuning(channel: 5, phy: .le1M, crcInit: 1), from: 0, until: 50_000)
         speaker.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M, crcInit: 2), phy: .le1M), at: 0)
-        try world.run()
+        try bench.run()
         #expect(ear.log == ["corrupt 0-104"])
     }
 
@@ -92,28 +82,28 @@ import Timing
         (0, 103, "corrupt 100-204"), (0, 104, "heard 100-204"), (0, 0, "corrupt 100-204"), (-20, 0, "heard 100-204"),
     ])
     func collisions(power: Int, later: Int, expected: String) throws {
-        let world = World()
-        let (first, second, ear) = (Ear(world.air), Ear(world.air), Ear(world.air))
+        let bench = AirBench()
+        let (first, second, ear) = (Ear(bench.air), Ear(bench.air), Ear(bench.air))
         ear.radio.listen(Tuning(channel: 5, phy: .le1M), from: 0, until: 50_000)
         first.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M), phy: .le1M), at: 100)
         second.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M), phy: .le1M, power: Int8(power)), at: Microseconds(100 + later))
-        try world.run()
+        try bench.run()
         #expect(ear.log == [expected])
     }
 
     @Test func otherChannelsDoNotCollide() throws {
-        let world = World()
-        let (first, second, ear) = (Ear(world.air), Ear(world.air), Ear(world.air))
+        let bench = AirBench()
+        let (first, second, ear) = (Ear(bench.air), Ear(bench.air), Ear(bench.air))
         ear.radio.listen(Tuning(channel: 5, phy: .le1M), from: 0, until: 50_000)
         first.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M), phy: .le1M), at: 100)
         second.radio.transmit(LEPacket(pdu, Tuning(channel: 6, phy: .le1M), phy: .le1M), at: 120)
-        try world.run()
+        try bench.run()
         #expect(ear.log == ["heard 100-204"])
     }
 
     @Test func theMoreImportantActivityTakesTheRadio() throws {
-        let world = World()
-        let radio = world.air.makeRadio()
+        let bench = AirBench()
+        let radio = bench.air.makeRadio()
         let (low, high) = (Ear(on: radio, priority: 10), Ear(on: radio, priority: 20))
         #expect(radio.acquire(low))
         radio.listen(Tuning(channel: 5, phy: .le1M), from: 0, until: 50_000)
@@ -126,25 +116,25 @@ import Timing
         #expect(radio.owner === high)
         radio.release(high)
         #expect(low.log == ["preempted", "free true"])
-        try world.run()
+        try bench.run()
         #expect(low.log.count == 2 && high.log.isEmpty)
     }
 
     @Test func aTransmissionCutOffIsACorruptPacket() throws {
-        let world = World()
-        let (speaker, ear) = (Ear(world.air), Ear(world.air))
+        let bench = AirBench()
+        let (speaker, ear) = (Ear(bench.air), Ear(bench.air))
         ear.radio.listen(Tuning(channel: 5, phy: .le1M), from: 0, until: 50_000)
         speaker.radio.transmit(LEPacket(pdu, Tuning(channel: 5, phy: .le1M), phy: .le1M), at: 0)
-        try world.run(50)
+        try bench.run(50)
         speaker.radio.idle()
         #expect(ear.log == ["corrupt 0-50"])
-        try world.run()
+        try bench.run()
         #expect(speaker.log.isEmpty)
     }
 
     @Test func reservationsOfOthers() throws {
-        let world = World()
-        let radio = world.air.makeRadio()
+        let bench = AirBench()
+        let radio = bench.air.makeRadio()
         let (a, b, c) = (Ear(on: radio, priority: 1), Ear(on: radio, priority: 1), Ear(on: radio, priority: 1))
         #expect(radio.nextReservation(besides: a) == .never)
         radio.reserve(a, at: 100)
@@ -152,10 +142,10 @@ import Timing
         radio.reserve(c, at: 200)
         #expect(radio.nextReservation(besides: a) == 200)
         #expect(radio.nextReservation(besides: c) == 100)
-        try world.run(150)
+        try bench.run(150)
         #expect(radio.nextReservation(besides: c) == 300)
         radio.forget(b)
         #expect(radio.nextReservation(besides: c) == .never)
-        withExtendedLifetime((a, world)) {}
+        withExtendedLifetime((a, bench)) {}
     }
 }

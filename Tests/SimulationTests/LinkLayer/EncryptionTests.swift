@@ -109,7 +109,7 @@ import Timing
         try bench.run(6_000_000)
         #expect(bench.central.log == row.central)
         #expect(bench.peripheral.log == row.peripheral)
-        try bench.expectNothingIsLeft()
+        try bench.rest()
         guard bench.ends.allSatisfy({ !$0.link.isClosed }) else { return }
         #expect(bench.ends.allSatisfy { $0.link.state.encryption.isOn == row.isEncrypted })
         #expect(bench.central.received == bench.peripheral.sentOctets && bench.peripheral.received == bench.central.sentOctets)
@@ -150,7 +150,6 @@ import Timing
         for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
             #expect(end.received.count > 3_000 && end.received.elementsEqual(other.sentOctets.prefix(end.received.count)))
         }
-        try bench.expectNothingIsLeft()
     }
 
     /// A link without data pings in time; a side that hears nothing with a MIC tells its host, time after time. Core Vol 6, Part B, 5.4.
@@ -192,6 +191,8 @@ import Timing
         _ = bench.central.link.encrypt(Self.key)
         try bench.run(2_000_000)
         #expect(bench.central.log.filter { $0.hasPrefix("enc") || $0.hasPrefix("ref") || $0.hasPrefix("disc") } == central)
+        // A side that encrypts empty PDUs always has something to send.
+        if quirk == .sealsEmptyPDUs { bench.abandon() }
     }
 
     /// A PDU that may not come, sent by one side in clear or not, and when: while the peripheral's host looks for the key, or afterwards.
@@ -257,7 +258,6 @@ import Timing
             #expect(bench.ends.allSatisfy { $0.link.state.encryption.isOn })
             #expect(bench.central.received == bench.peripheral.sentOctets && bench.peripheral.received == bench.central.sentOctets)
         }
-        try bench.expectNothingIsLeft()
     }
 }
 

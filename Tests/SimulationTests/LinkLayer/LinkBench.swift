@@ -95,7 +95,7 @@ final class LinkEnd: ConnectionDelegate {
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
 }
 
-/// A link between two bare link layers over an air of their own.
+/// A link between two bare link layers over an air of their own. At the end of its test it comes to rest, and nothing may be left over.
 final class LinkBench {
     struct Options {
         var interval: Microseconds = 15_000
@@ -113,24 +113,27 @@ final class LinkBench {
         var defaults = LinkDefaults()
     }
 
-    let loop = RunLoop()
-    let air: Air
+    private let base: AirBench
     let central = LinkEnd()
     let peripheral = LinkEnd()
     let radios: [Radio]
+    var loop: RunLoop { base.loop }
+    var air: Air { base.air }
 
-    init(_ options: Options = Options()) {
-        air = Air(loop: loop, seed: options.seed)
-        radios = [air.makeRadio(), air.makeRadio()]
+    init(_ options: Options = Options(), _ location: SourceLocation = #_sourceLocation) {
+        base = AirBench(seed: options.seed, location)
+        radios = [base.air.makeRadio(), base.air.makeRadio()]
         connect(central, .central, radios[0], options)
         if !options.withoutPeripheral { connect(peripheral, .peripheral, radios[1], options) }
     }
 
-    convenience init(_ change: (inout Options) -> Void) {
+    convenience init(_ change: (inout Options) -> Void, _ location: SourceLocation = #_sourceLocation) {
         var options = Options()
         change(&options)
-        self.init(options)
+        self.init(options, location)
     }
+
+    deinit { base.close(ends) }
 
     private func connect(_ end: LinkEnd, _ role: ConnectionParameters.Role, _ radio: Radio, _ options: Options) {
         let own = role == .central ? options.central : options.peripheral
@@ -164,17 +167,13 @@ final class LinkBench {
         }
     }
 
-    func run(_ time: Microseconds) throws {
-        let loop = loop
-        try loop.run { try await loop.sleep(for: time) }
-    }
+    func run(_ time: Microseconds) throws { try base.run(time) }
+
+    /// Lets the link come to rest, as it has to at the end of each test.
+    func rest() throws { try base.rest(ends) }
 
     /// Ends the link without a word.
     func abandon() { for end in ends { end.link?.abandon() } }
-
-    func expectNothingIsLeft(_ location: SourceLocation = #_sourceLocation) throws {
-        try LinkEnd.expectNothingIsLeft(ends, on: air, location)
-    }
 }
 
 /// Every packet of a link on the air, and the control PDUs among them.
@@ -212,19 +211,4 @@ final class ControlSniffer {
     }
 
     func first(_ opcode: UInt8) -> Sent? { pdus.first { $0.pdu.first == opcode } }
-}
-
-extension LinkEnd {
-    /// Lets links come to rest on an undisturbed air, and checks that no procedure, no instant, no time-out, no data and no PDU is left.
-    static func expectNothingIsLeft(_ ends: [LinkEnd], on air: Air, _ location: SourceLocation = #_sourceLocation) throws {
-        for end in ends { end.backlog = 0 }
-        air.propagation.setLoss(.init(), on: .init())
-        let links = ends.compactMap(\.link)
-        let loop = air.loop
-        for _ in 0..<600 where !links.allSatisfy(\.isAtRest) { try loop.run { try await loop.sleep(for: 100_000) } }
-        for link in links {
-            #expect(link.isAtRest, "\(link.role) of a link that is \(link.isClosed ? "closed" : "open")", sourceLocation: location)
-            if link.isClosed { #expect(link.radio.owner !== link, sourceLocation: location) }
-        }
-    }
 }

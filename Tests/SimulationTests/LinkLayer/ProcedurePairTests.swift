@@ -100,7 +100,7 @@ import Timing
     /// Each host has heard the end of what it asked for, once for each; both ends have the same view of the link; nothing is left.
     private func check(_ bench: LinkBench, _ row: Row, isEncrypted: Bool = false) throws {
         let terminates = (row.central + row.peripheral).contains(.termination)
-        try bench.expectNothingIsLeft()
+        try bench.rest()
         #expect(bench.ends.allSatisfy { $0.link.isClosed == terminates })
         guard !terminates else { return }
         for (end, other) in [(bench.central, bench.peripheral), (bench.peripheral, bench.central)] {
@@ -194,7 +194,7 @@ import Timing
         try bench.run(300_000)
         #expect(other.received.isEmpty && holder.link.packets.isDataHeld)
         #expect(holder.received == other.sentOctets)
-        try bench.expectNothingIsLeft()
+        try bench.rest()
         #expect(other.received == holder.sentOctets && other.starts == 1)
     }
 }
