@@ -7,9 +7,7 @@
     import VirtualDongle
 
     /// The cases with the tag `usb`, driven by `bluebench run` over libusb, tester and subject on dongles of a fake usbfs.
-    @Suite(
-        .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.onFakeUSB)
     struct CasesOverUSBTests {
         @Test func theVerdictsAreThoseInProcess() async throws {
             let expected = try TaggedRun.inProcess()

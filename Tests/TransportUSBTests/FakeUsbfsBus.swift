@@ -5,15 +5,6 @@
     import Timing
     import VirtualDongle
 
-    /// The program under test, as the same build made it.
-    let programUnderTest = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .appendingPathComponent(".build/debug/bluebench").path
-    let preload = "libumockdev-preload.so.0"
-    let isPreloadInstalled = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"].contains {
-        FileManager.default.fileExists(atPath: "\($0)/\(preload)")
-    }
-
     /// Two dongles on one air, and what programs did with them.
     final class FakeUsbfsBus {
         let loop = Timing.RunLoop(mode: .wall)

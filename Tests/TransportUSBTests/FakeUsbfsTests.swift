@@ -4,9 +4,7 @@
     import Testing
 
     /// Programs on unmodified libusb meet virtual dongles through a fake usbfs: `bluebench` in a process of its own, the simulation in this one.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct FakeUsbfsTests {
         @Test func donglesAreListedWithWhatTheySay() throws {
             let bus = try FakeUsbfsBus()

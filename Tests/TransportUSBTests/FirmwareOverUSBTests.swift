@@ -5,9 +5,7 @@
     import VirtualDongle
 
     /// Dongles that wait for firmware, on the fake usbfs: `bluebench` says what they need, loads it and works with them.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct FirmwareOverUSBTests {
         private static let models = [BootModel.rtl8761b, .intel]
 

@@ -4,9 +4,7 @@
     import Timing
 
     /// Packets go through libusb to a virtual dongle's controller and back; both ends count them.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct LoopbackTests {
         /// What `bluebench loopback --json` writes.
         struct Figures: Decodable {

@@ -5,9 +5,7 @@
     import VirtualDongle
 
     /// A dongle that goes away under an interactive tool: one clear line and exit code 3, soon.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct LostInToolsTests {
         @Test(arguments: [
             ["devices", "--probe"],

@@ -124,9 +124,7 @@
         }
     }
 
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct ReplugTests {
         private func expectAllPassed(_ outcome: ReplugTrial.Outcome, _ trial: ReplugTrial) throws {
             let report = try #require(outcome.report, "\(trial): \(outcome.output)")

@@ -5,9 +5,7 @@
     import VirtualDongle
 
     /// Dongles that another program has left in some state, and endpoints that halt: the program meets them through libusb on the fake usbfs.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct StaleDongleTests {
         struct Expected: Sendable {
             var startup: String?

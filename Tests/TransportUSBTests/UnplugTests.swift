@@ -5,9 +5,7 @@
     import Timing
 
     /// Dongles are pulled out of running programs, in every phase, at seeded moments.
-    @Suite(
-        .serialized, .enabled(if: isPreloadInstalled, "umockdev is not installed"),
-        .enabled(if: FileManager.default.isExecutableFile(atPath: programUnderTest), "bluebench was not built beside the tests"))
+    @Suite(.serialized, .onFakeUSB)
     struct UnplugTests {
         /// 50 in every test run; `make soak` asks for more.
         static let count = ProcessInfo.processInfo.environment["BLUEBENCH_UNPLUGS"].flatMap { UInt64($0) } ?? 50
