@@ -286,6 +286,11 @@ class Meeting:
         elif not link.is_encrypted:
             await encrypted.next()
         assert link.is_encrypted
+        if not self.we_are_central:
+            # A peripheral leaves it to the central to end the link, once the last key has arrived.
+            with contextlib.suppress(ValueError):  # nothing was ever sent
+                await link.device.host.connections[link.handle].acl_packet_queue.drain(link.handle)
+            await link.disconnect()
         return await ours.end()
 
     async def comes_back(self, level, sc):
