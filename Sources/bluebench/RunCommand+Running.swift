@@ -16,7 +16,7 @@ extension RunCommand {
         let store = try openStore(files, ends)
         if !resume { files.removeContinuations() }
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
-        let port = try openPort(ends)
+        let port = try openPort(ends, signals)
         let devices = try realDevices(plan.setup)
         let recorder: Recorder
         do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
@@ -86,13 +86,16 @@ extension RunCommand {
         return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
     }
 
-    func openPort(_ ends: BenchEnds) throws -> SubjectPort? {
+    func openPort(_ ends: BenchEnds, _ signals: SignalHandler) throws -> SubjectPort? {
         guard case .port(let address) = ends.subject else { return nil }
         do {
             let port = try SubjectPort(address, seed: seed)
+            signals.onStop(on: port.loop) { [weak port] in port?.stop() }
             Console.line("waiting for an accessory's host on \(port.address)")
             try port.waitForHost(.seconds(timeOut))
             return port
+        } catch is CancellationError {
+            throw CommandFailure(.bench, "stopped while it waited for an accessory's host")
         } catch {
             throw CommandFailure(error)
         }

@@ -142,9 +142,10 @@ def test_no_socket_stays_behind_when_nobody_came(tmp_path):
 @pytest.mark.parametrize(
     ("command", "sign", "code"),
     [
+        (("run", "phy/read", "--subject-port", "unix-listen:{path}"), "waiting for an accessory's host", BENCH),
         (("dongle", "--unix", "{path}"), "02:BB:00:00:00:01", 0),
     ],
-    ids=["dongle"],
+    ids=["run", "dongle"],
 )
 def test_no_socket_stays_behind_after_ctrl_c(tmp_path, command, sign, code):
     path = tmp_path / "port"

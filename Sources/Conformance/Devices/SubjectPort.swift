@@ -5,7 +5,7 @@ import Transport
 /// A virtual controller served to a foreign host: the accessory under test brings its own stack and meets the tester on the simulated air.
 /// One world in real time for the whole run.
 public final class SubjectPort {
-    let loop = RunLoop(mode: .wall)
+    public let loop = RunLoop(mode: .wall)
     let world: SimulatedWorld
     private let listener: H4Listener
     /// Whether the foreign host is there.
@@ -33,7 +33,12 @@ public final class SubjectPort {
     /// Logs what is on the air from now on, if the run wants that.
     public func logAir(to recorder: Recorder) { recorder.logAir(of: world) }
 
+    /// Listens no more.
+    public func stop() { listener.stop() }
+
     /// Waits until a host has connected.
+    ///
+    /// - Throws: `TransportError` when none comes in time, `CancellationError` after `stop()`.
     public func waitForHost(_ timeOut: Microseconds) throws {
         try loop.run { [listener] in try await listener.waitForHost(as: "an accessory", within: timeOut) }
     }

@@ -31,6 +31,12 @@ public final class H4Listener {
 
     deinit { listener.stop() }
 
+    /// Listens no more, as somebody wants the program to end; whoever waits for a host is told.
+    public func stop() {
+        listener.stop()
+        arrival.fail(CancellationError())
+    }
+
     /// Waits until a host has connected.
     ///
     /// - Parameter role: what the host is to be, for the message when none comes.
