@@ -12,6 +12,7 @@ extension CaseRun {
         var result: CaseRecord
         do {
             result = try await within(deadline) { try await action.run(context) }
+            if step.result.contains(where: { $0.name == "error" }) { result["error"] = .text("") }
         } catch is TimeOut {
             throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit"))
         } catch HostError.peer(let fault) {
