@@ -3,6 +3,7 @@ enum MessageEmitter {
     static func emit(_ layers: [Layer]) -> String {
         guard let first = layers.first else { return "" }
         let pdus = layers.flatMap { layer in layer.pdus.map { (CodecEmitter.swiftName($0, layer), $0.code) } }
+        let opcode = first.kind.opcodeType
         var out = SourceText()
         out.line("// Generated from the declarations of \(first.name); edit those.")
         out.block("extension \(first.name)") { out in
@@ -10,20 +11,22 @@ enum MessageEmitter {
             out.block("public enum Message: Sendable, Equatable") { out in
                 for (name, _) in pdus { out.line("case \(Naming.caseName(name))(\(name))") }
                 out.line("/// An opcode that the layer does not know.")
-                out.line("case unknown(opcode: UInt8, parameters: [UInt8])")
+                out.line("case unknown(opcode: \(opcode.name), parameters: [UInt8])")
                 out.line("/// The PDU with this opcode whose parameters follow; octets after the last field are ignored.")
-                out.block("public init(opcode: UInt8, from reader: inout ByteReader) throws(PDUError)") { out in
+                out.block("public init(opcode: \(opcode.name), from reader: inout ByteReader) throws(PDUError)") { out in
                     out.block("switch opcode") { out in
                         for (name, code) in pdus {
-                            out.line("case \(CodecEmitter.hex(code, 2)): self = .\(Naming.caseName(name))(try \(name)(from: &reader))")
+                            out.line(
+                                "case \(CodecEmitter.hex(code, opcode.digits)): self = .\(Naming.caseName(name))(try \(name)(from: &reader))"
+                            )
                         }
                         out.line("default: self = .unknown(opcode: opcode, parameters: reader.rest())")
                     }
                 }
                 if first.kind.hasOpcode { wholePDU(&out) }
-                out.block("public var opcode: UInt8") { out in
+                out.block("public var opcode: \(opcode.name)") { out in
                     out.block("switch self") { out in
-                        for (name, code) in pdus { out.line("case .\(Naming.caseName(name)): \(CodecEmitter.hex(code, 2))") }
+                        for (name, code) in pdus { out.line("case .\(Naming.caseName(name)): \(CodecEmitter.hex(code, opcode.digits))") }
                         out.line("case .unknown(let opcode, _): opcode")
                     }
                 }

@@ -6,12 +6,12 @@ enum Naming {
     /// What is an abbreviation even in a name that is in capitals throughout.
     private static let abbreviations: Set<String> = [
         "LL", "PHY", "ADV", "AUX", "CIS", "BIS", "BIG", "CIG", "CTE", "MTU", "SCA", "LE", "ID", "IRK", "CSRK", "UUID", "RSSI", "CID", "PSM",
-        "SPSM", "BD", "ADDR", "LT", "OTP", "IAC", "LAP", "CS", "TX", "RX",
+        "SPSM", "AFH", "IO", "AES", "OOB", "BD", "ADDR", "LT", "OTP", "IAC", "LAP", "CS", "TX", "RX",
     ]
     /// Words that the specification writes in capitals, in Swift's way.
     private static let spelled: [String: String] = [
         "PATTERN": "Pattern", "DIRECT": "Direct", "SCAN": "Scan", "NONCONN": "Nonconn", "SYNC": "Sync", "IND": "Ind", "REQ": "Req",
-        "RSP": "Rsp",
+        "RSP": "Rsp", "DHKEY": "DHKey", "ACCEPTED": "Accepted", "DETACH": "Detach", "HOLD": "Hold",
         "PHYS": "PHYs",
     ]
     private static let reservedWords: Set<String> = [

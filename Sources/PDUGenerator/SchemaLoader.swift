@@ -70,6 +70,7 @@ struct SchemaLoader {
             throw error(root, path, "a file of PDUs names its layer and kind")
         }
         let ogf = root["ogf"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
+        let escape = root["escape"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
         var result = Layer(
             name: name, part: root["part"]?.string ?? "", kind: kind, inlinable: root["inlinable"]?.bool ?? false,
@@ -83,7 +84,7 @@ struct SchemaLoader {
                 declaration.code = event
                 declaration.subevent = code
             } else {
-                declaration.code = ogf << 10 | code
+                declaration.code = ogf << 10 | escape << 8 | code
             }
             try facts(node, kind, &declaration, path)
             declaration.endsInStatus = node["ends"]?.string == "Status"

@@ -26,7 +26,8 @@ do {
     }
     try output.write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
     try output.write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
-    let messages = ["LLControl", "ATT", "SMP", "L2CAPSignaling"].map { name in MessageEmitter.emit(loader.layers.filter { $0.name == name })
+    let messages = ["LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling"].map { name in
+        MessageEmitter.emit(loader.layers.filter { $0.name == name })
     }
     try output.write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
     try output.write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")

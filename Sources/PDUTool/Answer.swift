@@ -92,7 +92,7 @@ enum Answer {
         switch layer {
         case "HCICommands": DynamicPDU(hci: HCIPacket(.command, bytes))
         case "HCIEvents": DynamicPDU(hci: HCIPacket(.event, bytes))
-        case "LLControl", "ATT", "SMP", "L2CAPSignaling": DynamicPDU(layer: layer, bytes: bytes)
+        case "LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling": DynamicPDU(layer: layer, bytes: bytes)
         default:
             if let declaration { DynamicPDU(declaration, parameters: bytes) } else { DynamicPDU(layer: layer, code: 0, parameters: bytes) }
         }

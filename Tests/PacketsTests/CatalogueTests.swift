@@ -64,12 +64,15 @@ import Testing
 
     @Test(
         "An opcode finds its PDU among all of the layer",
-        arguments: Declared.all.filter { ["LLControl", "ATT", "SMP"].contains($0.declaration.layer) })
+        arguments: Declared.all.filter { ["LLControl", "ATT", "SMP", "LMP"].contains($0.declaration.layer) })
     func messages(_ declared: Declared) throws {
-        let bytes = [UInt8(declared.declaration.code)] + (try declared.random(4).1)
+        let code = declared.declaration.code
+        let header = declared.declaration.layer == "LMP" ? LMPHeader(.central, opcode: UInt16(code)).bytes : [UInt8(code)]
+        let bytes = header + (try declared.random(4).1)
         let again =
             switch declared.declaration.layer {
             case "LLControl": try LLControl.Message(bytes: bytes).bytes
+            case "LMP": try LMP.Message(bytes: bytes).bytes(.central)
             case "ATT": try ATT.Message(bytes: bytes).bytes
             default: try SMP.Message(bytes: bytes).bytes
             }
@@ -108,6 +111,7 @@ import Testing
         #expect(count["LLControl"] == 0x40)
         #expect(count["ATT"] == 31)
         #expect(count["SMP"] == 14)
+        #expect(count["LMP"] == 59 + 29)
         #expect(count["L2CAPSignaling", default: 0] >= 20)
     }
 

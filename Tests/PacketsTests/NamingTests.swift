@@ -9,7 +9,8 @@ struct NamingTests {
         arguments: [
             ("LE_Set_PHY", "LESetPHY"), ("PHY_UPDATE_IND", "PHYUpdateInd"), ("EXCHANGE_MTU_REQ", "ExchangeMTUReq"),
             ("Set_MWS_PATTERN_Configuration", "SetMWSPatternConfiguration"), ("LE_Read_Buffer_Size [v2]", "LEReadBufferSizeV2"),
-            ("ADV_NONCONN_IND", "ADVNonconnInd"), ("Read_BD_ADDR", "ReadBDADDR"), ("LE_Generate_DHKey", "LEGenerateDHKey"),
+            ("ADV_NONCONN_IND", "ADVNonconnInd"), ("SET_AFH", "SetAFH"), ("ESCO_LINK_REQ", "EscoLinkReq"), ("DHKEY_CHECK", "DHKeyCheck"),
+            ("Read_BD_ADDR", "ReadBDADDR"), ("LE_Generate_DHKey", "LEGenerateDHKey"),
             ("QoS_Setup_Complete", "QoSSetupComplete"), ("CISes", "CISes"),
         ])
     func types(_ name: String, _ swift: String) { #expect(Naming.type(name) == swift) }

@@ -66,6 +66,7 @@ enum ReferencePage {
         case "HCIEvents": "HCI events"
         case "HCIData": "HCI data"
         case "LLControl": "Link layer control"
+        case "LMP": "Link manager"
         case "Advertising": "Advertising and data channel PDUs"
         case "L2CAPSignaling": "L2CAP signalling"
         default: layer

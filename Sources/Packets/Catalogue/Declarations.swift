@@ -1,7 +1,7 @@
 /// A PDU as it was declared: its name, its code and its fields.
 public final class PDUDeclaration: Sendable {
     public enum Kind: String, Sendable, Hashable {
-        case hciCommand, hciEvent, hciData, llControl, att, smp, l2capSignaling, advertising, header, structure
+        case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, advertising, header, structure
     }
 
     /// The namespace: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...

@@ -57,13 +57,13 @@ public enum PDUCatalog {
     /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
     public static func declaration(layer: String, name: String) -> PDUDeclaration? {
         let normal = Spelling.normal(name)
-        for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal] {
+        for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal, "lmp_" + normal] {
             if let found = index.byName[layer + "/" + candidate] { return found }
         }
         return normal.hasPrefix("smp_") ? index.byName[layer + "/" + String(normal.dropFirst(4))] : nil
     }
 
-    /// A PDU by its code: an HCI opcode, an event code (with its subevent), a link layer, ATT or SMP opcode.
+    /// A PDU by its code: an HCI opcode, an event code (with its subevent), a link layer, ATT, SMP or LMP opcode.
     public static func declaration(layer: String, code: Int, subevent: Int? = nil) -> PDUDeclaration? {
         index.byCode[Key(layer: layer, code: code, subevent: subevent)]
     }

@@ -14,5 +14,7 @@ public enum L2CAPSignaling {}
 public enum ATT {}
 /// Security manager commands. Core Vol 3, Part H, 3.5 and 3.6.
 public enum SMP {}
+/// Link manager PDUs. Core Vol 2, Part C, 5.1.
+public enum LMP {}
 /// Structures that occur inside PDUs.
 public enum Structures {}

@@ -18,7 +18,7 @@ public struct DecodedLayer: Sendable {
     public internal(set) var trailing: Range<Int>
     /// Why reading stopped early.
     public var problem: PDUError?
-    /// The identifier of an L2CAP signalling command.
+    /// The identifier of an L2CAP signalling command, or the transaction ID of an LMP PDU.
     public internal(set) var identifier: UInt8?
     /// The length that the PDU's header says, where it is wrong.
     public internal(set) var lengthInHeader: Int?
@@ -146,8 +146,13 @@ extension DecodedLayer {
         note(length: Int(bytes[1]), actual: bytes.count - 2)
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode) or `L2CAPSignaling` (code, identifier, length).
+    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode) or `L2CAPSignaling` (code,
+    /// identifier, length).
     public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
+        if layer == "LMP" {
+            self.init(lmp: bytes, range)
+            return
+        }
         let header = layer == "L2CAPSignaling" ? 4 : 1
         guard range.count >= header else {
             self.init(short: layer, bytes, range, needed: header)
@@ -158,6 +163,16 @@ extension DecodedLayer {
         guard header == 4 else { return }
         identifier = bytes[start + 1]
         note(length: Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8, actual: range.count - 4)
+    }
+
+    private init(lmp bytes: [UInt8], _ range: Range<Int>) {
+        var reader = ByteReader(bytes.span.bytes.extracting(range))
+        guard let header = try? LMPHeader(from: &reader) else {
+            self.init(short: "LMP", bytes, range, needed: range.count + 1)
+            return
+        }
+        self.init("LMP", code: Int(header.opcode), bytes, range, from: range.lowerBound + header.count)
+        identifier = header.transaction.rawValue
     }
 
     /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.

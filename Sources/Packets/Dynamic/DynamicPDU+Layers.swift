@@ -22,7 +22,7 @@ extension DynamicPDU {
         self.init(DecodedLayer(layer, code: code, subevent: subevent, parameters, 0..<parameters.count, from: 0))
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode) or `L2CAPSignaling` (code, identifier, length).
+    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode) or `L2CAPSignaling` (code, identifier, length).
     public init(layer: String, bytes: [UInt8]) { self.init(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.
@@ -45,6 +45,7 @@ extension DynamicPDU {
             return [UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: lengthInHeader ?? parameters.count + sub.count)] + sub
                 + parameters
         case "LLControl", "ATT", "SMP": return [UInt8(truncatingIfNeeded: code)] + parameters
+        case "LMP": return LMPHeader(identifier == 1 ? .peripheral : .central, opcode: UInt16(truncatingIfNeeded: code)).bytes + parameters
         case "L2CAPSignaling":
             let length = lengthInHeader ?? parameters.count
             return [
