@@ -1,5 +1,6 @@
 import Packets
 import Synchronization
+import Transport
 
 #if canImport(Glibc)
     import Glibc
@@ -67,19 +68,3 @@ enum Console {
     /// The error number, or zero.
     private static func write(_ text: String, to descriptor: Int32) -> Int32 { writeAll(Array(text.utf8)[...], to: descriptor) }
 }
-
-/// Writes everything; the error number, or zero.
-func writeAll(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
-    var rest = octets
-    while !rest.isEmpty {
-        let written = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        if written > 0 {
-            rest = rest.dropFirst(written)
-        } else if written == 0 || errno != EINTR {
-            return written == 0 ? EIO : errno
-        }
-    }
-    return 0
-}
-
-func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Transport
 
 /// Where a document goes that a command writes for people or other programs.
 ///

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import Foundation
 import Report
+import Transport
 
 /// Where the results of a run go.
 struct ReportOptions: ParsableArguments {

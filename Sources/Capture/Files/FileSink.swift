@@ -1,3 +1,5 @@
+import Transport
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -43,19 +45,12 @@ final class FileSink {
     /// Brings everything written so far to the operating system.
     func flush() throws(CaptureError) {
         if let failure { throw failure }
-        var done = 0
-        while done < buffer.count {
-            let written = buffer.withUnsafeBytes { bytes in
-                systemWrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-            }
-            if written > 0 {
-                done += written
-            } else if errno != EINTR {
-                let error = CaptureError.writeFailed(path: path, reason: systemText(errno))
-                failure = error
-                buffer = []
-                throw error
-            }
+        let code = writeAll(buffer[...], to: descriptor)
+        guard code == 0 else {
+            let error = CaptureError.writeFailed(path: path, reason: systemText(code))
+            failure = error
+            buffer = []
+            throw error
         }
         buffer.removeAll(keepingCapacity: true)
     }
@@ -69,7 +64,3 @@ final class FileSink {
         try flush()
     }
 }
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
-
-func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }

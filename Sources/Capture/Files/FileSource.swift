@@ -1,3 +1,5 @@
+import Transport
+
 #if canImport(Glibc)
     import Glibc
 #else

@@ -1,4 +1,5 @@
 import Foundation
+import Transport
 
 /// Results as they come, one JSON line per case, so that nothing is lost when a run is stopped; a later run can continue from it.
 ///
@@ -29,7 +30,7 @@ public final class ResultStore {
     public init(path: String, header: Header, isResumed: Bool) throws(StoreError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(errno))") }
+        guard descriptor >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(systemText(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreError(.inUse, "another run writes into \(path); let it end, or name another folder")
         }
@@ -54,7 +55,7 @@ public final class ResultStore {
         if stat(path, &found) == 0, found.st_dev == own.st_dev, found.st_ino == own.st_ino { return false }
         let octets = contents()
         let fresh = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard fresh >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(errno))") }
+        guard fresh >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(systemText(errno))") }
         close(descriptor)
         descriptor = fresh
         size = 0
@@ -101,25 +102,15 @@ public final class ResultStore {
     /// A line that does not fit on the disk leaves no part of itself.
     private func append(_ octets: [UInt8]) throws(StoreError) {
         lseek(descriptor, off_t(size), SEEK_SET)
-        var done = 0
-        while done < octets.count {
-            let written = octets.withUnsafeBytes { bytes in
-                write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-            }
-            if written > 0 {
-                done += written
-            } else if written == 0 || errno != EINTR {
-                let code = errno
-                cut()
-                throw StoreError(.cannotWrite, "cannot write \(path): \(Self.reason(code))")
-            }
+        let code = writeAll(octets[...], to: descriptor)
+        guard code == 0 else {
+            cut()
+            throw StoreError(.cannotWrite, "cannot write \(path): \(systemText(code))")
         }
         size += octets.count
     }
 
     private func cut() { _ = ftruncate(descriptor, off_t(size)) }
-
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
 
 /// The results could not be kept.

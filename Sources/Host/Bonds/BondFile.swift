@@ -1,3 +1,5 @@
+import Transport
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -159,7 +161,7 @@ public final class BondFile {
         let descriptor = systemOpen(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .system(text(errno)) }
         let made = Draft(path: draft, descriptor: descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(octets, to: descriptor), fsync(descriptor) == 0,
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(octets[...], to: descriptor) == 0, fsync(descriptor) == 0,
             lseek(descriptor, 0, SEEK_SET) == 0
         else {
             let code = errno
@@ -172,17 +174,6 @@ public final class BondFile {
     private static func discard(_ draft: Draft) {
         unlink(draft.path)
         close(draft.descriptor)
-    }
-
-    private static func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
-        var rest = octets[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
     }
 
     private static func folder(of path: String) -> String {

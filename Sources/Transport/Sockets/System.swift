@@ -37,4 +37,19 @@ func setNoDelay(_ descriptor: Int32) { setOption(descriptor, Int32(IPPROTO_TCP),
     let streamSocket = SOCK_STREAM
 #endif
 
-func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
+/// What an error number means.
+public func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+/// Writes everything; the error number, or zero.
+public func writeAll(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
+    var rest = octets
+    while !rest.isEmpty {
+        let written = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if written > 0 {
+            rest = rest.dropFirst(written)
+        } else if written == 0 || errno != EINTR {
+            return written == 0 ? EIO : errno
+        }
+    }
+    return 0
+}
