@@ -55,7 +55,7 @@ bench: release ## speed against a plain C server, Bumble, btmon and tshark, in t
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
 
-fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20); inputs that break something are kept
+fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
 soak: release ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; a million packets

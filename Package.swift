@@ -5,10 +5,13 @@ import PackageDescription
 let plain: [SwiftSetting] = [
     .swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// `make fuzz` builds the rooms with coverage counters and the address sanitizer, and the fuzzer on top of them; nothing else does.
-let isFuzzing = Context.environment["BLUEBENCH_FUZZ"] != nil
-let sanitizers = ["-sanitize=fuzzer,address"]
-let house = plain + (isFuzzing ? [.unsafeFlags(sanitizers + ["-O"])] : [])
+// `make fuzz` builds the rooms with coverage counters and the address sanitizer, and the fuzzer on top of them; nothing else does. To count inputs
+// it takes the rooms as they are released.
+let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
+let sanitizers = [fuzzing == "released" ? "-sanitize=fuzzer" : "-sanitize=fuzzer,address"]
+let house = plain + (fuzzing == nil || fuzzing == "released" ? [] : [.unsafeFlags(sanitizers + ["-O"])])
+// Rooms of which the fuzzer uses more than other rooms see; a debug build lets it.
+let opened: [SwiftSetting] = fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
 // Overlapping accesses are looked for while tests run; in the release build the looking would be a quarter of the simulation's time.
 let quick = SwiftSetting.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
 
@@ -52,11 +55,11 @@ let package = Package(
         room("Report", ["Conformance", "Throughput", "TransportUSB", "Packets", mustache]),
         room(
             "Conformance",
-            ["Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams]),
+            ["Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams], settings: opened),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
-        room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: [quick]),
-        room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: [quick]),
+        room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: [quick] + opened),
+        room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: [quick] + opened),
         room("Capture", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: [quick]),
@@ -92,7 +95,7 @@ if let room = Context.environment["BLUEBENCH_ROOM"] {
     package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
 }
 
-if isFuzzing {
+if fuzzing != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",

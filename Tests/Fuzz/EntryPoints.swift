@@ -3,6 +3,8 @@ import Timing
 
 // What libFuzzer calls. The target is named by FUZZ_TARGET; FUZZ_SEEDS names a folder that gets the target's seeds, and ends the program.
 
+// FUZZ_RUNS is a number of inputs to run without the fuzzer's guidance.
+
 private let target: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
@@ -45,10 +47,8 @@ public func fuzzerCustomMutator(_ data: UnsafeMutablePointer<UInt8>?, _ size: In
     guard let data else { return 0 }
     var random = RandomSource(seed: UInt64(seed))
     guard target.isFramed, random.chance(0.8) else { return mutateBlindly(data, size, room) }
-    var frames = Frames([UInt8](UnsafeBufferPointer(start: data, count: size)))
     var mutation = Mutation(target: target, random: random)
-    for _ in 0..<mutation.count() { mutation.apply(to: &frames) }
-    let result = frames.octets(room: room)
+    let result = mutation.changed(frames: [UInt8](UnsafeBufferPointer(start: data, count: size)), room: room)
     for (index, octet) in result.enumerated() { data[index] = octet }
     return result.count
 }
@@ -70,6 +70,13 @@ private func runDriver(
 @main
 struct Fuzz {
     static func main() {
+        if let run = CountedRun(target, ProcessInfo.processInfo.environment) {
+            do { try run.run() } catch {
+                complain("\(target.name): \(error)")
+                exit(1)
+            }
+            exit(0)
+        }
         var count = CommandLine.argc
         var arguments = CommandLine.unsafeArgv
         exit(runDriver(&count, &arguments, fuzzerTestOneInput))

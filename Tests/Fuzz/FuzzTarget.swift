@@ -12,7 +12,9 @@ struct FuzzTarget: Sendable {
 
     var isFramed: Bool { layer != nil }
 
-    static let all = [codec, h4, commands, events, channels, pairing, linkLayer, captures, usbip, cases, bonds]
+    static let all = [
+        codec, h4, commands, events, channels, data, attributes, pairing, linkLayer, captures, usbip, cases, bonds,
+    ]
 }
 
 /// What is tested did not keep a promise.

@@ -6,9 +6,21 @@ struct Mutation {
     let target: FuzzTarget
     var random: RandomSource
 
-    mutating func count() -> Int { 1 + Int(random.next() % 4) }
+    /// An input that differs in one to four places.
+    mutating func changed(frames input: [UInt8], room: Int) -> [UInt8] {
+        var frames = Frames(input)
+        for _ in 0...below(4) { apply(to: &frames) }
+        return frames.octets(room: room)
+    }
 
-    mutating func apply(to frames: inout Frames) {
+    /// The same for an input without frames.
+    mutating func changed(octets input: [UInt8], room: Int) -> [UInt8] {
+        var octets = input
+        for _ in 0...below(4) { disturb(&octets) }
+        return Array(octets.prefix(room))
+    }
+
+    private mutating func apply(to frames: inout Frames) {
         guard !frames.list.isEmpty, !random.chance(0.2) else { return insert(into: &frames) }
         let index = below(frames.list.count)
         switch below(10) {

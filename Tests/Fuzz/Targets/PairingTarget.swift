@@ -130,6 +130,9 @@ private struct PairingTable {
             case .completed(let result, let bond, _):
                 results[end] = result
                 keys[end] = bond?.localLongTermKey
+                for key in [bond?.localLongTermKey, bond?.peerLongTermKey] {
+                    try promise(key?.value.dropFirst(key?.size ?? 0).allSatisfy { $0 == 0 } ?? true, "a key longer than agreed")
+                }
             case .failed, .ask, .keypress: break
             }
         }
