@@ -10,6 +10,7 @@ enum StandardSweep {
         plan.over = [.notify, .write]
         plan.phys = LinkPHY.allCases
         plan.intervals = [15_000, 30_000]
+        plan.encryption = [false, true]
         plan.seconds = 1
         return plan
     }
@@ -39,7 +40,8 @@ enum StandardSweep {
     private static func bar(_ row: ThroughputRow) -> ThroughputBar {
         let request = row.request
         return ThroughputBar(
-            label: "\(request.over.rawValue) \(request.phy.rawValue) \(request.dataLength)/\(request.mtu)",
+            label: "\(request.over.rawValue) \(request.phy.rawValue) \(request.dataLength)/\(request.mtu)"
+                + (request.isEncrypted ? ", encrypted" : ""),
             group: "\(request.interval.milliseconds) ms", goodput: row.goodput, ceiling: row.ceiling?.perInterval ?? 0,
             percent: row.percent,
             limit: row.failure == nil ? row.limit?.rawValue ?? "" : "failed", detail: row.explanation)
