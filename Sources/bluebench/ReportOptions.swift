@@ -13,7 +13,13 @@ struct ReportOptions: ParsableArguments {
     var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
     var air: String?
+    @Option(
+        help: ArgumentHelp(
+            "Write the keys of encrypted links on the simulated air: `bluebench show --keylog` opens the air log with them.",
+            valueName: "file"), completion: .file())
+    var keylog: String?
     @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder"), completion: .directory) var report: String?
+    @Flag(help: "Leave the keys of links in results and captures, which have them hidden otherwise.") var keys = false
 
     /// The files of one run, known to be writable.
     struct Files {
@@ -39,12 +45,13 @@ struct ReportOptions: ParsableArguments {
 
         /// Writes what can be written.
         ///
+        /// - Parameter secrets: hides the keys.
         /// - Returns: what cannot, each with the reason.
-        func write(_ result: RunResult, about run: RunFacts) throws -> [String] {
+        func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
             let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run).text()
-            let documents: [([OutputFile], String)] = [
+            let documents = [
                 (json, try ResultsJSON.text(result)), (junit, JUnit.text(result, about: run)), (html, page),
-            ]
+            ].map { ($0, secrets?.hide($1) ?? $1) }
             var failed: [(reason: String, paths: [String])] = []
             for (files, text) in documents {
                 for file in files {
@@ -75,7 +82,9 @@ struct ReportOptions: ParsableArguments {
         }
         files.capture = capture ?? report.map { $0 + "/capture.btsnoop" }
         var paths = OutputPaths()
-        for (option, path) in [("--json", json), ("--junit", junit), ("--html", html), ("--capture", files.capture), ("--air", air)] {
+        for (option, path) in [
+            ("--json", json), ("--junit", junit), ("--html", html), ("--capture", files.capture), ("--air", air), ("--keylog", keylog),
+        ] {
             try paths.add(option, path)
         }
         for name in report == nil ? [] : ["results.json", "junit.xml", "index.html", "results.jsonl", "throughput.json"] {

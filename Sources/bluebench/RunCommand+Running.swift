@@ -15,6 +15,8 @@ extension RunCommand {
         var files = try outputs.prepare()
         let store = try openStore(files, ends)
         if !resume { files.removeContinuations() }
+        let secrets = outputs.keys ? nil : Secrets()
+        store?.secrets = secrets
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let port = try openPort(ends, signals)
         let devices = try realDevices(plan.setup)
@@ -22,6 +24,9 @@ extension RunCommand {
         do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
             throw CommandFailure(error)
         }
+        recorder.secrets = secrets
+        let keys = try outputs.keylog.map { try KeyLog($0) }
+        if let keys { recorder.onKey = { keys.add($0, $1) } }
         if let port { port.logAir(to: recorder) }
         let progress = ProgressLine(total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil })
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
@@ -41,9 +46,10 @@ extension RunCommand {
         }
         troubles.attempt { try recorder.finish() }
         if let shortfall = recorder.shortfall { troubles.texts.append(shortfall) }
+        troubles.attempt { try keys?.finish() }
         troubles.attempt { try restoreFolder(files, store) }
         if throughput { troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) } }
-        troubles.texts += try files.write(result, about: facts)
+        troubles.texts += try files.write(result, about: facts, hiding: secrets)
         conclude(result, slack: plan.setup.slack, hadDevices: reports != nil)
         if let lost = runner.lost { Console.complain(lost) }
         for text in troubles.texts { Console.complain(text) }

@@ -89,6 +89,9 @@ struct RunCommand: ParsableCommand {
         if throughput, outputs.report == nil, outputs.html == nil {
             throw CommandFailure(.usage, "--throughput is drawn into a page: name one with --html or --report")
         }
+        if outputs.keylog != nil, tester != "virtual" || subject != "virtual" {
+            throw CommandFailure(.usage, "--keylog is of links on the simulated air: no dongle tells its keys")
+        }
         if subjectPort == nil, Arguments.given("--time-out") {
             throw CommandFailure(.usage, "--time-out is how long --subject-port waits for a host")
         }

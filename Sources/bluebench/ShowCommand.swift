@@ -1,6 +1,7 @@
 import ArgumentParser
 import Capture
 import Foundation
+import Host
 import Packets
 
 /// `bluebench show`: a capture, decoded, one line a packet.
@@ -24,8 +25,12 @@ struct ShowCommand: ParsableCommand {
             "Open encrypted links of an air log with these keys: a line for each session, access address and long term key.",
             valueName: "file"), completion: .file()) var keylog: String?
     @Option(
+        help: ArgumentHelp("Open encrypted links of an air log with the keys of a bond file.", valueName: "file"), completion: .file())
+    var bonds: String?
+    @Option(
         help: ArgumentHelp(
-            "Write the capture to a pcapng with the encrypted links in clear, as Wireshark reads it; needs --keylog.", valueName: "file"),
+            "Write the capture to a pcapng with the encrypted links in clear, as Wireshark reads it; needs --keylog or --bonds.",
+            valueName: "file"),
         completion: .file()) var decrypted: String?
     @Flag(help: "Below each line its layers and fields, with the octets that they stand in.") var tree = false
 
@@ -71,16 +76,27 @@ struct ShowCommand: ParsableCommand {
     }
 
     private func decryption() throws -> AirDecryption? {
-        guard let keylog else {
-            if decrypted != nil { throw CommandFailure(.usage, "--decrypted needs --keylog: nothing would be decrypted") }
+        guard keylog != nil || bonds != nil else {
+            if decrypted != nil { throw CommandFailure(.usage, "--decrypted needs --keylog or --bonds: nothing would be decrypted") }
             return nil
         }
+        var keys = try keylog.map(Self.keys) ?? AirKeys()
+        let store = try bonds.map { try BondOptions.read($0) }
+        for key in store?.all.flatMap({ [$0.localLongTermKey, $0.peerLongTermKey] }) ?? [] {
+            guard let key else { continue }
+            keys.add(
+                UInt128(littleEndianOctets: key.value), encryptedDiversifier: key.encryptedDiversifier, randomNumber: key.randomNumber)
+        }
+        return AirDecryption(keys: keys)
+    }
+
+    private static func keys(_ path: String) throws -> AirKeys {
         do {
-            return AirDecryption(keys: try AirKeys(try String(contentsOfFile: keylog, encoding: .utf8)))
+            return try AirKeys(try String(contentsOfFile: path, encoding: .utf8))
         } catch let error as AirKeys.Malformed {
-            throw CommandFailure(.usage, "\(keylog): \(error)")
+            throw CommandFailure(.usage, "\(path): \(error)")
         } catch {
-            throw CommandFailure(.usage, "cannot read \(keylog)")
+            throw CommandFailure(.usage, "cannot read \(path)")
         }
     }
 

@@ -1,6 +1,7 @@
 """Encrypted links on the air: opened here with the key log, by `bluebench show`, and by tshark in what `show` writes."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -9,7 +10,7 @@ from airlog import load
 from decryption import ENC_REQ, ENC_RSP, START_ENC_REQ, Decryption, read_keys, session_key
 from ll_packets import CENTRAL, PERIPHERAL, Packet, parse
 from pcapng_reader import read
-from test_throughput_agreement import bluebench
+from test_throughput_agreement import ROOT, bluebench
 
 DECRYPTED, MIC_VALID = 0x0008, 0x2000
 
@@ -99,6 +100,62 @@ def test_show_opens_what_python_opens(files):
             assert after.pdu == before.pdu
     assert shown.count("ATT_HANDLE_VALUE_NTF") > 10 and shown.count("ATT_WRITE_CMD") > 10
     assert "encrypted" not in shown.replace("Encrypted", "")
+
+
+def test_show_opens_with_the_keys_of_a_bond_file(files, tmp_path):
+    folder, shown = files
+    known = [key for keys in read_keys(folder / "keys").values() for key in keys]
+    # Keys of LE Secure Connections have no name: one of several opens the link.
+    keys = [bytes(range(n, n + 16)) for n in range(1, 4)] + sorted(set(known)) + [bytes(range(9, 25))]
+    bonds = [
+        {"peer": f"C0:B1:BE:00:00:{n:02X}/random", "authenticated": False, "secure_connections": True,
+         "peer_ltk": {"key": key.hex(), "size": 16, "ediv": "0000", "rand": "0000000000000000"}}
+        for n, key in enumerate(keys)
+    ]
+    path = tmp_path / "bonds.json"
+    path.write_text(json.dumps({"format": "bluebench bonds", "version": 1, "bonds": bonds}))
+    path.chmod(0o600)
+    command = [bluebench(), "show", folder / "air.pcapng", "--bonds", path]
+    assert subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout == shown
+    path.write_text(json.dumps({"format": "bluebench bonds", "version": 1, "bonds": bonds[:3]}))
+    closed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    assert "ATT_HANDLE_VALUE_NTF" not in closed and "encrypted" in closed
+
+
+KEY = re.compile(r"(?:Long_Term_Key|Identity_Resolving_Key|Signature_Key|Peer_IRK|Local_IRK|DH_Key)=([0-9A-F]{32,64})")
+
+
+def test_a_report_has_keys_if_it_is_asked_to(tmp_path):
+    """Every file of the report of a run with pairing, encryption and privacy, in every way in which a key may stand there."""
+    def run(name, *options):
+        folder = tmp_path / name
+        command = [bluebench(), "run", "smp-legacy", "smp-sc", "bonding", "encryption", "privacy", "--report", folder, *options]
+        subprocess.run(command, check=True, capture_output=True, timeout=600)
+        return folder
+
+    air, keylog = tmp_path / "air.pcapng", tmp_path / "keys"
+    asked, hidden = run("asked", "--keys"), run("hidden", "--air", air, "--keylog", keylog)
+    shown = subprocess.run([bluebench(), "show", asked / "capture.btsnoop"], check=True, capture_output=True, text=True, timeout=600).stdout
+    found = {bytes.fromhex(text[at:at + 32]) for text in KEY.findall(shown) for at in range(0, len(text), 32)}
+    found |= {key for keys in read_keys(keylog).values() for key in keys}
+    # Keys that cases have written in them are no secrets, and stand in other packets, too.
+    cases = "".join(path.read_text() for path in (ROOT / "Conformance").rglob("*.yaml")).replace(" ", "").upper()
+    found = {key for key in found if key.hex().upper() not in cases and key[::-1].hex().upper() not in cases and key != bytes(16)}
+    found = {key for key in found if any(key[n + 1] - key[n] != 1 for n in range(1, 15))}
+    assert len(found) > 20
+
+    def kept(folder):
+        files = [path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()]
+        assert len(files) >= 5
+        return {
+            key for key in found for form in (key, key[::-1]) for text in (form, form.hex().encode(), form.hex().upper().encode())
+            if any(text in octets for octets in files)
+        }
+
+    assert kept(asked) == found and kept(hidden) == set()
+    opened = subprocess.run(
+        [bluebench(), "show", air, "--keylog", keylog, "--filter", "SMP Identity_Information"], check=True, capture_output=True, text=True, timeout=600)
+    assert len(opened.stdout.splitlines()) > 10
 
 
 def test_tshark_reads_the_decrypted_log(files):

@@ -13,15 +13,31 @@ public struct AirDecryption {
     ///
     /// Frames come in the order of the capture.
     public mutating func open(_ frame: AirFrame) -> AirFrame {
-        guard frame.channel == .dataFromCentral || frame.channel == .dataFromPeripheral else { return frame }
         let start = frame.modulation == .leCoded ? 5 : 4
         guard frame.bytes.count >= start + 5, !frame.flags.contains(.crcChecked) || frame.flags.contains(.crcValid) else { return frame }
         let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        switch frame.channel {
+        case .dataFromCentral, .dataFromPeripheral: return open(frame, accessAddress, start)
+        case .advertising where accessAddress == AirTraffic.advertisingAccessAddress,
+            .auxiliaryAdvertising where accessAddress == AirTraffic.advertisingAccessAddress:
+            begin(DecodedLayer(advertising: frame.bytes, start..<frame.bytes.count - 3, secondary: frame.channel != .advertising))
+        default: break
+        }
+        return frame
+    }
+
+    /// A link may have the access address of one before, but not its encryption.
+    private mutating func begin(_ layer: DecodedLayer) {
+        guard let accessAddress = layer.accessAddressOfLink else { return }
+        links[accessAddress]?.begin()
+    }
+
+    private mutating func open(_ frame: AirFrame, _ accessAddress: UInt32, _ start: Int) -> AirFrame {
         let pdu = frame.bytes[start..<frame.bytes.count - 3]
         if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
         let keys = keys
         let clear = links[accessAddress, default: LinkDecryption()].open(pdu, fromCentral: frame.channel == .dataFromCentral) {
-            keys.key(accessAddress, session: $0)
+            keys.keys(accessAddress, session: $0, encryptedDiversifier: $1, randomNumber: $2)
         }
         guard let clear else { return frame }
         var opened = frame
@@ -44,16 +60,27 @@ private struct LinkDecryption {
         var clear: [UInt8]?
     }
 
+    /// The keys of a session, counted from 0, with EDIV and Rand.
+    typealias Keys = (Int, UInt16, UInt64) -> [UInt128]
+
     private var central = Side()
     private var peripheral = Side()
-    private var cipher: LinkCipher?
+    /// Of the keys that the session may have; the first packet tells which it is.
+    private var ciphers: [LinkCipher] = []
+    private var name: (encryptedDiversifier: UInt16, randomNumber: UInt64) = (0, 0)
     private var sessions = 0
 
     /// How many packets may be missing from the capture before it loses track.
     private static let mostMissing: UInt64 = 16
 
+    /// A new connection.
+    mutating func begin() {
+        (central, peripheral) = (Side(), Side())
+        ciphers = []
+    }
+
     /// - Returns: the payload of an encrypted PDU; nil where there is none to tell.
-    mutating func open(_ pdu: ArraySlice<UInt8>, fromCentral: Bool, _ key: (Int) -> UInt128?) -> [UInt8]? {
+    mutating func open(_ pdu: ArraySlice<UInt8>, fromCentral: Bool, _ keys: Keys) -> [UInt8]? {
         let header = pdu[pdu.startIndex]
         let payload = pdu.dropFirst(2)
         var side = fromCentral ? central : peripheral
@@ -63,29 +90,36 @@ private struct LinkDecryption {
         side.clear = side.isEncrypted && !payload.isEmpty ? decrypt(payload, header, fromCentral, &side.counter) : nil
         let clear = side.clear
         if fromCentral { central = side } else { peripheral = side }
-        if header & 3 == 3, !side.isEncrypted || clear != nil { note(clear ?? Array(payload), fromCentral, key) }
+        if header & 3 == 3, !side.isEncrypted || clear != nil { note(clear ?? Array(payload), fromCentral, keys) }
         return clear
     }
 
-    private func decrypt(_ payload: ArraySlice<UInt8>, _ header: UInt8, _ fromCentral: Bool, _ counter: inout UInt64) -> [UInt8]? {
-        guard let cipher else { return nil }
-        for missing in 0...Self.mostMissing {
-            let clear = cipher.open(Array(payload), counter: counter + missing, fromCentral: fromCentral, header: header)
-            guard let clear else { continue }
-            counter += missing + 1
-            return clear
+    private mutating func decrypt(_ payload: ArraySlice<UInt8>, _ header: UInt8, _ fromCentral: Bool, _ counter: inout UInt64) -> [UInt8]? {
+        let payload = Array(payload)
+        for cipher in ciphers {
+            for missing in 0...Self.mostMissing {
+                let clear = cipher.open(payload, counter: counter + missing, fromCentral: fromCentral, header: header)
+                guard let clear else { continue }
+                counter += missing + 1
+                if ciphers.count > 1 { ciphers = [cipher] }
+                return clear
+            }
         }
+        // Of several keys none is the link's.
+        if ciphers.count > 1 { ciphers = [] }
         return nil
     }
 
-    private mutating func note(_ control: [UInt8], _ fromCentral: Bool, _ key: (Int) -> UInt128?) {
+    private mutating func note(_ control: [UInt8], _ fromCentral: Bool, _ keys: Keys) {
         let parameters = control.dropFirst()
         var reader = ByteReader(parameters.span.bytes)
         guard let opcode = control.first, let message = try? LLControl.Message(opcode: opcode, from: &reader) else { return }
         switch message {
-        case .encReq(let pdu) where fromCentral: central.half = (pdu.skdCentral, pdu.ivCentral)
+        case .encReq(let pdu) where fromCentral:
+            central.half = (pdu.skdCentral, pdu.ivCentral)
+            name = (pdu.ediv, pdu.rand)
         case .encRsp(let pdu) where !fromCentral: peripheral.half = (pdu.skdPeripheral, pdu.ivPeripheral)
-        case .startEncReq where !fromCentral: begin(key(sessions))
+        case .startEncReq where !fromCentral: begin(keys(sessions, name.encryptedDiversifier, name.randomNumber))
         case .startEncRsp where fromCentral: peripheral.isEncrypted = true
         // The peripheral's is encrypted, and the central's answer to it is not.
         case .pauseEncRsp: if fromCentral { peripheral.isEncrypted = false } else { central.isEncrypted = false }
@@ -93,13 +127,12 @@ private struct LinkDecryption {
         }
     }
 
-    private mutating func begin(_ longTermKey: UInt128?) {
+    private mutating func begin(_ longTermKeys: [UInt128]) {
         guard let first = central.half, let second = peripheral.half else { return }
         sessions += 1
         central.isEncrypted = true
         (central.counter, peripheral.counter) = (0, 0)
-        cipher = longTermKey.map {
-            LinkCipher(sessionKey: AESKey($0).encrypt(UInt128(littleEndianOctets: first.skd + second.skd)), iv: first.iv + second.iv)
-        }
+        let diversifier = UInt128(littleEndianOctets: first.skd + second.skd)
+        ciphers = longTermKeys.map { LinkCipher(sessionKey: AESKey($0).encrypt(diversifier), iv: first.iv + second.iv) }
     }
 }

@@ -80,10 +80,17 @@ struct AirTraffic {
     private mutating func note(_ layers: [DecodedLayer]) {
         guard let layer = layers.last, layer.layer == "Advertising" else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
-        guard layer.name == "CONNECT_IND" || layer.name == "AUX_CONNECT_REQ",
-            let accessAddress = layer.fields.named("LLData")?.children.named("AA")?.integer
-        else { return }
-        links[UInt32(truncatingIfNeeded: accessAddress)] = LinkTraffic()
+        if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic() }
+    }
+}
+
+extension DecodedLayer {
+    /// The access address of the link that a CONNECT_IND or AUX_CONNECT_REQ begins. Core Vol 6, Part B, 2.3.3.
+    var accessAddressOfLink: UInt32? {
+        guard name == "CONNECT_IND" || name == "AUX_CONNECT_REQ",
+            let accessAddress = fields.named("LLData")?.children.named("AA")?.integer
+        else { return nil }
+        return UInt32(truncatingIfNeeded: accessAddress)
     }
 }
 

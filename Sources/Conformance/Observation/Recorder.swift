@@ -12,6 +12,10 @@ public final class Recorder {
     private var interfaces: [Side: Int] = [:]
     private var offset: Microseconds = .zero
     private var uncaptured = 0
+    /// Hides the keys in what is captured; nil: they are captured, too.
+    public var secrets: Secrets?
+    /// Told of the keys with which links on the simulated air are encrypted, in the order of their sessions: access address and long term key.
+    public var onKey: ((UInt32, UInt128) -> Void)?
     private let isContinued: Bool
     /// What the captures of a run may hold on the disk: a subject that floods case after case must not fill it.
     private let mostOctets: Int
@@ -67,6 +71,7 @@ public final class Recorder {
     public var failure: CaptureError? { log?.failure ?? air?.failure }
 
     func record(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, at time: Microseconds) -> Int {
+        let packet = secrets?.hide(packet) ?? packet
         guard let log, let interface = interfaces[side], hasRoom(for: packet.bytes.count) else {
             uncaptured += 1
             return count
@@ -91,6 +96,7 @@ public final class Recorder {
 
     /// Logs what is on the air of a case's world, if the run wants that.
     func logAir(of world: SimulatedWorld) {
+        if let onKey { world.simulation.logKeys(to: onKey) }
         guard air != nil else { return }
         world.simulation.logAir { [self] frame, time in
             if hasRoom(for: frame.octets) { air?.record(frame, interface: airInterface, at: offset + time) }

@@ -7,6 +7,9 @@ import Transport
 public final class ResultStore {
     public private(set) var known: [String: CaseResult] = [:]
 
+    /// Hides the keys in what is kept; nil: they are kept, too.
+    public var secrets: Secrets?
+
     private let path: String
     private var descriptor: Int32
     /// Octets in whole lines.
@@ -96,7 +99,8 @@ public final class ResultStore {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let line = try? encoder.encode(value) else { throw StoreError(.cannotWrite, "the results cannot be encoded") }
-        try append(Array(line) + [UInt8(ascii: "\n")])
+        let hidden = secrets.map { [UInt8]($0.hide(String(decoding: line, as: UTF8.self)).utf8) }
+        try append((hidden ?? Array(line)) + [UInt8(ascii: "\n")])
     }
 
     /// A line that does not fit on the disk leaves no part of itself.

@@ -34,6 +34,11 @@ struct BondOptions: ParsableArguments {
         }
     }
 
+    /// The bonds in a file, which must be there.
+    static func read(_ path: String) throws -> KeyStore {
+        do { return try BondFile.read(path) } catch { throw failure(path, error) }
+    }
+
     /// The bonds, each change of which is kept. Nil if the command is to know none.
     ///
     /// - Parameter makes: whether a file is made where there is none.
