@@ -61,6 +61,8 @@ final class DescriptorPoll {
     private var entries: [pollfd]
     private var watches: [Watch?] = [nil]
     private var nextSerial: UInt64 = 0
+    /// How many descriptors the last poll found ready, the pipe not counted.
+    private var found = 0
 
     init(_ wakePipe: WakePipe) {
         self.wakePipe = wakePipe
@@ -82,27 +84,27 @@ final class DescriptorPoll {
 
     /// Sleeps until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true when a descriptor is ready.
     func poll(until deadline: Microseconds?) -> Bool {
+        found = 0
         if deadline == .zero, entries.count == 1 { return false }
-        let found = systemPoll(&entries, until: deadline)
-        guard found > 0 else { return false }
-        guard entries[0].revents != 0 else { return true }
+        found = Int(systemPoll(&entries, until: deadline))
+        guard found > 0, entries[0].revents != 0 else { return found > 0 }
         wakePipe.drain()
-        return found > 1
+        found -= 1
+        return found > 0
     }
 
     /// Calls the actions of what the last poll found ready.
     func serve() -> Int {
-        guard let first = entries.indices.dropFirst().first(where: { entries[$0].revents != 0 }) else { return 0 }
-        guard let last = entries.indices.last(where: { entries[$0].revents != 0 }), last > first else {
-            watches[first]?.action(DescriptorInterest(rawValue: entries[first].revents))
-            return 1
-        }
-        return serve(first...last)
+        guard found == 1 else { return serveAll() }
+        var index = entries.count - 1
+        while index > 0, entries[index].revents == 0 { index -= 1 }
+        watches[index]?.action(DescriptorInterest(rawValue: entries[index].revents))
+        return 1
     }
 
     /// One action may end the watch of another that is ready, too, or begin a new one in its place.
-    private func serve(_ range: ClosedRange<Int>) -> Int {
-        let found = range.compactMap { index in
+    private func serveAll() -> Int {
+        let found = entries.indices.dropFirst().compactMap { index in
             entries[index].revents == 0 ? nil : watches[index].map { ($0, DescriptorInterest(rawValue: entries[index].revents)) }
         }
         var served = 0

@@ -17,15 +17,14 @@ public enum MonotonicClock {
 }
 
 /// Actions handed to the loop by other threads.
+///
+/// What puts something in tells so before it looks whether the loop sleeps, and the loop tells that it sleeps before it looks for something: one of the two
+/// sees the other.
 final class Mailbox: Sendable {
-    private struct State {
-        var actions: [@Sendable () -> Void] = []
-        var isSleeping = false
-    }
-
-    private let state = Mutex(State())
+    private let actions = Mutex<[@Sendable () -> Void]>([])
     /// Asked at each of the loop's steps, so without the lock.
     private let hasMail = Atomic(false)
+    private let isSleeping = Atomic(false)
     private let wake: @Sendable () -> Void
 
     /// - Parameter wake: called by the thread that puts something in while the loop sleeps.
@@ -36,31 +35,29 @@ final class Mailbox: Sendable {
     var isFilled: Bool { hasMail.load(ordering: .acquiring) }
 
     func put(_ action: @escaping @Sendable () -> Void) {
-        let mustWake = state.withLock { state in
-            state.actions.append(action)
-            hasMail.store(true, ordering: .releasing)
-            defer { state.isSleeping = false }
-            return state.isSleeping
+        actions.withLock { actions in
+            actions.append(action)
+            hasMail.store(true, ordering: .sequentiallyConsistent)
         }
-        if mustWake { wake() }
+        if isSleeping.exchange(false, ordering: .sequentiallyConsistent) { wake() }
     }
 
     func takeAll() -> [@Sendable () -> Void] {
         guard isFilled else { return [] }
-        return state.withLock { state in
-            defer { state.actions = [] }
+        return actions.withLock { actions in
+            defer { actions = [] }
             hasMail.store(false, ordering: .releasing)
-            return state.actions
+            return actions
         }
     }
 
     /// Announces that the loop is about to sleep; false when there is mail, and it must not.
     func beginSleep() -> Bool {
-        state.withLock { state in
-            state.isSleeping = state.actions.isEmpty
-            return state.isSleeping
-        }
+        isSleeping.store(true, ordering: .sequentiallyConsistent)
+        guard hasMail.load(ordering: .sequentiallyConsistent) else { return true }
+        endSleep()
+        return false
     }
 
-    func endSleep() { state.withLock { $0.isSleeping = false } }
+    func endSleep() { isSleeping.store(false, ordering: .relaxed) }
 }

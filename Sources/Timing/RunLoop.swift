@@ -175,6 +175,21 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     private func turnWall() -> Bool {
+        // With no deadline and no mail nothing asks for the time until a descriptor is ready.
+        let isLate = timers.earliest != nil || mailbox.isFilled ? serveWhatIsDue() : false
+        guard let descriptors else { return true }
+        if isLate || !ready.isEmpty {
+            serve(descriptors.poll(until: .zero))
+        } else if mailbox.beginSleep() {
+            let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
+            mailbox.endSleep()
+            serve(isReady)
+        }
+        return true
+    }
+
+    /// Calls what is due, some of it at least, and takes the mail; true when more is due already.
+    private func serveWhatIsDue() -> Bool {
         let wall = MonotonicClock.now() - origin
         var fired = 0
         while fired < 64, let deadline = timers.earliest, deadline <= wall, ready.isEmpty, let (due, action) = timers.popEarliest() {
@@ -185,15 +200,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
         catchUp(with: wall)
         _ = takeMail()
-        guard let descriptors else { return true }
-        if !ready.isEmpty || timers.earliest.map({ $0 <= wall }) ?? false {
-            serve(descriptors.poll(until: .zero))
-        } else if mailbox.beginSleep() {
-            let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
-            mailbox.endSleep()
-            serve(isReady)
-        }
-        return true
+        return timers.earliest.map { $0 <= wall } ?? false
     }
 
     /// `now` follows the wall clock, unless a deadline that has passed still waits to be served.
