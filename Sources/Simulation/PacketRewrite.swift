@@ -143,20 +143,24 @@ final class PacketRewriter {
     }
 
     private var rules: [Rule]
-    /// Whether some rule is about data: all other data takes the short way.
-    private(set) var isAboutData: Bool
-    private(set) var isAboutCommands: Bool
+    /// Whether some rule is about them: all others take the short way.
+    private(set) var isAboutData = false
+    private(set) var isAboutCommands = false
+    private(set) var isAboutEvents = false
 
     init(_ rewrites: [PacketRewrite] = []) {
-        rules = rewrites.map { Rule(rewrite: $0) }
-        isAboutData = rewrites.contains { $0.layer == .data }
-        isAboutCommands = rewrites.contains { $0.layer == .commands }
+        rules = []
+        for rewrite in rewrites { add(rewrite) }
     }
 
     func add(_ rewrite: PacketRewrite) {
         rules.append(Rule(rewrite: rewrite))
-        if rewrite.layer == .data { isAboutData = true }
-        if rewrite.layer == .commands { isAboutCommands = true }
+        switch rewrite.layer {
+        case .data: isAboutData = true
+        case .commands: isAboutCommands = true
+        case .events: isAboutEvents = true
+        case .linkLayerControl: break
+        }
     }
 
     /// Sends a packet, or what the first rule about it makes of it.

@@ -65,8 +65,7 @@ private let others: [RecordedStream] = {
         var framer = H4Framer()
         var packets: [HCIPacket] = []
         for start in stride(from: 0, to: octets.count, by: size) {
-            framer.append(Array(octets[start..<min(octets.count, start + size)]))
-            while let packet = try framer.next() { packets.append(packet) }
+            packets += try framer.packets(of: Array(octets[start..<min(octets.count, start + size)]))
         }
         #expect(packets == stream.packets)
         #expect(framer.pendingCount == 0)
@@ -80,15 +79,14 @@ private let others: [RecordedStream] = {
             let following = index + 1 < stream.packets.count ? stream.packets[index + 1] : nil
             for position in octets.indices {
                 var framer = whole
-                framer.append(Array(octets[..<position]))
-                try #require(try framer.next() == nil, "\(stream.testDescription): packet \(index), \(position) octets")
-                framer.append(octets[position...] + (following?.h4 ?? []))
-                try #require(try framer.next() == packet, "\(stream.testDescription): packet \(index) split at \(position)")
-                try #require(try framer.next() == following, "\(stream.testDescription): packet \(index) split at \(position)")
+                let early = try framer.packets(of: Array(octets[..<position]))
+                try #require(early.isEmpty, "\(stream.testDescription): packet \(index), \(position) octets")
+                let found = try framer.packets(of: octets[position...] + (following?.h4 ?? []))
+                let expected = [packet] + (following.map { [$0] } ?? [])
+                try #require(found == expected, "\(stream.testDescription): packet \(index) split at \(position)")
                 try #require(framer.pendingCount == 0)
             }
-            whole.append(octets)
-            try #require(try whole.next() == packet)
+            try #require(try whole.packets(of: octets) == [packet])
         }
     }
 }

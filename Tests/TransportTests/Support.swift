@@ -29,6 +29,24 @@ final class Gathering: HCITransportSink {
     }
 }
 
+extension H4Framer {
+    /// The packets that a piece of the stream completes.
+    mutating func packets(of piece: [UInt8]) throws(Failure) -> [HCIPacket] {
+        var packets: [HCIPacket] = []
+        let failure: Failure? = piece.withUnsafeBytes { octets in
+            var rest = octets
+            do throws(Failure) {
+                while let packet = try next(of: &rest) { packets.append(packet) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+        return packets
+    }
+}
+
 /// A stream with every kind of packet, empty and long ones among them.
 let sampleStream: [HCIPacket] = [
     HCIPacket(.command, [0x03, 0x0C, 0x00]),

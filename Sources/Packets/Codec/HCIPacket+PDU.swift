@@ -23,7 +23,7 @@ extension HCIPacket {
     }
 
     /// The same in a buffer of a pool.
-    public init<Event: HCIEvent>(event: Event, in pool: inout PacketPool) {
+    @inlinable public init<Event: HCIEvent>(event: Event, in pool: inout PacketPool) {
         self.init(.event, pool.make { $0.event(event) })
     }
 
@@ -44,6 +44,16 @@ extension HCIPacket {
     /// Command Complete with any opcode and return parameters. Core Vol 4, Part E, 7.7.14.
     public init(completeOpcode opcode: UInt16, returns: [UInt8], credits: UInt8 = 1) {
         self.init(event: HCIEvents.CommandComplete(numHCICommandPackets: credits, commandOpcode: opcode, returnParameters: returns))
+    }
+
+    /// Command Complete in a buffer of a pool; the return parameters are written where they stay.
+    @inlinable public init<Return: PDU>(completeOpcode opcode: UInt16, _ returns: Return, credits: UInt8, in pool: inout PacketPool) {
+        let bytes = pool.make { writer in
+            writer.event(HCIEvents.CommandComplete(numHCICommandPackets: credits, commandOpcode: opcode))
+            returns.encode(into: &writer)
+            writer.endEvent()
+        }
+        self.init(.event, bytes)
     }
 
     /// Command Status. Core Vol 4, Part E, 7.7.15.
@@ -103,11 +113,14 @@ extension HCIEvents.CommandComplete {
 
 extension ByteWriter {
     /// Header, subevent code and parameters. The writer must be empty.
-    fileprivate mutating func event<Event: HCIEvent>(_ event: Event) {
+    @usableFromInline mutating func event<Event: HCIEvent>(_ event: Event) {
         u8(Event.code)
         u8(0)
         if let subevent = Event.subevent { u8(subevent) }
         event.encode(into: &self)
-        bytes[1] = UInt8(truncatingIfNeeded: bytes.count - 2)
+        endEvent()
     }
+
+    /// Writes the length of the event.
+    @usableFromInline mutating func endEvent() { bytes[1] = UInt8(truncatingIfNeeded: bytes.count - 2) }
 }

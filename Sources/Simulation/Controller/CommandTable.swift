@@ -14,14 +14,6 @@ struct CommandFailure: Error, Equatable {
     static let packetTooLong = CommandFailure(status: .packetTooLong)
 }
 
-/// What the controller answers to a command at once. Core Vol 4, Part E, 4.4.
-enum CommandAnswer {
-    case status(ErrorCode)
-    case complete(returns: [UInt8])
-    /// Nothing, where the specification wants no answer to a command that is in order.
-    case silence
-}
-
 /// A part of the controller that carries out commands.
 protocol CommandExecutor: AnyObject, SendableMetatype {
     static func part(of controller: Controller) -> Self
@@ -29,8 +21,10 @@ protocol CommandExecutor: AnyObject, SendableMetatype {
 
 /// One supported command: its bit in the mask of supported commands, and what it does.
 final class CommandRow: Sendable {
-    typealias Run = @Sendable (_ controller: Controller, _ parameters: [UInt8]) -> CommandAnswer
-    typealias Refuse = @Sendable (_ status: ErrorCode, _ parameters: [UInt8]) -> CommandAnswer
+    /// Carries the command out and returns the answer to it: Command Complete or Command Status, and nothing where the specification wants none for a command
+    /// that is in order. Core Vol 4, Part E, 4.4.
+    typealias Run = @Sendable (_ controller: Controller, _ command: HCIPacket) -> HCIPacket?
+    typealias Refuse = @Sendable (_ controller: Controller, _ status: ErrorCode, _ command: HCIPacket) -> HCIPacket
 
     let opcode: UInt16
     let name: String
@@ -108,24 +102,25 @@ struct CommandTable: Sendable {
     /// A command that ends in Command Complete. When it fails, its return parameters are zero but for the status and the connection.
     ///
     /// - Parameter features: of which a controller needs one to have it, beside what is declared.
-    mutating func complete<Part: CommandExecutor, Command: HCICommand>(
+    @inline(__always) mutating func complete<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [],
         _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Command.Return
     ) {
         // Counts of zero make every list empty.
         let template = (try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters) ?? []
         let echo = handle == nil ? 0 : 2
-        let refuse: @Sendable (ErrorCode, [UInt8]) -> CommandAnswer = { status, parameters in
-            .complete(returns: Self.failure(status, template, echoing: parameters.prefix(echo)))
+        let refuse: CommandRow.Refuse = { controller, status, packet in
+            let returns = Self.failure(status, template, echoing: packet.parameters.prefix(echo))
+            return HCIPacket(completeOpcode: Command.opcode, returns: returns, credits: controller.commandCredits)
         }
         add(
             Command.self, needs: features,
-            run: { controller, parameters in
+            run: { controller, packet in
                 do throws(CommandFailure) {
-                    let command: Command = try Self.parse(parameters, handle, controller)
-                    return .complete(returns: try execute(Part.part(of: controller))(command).parameters)
+                    let command: Command = try Self.parse(packet, handle, controller)
+                    return controller.completion(of: Command.self, try execute(Part.part(of: controller))(command))
                 } catch {
-                    return refuse(error.status, parameters)
+                    return refuse(controller, error.status, packet)
                 }
             }, refuse: refuse)
     }
@@ -133,41 +128,40 @@ struct CommandTable: Sendable {
     /// A command that ends in Command Complete with a status only.
     ///
     /// - Parameter isSilent: it is answered only when something is wrong with it.
-    mutating func perform<Part: CommandExecutor, Command: HCICommand>(
+    @inline(__always) mutating func perform<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, isSilent: Bool = false, _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
     ) where Command.Return == StatusReturn {
         add(
             Command.self,
-            run: { controller, parameters in
+            run: { controller, packet in
                 do throws(CommandFailure) {
-                    try execute(Part.part(of: controller))(try Self.parse(parameters, nil, controller))
-                    return isSilent ? .silence : .complete(returns: StatusReturn().parameters)
+                    try execute(Part.part(of: controller))(try Self.parse(packet, nil, controller))
+                    return isSilent ? nil : controller.completion(of: Command.self, StatusReturn())
                 } catch {
-                    return .complete(returns: StatusReturn(status: error.status).parameters)
+                    return controller.completion(of: Command.self, StatusReturn(status: error.status))
                 }
-            }, refuse: { status, _ in .complete(returns: StatusReturn(status: status).parameters) })
+            }, refuse: { controller, status, _ in controller.completion(of: Command.self, StatusReturn(status: status)) })
     }
 
     /// A command that is answered with Command Status and goes on.
-    mutating func start<Part: CommandExecutor, Command: HCICommand>(
+    @inline(__always) mutating func start<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, handle: Handle<Command>? = nil,
         _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
     ) where Command.Return == NoReturn {
         add(
             Command.self,
-            run: { controller, parameters in
+            run: { controller, packet in
                 do throws(CommandFailure) {
-                    try execute(Part.part(of: controller))(try Self.parse(parameters, handle, controller))
-                    return .status(.success)
+                    try execute(Part.part(of: controller))(try Self.parse(packet, handle, controller))
+                    return controller.status(of: Command.self, .success)
                 } catch {
-                    return .status(error.status)
+                    return controller.status(of: Command.self, error.status)
                 }
-            }, refuse: { status, _ in .status(status) })
+            }, refuse: { controller, status, _ in controller.status(of: Command.self, status) })
     }
 
     private mutating func add<Command: HCICommand>(
-        _ type: Command.Type, needs features: LEFeatures = [], run: @escaping @Sendable (Controller, [UInt8]) -> CommandAnswer,
-        refuse: @escaping @Sendable (ErrorCode, [UInt8]) -> CommandAnswer
+        _ type: Command.Type, needs features: LEFeatures = [], run: @escaping CommandRow.Run, refuse: @escaping CommandRow.Refuse
     ) {
         rows[Command.opcode] = CommandRow(
             opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit,
@@ -178,21 +172,24 @@ struct CommandTable: Sendable {
     mutating func addVendor(
         _ opcode: UInt16, _ name: String, _ handler: @escaping @Sendable (Controller, [UInt8]) throws(CommandFailure) -> Void
     ) {
+        let refuse: CommandRow.Refuse = { controller, status, _ in
+            HCIPacket(completeOpcode: opcode, returns: [status.rawValue], credits: controller.commandCredits)
+        }
         rows[opcode] = CommandRow(
             opcode: opcode, name: name, supportedCommandsBit: nil,
-            run: { controller, parameters in
-                do throws(CommandFailure) { try handler(controller, parameters) } catch {
-                    return .complete(returns: [error.status.rawValue])
+            run: { controller, packet in
+                do throws(CommandFailure) { try handler(controller, packet.parameters) } catch {
+                    return refuse(controller, error.status, packet)
                 }
-                return .complete(returns: [0])
-            }, refuse: { status, _ in .complete(returns: [status.rawValue]) })
+                return refuse(controller, .success, packet)
+            }, refuse: refuse)
     }
 
     /// Parameters must be used up exactly, and each be legal by itself. Core Vol 4, Part E, 4.5.2 and Vol 1, Part F, 2.18.
-    private static func parse<Command: HCICommand>(_ parameters: [UInt8], _ handle: Handle<Command>?, _ controller: Controller)
+    private static func parse<Command: HCICommand>(_ packet: HCIPacket, _ handle: Handle<Command>?, _ controller: Controller)
         throws(CommandFailure) -> Command
     {
-        guard let command = try? Command(parameters: parameters) else { throw .invalidParameters }
+        guard let command = try? packet.command(as: Command.self) else { throw .invalidParameters }
         if let handle { _ = try controller.link(handle(command)) }
         do throws(IllegalValue) { try command.validate() } catch { throw .invalidParameters }
         return command
@@ -203,6 +200,16 @@ struct CommandTable: Sendable {
         if !returns.isEmpty { returns[0] = status.rawValue }
         for (index, octet) in head.enumerated() where index + 1 < returns.count { returns[index + 1] = octet }
         return returns
+    }
+}
+
+extension Controller {
+    fileprivate func completion<Command: HCICommand>(of command: Command.Type, _ returns: Command.Return) -> HCIPacket {
+        HCIPacket(completeOpcode: Command.opcode, returns, credits: commandCredits, in: &buffers)
+    }
+
+    fileprivate func status<Command: HCICommand>(of command: Command.Type, _ status: ErrorCode) -> HCIPacket {
+        HCIPacket(statusOpcode: Command.opcode, status, credits: commandCredits)
     }
 }
 

@@ -111,7 +111,7 @@ final class Controller {
     }
 
     /// How many more commands the host may send.
-    private var commandCredits: UInt8 {
+    var commandCredits: UInt8 {
         configuration.commandPackets - UInt8(min(waitingCommands.count, Int(configuration.commandPackets)))
     }
 
@@ -126,30 +126,25 @@ final class Controller {
         isAnswering = true
         let answer = carryOut(packet, row)
         isAnswering = false
-        switch answer {
-        case .status(let status): pass(HCIPacket(statusOpcode: opcode, status, credits: commandCredits))
-        case .complete(let returns):
-            let event = HCIEvents.CommandComplete(numHCICommandPackets: commandCredits, commandOpcode: opcode, returnParameters: returns)
-            pass(HCIPacket(event: event, in: &buffers))
-        case .silence, nil: break
-        }
+        if let answer { pass(answer) }
+        guard !held.isEmpty else { return }
         let events = held
         held.removeAll(keepingCapacity: true)
         for event in events { pass(event) }
     }
 
-    /// - Returns: the answer; nil for a command that a rule lets go unanswered.
-    private func carryOut(_ packet: HCIPacket, _ row: CommandRow) -> CommandAnswer? {
+    /// - Returns: the answer; nil for a command that a rule lets go unanswered, and for one that has no answer.
+    private func carryOut(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
         guard rewriter.isAboutCommands else { return carryOutAsIs(packet, row) }
         switch rewriter.arriving(packet.bytes) {
         case .carryOut(let bytes): return carryOutAsIs(HCIPacket(.command, bytes), row)
-        case .pretend: return row.refuse(.success, packet.parameters)
+        case .pretend: return row.refuse(self, .success, packet)
         case .ignore: return nil
         }
     }
 
-    private func carryOutAsIs(_ packet: HCIPacket, _ row: CommandRow) -> CommandAnswer {
-        packet.isWhole ? row.run(self, packet.parameters) : row.refuse(.invalidHCICommandParameters, packet.parameters)
+    private func carryOutAsIs(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
+        packet.isWhole ? row.run(self, packet) : row.refuse(self, .invalidHCICommandParameters, packet)
     }
 
     // MARK: To the host
@@ -187,7 +182,7 @@ final class Controller {
     }
 
     private func pass(_ packet: HCIPacket) {
-        guard packet.kind == .event else { return output(packet) }
+        guard rewriter.isAboutEvents, packet.kind == .event else { return output(packet) }
         pass(packet, .events)
     }
 

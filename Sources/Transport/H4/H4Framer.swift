@@ -20,50 +20,73 @@ public struct H4Framer: Sendable {
 
     /// The longest packet allowed, header included.
     public let longestPacket: Int
-    private var buffer: [UInt8] = []
-    private var position = 0
+    /// The beginning of a packet that is not complete yet, with its indicator.
+    private var pending: [UInt8] = []
     private var consumed = 0
     private var failure: Failure?
+    private var packets = PacketPool(16)
 
     public init(longestPacket: Int = 4 + 0xFFFF) { self.longestPacket = longestPacket }
 
     /// Octets of a packet that is not complete yet.
-    public var pendingCount: Int { buffer.count - position }
+    public var pendingCount: Int { pending.count }
 
-    /// Adds a piece of the stream.
-    public mutating func append(_ octets: UnsafeRawBufferPointer) {
-        if position == buffer.count {
-            buffer.removeAll(keepingCapacity: true)
-            position = 0
-        } else if position > 1 << 16 {
-            buffer.removeFirst(position)
-            position = 0
-        }
-        buffer.append(contentsOf: octets)
-    }
-
-    public mutating func append(_ octets: [UInt8]) { octets.withUnsafeBytes { append($0) } }
-
-    /// The next complete packet; nil when more of the stream is needed.
-    public mutating func next() throws(Failure) -> HCIPacket? {
+    /// The next packet that a piece of the stream completes, which is then without the octets that were needed; nil when all of it is used up.
+    public mutating func next(of piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
         if let failure { throw failure }
-        guard position < buffer.count else { return nil }
-        guard let kind = HCIPacket.Kind(rawValue: buffer[position]) else {
-            throw fail(.unknownIndicator(buffer[position], offset: consumed))
+        guard !piece.isEmpty else { return nil }
+        do throws(Failure) {
+            return pending.isEmpty ? try cut(&piece) : try complete(with: &piece)
+        } catch {
+            failure = error
+            throw error
         }
-        guard let length = kind.packetLength(in: buffer, at: position + 1) else { return nil }
-        guard length <= longestPacket else { throw fail(.tooLong(kind, length: length, offset: consumed)) }
-        let end = position + 1 + length
-        guard end <= buffer.count else { return nil }
-        let packet = HCIPacket(kind, Array(buffer[(position + 1)..<end]))
-        position = end
-        consumed += 1 + length
-        return packet
     }
 
-    private mutating func fail(_ reason: Failure) -> Failure {
-        failure = reason
-        return reason
+    /// Cuts a packet from the beginning of a piece, or keeps the piece.
+    private mutating func cut(_ piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
+        guard let (kind, count) = try beginning(piece.bytes), count <= piece.count else {
+            pending.append(contentsOf: piece)
+            piece = UnsafeRawBufferPointer(rebasing: piece[piece.count...])
+            return nil
+        }
+        let octets = UnsafeRawBufferPointer(rebasing: piece[1..<count])
+        piece = UnsafeRawBufferPointer(rebasing: piece[count...])
+        return packet(kind, octets.bytes)
+    }
+
+    /// Takes from a piece what the pending packet lacks.
+    private mutating func complete(with piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
+        while true {
+            let known = try beginning(pending.span.bytes)
+            if let (kind, count) = known, count == pending.count {
+                let octets = pending
+                pending.removeAll(keepingCapacity: true)
+                return packet(kind, octets.span.bytes.extracting(droppingFirst: 1))
+            }
+            guard !piece.isEmpty else { return nil }
+            let lacking = known.map { $0.count - pending.count } ?? 1
+            let taken = min(lacking, piece.count)
+            pending.append(contentsOf: piece[..<taken])
+            piece = UnsafeRawBufferPointer(rebasing: piece[taken...])
+        }
+    }
+
+    /// The kind of the packet that begins with these octets, and its length with its indicator; nil while its header is not complete.
+    private func beginning(_ octets: borrowing RawSpan) throws(Failure) -> (kind: HCIPacket.Kind, count: Int)? {
+        guard octets.byteCount > 0 else { return nil }
+        guard let kind = HCIPacket.Kind(rawValue: octets.u8(at: 0)) else {
+            throw .unknownIndicator(octets.u8(at: 0), offset: consumed)
+        }
+        guard let length = kind.packetLength(in: octets.extracting(droppingFirst: 1)) else { return nil }
+        guard length <= longestPacket else { throw .tooLong(kind, length: length, offset: consumed) }
+        return (kind, 1 + length)
+    }
+
+    private mutating func packet(_ kind: HCIPacket.Kind, _ octets: borrowing RawSpan) -> HCIPacket {
+        consumed += 1 + octets.byteCount
+        let octets = copy octets
+        return HCIPacket(kind, packets.make { $0.bytes(octets) })
     }
 }
 

@@ -8,11 +8,12 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
     public private(set) var receivedCount = 0
     public private(set) var sentCount = 0
 
+    /// Told, after the sink, when the pipe has ended from either side.
+    public var onEnd: ((TransportError) -> Void)?
+
     private let stream: ByteStream
     private var framer = H4Framer()
     private var sink: (any HCITransportSink)?
-    /// The packet that is being sent, kept for its memory.
-    private var outgoing: [UInt8] = []
 
     public init(_ stream: ByteStream) { self.stream = stream }
 
@@ -23,21 +24,30 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
 
     public func send(_ packet: HCIPacket) {
         sentCount += 1
-        outgoing.removeLast(outgoing.count)
-        outgoing.append(packet.kind.rawValue)
-        outgoing.append(contentsOf: packet.bytes)
-        stream.send(outgoing)
+        withUnsafeTemporaryAllocation(byteCount: 1 + packet.bytes.count, alignment: 1) { octets in
+            octets[0] = packet.kind.rawValue
+            packet.bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: octets[1...]).copyMemory(from: $0) }
+            stream.send(UnsafeRawBufferPointer(octets))
+        }
     }
 
     public func close() {
         sink = nil
         stream.close()
+        tell(.lost(name))
+    }
+
+    /// Ends the pipe for both: the other end sees it closed, the sink hears of it.
+    public func revoke() {
+        onEnd = nil
+        stream.close()
+        ended(.lost(name))
     }
 
     public func received(_ octets: UnsafeRawBufferPointer) {
-        framer.append(octets)
+        var octets = octets
         do {
-            while let sink, let packet = try framer.next() {
+            while let sink, let packet = try framer.next(of: &octets) {
                 receivedCount += 1
                 sink.received(packet, at: stream.loop.now)
             }
@@ -51,6 +61,13 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
         let sink = self.sink
         self.sink = nil
         sink?.closed(reason)
+        tell(reason)
+    }
+
+    private func tell(_ reason: TransportError) {
+        let onEnd = self.onEnd
+        self.onEnd = nil
+        onEnd?(reason)
     }
 }
 

@@ -72,7 +72,10 @@ public final class ByteStream {
     }
 
     /// Writes at once what the system takes, and the rest when it can. Never calls the sink.
-    public func send(_ octets: [UInt8]) {
+    public func send(_ octets: [UInt8]) { octets.withUnsafeBytes { send($0) } }
+
+    /// The same with borrowed octets.
+    public func send(_ octets: UnsafeRawBufferPointer) {
         guard isOpen else { return }
         if queue.isEmpty {
             let written = write(octets)
@@ -95,9 +98,9 @@ public final class ByteStream {
     }
 
     /// How many octets were taken; negative after an error, which ends the stream.
-    private func write(_ octets: [UInt8]) -> Int {
+    private func write(_ octets: UnsafeRawBufferPointer) -> Int {
         while true {
-            let written = octets.withUnsafeBytes { systemSend(descriptor, $0.baseAddress, $0.count) }
+            let written = systemSend(descriptor, octets.baseAddress, octets.count)
             if written >= 0 { return written }
             if errno == EINTR { continue }
             if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
@@ -116,7 +119,7 @@ public final class ByteStream {
     }
 
     private func drain() {
-        let written = write(queue)
+        let written = queue.withUnsafeBytes { write($0) }
         guard written > 0 else { return }
         queue.removeFirst(written)
         guard queue.isEmpty else { return }

@@ -21,7 +21,7 @@ struct PipeReassembly {
     mutating func append(_ piece: UnsafeRawBufferPointer, _ deliver: (HCIPacket) -> Void) {
         pending.append(contentsOf: piece)
         var start = 0
-        while let length = kind.packetLength(in: pending, at: start) {
+        while let length = kind.packetLength(in: pending.span.bytes.extracting(droppingFirst: start)) {
             guard length <= longest else {
                 discarded += 1
                 pending = []

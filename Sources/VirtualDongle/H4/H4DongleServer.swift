@@ -10,7 +10,7 @@ public final class H4DongleServer {
     private let backend: any DongleBackend
     private let loop: RunLoop
     private var listeners: [SocketListener] = []
-    private var clients: [Int: LeasedEnd] = [:]
+    private var clients: [Int: H4Transport] = [:]
     /// Those who came while another client was there.
     private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
     /// How long a newcomer waits: one who hangs up and calls again meets its own old connection, whose end was not seen yet.
@@ -62,7 +62,8 @@ public final class H4DongleServer {
     }
 
     private func attach(_ stream: ByteStream, to controller: Int) {
-        let end = LeasedEnd(H4Transport(stream)) { [weak self] reason in self?.free(controller, reason) }
+        let end = H4Transport(stream)
+        end.onEnd = { [weak self] reason in self?.free(controller, reason) }
         clients[controller] = end
         do {
             try backend.attach(controller, to: end)
@@ -85,49 +86,5 @@ public final class H4DongleServer {
         loop.cancel(next.timer)
         // The controller is still within the end of the old client's pipe.
         loop.schedule(after: .zero) { [weak self] in self?.accept(next.stream, for: controller) }
-    }
-}
-
-/// A controller's end of a client's pipe, which tells the server when the pipe ends.
-final class LeasedEnd: HCITransport, HCITransportSink {
-    var name: String { inner.name }
-
-    private let inner: any HCITransport
-    private let onEnd: (TransportError) -> Void
-    private var sink: (any HCITransportSink)?
-
-    init(_ inner: any HCITransport, onEnd: @escaping (TransportError) -> Void) {
-        self.inner = inner
-        self.onEnd = onEnd
-    }
-
-    func open(_ sink: any HCITransportSink) throws(TransportError) {
-        self.sink = sink
-        try inner.open(self)
-    }
-
-    func send(_ packet: HCIPacket) { inner.send(packet) }
-
-    func close() {
-        sink = nil
-        inner.close()
-        onEnd(.lost(name))
-    }
-
-    /// Ends the pipe for both: the client sees it closed, the controller hears of it.
-    func revoke() {
-        inner.close()
-        let sink = self.sink
-        self.sink = nil
-        sink?.closed(.lost(name))
-    }
-
-    func received(_ packet: HCIPacket, at time: Microseconds) { sink?.received(packet, at: time) }
-
-    func closed(_ reason: TransportError) {
-        let sink = self.sink
-        self.sink = nil
-        sink?.closed(reason)
-        onEnd(reason)
     }
 }

@@ -33,15 +33,17 @@ extension FuzzTarget {
     private static func framed(_ pieces: [[UInt8]]) -> Outcome {
         var framer = H4Framer(longestPacket: 2_048)
         var outcome = Outcome()
-        do throws(H4Framer.Failure) {
-            for piece in pieces {
-                framer.append(piece)
-                while let packet = try framer.next() { outcome.packets.append(packet) }
+        for piece in pieces where outcome.failure == nil {
+            piece.withUnsafeBytes { octets in
+                var rest = octets
+                do throws(H4Framer.Failure) {
+                    while let packet = try framer.next(of: &rest) { outcome.packets.append(packet) }
+                } catch {
+                    outcome.failure = error
+                }
             }
-            outcome.pending = framer.pendingCount
-        } catch {
-            outcome.failure = error
         }
+        if outcome.failure == nil { outcome.pending = framer.pendingCount }
         return outcome
     }
 }
