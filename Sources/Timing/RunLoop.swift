@@ -156,6 +156,17 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         return try result.get()
     }
 
+    /// Lets go of every deadline, kept action and letter; nothing of them runs any more.
+    ///
+    /// What lives on a loop holds it, and is held by its actions: without this end such a world would stay in memory.
+    public func end() {
+        checkIsolated()
+        // Only then do the actions go, for what goes with them may still call the loop.
+        let gone = (timers, mailbox.takeAll())
+        timers = DeadlineList()
+        withExtendedLifetime(gone) {}
+    }
+
     /// One turn: all ready jobs, then foreign events, then the next deadline. False when nothing can ever happen again.
     private func turn() -> Bool {
         if runReadyJobs() { return true }

@@ -58,5 +58,6 @@ final class HostDriver {
     func stop() async {
         await accessory?.stop()
         accessory = nil
+        host.close()
     }
 }

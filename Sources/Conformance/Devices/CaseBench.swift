@@ -101,6 +101,8 @@ final class CaseBench {
             }
             end.shutDown()
         }
+        // The far ends of the pipes hear of it.
+        try? await loop.sleep(for: .zero)
         lateness.stop()
     }
 

@@ -184,7 +184,7 @@ public final class Runner {
             return skipped
         }
         let began = MonotonicClock.now()
-        var result = runToItsEnd(testCase) ?? skipped
+        var result = runToItsEnd(testCase)
         result.seed = skipped.seed
         result.capture = recorder.captureName
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
@@ -198,27 +198,33 @@ public final class Runner {
     }
 
     /// Runs a case; when a device is lost meanwhile and comes back within the time-out, runs it again, from a fresh state.
-    private func runToItsEnd(_ testCase: TestCase) -> CaseResult? {
+    private func runToItsEnd(_ testCase: TestCase) -> CaseResult {
         var losses: [LossInCase] = []
         while true {
             var result = runOne(testCase)
             if let lost {
-                result?.becameDoubtful(because: lost)
+                result.becameDoubtful(because: lost)
                 let side = devices?.devices.first { $0.value.failure != nil }?.key ?? .tester
-                let isBroken = result?.verdict == .inconclusive
+                let isBroken = result.verdict == .inconclusive
                 if devices?.timeOut != nil { self.lost = openDevices() }
                 let isRepeated = isBroken && self.lost == nil && losses.count < Self.mostRepetitions && !stopping.isRaised
                 losses.append(LossInCase(reason: lost, packet: recorder.count, side: side, isRepeated: isRepeated))
                 if isRepeated { continue }
-                if isBroken { result?.message = self.lost ?? "\(lost), for the \(losses.count). time in this case" }
+                if isBroken { result.message = self.lost ?? "\(lost), for the \(losses.count). time in this case" }
             }
-            for loss in losses { result?.add(loss) }
+            for loss in losses { result.add(loss) }
             return result
         }
     }
 
-    private func runOne(_ testCase: TestCase) -> CaseResult? {
+    private func runOne(_ testCase: TestCase) -> CaseResult {
         let loop = factory.makeLoop()
+        defer { if !factory.sharesLoop { loop.end() } }
+        return run(testCase, on: loop)
+    }
+
+    /// Runs a case in a world of its own, which is over afterwards.
+    func run(_ testCase: TestCase, on loop: RunLoop) -> CaseResult {
         let start = loop.now
         var result: CaseResult
         do {

@@ -1,0 +1,27 @@
+import Testing
+import Timing
+
+@testable import Conformance
+
+struct EndOfWorldTests {
+    /// Hosts, controllers, links and the air hold each other, and the loop: when a case is over nothing of them stays in memory.
+    @Test(arguments: [
+        "hci/local-loopback", "gap-adv/interval", "gap-conn/never-established", "gatt/notification-burst", "encryption/central-starts",
+        "smp-sc/just-works",
+        "smp-negative/initiator-off-curve-x", "privacy/connects-to-identity",
+    ])
+    func nothingStaysOfACase(id: String) throws {
+        let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
+        let plan = try RunPlan(catalogue: SuiteTests.catalogue(), setup: setup, filters: [id])
+        let runner = Runner(plan, recorder: try Recorder(path: nil))
+        let testCase = try #require(plan.cases.first)
+        weak var loop: RunLoop?
+        do {
+            let made = RunLoop()
+            loop = made
+            #expect(runner.run(testCase, on: made).verdict == .pass)
+            made.end()
+        }
+        #expect(loop == nil)
+    }
+}
