@@ -16,11 +16,13 @@ def test_no_case_fails_against_a_conforming_device(tmp_path):
     assert not faults, "\n".join(faults)
     assert len(rows) >= 60
     assert {group for row in rows for group in ("subject", "tester", "accessory") if row["id"].endswith(group)} == {"subject", "tester", "accessory"}
-    # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply.
+    # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply, and a tester
+    # that takes one role only can say nothing in a quarter of them.
     for row in rows:
         total = sum(row["verdicts"].values())
+        limit = 0.3 if row["id"].endswith("-only-tester") else 0.2
         assert row["verdicts"].get("PASS", 0) > 150, (row["id"], row["verdicts"])
-        assert row["verdicts"].get("INCONC", 0) < total * 0.2, (row["id"], row["verdicts"])
+        assert row["verdicts"].get("INCONC", 0) < total * limit, (row["id"], row["verdicts"])
     print(text.splitlines()[-1])
 
 
@@ -32,17 +34,17 @@ def test_the_same_seed_gives_the_same_verdicts(tmp_path):
 
 
 def test_a_case_that_is_too_strict_is_found(tmp_path):
-    """The bench itself must notice: a case that asks for an event which a conforming subject need not have."""
+    """The bench itself must notice: a case that asks for a version which a conforming subject need not have."""
     suite = tmp_path / "cases" / "mine"
     suite.mkdir(parents=True)
     (tmp_path / "cases" / "covers.txt").write_text("")
-    (suite / "public-key.yaml").write_text(
-        "title: Every controller makes keys\npurpose: It does not have to.\nreference: Core Vol 4, Part E, 7.8.36\nsteps:\n"
-        "  - send: LE_Read_Local_P-256_Public_Key\n    as: subject\n    answer: {Status: Success}\n    states: The command is there.\n")
+    (suite / "newest.yaml").write_text(
+        "title: Every controller is new\npurpose: It need not be.\nreference: Core Vol 4, Part E, 7.4.1\nsteps:\n"
+        "  - send: Read_Local_Version_Information\n    as: subject\n    answer: {Status: Success, HCI_Version: {atLeast: 4.1}}\n"
+        "    states: The version is 4.1 or later.\n")
     folder = tmp_path / "cases" / "variants"
     folder.mkdir()
-    (folder / "keyless.yaml").write_text(
-        "title: No keys\nallowed_by: \"Core Vol 4, Part E, 3.1: the command is optional\"\n"
-        "subject: {withoutCommands: [LE_Read_Local_P-256_Public_Key]}\n")
+    (folder / "old.yaml").write_text(
+        "title: Version 4.0\nallowed_by: \"Core Vol 4, Part E, 7.4.1: any version that is assigned\"\nsubject: {version: 6}\n")
     text, rows = variants(tmp_path / "variants.json", "--cases", tmp_path / "cases", expected=1)
-    assert rows[0]["faults"][0]["id"] == "mine/public-key" and "FAULT" in text
+    assert rows[0]["faults"][0]["id"] == "mine/newest" and "FAULT" in text

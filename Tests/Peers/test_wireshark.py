@@ -21,8 +21,8 @@ GAPS = {
         "btl2cap.cid == 5 && btl2cap.cmd_code == 0xf3",
     "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
         "btl2cap.cid == 0x0040 && btl2cap.length == 1",
-    "cases cut commands of the security manager on purpose, to less than their fields (Vol 3, Part H, 3.5.1 and 3.5.6)":
-        "(btsmp.opcode == 0x01 && btl2cap.length < 7) || (btsmp.opcode == 0x0c && btl2cap.length < 65)",
+    "cases cut commands of the security manager on purpose, to less than their fields (Vol 3, Part H, 3.5.1, 3.5.3 and 3.5.6)":
+        "(btsmp.opcode == 0x01 && btl2cap.length < 7) || (btsmp.opcode == 0x03 && btl2cap.length < 17) || (btsmp.opcode == 0x0c && btl2cap.length < 65)",
 }
 
 
