@@ -20,45 +20,39 @@ enum VerdictShare {
     }
 }
 
-/// Goodput bars inside their ceilings, one line for each row.
+/// Goodput bars inside their ceilings, one line for each row: name, bar, figure and what limits it, which move below one another where the page is narrow.
 enum ThroughputChart {
-    private static let labelWidth = 250.0
-    private static let plotWidth = 470.0
-    private static let lineHeight = 26
+    private static let plotWidth = 1_000.0
 
-    static func svg(_ bars: [ThroughputBar], title: String) -> String {
+    static func html(_ bars: [ThroughputBar]) -> String {
         let top = niceLimit(bars.map { max($0.ceiling, $0.goodput) }.max() ?? 1)
-        let height = bars.count * lineHeight + 34
-        var parts = axis(top: top, height: height - 24)
-        for (index, bar) in bars.enumerated() { parts += line(bar, y: index * lineHeight + 8, top: top) }
-        let label = JUnit.escape("Goodput against its ceiling, \(title)")
-        return #"<svg class="chart" viewBox="0 0 960 \#(height)" role="img" aria-label="\#(label)">\#(parts)</svg>"#
+        return bars.map { line($0, top: top) }.joined() + axis(top: top)
     }
 
-    private static func line(_ bar: ThroughputBar, y: Int, top: Double) -> String {
-        let goodput = max(0, bar.goodput) / top * plotWidth
-        let ceiling = max(0, bar.ceiling) / top * plotWidth
-        let title = JUnit.escape(
-            "\(bar.label): \(JUnit.decimal(bar.goodput, places: 1)) of \(JUnit.decimal(bar.ceiling, places: 1)) kbit/s. \(bar.detail)")
-        let figure = "\(JUnit.decimal(bar.goodput, places: 1)) kbit/s"
-        let share = "\(JUnit.decimal(bar.percent, places: 1)) % · \(bar.limit)"
+    private static func line(_ bar: ThroughputBar, top: Double) -> String {
+        let figures = "\(JUnit.decimal(bar.goodput, places: 1)) of \(JUnit.decimal(bar.ceiling, places: 1)) kbit/s"
+        let title = JUnit.escape("\(bar.label): \(figures). \(bar.detail)")
+        let share = JUnit.escape("\(JUnit.decimal(bar.percent, places: 1)) % · \(bar.limit)")
         return """
-            <g><title>\(title)</title>\
-            <text class="label" x="\(Int(labelWidth) - 10)" y="\(y + 13)" text-anchor="end">\(JUnit.escape(bar.label))</text>\
-            <rect class="ceiling" x="\(Int(labelWidth))" y="\(y)" width="\(JUnit.decimal(ceiling, places: 1))" height="17" rx="3"/>\
-            <rect class="goodput" x="\(Int(labelWidth))" y="\(y + 3)" width="\(JUnit.decimal(goodput, places: 1))" height="11" rx="2"/>\
-            <text class="figure" x="\(Int(labelWidth + plotWidth) + 95)" y="\(y + 13)" text-anchor="end">\(figure)</text>\
-            <text class="limit" x="\(Int(labelWidth + plotWidth) + 105)" y="\(y + 13)">\(JUnit.escape(share))</text></g>
+            <div class="bar" title="\(title)"><span class="name">\(JUnit.escape(bar.label))</span>\
+            <svg class="chart" viewBox="0 0 1000 17" preserveAspectRatio="none" role="img" aria-label="\(JUnit.escape(figures))">\(grid)\
+            \(rectangle("ceiling", bar.ceiling / top, y: 1, height: 15))\(rectangle("goodput", bar.goodput / top, y: 4, height: 9))</svg>\
+            <span class="figure">\(JUnit.decimal(bar.goodput, places: 1)) kbit/s</span><span class="limit">\(share)</span></div>
             """
     }
 
-    private static func axis(top: Double, height: Int) -> String {
-        (0...4).map { step in
-            let x = JUnit.decimal(labelWidth + plotWidth * Double(step) / 4, places: 1)
-            let value = JUnit.decimal(top * Double(step) / 4, places: 0)
-            return
-                #"<line class="grid" x1="\#(x)" y1="2" x2="\#(x)" y2="\#(height)"/><text class="tick" x="\#(x)" y="\#(height + 16)" text-anchor="middle">\#(value)</text>"#
-        }.joined()
+    private static func rectangle(_ name: String, _ share: Double, y: Int, height: Int) -> String {
+        #"<rect class="\#(name)" x="0" y="\#(y)" width="\#(JUnit.decimal(max(0, share) * plotWidth, places: 1))" height="\#(height)"/>"#
+    }
+
+    private static let grid = (0...4).map { step in
+        let x = JUnit.decimal(plotWidth * Double(step) / 4, places: 0)
+        return #"<line class="grid" x1="\#(x)" y1="0" x2="\#(x)" y2="17"/>"#
+    }.joined()
+
+    private static func axis(top: Double) -> String {
+        let ticks = (0...4).map { "<span>\(JUnit.decimal(top * Double($0) / 4, places: 0))</span>" }
+        return #"<div class="bar axis"><span class="name"></span><span class="ticks">\#(ticks.joined())</span></div>"#
     }
 
     /// The next of 1, 2, 2.5, 4, 5 times a power of ten, divided evenly by four grid lines.

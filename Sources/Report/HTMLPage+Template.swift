@@ -98,12 +98,17 @@ extension HTMLPage {
         .evidence .number{width:4rem}.message{margin:.2rem 0}
         details{border-bottom:1px solid var(--line);padding:.5rem 0}details details{border:0;padding:.2rem 0}
         summary{cursor:pointer}.count{color:var(--soft);margin-left:.5rem}.more summary{color:var(--soft);font-size:.82rem}
-        .plot{overflow-x:auto}svg.chart{width:100%;min-width:46rem;height:auto;display:block;margin-bottom:1.25rem}svg text{fill:var(--ink);font-size:12px}
-        svg .tick,svg .limit{fill:var(--soft)}svg .grid{stroke:var(--line)}svg .ceiling{fill:var(--ceiling)}svg .goodput{fill:var(--goodput)}
+        .bar{display:grid;grid-template-columns:15rem minmax(8rem,1fr) 6rem 11rem;gap:0 .75rem;align-items:center;font-size:.8rem}
+        .bar .name,.bar .figure{text-align:right}.bar .figure{font-variant-numeric:tabular-nums}.bar .limit,.ticks{color:var(--soft)}
+        .axis{margin-bottom:1.25rem}.ticks{display:flex;justify-content:space-between}
+        svg.chart{width:100%;height:1.6rem;display:block;overflow:visible}
+        svg .grid{stroke:var(--line);vector-effect:non-scaling-stroke}svg .ceiling{fill:var(--ceiling)}svg .goodput{fill:var(--goodput)}
         .key{color:var(--soft);font-size:.86rem}.swatch{display:inline-block;width:1.2em;height:.7em;border-radius:2px;margin-left:.6em}
         .swatch.goodput{background:var(--goodput)}.swatch.ceiling{background:var(--ceiling)}
         .evidence td:nth-child(2){white-space:nowrap}
-        @media (max-width:44rem){.cases>thead,.evidence thead{display:none}
+        @media (max-width:44rem){.bar{grid-template-columns:1fr auto}.bar .name,.bar svg,.ticks{grid-column:1/-1}
+        .bar .name,.bar .figure{text-align:left}.bar .limit{text-align:right}svg.chart{height:1rem}
+        .bar:not(.axis){margin-bottom:.5rem}.cases>thead,.evidence thead{display:none}
         .cases>tbody>tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--line)}
         .cases>tbody>tr>td{display:block;border:0;padding:.1rem 0;text-align:left;white-space:normal}
         .evidence,.evidence tbody,.evidence tr{display:block}.evidence tr{padding:.25rem 0}

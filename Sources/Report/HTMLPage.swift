@@ -125,7 +125,7 @@ public struct HTMLPage {
                 groups.append((bar.group, [bar]))
             }
         }
-        return groups.map { group in ["name": group.0, "chart": ThroughputChart.svg(group.1, title: group.0)] }
+        return groups.map { group in ["name": group.0, "chart": ThroughputChart.html(group.1)] }
     }
 
     static func cssClass(_ verdict: Verdict) -> String {
