@@ -92,6 +92,8 @@ enum ProcedureAction<Layer: ControlLayer> {
     /// Make a change now.
     case change(Layer.Change)
     case report(Layer.Report)
+    /// Another procedure takes its place, and starts.
+    case goOn(any Procedure<Layer>)
     /// The procedure is over.
     case finish
     /// The link is over.

@@ -284,6 +284,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
                 pending.append(PendingChange(instant: instant + instantOffset, change: change, number: number))
             case .change(let change): _ = apply(change, at: nil, &context)
             case .report(let report): outputs.append(.report(report))
+            case .goOn(let next): goOn(number, as: next, at: now, &context)
             case .finish: running.removeAll { $0.number == number }
             case .disconnect(let reason): outputs.append(.disconnect(reason))
             }
@@ -292,6 +293,15 @@ struct ProcedureEngine<Layer: ControlLayer> {
         takeDeferred(at: now, &context)
         startWaiting(at: now, &context)
         return true
+    }
+
+    /// Puts a procedure in the place of one that runs, on behalf of the same side.
+    private mutating func goOn(
+        _ number: Int, as next: any Procedure<Layer>, at now: Microseconds, _ context: inout Layer.Context
+    ) {
+        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+        running[index].procedure = next
+        _ = give(.start, to: index, at: now, &context)
     }
 
     private mutating func apply(_ change: Layer.Change, at instant: Int?, _ context: inout Layer.Context) -> Bool {

@@ -4,13 +4,26 @@ import Packets
 struct LMPFeatures: OptionSet {
     var rawValue: UInt64
 
+    static let threeSlotPackets = LMPFeatures(rawValue: 1 << 0)
+    static let fiveSlotPackets = LMPFeatures(rawValue: 1 << 1)
+    static let encryption = LMPFeatures(rawValue: 1 << 2)
+    static let slotOffset = LMPFeatures(rawValue: 1 << 3)
+    static let timingAccuracy = LMPFeatures(rawValue: 1 << 4)
+    static let roleSwitch = LMPFeatures(rawValue: 1 << 5)
+    static let enhancedRate2M = LMPFeatures(rawValue: 1 << 25)
+    static let enhancedRate3M = LMPFeatures(rawValue: 1 << 26)
     static let enhancedInquiryScan = LMPFeatures(rawValue: 1 << 27)
     static let interlacedInquiryScan = LMPFeatures(rawValue: 1 << 28)
     static let rssiWithInquiryResults = LMPFeatures(rawValue: 1 << 30)
     static let bredrNotSupported = LMPFeatures(rawValue: 1 << 37)
     static let leSupportedController = LMPFeatures(rawValue: 1 << 38)
+    static let threeSlotEnhancedRate = LMPFeatures(rawValue: 1 << 39)
+    static let fiveSlotEnhancedRate = LMPFeatures(rawValue: 1 << 40)
+    static let pauseEncryption = LMPFeatures(rawValue: 1 << 42)
     static let extendedInquiryResponse = LMPFeatures(rawValue: 1 << 48)
     static let simultaneousLEAndBREDR = LMPFeatures(rawValue: 1 << 49)
+    static let simplePairing = LMPFeatures(rawValue: 1 << 51)
+    static let encapsulatedPDU = LMPFeatures(rawValue: 1 << 52)
     static let variableInquiryTXPowerLevel = LMPFeatures(rawValue: 1 << 57)
     static let extendedPages = LMPFeatures(rawValue: 1 << 63)
 

@@ -1,0 +1,43 @@
+import Packets
+
+/// News of a link's manager for its controller, which turns them into HCI.
+enum ACLReport: Equatable {
+    /// The other side asks for the connection; answered by `ACLReply.acceptsConnection` or `.refusesConnection`.
+    case connectionRequested
+    /// The connection is made, or was refused.
+    case connected(ErrorCode)
+    case features(UInt64, ErrorCode)
+    case extendedFeatures(page: UInt8, highest: UInt8, UInt64, ErrorCode)
+    case version(RemoteVersion, ErrorCode)
+    /// 248 octets, zeros behind the name.
+    case name([UInt8], ErrorCode)
+    /// Bits 16-2 of the peripheral's clock less the central's.
+    case clockOffset(UInt16, ErrorCode)
+    /// The other side lets this one send packets of so many slots.
+    case maxSlots(UInt8)
+    /// Before the connection is accepted the roles are to be switched; the connection sees to it.
+    case switchWanted
+    case roleChanged(LinkRole, ErrorCode)
+    case qualityOfService(UInt16, ErrorCode)
+}
+
+/// What a host, or the baseband, replies to a link manager.
+enum ACLReply: Equatable {
+    /// Accept_Connection_Request. - Parameter asCentral: after a switch of roles.
+    case acceptsConnection(asCentral: Bool)
+    /// Reject_Connection_Request, or the connection accept time-out.
+    case refusesConnection(ErrorCode)
+    /// The instant of a switch of roles has come.
+    case switched(isDone: Bool)
+    /// A switch of roles that set-up waited for is over, or could not be.
+    case rolesSettled
+}
+
+/// What a link reports to its controller. Every call is on the loop, and may start another procedure at once.
+protocol ACLConnectionDelegate: AnyObject {
+    /// What the controller is able to do now, with what its host has set.
+    var linkManagerSettings: LinkManagerSettings { get }
+    func connection(_ connection: ACLConnection, reports report: ACLReport)
+    /// The link is gone; nothing more comes from it. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x3D.
+    func connection(_ connection: ACLConnection, disconnected reason: ErrorCode)
+}

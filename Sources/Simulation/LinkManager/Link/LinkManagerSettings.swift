@@ -1,0 +1,22 @@
+import Packets
+
+/// What a controller is able to do for its links, and what its host has set for all of them.
+struct LinkManagerSettings: Equatable {
+    /// Pages 0, 1 and 2 of the features, as they are told. Core Vol 2, Part C, 3.3.
+    var pages: [UInt64]
+    var version: RemoteVersion
+    /// 248 octets, zeros behind the name.
+    var name: [UInt8]
+    /// Whether the other side may become central, or this side be asked to. Core Vol 4, Part E, 7.2.9.
+    var allowsRoleSwitch = true
+
+    init(pages: [UInt64], version: RemoteVersion, name: [UInt8]) {
+        self.pages = pages
+        self.version = version
+        self.name = name
+    }
+
+    func page(_ number: UInt8) -> UInt64 { pages.indices.contains(Int(number)) ? pages[Int(number)] : 0 }
+
+    var highestPage: UInt8 { UInt8(max(0, pages.count - 1)) }
+}

@@ -1,0 +1,140 @@
+import Packets
+
+/// The link manager as the procedure engine has it. Core Vol 2, Part C.
+enum LinkManagement: ControlLayer {
+    typealias Message = LMPMessage
+    /// Transaction ID, opcode and parameters.
+    typealias PDU = [UInt8]
+    typealias Opcode = LMPHeader
+    typealias Context = ACLLinkState
+    typealias Change = ACLLinkChange
+    typealias Report = ACLReport
+    typealias HostReply = ACLReply
+    typealias Prospect = Never
+
+    /// The procedures. Core Vol 2, Part C, 4.
+    enum Kind: CaseIterable {
+        case setup
+        case detach
+        case supervision
+        case qualityOfService
+        case maxSlot
+        case packetTypeTable
+        case ping
+        case timingAccuracy
+        case clockOffset
+        case version
+        case features
+        case name
+        case roleSwitch
+    }
+
+    /// Core Vol 2, Part C, 2.6.
+    static let responseTimeout: Microseconds = 30_000_000
+
+    /// Core Vol 2, Part C, 2.5.1.
+    static let collisions = CollisionTable<Kind>(
+        [
+            .init(.roleSwitch, .roleSwitch, .lmpErrorTransactionCollision),
+            .init(.packetTypeTable, .packetTypeTable, .lmpErrorTransactionCollision),
+        ],
+        indicated: [], terminating: [.detach])
+
+    /// The central's procedure prevails.
+    static func prevails(_ link: ACLLinkState) -> Bool { link.role == .central }
+
+    /// The transaction ID tells, but for what both sides send of themselves, and for what was asked before the roles were switched while the link was set up.
+    static func initiator(of message: LMPMessage, _ link: ACLLinkState) -> ProcedureInitiator? {
+        if case .setupComplete = message.pdu { return nil }
+        guard link.isSetUp || !link.hasSwitched else { return nil }
+        return message.transaction == link.ownTransaction ? .local : .remote
+    }
+
+    static func refusal(in message: LMPMessage) -> LMPRefusal? {
+        switch message.pdu {
+        case .notAccepted(let pdu):
+            LMPRefusal(opcode: LMPHeader(message.transaction, opcode: UInt16(pdu.opcode.rawValue)), reason: pdu.errorCode)
+        case .notAcceptedExt(let pdu):
+            LMPRefusal(
+                opcode: LMPHeader(message.transaction, opcode: UInt16(pdu.escapeOpcode) << 8 | UInt16(pdu.extendedOpcode.rawValue)),
+                reason: pdu.errorCode)
+        default: nil
+        }
+    }
+
+    static func response(to message: LMPMessage, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
+        // A transaction of this side is none of the other's to begin.
+        guard !(link.isSetUp && message.transaction == link.ownTransaction) else { return .unknown }
+        return switch message.pdu {
+        case .unknown(let opcode, _): malformed(opcode)
+        case .detach: .begin(RemoteDetach())
+        case .hostConnectionReq: link.isSetUp || link.role == .central ? .unknown : .begin(RemoteConnectionSetup())
+        case .featuresReq, .featuresReqExt: begin(RemoteFeaturePage(), if: message.isSupported(by: link))
+        case .versionReq: .begin(RemoteVersionRequest())
+        case .nameReq: .begin(RemoteNameRequest())
+        case .clkoffsetReq: link.role == .peripheral ? .begin(RemoteClockOffset()) : .unknown
+        case .timingAccuracyReq: begin(RemoteTimingAccuracy(), if: link.supports(.timingAccuracy))
+        case .supervisionTimeout: link.role == .peripheral ? .begin(RemoteSupervisionTimeout()) : .unknown
+        case .maxSlot, .maxSlotReq: .begin(RemoteMaxSlot())
+        case .packetTypeTableReq: link.isSetUp ? begin(RemotePacketTypeTable(), if: link.supportsEnhancedRates) : .unknown
+        case .qualityOfService, .qualityOfServiceReq: .begin(RemoteQualityOfService())
+        case .pingReq: begin(RemoteLMPPing(), if: link.supportsPing)
+        case .slotOffset, .switchReq: begin(RemoteRoleSwitch(), if: link.supports(.roleSwitch))
+        default: isOptional(message.pdu) ? .reject(.unsupportedRemoteFeature) : .unknown
+        }
+    }
+
+    private static func begin(_ procedure: any LMPProcedure, if isSupported: Bool) -> ProcedureResponse<LinkManagement> {
+        isSupported ? .begin(procedure) : .reject(.unsupportedRemoteFeature)
+    }
+
+    /// A known opcode with the wrong length is another matter than an unknown one; what would be an answer is ignored. Core Vol 2, Part C, 2.5.
+    private static func malformed(_ opcode: UInt16) -> ProcedureResponse<LinkManagement> {
+        guard isKnown(opcode) else { return .reject(.unknownLMPPDU) }
+        return answers.contains(opcode) ? .unknown : .reject(.invalidLMPParameters)
+    }
+
+    private static let answers: Set<UInt16> = [
+        LMP.Accepted.opcode, LMP.NotAccepted.opcode, LMP.AcceptedExt.opcode, LMP.NotAcceptedExt.opcode, LMP.Detach.opcode,
+    ]
+
+    private static func isKnown(_ opcode: UInt16) -> Bool {
+        var reader = ByteReader([UInt8](repeating: 0, count: 17).span.bytes)
+        if case .unknown = try? LMP.Message(opcode: opcode, from: &reader) { return false }
+        return true
+    }
+
+    /// PDUs of features that the simulation does not have.
+    private static func isOptional(_ pdu: LMP.Message) -> Bool {
+        switch pdu {
+        case .holdReq, .scoLinkReq, .removeScoLinkReq, .pageModeReq, .pageScanModeReq, .useSemiPermanentKey, .encryptionKeySizeMaskReq,
+            .escoLinkReq, .removeEscoLinkReq, .sniffSubratingReq, .powerControlReq, .samSetType0, .samDefineMap, .samSwitch, .clkAdj,
+            .clkAdjReq, .testActivate, .testControl:
+            true
+        default: false
+        }
+    }
+
+    static func rejection(of opcode: LMPHeader, _ reason: ErrorCode, _ link: ACLLinkState) -> [UInt8] { opcode.refusal(reason) }
+
+    /// What is not allowed is refused where an answer is owed, and ignored elsewhere. Core Vol 2, Part C, 2.5.
+    static func unknown(_ opcode: LMPHeader, _ link: ACLLinkState) -> [UInt8]? {
+        guard !answers.contains(opcode.opcode) else { return nil }
+        var reader = ByteReader([UInt8](repeating: 0, count: 17).span.bytes)
+        guard let pdu = try? LMP.Message(opcode: opcode.opcode, from: &reader), LMPMessage(opcode.transaction, pdu).wantsAnswer else {
+            return nil
+        }
+        return opcode.refusal(.lmpPDUNotAllowed)
+    }
+
+    static func apply(_ change: ACLLinkChange, at instant: Int?, to link: inout ACLLinkState) -> (isChanged: Bool, reports: [ACLReport]) {
+        (true, link.apply(change))
+    }
+}
+
+extension LMPMessage {
+    fileprivate func isSupported(by link: ACLLinkState) -> Bool {
+        if case .featuresReqExt = pdu { return link.supports(.extendedPages) }
+        return true
+    }
+}

@@ -1,0 +1,78 @@
+import Packets
+
+/// What the paging side does to make a link into a connection: LMP_host_connection_req, then LMP_setup_complete. Core Vol 2, Part C, 4.1.1.
+struct LocalConnectionSetup: LMPProcedure {
+    private enum State {
+        case awaitingAnswer
+        case awaitingSetupComplete
+    }
+
+    private var state = State.awaitingAnswer
+    let kind = LinkManagement.Kind.setup
+    let isAwaitingPeer = true
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.start, .awaitingAnswer): return [.send(LMP.HostConnectionReq(), link.ownTransaction)]
+        case (.message(let message), .awaitingAnswer) where message.accepts(LMP.HostConnectionReq.self):
+            state = .awaitingSetupComplete
+            return [.send(LMP.SetupComplete(), link.ownTransaction), .change(.setupCompleteSent)]
+        case (.refused(let refusal), .awaitingAnswer) where refusal.concerns(LMP.HostConnectionReq.self):
+            return [.report(.connected(refusal.reason)), .goOn(LocalDetach(refusal.reason))]
+        case (.message(let message), .awaitingSetupComplete):
+            guard case .setupComplete = message.pdu else { return nil }
+            return [.change(.setupCompleteReceived), .finish]
+        default: return nil
+        }
+    }
+}
+
+/// What the paged side does: its host decides, and may want to be central first. Core Vol 2, Part C, 4.1.1.
+struct RemoteConnectionSetup: LMPProcedure {
+    private enum State {
+        case awaitingRequest
+        case awaitingHost
+        /// The roles are switched before the request is accepted.
+        case awaitingRoles
+        case awaitingSetupComplete
+    }
+
+    private var state = State.awaitingRequest
+    /// The transaction stays that of the request, whatever the roles are then.
+    private var transaction = LMPTransaction.central
+    let kind = LinkManagement.Kind.setup
+
+    var isAwaitingPeer: Bool {
+        switch state {
+        case .awaitingRequest, .awaitingSetupComplete: true
+        case .awaitingHost, .awaitingRoles: false
+        }
+    }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.message(let message), .awaitingRequest):
+            transaction = message.transaction
+            state = .awaitingHost
+            return [.report(.connectionRequested)]
+        case (.hostReplied(.acceptsConnection(let asCentral)), .awaitingHost):
+            guard asCentral, link.role == .peripheral, link.bothSupport(.roleSwitch) else { return accept(link) }
+            state = .awaitingRoles
+            return [.report(.switchWanted)]
+        case (.hostReplied(.refusesConnection(let reason)), .awaitingHost):
+            return [.reject(LMP.HostConnectionReq.self, reason, transaction), .report(.connected(reason)), .finish]
+        case (.hostReplied(.rolesSettled), .awaitingRoles): return accept(link)
+        case (.message(let message), .awaitingSetupComplete):
+            guard case .setupComplete = message.pdu else { return nil }
+            return [.change(.setupCompleteReceived), .finish]
+        default: return nil
+        }
+    }
+
+    private mutating func accept(_ link: ACLLinkState) -> [LMPAction] {
+        state = .awaitingSetupComplete
+        return [
+            .accept(LMP.HostConnectionReq.self, transaction), .send(LMP.SetupComplete(), link.ownTransaction), .change(.setupCompleteSent),
+        ]
+    }
+}

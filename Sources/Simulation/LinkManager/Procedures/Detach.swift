@@ -1,0 +1,49 @@
+import Packets
+
+/// The end of the link by this side. Core Vol 2, Part C, 4.1.2.
+struct LocalDetach: LMPProcedure {
+    let reason: ErrorCode
+    let kind = LinkManagement.Kind.detach
+    let isAwaitingPeer = true
+    let holdsData = true
+
+    init(_ reason: ErrorCode) { self.reason = reason }
+
+    /// Nobody acknowledges it: the link ends all the same.
+    func timeout(_ link: ACLLinkState) -> Microseconds { link.pollTime * 6 }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch event {
+        case .start: [.send(LMP.Detach(errorCode: reason), link.ownTransaction)]
+        case .acknowledged(let header) where header.opcode == LMP.Detach.opcode: [.disconnect(.connectionTerminatedByLocalHost)]
+        case .timedOut: [.disconnect(.connectionTerminatedByLocalHost)]
+        default: nil
+        }
+    }
+}
+
+/// The end of the link by the other side: it lasts until the other side has had time to hear that it was understood. Core Vol 2, Part C, 4.1.2.
+struct RemoteDetach: LMPProcedure {
+    private(set) var reason = ErrorCode.success
+    let kind = LinkManagement.Kind.detach
+    let isAwaitingPeer = true
+    let holdsData = true
+
+    func timeout(_ link: ACLLinkState) -> Microseconds { link.pollTime * 3 }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch event {
+        case .message(let message):
+            guard case .detach(let pdu) = message.pdu else { return nil }
+            reason = pdu.errorCode
+            return []
+        case .timedOut: return [.disconnect(reason)]
+        default: return nil
+        }
+    }
+}
+
+extension ACLLinkState {
+    /// T_poll.
+    var pollTime: Microseconds { NativeClock.slot * Int(pollInterval) }
+}

@@ -1,0 +1,105 @@
+import Packets
+
+/// A switch of roles that this side asks for. Core Vol 2, Part C, 4.4.2.
+struct LocalRoleSwitch: LMPProcedure {
+    private enum State {
+        case awaitingAnswer
+        case awaitingInstant
+    }
+
+    /// Where the piconet of a peripheral that becomes central will be: 0...1,249 us.
+    let slotOffset: UInt16
+    private var state = State.awaitingAnswer
+    private var instant: UInt32 = 0
+    private var theirs: SlotOffset?
+    let kind = LinkManagement.Kind.roleSwitch
+    let holdsData = true
+
+    init(slotOffset: UInt16) { self.slotOffset = slotOffset }
+
+    var isAwaitingPeer: Bool { state == .awaitingAnswer }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.start, .awaitingAnswer):
+            guard link.bothSupport(.roleSwitch) else { return end(link.role, .unsupportedRemoteFeature) }
+            instant = link.switchInstant
+            let request = LMPAction.send(LMP.SwitchReq(switchInstant: instant), link.ownTransaction)
+            guard link.role == .peripheral, link.bothSupport(.slotOffset) else { return [request] }
+            return [.send(LMP.SlotOffset(slotOffset: slotOffset, bdADDR: link.own), link.ownTransaction), request]
+        case (.message(let message), .awaitingAnswer):
+            if case .slotOffset(let pdu) = message.pdu {
+                theirs = SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)
+                return []
+            }
+            guard message.accepts(LMP.SwitchReq.self) else { return nil }
+            state = .awaitingInstant
+            let own = link.role == .peripheral ? SlotOffset(microseconds: slotOffset, address: link.own) : theirs
+            return [.baseband(.roleSwitch(instant: instant, slotOffset: own))]
+        case (.refused(let refusal), .awaitingAnswer) where refusal.concerns(LMP.SwitchReq.self): return end(link.role, refusal.reason)
+        case (.hostReplied(.switched(let isDone)), .awaitingInstant): return link.switched(isDone)
+        default: return nil
+        }
+    }
+
+    private func end(_ role: LinkRole, _ status: ErrorCode) -> [LMPAction] { [.report(.roleChanged(role, status)), .finish] }
+}
+
+/// One that the other side asks for.
+struct RemoteRoleSwitch: LMPProcedure {
+    private enum State {
+        case awaitingRequest
+        case awaitingInstant
+    }
+
+    private var state = State.awaitingRequest
+    private var theirs: SlotOffset?
+    let kind = LinkManagement.Kind.roleSwitch
+    let holdsData = true
+
+    var isAwaitingPeer: Bool { state == .awaitingRequest }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.message(let message), .awaitingRequest):
+            switch message.pdu {
+            case .slotOffset(let pdu):
+                theirs = SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)
+                return []
+            case .switchReq(let pdu): return answer(pdu.switchInstant, message.transaction, link)
+            default: return nil
+            }
+        case (.hostReplied(.switched(let isDone)), .awaitingInstant): return link.switched(isDone)
+        default: return nil
+        }
+    }
+
+    private mutating func answer(_ instant: UInt32, _ transaction: LMPTransaction, _ link: ACLLinkState) -> [LMPAction] {
+        guard link.settings.allowsRoleSwitch else { return [.reject(LMP.SwitchReq.self, .roleChangeNotAllowed, transaction), .finish] }
+        guard link.isAhead(instant) else { return [.reject(LMP.SwitchReq.self, .instantPassed, transaction), .finish] }
+        state = .awaitingInstant
+        let own = SlotOffset(microseconds: 0, address: link.own)
+        guard link.role == .peripheral else {
+            return [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: theirs))]
+        }
+        let offset: [LMPAction] =
+            link.bothSupport(.slotOffset) ? [.send(LMP.SlotOffset(slotOffset: own.microseconds, bdADDR: own.address), transaction)] : []
+        return offset + [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: own))]
+    }
+}
+
+extension ACLLinkState {
+    /// Instants count slots in 27 bits.
+    static let slots: UInt32 = 0x800_0000
+
+    /// At least 32 slots, and two polls, lie before it. Core Vol 2, Part C, 4.4.2.
+    fileprivate var switchInstant: UInt32 { ((slot + max(32, 2 * UInt32(pollInterval)) + 2) & ~1) % Self.slots }
+
+    /// Whether an instant has not passed: it lies no more than half the clock's range ahead. Core Vol 2, Part C, 2.6.
+    func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
+
+    fileprivate func switched(_ isDone: Bool) -> [LMPAction] {
+        let new: LinkRole = isDone ? (role == .central ? .peripheral : .central) : role
+        return [.change(.role(new)), .report(.roleChanged(new, isDone ? .success : .roleSwitchFailed)), .finish]
+    }
+}
