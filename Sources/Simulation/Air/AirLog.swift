@@ -50,13 +50,18 @@ extension LEPacket {
 extension BasebandFrame {
     /// What a perfect sniffer next to the sender notes.
     init(_ packet: BREDRPacket) {
-        let uap = defaultCheckInitialization
         var flags: Flags = [.dewhitened, .signalPowerValid, .referenceLAPValid, .referenceUAPValid]
-        if packet.type != nil { flags.formUnion([.payloadPresent, .hecChecked, .hecValid, .crcChecked, .crcValid]) }
+        let crc = packet.crc
+        if packet.type != nil { flags.formUnion([.hecChecked, .hecValid]) }
+        if crc != nil { flags.formUnion([.payloadPresent, .crcChecked, .crcValid]) }
         self.init(
             rfChannel: packet.rfChannel, signalPower: packet.power, transport: packet.type == nil ? .any : .acl, lap: packet.lap,
-            referenceUAP: uap, packetHeader: packet.header(uap: uap), flags: flags,
-            payload: packet.type == nil ? [] : packet.payload + CRC16.of(packet.payload, uap: uap))
+            referenceUAP: packet.uap, packetHeader: packet.header, flags: flags, payload: packet.payload + (crc ?? []))
+        switch packet.type?.format.modulation {
+        case .gfsk, nil: modulation = .basicRate
+        case .dqpsk: modulation = .edr2M
+        case .dpsk8: modulation = .edr3M
+        }
     }
 }
 

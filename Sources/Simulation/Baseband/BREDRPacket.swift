@@ -5,19 +5,33 @@ struct BREDRPacket {
     var rfChannel: UInt8
     /// Of the access code.
     var lap: UInt32
+    /// What HEC and CRC begin with: of the access code's address, or DCI for inquiry access codes.
+    var uap = defaultCheckInitialization
     /// Nil for an ID packet, which is an access code alone.
     var type: BREDRPacketType?
+    var ltAddr: UInt8 = 0
+    var flow = false
+    var arqn = false
+    var seqn = false
     /// Payload header and data, without CRC.
     var payload: [UInt8] = []
+    /// The CRC as E0 has encrypted it; nil where it is sent in clear.
+    var encryptedCRC: [UInt8]?
     /// In dBm.
     var power: Int8 = TransmitPower.preferred
 
     var channel: RadioChannel { .bredr(rfChannel) }
 
-    /// The packet header with LT_ADDR, FLOW, ARQN and SEQN 0, and HEC, the bit that is sent first in the least significant place.
-    ///
-    /// - Parameter uap: of the access code's address; DCI for inquiry access codes.
-    func header(uap: UInt8) -> UInt32 { type.map { BREDRHeader(type: $0.code).bits(uap: uap) } ?? 0 }
+    /// The packet header and HEC, the bit that is sent first in the least significant place; zero for an ID packet.
+    var header: UInt32 {
+        type.map { BREDRHeader(ltAddr: ltAddr, type: $0.code, flow: flow, arqn: arqn, seqn: seqn).bits(uap: uap) } ?? 0
+    }
+
+    /// The two octets after the payload; nil for a type without.
+    var crc: [UInt8]? {
+        guard let type, type.format.hasCRC else { return nil }
+        return encryptedCRC ?? CRC16.of(payload, uap: uap)
+    }
 
     /// Preamble and sync word.
     static let idAirTime: Microseconds = 68
@@ -43,9 +57,18 @@ struct BREDRReception {
     var start: Microseconds
     /// In dBm.
     var rssi: Int8
-    /// False when header or payload came broken: then the content means nothing.
+    /// False when header or payload came broken: then the payload means nothing, and the header only where there is a payload, since it is
+    /// sent three times.
     var isIntact: Bool
 }
 
 /// The default check initialization: what stands for the UAP with inquiry access codes. Core Vol 2, Part B, 1.2.1.
 let defaultCheckInitialization: UInt8 = 0
+
+/// The parts of an address. Core Vol 2, Part B, 1.2.
+extension BDADDR {
+    var lap: UInt32 { UInt32(rawValue & 0xFF_FFFF) }
+    var uap: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 24) }
+    /// The 28 low bits, UAP above LAP, to which a hopping sequence belongs.
+    var hopAddress: UInt32 { UInt32(rawValue & 0xFFF_FFFF) }
+}

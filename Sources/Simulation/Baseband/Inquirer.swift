@@ -6,7 +6,7 @@ protocol InquirerDelegate: AnyObject {
     ///   - extended: nil when there is none, or it did not get through.
     ///   - start: of the FHS packet.
     func inquirer(
-        _ inquirer: Inquirer, heard response: InquiryResponse, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8)
+        _ inquirer: Inquirer, heard response: FHSPayload, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8)
     /// The time is over; the inquirer has stopped.
     func inquirerFinished(_ inquirer: Inquirer)
 }
@@ -32,7 +32,7 @@ final class Inquirer: RadioActivity {
         /// Listening for the answer that starts in a tick.
         case awaitingResponse(tick: Int)
         /// An FHS packet announced an extended response, which comes on the same channel.
-        case awaitingExtended(InquiryResponse, start: Microseconds, rssi: Int8)
+        case awaitingExtended(FHSPayload, start: Microseconds, rssi: Int8)
     }
 
     let settings: Settings
@@ -169,7 +169,7 @@ final class Inquirer: RadioActivity {
         switch phase {
         case .waitingForRadio, .yielding, .sending: break
         case .awaitingResponse:
-            guard reception.isIntact, reception.packet.type == .fhs, let response = InquiryResponse(payload: reception.packet.payload)
+            guard reception.isIntact, reception.packet.type == .fhs, let response = FHSPayload(payload: reception.packet.payload)
             else {
                 return resume()
             }
@@ -181,7 +181,7 @@ final class Inquirer: RadioActivity {
         }
     }
 
-    private func tell(_ response: InquiryResponse, _ extended: ExtendedResponse?, _ start: Microseconds, _ rssi: Int8) {
+    private func tell(_ response: FHSPayload, _ extended: ExtendedResponse?, _ start: Microseconds, _ rssi: Int8) {
         resume()
         delegate.inquirer(self, heard: response, extended: extended, at: start, rssi: rssi)
     }

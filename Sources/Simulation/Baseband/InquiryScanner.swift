@@ -3,7 +3,7 @@ import Timing
 
 protocol InquiryScannerDelegate: AnyObject {
     /// The answer to an ID packet, to be sent at `start`, and what follows it.
-    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: InquiryResponse, extended: ExtendedResponse?)
+    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: FHSPayload, extended: ExtendedResponse?)
 }
 
 /// The inquiry scan and inquiry response substates. Core Vol 2, Part B, 8.4.1 and 8.4.3.

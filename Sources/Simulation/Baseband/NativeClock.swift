@@ -14,6 +14,9 @@ struct NativeClock {
         offset = Microseconds(Int64(random.next() % (1 << 28 * 625 / 2)))
     }
 
+    /// A clock that shows so many ticks at `time`: another device's, as far as it is known.
+    init(showing ticks: Int, at time: Microseconds) { offset = Self.halfSlot * ticks - time }
+
     /// Ticks counted until `time`, without the wrap at 28 bits.
     func tick(at time: Microseconds) -> Int { (time + offset) / Self.halfSlot }
 

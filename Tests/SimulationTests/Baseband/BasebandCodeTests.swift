@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test func anFHSPacketCarriesTheResponse() throws {
-        let response = InquiryResponse(
+        let response = FHSPayload(
             address: 0xC0FF_EE9E_8D64, classOfDevice: 0x5A_020C, pageScanRepetition: 2, clock: 0x2AB_CDEF, announcesExtended: true)
-        #expect(InquiryResponse(payload: response.payload) == response)
+        #expect(FHSPayload(payload: response.payload) == response)
         let packet = BREDRPacket(rfChannel: 3, lap: InquiryLAP.general, type: .fhs, payload: response.payload)
-        #expect(packet.airTime == 366 && packet.header(uap: 0) & 0x3FF == 2 << 3)
+        #expect(packet.airTime == 366 && packet.header & 0x3FF == 2 << 3)
         #expect(BREDRPacket(rfChannel: 3, lap: InquiryLAP.general).airTime == 68)
-        #expect(InquiryResponse(payload: Array(response.payload.dropLast())) == nil)
+        #expect(FHSPayload(payload: Array(response.payload.dropLast())) == nil)
     }
 
     /// Type and time on the air by length, and the data that comes out again.

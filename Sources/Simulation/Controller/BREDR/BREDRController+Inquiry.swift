@@ -43,9 +43,9 @@ extension BREDRController {
 }
 
 extension BREDRController: InquiryScannerDelegate {
-    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: InquiryResponse, extended: ExtendedResponse?) {
+    func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: FHSPayload, extended: ExtendedResponse?) {
         let extended = ExtendedResponse(settings.extendedResponse, isForwardErrorCorrected: settings.isResponseForwardErrorCorrected)
-        let response = InquiryResponse(
+        let response = FHSPayload(
             address: configuration.address.bdADDR, classOfDevice: settings.classOfDevice, pageScanRepetition: settings.pageScanRepetition,
             clock: NativeClock.value(of: clock.tick(at: start)) >> 2, announcesExtended: extended != nil)
         return (response, extended)
@@ -61,7 +61,7 @@ extension BREDRController: InquirerDelegate {
 
     /// A device is told once, and once more when its extended response came only later. Core Vol 4, Part E, 7.7.38.
     func inquirer(
-        _ inquirer: Inquirer, heard response: InquiryResponse, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8
+        _ inquirer: Inquirer, heard response: FHSPayload, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8
     ) {
         guard let inquiry, settings.filters.passesInquiry(response.address, response.classOfDevice) else { return }
         let isComplete = extended != nil || !response.announcesExtended
@@ -81,7 +81,7 @@ extension BREDRController: InquirerDelegate {
         inquirerFinished(inquirer)
     }
 
-    private func tell(_ response: InquiryResponse, _ extended: ExtendedResponse?, clockOffset: UInt16, rssi: Int8) {
+    private func tell(_ response: FHSPayload, _ extended: ExtendedResponse?, clockOffset: UInt16, rssi: Int8) {
         switch settings.inquiryMode {
         case .extended where response.announcesExtended:
             emit(

@@ -1,0 +1,243 @@
+import Packets
+import Timing
+
+protocol PagerDelegate: AnyObject {
+    /// What the FHS packet that starts at `start` tells.
+    func handover(of pager: Pager, at start: Microseconds) -> FHSPayload
+    /// The device has taken over clock and access code: the first POLL packet of the connection is due at `start`.
+    ///
+    /// The pager waits until it is told to stop, or to go on.
+    func pager(_ pager: Pager, reachedAt start: Microseconds)
+    /// The page time-out is over; the pager has stopped.
+    func pagerTimedOut(_ pager: Pager)
+}
+
+/// The page and central page response substates: ID packets with the device's access code until it answers, then the FHS packet by which it joins the
+/// piconet. Core Vol 2, Part B, 8.3.2 and 8.3.3.2.
+final class Pager: RadioActivity {
+    struct Settings {
+        var address: BDADDR
+        /// CLKE minus CLKN in ticks, a multiple of four; zero where nothing is known.
+        var clockOffset = 0
+        /// SR: 0...2 for R0...R2.
+        var repetitionMode: UInt8 = 1
+        var timeout: Microseconds
+    }
+
+    /// An ID packet that was answered, and the handover that follows it.
+    private struct Answered {
+        /// Of the ID packet.
+        var tick: Int
+        /// N: how many FHS packets were due so far.
+        var count = 1
+
+        /// When the FHS packet is due: in an even slot.
+        var handoverTick: Int { tick & ~3 + 4 * count }
+    }
+
+    private enum Phase {
+        /// The radio is somebody else's.
+        case waitingForRadio
+        /// The radio was given to others until `trainTimer` takes it back.
+        case yielding
+        case sending(tick: Int)
+        case awaitingResponse(tick: Int)
+        case sendingHandover(Answered)
+        case awaitingAnswer(Answered)
+        /// The connection is tried; whether the page time-out has passed meanwhile.
+        case connecting(isOverdue: Bool)
+    }
+
+    let settings: Settings
+    private let clock: NativeClock
+    private let radio: Radio
+    private let channels: PageChannels
+    private unowned let delegate: any PagerDelegate
+    private var phase = Phase.waitingForRadio
+    private var firstTick = 0
+    /// The tick in which the train under way began.
+    private var trainStart = 0
+    private var endTimer: AirTimer!
+    private var trainTimer: AirTimer!
+
+    private var loop: RunLoop { radio.air.loop }
+
+    /// A device that has answered is not kept waiting.
+    var priority: Int {
+        switch phase {
+        case .waitingForRadio, .yielding, .sending, .awaitingResponse: RadioPriority.inquiry
+        case .sendingHandover, .awaitingAnswer, .connecting: RadioPriority.connection
+        }
+    }
+
+    init(_ settings: Settings, clock: NativeClock, radio: Radio, delegate: any PagerDelegate) {
+        self.settings = settings
+        self.clock = clock
+        self.radio = radio
+        self.delegate = delegate
+        channels = PageChannels(settings.address)
+        endTimer = AirTimer(on: radio.air.loop) { [unowned self] in timedOut() }
+        trainTimer = AirTimer(on: radio.air.loop) { [unowned self] in takeRadio() }
+    }
+
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
+    func start() {
+        firstTick = (clock.tick(at: loop.now) + 4) & ~3
+        trainStart = firstTick
+        endTimer.set(at: loop.now + settings.timeout)
+        takeRadio()
+    }
+
+    func stop() {
+        endTimer.cancel()
+        trainTimer.cancel()
+        radio.forget(self)
+    }
+
+    /// The connection failed: pages again for what is left of the time.
+    func resume() {
+        guard case .connecting(let isOverdue) = phase else { return }
+        guard !isOverdue else { return finish() }
+        phase = .waitingForRadio
+        takeRadio()
+    }
+
+    private func timedOut() {
+        if case .connecting = phase { phase = .connecting(isOverdue: true) } else { finish() }
+    }
+
+    private func finish() {
+        stop()
+        delegate.pagerTimedOut(self)
+    }
+
+    // MARK: Arbitration
+
+    private func takeRadio() {
+        guard radio.acquire(self) else {
+            phase = .waitingForRadio
+            return radio.wait(self)
+        }
+        trainTimer.cancel()
+        radio.reserve(self, at: nil)
+        let now = max(clock.tick(at: loop.now), firstTick)
+        if now - trainStart >= PageTiming.ticksPerTrain { trainStart = now }
+        sendNext(from: clock.start(of: now) < loop.now ? now + 1 : now)
+    }
+
+    func radioIsFree() {
+        if case .waitingForRadio = phase { takeRadio() }
+    }
+
+    func preempted() {
+        if case .connecting = phase { return }
+        phase = .waitingForRadio
+        radio.wait(self)
+    }
+
+    /// After each train the radio is offered to those that wait for it; whoever takes it has it for as long.
+    private func yieldRadio(at tick: Int) {
+        phase = .yielding
+        radio.release(self)
+        guard radio.owner != nil else {
+            trainStart = tick
+            return takeRadio()
+        }
+        let next = clock.start(of: tick + PageTiming.ticksPerTrain)
+        trainTimer.set(at: next)
+        radio.reserve(self, at: next)
+    }
+
+    // MARK: Paging
+
+    /// What the device's clock is taken for.
+    private func estimate(at tick: Int) -> UInt32 { NativeClock.value(of: tick + settings.clockOffset) }
+
+    private func train(in tick: Int) -> HopTrain {
+        let repetitions = PageTiming.trainRepetitions(mode: settings.repetitionMode)
+        return (tick - firstTick) / (PageTiming.ticksPerTrain * repetitions) % 2 == 0 ? .a : .b
+    }
+
+    /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
+    private func sendNext(from tick: Int) {
+        if tick - trainStart >= PageTiming.ticksPerTrain { return yieldRadio(at: tick) }
+        let tick = tick & 2 == 0 ? tick : (tick | 1) + 1
+        let start = clock.start(of: tick)
+        phase = .sending(tick: tick)
+        let reservation = radio.nextReservation(besides: self)
+        if start <= reservation, reservation < start + BREDRPacket.idAirTime { return sendNext(from: tick + 1) }
+        let channel = channels.id(train(in: tick).phase(clock: estimate(at: tick)))
+        radio.transmit(BREDRPacket(rfChannel: channel, lap: settings.address.lap), at: start)
+    }
+
+    func transmitted(at end: Microseconds) {
+        switch phase {
+        case .sending(let tick):
+            if tick & 1 == 0 { sendNext(from: tick + 1) } else { listen(in: tick - 1) }
+        case .sendingHandover(let answered):
+            phase = .awaitingAnswer(answered)
+            listen(on: channels.response(phase(of: answered)), in: answered.handoverTick + 2)
+        case .waitingForRadio, .yielding, .awaitingResponse, .awaitingAnswer, .connecting: break
+        }
+    }
+
+    /// Listens for the answer to the ID packet of a tick.
+    private func listen(in tick: Int) {
+        phase = .awaitingResponse(tick: tick)
+        listen(on: channels.response(train(in: tick).phase(clock: estimate(at: tick))), in: tick + 2)
+    }
+
+    private func listen(on channel: UInt8, in tick: Int) {
+        let due = clock.start(of: tick)
+        radio.listen(
+            BREDRTuning(rfChannel: channel, lap: settings.address.lap), from: due - PageTiming.uncertainty,
+            until: due + PageTiming.uncertainty)
+    }
+
+    func windowClosed() {
+        switch phase {
+        case .awaitingResponse(let tick): tick & 1 == 0 ? listen(in: tick + 1) : sendNext(from: tick + 3)
+        case .awaitingAnswer(var answered):
+            answered.count += 1
+            handOver(answered)
+        case .waitingForRadio, .yielding, .sending, .sendingHandover, .connecting: break
+        }
+    }
+
+    func received(_ reception: BREDRReception) {
+        let isAnswer = reception.isIntact && reception.packet.type == nil
+        switch phase {
+        case .awaitingResponse(let tick): isAnswer ? handOver(Answered(tick: tick)) : windowClosed()
+        case .awaitingAnswer(let answered):
+            guard isAnswer else { return windowClosed() }
+            phase = .connecting(isOverdue: false)
+            radio.release(self)
+            delegate.pager(self, reachedAt: clock.start(of: answered.handoverTick + 4))
+        case .waitingForRadio, .yielding, .sending, .sendingHandover, .connecting: break
+        }
+    }
+
+    // MARK: Handing over
+
+    /// Xprc.
+    private func phase(of answered: Answered) -> Int {
+        PageHops.centralResponsePhase(clock: estimate(at: answered.tick), train: train(in: answered.tick), count: answered.count)
+    }
+
+    /// Sends the FHS packet, unless the device has been silent for too long since it answered.
+    private func handOver(_ answered: Answered) {
+        let start = clock.start(of: answered.handoverTick)
+        guard start <= clock.start(of: answered.tick) + PageTiming.answerDelay + PageTiming.responseTimeout else {
+            phase = .waitingForRadio
+            return takeRadio()
+        }
+        phase = .sendingHandover(answered)
+        let payload = delegate.handover(of: self, at: start).payload
+        radio.transmit(
+            BREDRPacket(
+                rfChannel: channels.id(phase(of: answered)), lap: settings.address.lap, uap: settings.address.uap, type: .fhs,
+                payload: payload),
+            at: start)
+    }
+}
