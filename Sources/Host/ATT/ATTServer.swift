@@ -48,6 +48,8 @@ final class ATTServer {
         if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }
         let request = pdu.octets
         do throws(Refusal) {
+            // Longer than any PDU may be (3.2.8); its response might not fit either.
+            guard request.count <= mtu else { throw Refusal(handle: 0, code: .invalidPDU) }
             if client.awareness.received(needsHandles: Self.needsHandles(opcode, request), isRobust: client.isRobust) {
                 throw Refusal(handle: Self.firstHandle(request), code: .databaseOutOfSync)
             }
