@@ -161,14 +161,19 @@ public final class BondFile {
         let descriptor = systemOpen(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .system(text(errno)) }
         let made = Draft(path: draft, descriptor: descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(octets[...], to: descriptor) == 0, fsync(descriptor) == 0,
-            lseek(descriptor, 0, SEEK_SET) == 0
-        else {
-            let code = errno
+        if let code = fault(ofWriting: octets, to: descriptor) {
             discard(made)
             throw .system(text(code))
         }
         return made
+    }
+
+    /// Locks a draft and puts the octets on the disk; the error number if one of the calls failed.
+    private static func fault(ofWriting octets: [UInt8], to descriptor: Int32) -> Int32? {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return errno }
+        let code = writeAll(octets[...], to: descriptor)
+        guard code == 0 else { return code }
+        return fsync(descriptor) == 0 && lseek(descriptor, 0, SEEK_SET) == 0 ? nil : errno
     }
 
     private static func discard(_ draft: Draft) {
