@@ -40,10 +40,7 @@ public struct DongleIdentity: Sendable, Equatable {
     }
 }
 
-func hexadecimal(_ number: UInt16) -> String {
-    let text = String(number, radix: 16, uppercase: true)
-    return String(repeating: "0", count: 4 - text.count) + text
-}
+func hexadecimal(_ number: UInt16) -> String { String(Hex.number(number).dropFirst(2)) }
 
 /// A command that reads and changes nothing, and where the dongle claims to support it. Core Vol 4, Part E, 6.27.
 public struct ProbedCommand: Sendable, Equatable {
@@ -66,8 +63,8 @@ public struct MalformedAnswer: Error, CustomStringConvertible {
     var returns: [UInt8]
 
     public var description: String {
-        let octets = returns.prefix(32).map { octet in (octet < 16 ? "0" : "") + String(octet, radix: 16, uppercase: true) }
-        return "malformed answer to \(command): its return parameters are \(returns.isEmpty ? "missing" : octets.joined(separator: " "))"
+        let octets = returns.isEmpty ? "missing" : Hex.octets(returns.prefix(32), separator: " ")
+        return "malformed answer to \(command): its return parameters are \(octets)"
     }
 }
 
