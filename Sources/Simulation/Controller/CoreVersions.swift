@@ -5,7 +5,7 @@ enum CoreVersions {
     /// Versions as in the assigned numbers.
     private enum Version: UInt8 {
         case core40 = 6
-        case core41, core42, core50, core51, core52, core53, core54
+        case core41, core42, core50, core51, core52, core53, core54, core60, core61
     }
 
     /// The LE features that a version knows are the first so many. Core Vol 6, Part B, 4.6.
@@ -29,6 +29,7 @@ enum CoreVersions {
         HCICommands.LETransmitterTestV2.opcode: .core50,
         HCICommands.LEGenerateDHKeyV2.opcode: .core51,
         HCICommands.LEReadBufferSizeV2.opcode: .core52,
+        HCICommands.LESetResolvablePrivateAddressTimeoutV2.opcode: .core61,
     ]
 
     private static let events: [String: Version] = [

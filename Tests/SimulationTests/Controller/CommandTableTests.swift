@@ -14,9 +14,11 @@ import Timing
         template(CommandTable.le.rows[opcode] == nil ? .dual : .le)
     }
 
+    /// Of a version that has every command.
     static func template(_ profile: ControllerConfiguration.Profile) -> ControllerConfiguration {
         var template = ControllerConfiguration(address: World.address(0))
         template.profile = profile
+        template.version = 0x0F
         return template
     }
 
@@ -57,6 +59,7 @@ import Timing
         (35, 7, 0x2033), (36, 0, 0x2034), (36, 1, 0x2035), (36, 2, 0x2036), (36, 3, 0x2037), (36, 4, 0x2038), (36, 5, 0x2039),
         (36, 6, 0x203A), (36, 7, 0x203B), (37, 0, 0x203C), (37, 1, 0x203D), (37, 5, 0x2041), (37, 6, 0x2042), (37, 7, 0x2043),
         (38, 7, 0x204B), (39, 0, 0x204C), (39, 1, 0x204D), (39, 2, 0x204E), (41, 2, 0x205E), (41, 5, 0x2060), (46, 2, 0x207F),
+        (48, 2, 0x209E),
     ]
 
     @Test(arguments: [ControllerConfiguration.Profile.le, .dual])

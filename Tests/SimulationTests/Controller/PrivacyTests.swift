@@ -120,6 +120,35 @@ import Timing
         }
     }
 
+    /// With a range each address lasts as long as is drawn for it; before Core 6.1 there was one time-out for all. Core Vol 4, Part E, 7.8.45.
+    @Test func aTimeOutIsDrawnFromItsRange() throws {
+        var template = ControllerConfiguration(address: World.address(0))
+        template.version = 0x0F
+        try World.run(hosts: 3, template: template) { world in
+            try await acquaint(world)
+            let advertiser = world.hosts[0]
+            for (range, isLegal) in [(0...1, false), (1...0x0E11, false), (1...3, true)] as [(ClosedRange<UInt16>, Bool)] {
+                let command = HCICommands.LESetResolvablePrivateAddressTimeoutV2(
+                    rpaTimeoutMin: range.lowerBound, rpaTimeoutMax: range.upperBound)
+                #expect(try await advertiser.run(command) == (isLegal ? .success : .invalidHCICommandParameters))
+            }
+            let reversed = HCICommands.LESetResolvablePrivateAddressTimeoutV2(rpaTimeoutMin: 2, rpaTimeoutMax: 1)
+            #expect(try await advertiser.run(reversed) == .invalidHCICommandParameters)
+            let scanner = world.hosts[2]
+            try await scanner.succeed(
+                HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10),
+                HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: 1))
+            try await advertiser.succeed(advertise(advertiser), HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            try await world.loop.sleep(for: .seconds(60))
+            let addresses = Set(scanner.all(HCIEvents.LEAdvertisingReport.self).flatMap(\.reports).map(\.address))
+            #expect((23...45).contains(addresses.count), "\(addresses.count) addresses in a minute, of 1 s to 3 s each")
+        }
+        try World.run(hosts: 1) { world in
+            let command = HCICommands.LESetResolvablePrivateAddressTimeoutV2(rpaTimeoutMin: 1, rpaTimeoutMax: 3)
+            #expect(try await world.hosts[0].run(command) == .unknownHCICommand)
+        }
+    }
+
     /// Directed advertising to a private address: told as to an identity of this side, or as not resolved. Core Vol 4, Part E, 7.7.65.11 and 7.7.65.13.
     @Test(arguments: [false, true]) func directedReports(_ isExtended: Bool) throws {
         try World.run(hosts: 3) { world in

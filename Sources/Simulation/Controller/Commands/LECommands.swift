@@ -26,6 +26,7 @@ extension CommandTable {
         complete(HCICommands.LEReadLocalResolvableAddress.self, LEController.execute)
         perform(HCICommands.LESetAddressResolutionEnable.self, LEController.execute)
         perform(HCICommands.LESetResolvablePrivateAddressTimeout.self, LEController.execute)
+        perform(HCICommands.LESetResolvablePrivateAddressTimeoutV2.self, LEController.execute)
         perform(HCICommands.LESetPrivacyMode.self, LEController.execute)
 
         perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy, LEController.execute))

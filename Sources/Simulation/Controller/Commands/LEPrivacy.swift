@@ -44,7 +44,13 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeout) throws(CommandFailure) {
-        settings.resolving.timeout = command.rpaTimeoutMicroseconds
+        settings.resolving.lifetime = command.rpaTimeoutMicroseconds...command.rpaTimeoutMicroseconds
+    }
+
+    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeoutV2) throws(CommandFailure) {
+        let (shortest, longest) = (command.rpaTimeoutMinMicroseconds, command.rpaTimeoutMaxMicroseconds)
+        try Check.that(shortest <= longest)
+        settings.resolving.lifetime = shortest...longest
     }
 
     func execute(_ command: HCICommands.LESetPrivacyMode) throws(CommandFailure) {

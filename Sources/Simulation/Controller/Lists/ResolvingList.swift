@@ -18,6 +18,8 @@ struct ResolvingList {
     private struct PrivateAddress {
         var address: DeviceAddress
         var made: Microseconds
+        /// Where between the shortest and the longest its lifetime lies, in 65536ths.
+        var share: Int64 = 0
     }
 
     private struct Entry {
@@ -38,8 +40,8 @@ struct ResolvingList {
     private var entries: [Entry] = []
     /// Whether addresses are resolved; private addresses are made in either case.
     var isEnabled = false
-    /// RPA_Timeout.
-    var timeout: Microseconds = .seconds(900)
+    /// RPA_Timeout, or RPA_Timeout_Min to RPA_Timeout_Max: each address lasts as long as is drawn for it.
+    var lifetime: ClosedRange<Microseconds> = .seconds(900) ... .seconds(900)
     /// Whether it resolves nothing: a planted fault.
     var isBlind = false
 
@@ -115,11 +117,17 @@ struct ResolvingList {
     private func renewed(
         _ current: inout PrivateAddress?, _ key: UInt128, at now: Microseconds, _ random: inout RandomSource
     ) -> DeviceAddress {
-        if let current, now - current.made < timeout { return current.address }
+        if let current, now - current.made < lifetime(current.share) { return current.address }
         // Neither all zeros nor all ones. Core Vol 6, Part B, 1.3.2.2.
         let prand = UInt32.random(in: 1..<0x3F_FFFF, using: &random)
         let address = DeviceAddress.resolvable(irk: key, prand: prand)
-        current = PrivateAddress(address: address, made: now)
+        let isDrawn = lifetime.lowerBound < lifetime.upperBound
+        current = PrivateAddress(address: address, made: now, share: isDrawn ? .random(in: 0...65_536, using: &random) : 0)
         return address
+    }
+
+    private func lifetime(_ share: Int64) -> Microseconds {
+        let (shortest, longest) = (lifetime.lowerBound.rawValue, lifetime.upperBound.rawValue)
+        return Microseconds(shortest + (longest - shortest) * share / 65_536)
     }
 }
