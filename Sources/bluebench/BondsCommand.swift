@@ -77,6 +77,12 @@ struct BondReport: Encodable {
         var key: String?
     }
 
+    struct LinkKeyReport: Encodable {
+        var type: String
+        var size: Int
+        var key: String?
+    }
+
     var peer: String
     var authenticated: Bool
     var secureConnections: Bool
@@ -86,7 +92,7 @@ struct BondReport: Encodable {
     var peerLtk: Key?
     var localCsrk: Signing?
     var peerCsrk: Signing?
-    var linkKey: String?
+    var linkKey: LinkKeyReport?
 
     init(_ bond: Bond, showsKeys: Bool) {
         func text(_ octets: [UInt8]) -> String? { showsKeys ? Hex.octets(octets.reversed()) : nil }
@@ -104,14 +110,18 @@ struct BondReport: Encodable {
         peerLtk = bond.peerLongTermKey.map(key)
         localCsrk = bond.localSigningKey.map { Signing(counter: $0.counter, key: text($0.value)) }
         peerCsrk = bond.peerSigningKey.map { Signing(counter: $0.counter, key: text($0.value)) }
-        linkKey = bond.linkKey.flatMap(text)
+        linkKey = bond.linkKey.map { LinkKeyReport(type: "\($0.type)", size: $0.size, key: text($0.value)) }
     }
 
     var line: String {
-        var words = [
-            peer, authenticated ? "authenticated" : "unauthenticated", secureConnections ? "LE Secure Connections" : "LE legacy pairing",
-        ]
-        if let size = (localLtk ?? peerLtk)?.size { words.append("key of \(size) octets") }
+        var words = [peer]
+        if let size = (localLtk ?? peerLtk)?.size {
+            words += [
+                authenticated ? "authenticated" : "unauthenticated", secureConnections ? "LE Secure Connections" : "LE legacy pairing",
+                "key of \(size) octets",
+            ]
+        }
+        if let linkKey { words.append("BR/EDR: \(linkKey.type)") }
         if resolvesPrivateAddresses { words.append("resolves private addresses") }
         if localCsrk != nil || peerCsrk != nil { words.append("signs") }
         return words.joined(separator: "  ")

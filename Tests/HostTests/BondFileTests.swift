@@ -31,6 +31,7 @@ import Timing
         }
     }
 
+    private static let linkKey = LinkKey([UInt8](0x50..<0x60), .authenticatedCombinationP256, size: 8)
     private static let peer = PeerIdentity(DeviceAddress(value: 0xC0B1_BE00_0001, kind: .random))
 
     /// With everything that a bond can have.
@@ -46,7 +47,6 @@ import Timing
         bond.identityResolvingKey = [UInt8](0x20..<0x30)
         bond.localSigningKey = SigningKey([UInt8](0x30..<0x40), counter: 7)
         bond.peerSigningKey = SigningKey([UInt8](0x40..<0x50), counter: .max)
-        bond.linkKey = [UInt8](0x50..<0x60)
         keys.add(bond)
         var client = ClientRecord(features: .robustCaching, knownHash: [UInt8](0x60..<0x70))
         client.configurations[17] = 1
@@ -60,7 +60,7 @@ import Timing
                         service: RemoteService(uuid: 0x180F, handle: 1, endHandle: 4),
                         characteristics: [.init(characteristic: characteristic, descriptors: [RemoteDescriptor(uuid: 0x2902, handle: 4)])])
                 ]), of: peer)
-        keys.add(Bond(DeviceAddress(value: 0x1B_DC00_0001)))
+        keys.keep(linkKey, of: BDADDR(0x1B_DC00_0001))
         return keys
     }
 
@@ -143,8 +143,14 @@ import Timing
     static let damages: [(name: String, old: String, new: String, error: BondFileError)] = [
         ("cut short", "\n}\n", "", .noBonds("it is not JSON of its kind")),
         ("another format", "bluebench bonds", "bonds", .noBonds("its format is 'bonds'")),
-        ("newer", "\"version\" : 1", "\"version\" : 2", .newer(version: 2)),
-        ("older", "\"version\" : 1", "\"version\" : 0", .damaged(place: "version", "0")),
+        ("newer", "\"version\" : 2", "\"version\" : 3", .newer(version: 3)),
+        ("older", "\"version\" : 2", "\"version\" : 0", .damaged(place: "version", "0")),
+        ("no type of a link key", "\"type\" : 8", "\"type\" : 9", .damaged(place: "bonds[0].link_key.type", "9, 0 to 8 are possible")),
+        (
+            "a link key of a short LTK", "\"size\" : 8", "\"size\" : 6",
+            .damaged(place: "bonds[0].link_key.size", "6, 7 to 16 octets are possible")
+        ),
+        ("a link key without type", ",\n        \"type\" : 8", "", .damaged(place: "bonds[0].link_key.type", "it is missing")),
         ("a short key", "0F0E0D", "0F0E", .damaged(place: "identity.irk", "15 octets, 16 are needed")),
         ("no key", "100F0E0D", "XXXXXXXX", .damaged(place: "identity.irk", "it is not hexadecimal")),
         ("a key size of 6", "\"size\" : 7", "\"size\" : 6", .damaged(place: "bonds[1].local_ltk.size", "6, 7 to 16 octets are possible")),
@@ -188,6 +194,19 @@ import Timing
         ),
     ]
 
+    /// Before link keys had a type.
+    @Test func theFirstVersionIsStillRead() throws {
+        let now = String(decoding: BondDocument.text(of: Self.store()), as: UTF8.self)
+        let text = now.replacing("\"version\" : 2", with: "\"version\" : 1")
+        #expect(try BondDocument.read([UInt8](text.utf8)).kept == Self.store().kept)
+        let key = try #require(text.firstRange(of: "\"link_key\" : {"))
+        let end = try #require(text[key.upperBound...].firstIndex(of: "}"))
+        let old = text[..<key.lowerBound] + "\"link_key\" : \"\(String(repeating: "5A", count: 16))\"" + text[text.index(after: end)...]
+        let read = try BondDocument.read([UInt8](old.utf8))
+        #expect(read.all.map(\.linkKey) == [LinkKey([UInt8](repeating: 0x5A, count: 16), .combination), nil])
+        #expect(read.kept.map(\.client) == Self.store().kept.map(\.client))
+    }
+
     @Test(arguments: damages) func aDamagedFileIsKept(name: String, old: String, new: String, error: BondFileError) throws {
         let text = String(decoding: BondDocument.text(of: Self.store()), as: UTF8.self)
         let found = text.ranges(of: old)
@@ -201,14 +220,6 @@ import Timing
         #expect(throws: error) { try BondFile(changing: folder.file) }
         var found2 = stat()
         #expect(stat(folder.file, &found2) == 0 && found2.st_size == damaged.utf8.count)
-    }
-}
-
-extension String {
-    /// The text with the last of some ranges replaced.
-    fileprivate func replacingCharacters(in ranges: [Range<String.Index>], with text: String) -> String {
-        guard let range = ranges.last else { return self }
-        return String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
     }
 
     static let databases: [(name: String, declaration: UInt16, value: UInt16, end: UInt16, descriptor: UInt16, isInOrder: Bool)] = [
@@ -232,5 +243,13 @@ extension String {
         keys.add(bond)
         keys.keep(database, of: PeerIdentity(bond.identity))
         #expect(((try? BondDocument.read(BondDocument.text(of: keys))) != nil) == isInOrder)
+    }
+}
+
+extension String {
+    /// The text with the last of some ranges replaced.
+    fileprivate func replacingCharacters(in ranges: [Range<String.Index>], with text: String) -> String {
+        guard let range = ranges.last else { return self }
+        return String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
     }
 }

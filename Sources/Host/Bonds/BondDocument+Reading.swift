@@ -18,7 +18,7 @@ extension BondDocument {
         let head: Head = try decode(octets)
         guard head.format == format else { throw .noBonds("its format is '\(head.format.prefix(40))'") }
         guard head.version <= version else { throw .newer(version: head.version) }
-        guard head.version == version else { throw .damaged(place: "version", "\(head.version)") }
+        guard head.version >= 1 else { throw .damaged(place: "version", "\(head.version)") }
         let document: BondDocument = try decode(octets)
         guard document.bonds.count <= mostBonds else { throw .damaged(place: "bonds", "more than \(mostBonds)") }
         var seen: Set<DeviceAddress> = []
@@ -70,7 +70,9 @@ extension BondDocument {
             if let index = key.intValue {
                 text += "[\(index)]"
             } else {
-                text += (text.isEmpty ? "" : ".") + key.stringValue.prefix(40)
+                // As it stands in the file.
+                let name = key.stringValue.prefix(40).map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }
+                text += (text.isEmpty ? "" : ".") + name.joined()
             }
         }
     }
@@ -86,7 +88,7 @@ extension BondDocument {
         bond.peerLongTermKey = try peer.peerLtk.map { key throws(BondFileError) in try longTermKey(key, bond, place / "peer_ltk") }
         bond.localSigningKey = try peer.localCsrk.map { key throws(BondFileError) in try signingKey(key, place / "local_csrk") }
         bond.peerSigningKey = try peer.peerCsrk.map { key throws(BondFileError) in try signingKey(key, place / "peer_csrk") }
-        bond.linkKey = try peer.linkKey.map { text throws(BondFileError) in try key(text, place / "link_key") }
+        bond.linkKey = try peer.linkKey.map { key throws(BondFileError) in try linkKey(key, place / "link_key") }
         return KeyStore.Entry(
             bond: bond, client: try peer.client.map { client throws(BondFileError) in try self.client(client, place / "client") },
             database: try peer.database.map { database throws(BondFileError) in try self.database(database, place / "database") })
@@ -121,6 +123,18 @@ extension BondDocument {
             throw place.damaged("EDIV and Rand of a key of LE Secure Connections are 0")
         }
         return LongTermKey(value, encryptedDiversifier: ediv, randomNumber: rand, size: stored.size)
+    }
+
+    /// Core Vol 4, Part E, 7.7.24.
+    private static func linkKey(_ stored: LinkKeyText, _ place: Place) throws(BondFileError) -> LinkKey {
+        let value = try key(stored.key, place / "key")
+        guard stored.type <= LinkKeyType.authenticatedCombinationP256.rawValue else {
+            throw (place / "type").damaged("\(stored.type), 0 to 8 are possible")
+        }
+        guard (LongTermKeySize.minimum...LongTermKeySize.maximum).contains(stored.size) else {
+            throw (place / "size").damaged("\(stored.size), 7 to 16 octets are possible")
+        }
+        return LinkKey(value, LinkKeyType(rawValue: stored.type), size: stored.size)
     }
 
     private static func signingKey(_ stored: SignatureKey, _ place: Place) throws(BondFileError) -> SigningKey {

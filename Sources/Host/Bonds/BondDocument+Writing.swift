@@ -40,6 +40,10 @@ extension BondDocument {
             rand: Hex.octets(key.randomNumber.bigEndianOctets))
     }
 
+    private static func key(_ key: LinkKey) -> LinkKeyText {
+        LinkKeyText(key: self.key(key.value), type: key.type.rawValue, size: key.size)
+    }
+
     private static func key(_ key: SigningKey) -> SignatureKey { SignatureKey(key: self.key(key.value), counter: UInt64(key.counter)) }
 
     private static func text(_ address: DeviceAddress) -> String {

@@ -1,7 +1,9 @@
+import Packets
+
 /// What a bond file says, as it stands there. Keys and numbers are hexadecimal, most significant octet first; docs/bonds.md describes it.
 struct BondDocument: Codable {
     static let format = "bluebench bonds"
-    static let version = 1
+    static let version = 2
 
     struct Identity: Codable {
         var address: String?
@@ -13,6 +15,26 @@ struct BondDocument: Codable {
         var size: Int
         var ediv: String
         var rand: String
+    }
+
+    struct LinkKeyText: Codable {
+        var key: String
+        var type = LinkKeyType.combination.rawValue
+        var size = LongTermKeySize.maximum
+
+        init(key: String, type: UInt8, size: Int) { (self.key, self.type, self.size) = (key, type, size) }
+
+        /// Version 1 had nothing but the key: it is worth no more than one of a PIN.
+        init(from decoder: any Decoder) throws {
+            if let key = try? decoder.singleValueContainer().decode(String.self) {
+                self.key = key
+                return
+            }
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            key = try values.decode(String.self, forKey: .key)
+            type = try values.decode(UInt8.self, forKey: .type)
+            size = try values.decode(Int.self, forKey: .size)
+        }
     }
 
     struct SignatureKey: Codable {
@@ -67,7 +89,7 @@ struct BondDocument: Codable {
         var peerLtk: Key?
         var localCsrk: SignatureKey?
         var peerCsrk: SignatureKey?
-        var linkKey: String?
+        var linkKey: LinkKeyText?
         var client: Client?
         var database: Database?
     }

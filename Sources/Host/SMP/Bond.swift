@@ -50,8 +50,8 @@ public struct Bond: Sendable, Hashable {
     public var localSigningKey: SigningKey?
     /// Verifies what the peer has signed.
     public var peerSigningKey: SigningKey?
-    /// The link key of BR/EDR, 16 octets, least significant first.
-    public var linkKey: [UInt8]?
+    /// The link key of BR/EDR, where the identity address is the device's BD_ADDR.
+    public var linkKey: LinkKey?
     /// Whether the peer's controller resolves private addresses that directed advertising is for; nil until it was asked. Core Vol 3, Part C, 12.4.
     public var resolvesAddresses: Bool?
     /// The pairing protected against a man in the middle.
@@ -70,19 +70,23 @@ public struct Bond: Sendable, Hashable {
         self.isSecureConnections = isSecureConnections
     }
 
-    /// Octets of the longer LTK.
-    var keySize: Int { max(localLongTermKey?.size ?? 0, peerLongTermKey?.size ?? 0) }
-
-    /// Whether something would be lost by replacing this bond with one of such a pairing.
-    func isStronger(than isAuthenticated: Bool, _ isSecureConnections: Bool, keySize: Int) -> Bool {
-        self.isAuthenticated && !isAuthenticated || self.isSecureConnections && !isSecureConnections || self.keySize > keySize
+    /// What the keys of LE are worth, the longer LTK.
+    var strength: KeyStrength {
+        KeyStrength(
+            isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections,
+            size: max(localLongTermKey?.size ?? 0, peerLongTermKey?.size ?? 0))
     }
 
-    func isWeaker(than other: Bond) -> Bool { other.isStronger(than: isAuthenticated, isSecureConnections, keySize: keySize) }
+    /// With the link key that was there, unless this bond has one that is worth no less.
+    func keepingLinkKey(of known: Bond?) -> Bond {
+        guard let known = known?.linkKey, linkKey.map({ $0.strength.isWeaker(than: known.strength) }) ?? true else { return self }
+        var bond = self
+        bond.linkKey = known
+        return bond
+    }
 
     /// The level that a link reaches with one of the bond's keys.
     func level(with key: LongTermKey) -> LinkSecurity {
-        guard isAuthenticated else { return .encrypted }
-        return isSecureConnections && key.size == 16 ? .secureConnections : .authenticated
+        KeyStrength(isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections, size: key.size).level
     }
 }

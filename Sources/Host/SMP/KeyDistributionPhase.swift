@@ -2,6 +2,16 @@ import BluetoothCrypto
 import Packets
 import Timing
 
+/// Who gives which keys, once the link is encrypted, and what they are worth.
+struct KeyExchange {
+    var role: PairingRole
+    /// What this side gives, and what it gets.
+    var sentKeys: KeyDistribution
+    var expectedKeys: KeyDistribution
+    var strength: KeyStrength
+    var setup: PairingSetup
+}
+
 /// Phase 3: over the encrypted link the responder gives its keys, then the initiator, each in the order LTK, IRK, CSRK. Core Vol 3, Part H, 2.4.3 and 3.6.1.
 struct KeyDistributionPhase {
     enum Action: Equatable {
@@ -22,16 +32,17 @@ struct KeyDistributionPhase {
     }
 
     private(set) var keys = Keys()
-    private let terms: PairingTerms
+    private let terms: KeyExchange
     /// The PDUs that the peer still owes, by opcode, the next one first.
     private var expected: [UInt8]
     private var hasSent = false
+    private var size: Int { terms.strength.size }
 
-    /// - Parameter longTermKey: what LE Secure Connections pairing has made; it is not distributed.
-    init(_ terms: PairingTerms, longTermKey: LongTermKey) {
+    /// - Parameter longTermKey: what Secure Connections pairing has made, if anything; it is not distributed.
+    init(_ terms: KeyExchange, longTermKey: LongTermKey?) {
         self.terms = terms
         expected = Self.opcodes(of: terms.expectedKeys)
-        if terms.isSecureConnections { (keys.localLongTermKey, keys.peerLongTermKey) = (longTermKey, longTermKey) }
+        if terms.strength.isSecureConnections { (keys.localLongTermKey, keys.peerLongTermKey) = (longTermKey, longTermKey) }
     }
 
     private static func opcodes(of keys: KeyDistribution) -> [UInt8] {
@@ -55,9 +66,9 @@ struct KeyDistributionPhase {
         for _ in 0..<64 { _ = random.next() }
         var pdus: [[UInt8]] = []
         if terms.sentKeys.contains(.encKey) {
-            let value = terms.shortened(random.key()).littleEndianOctets
+            let value = random.key().shortened(to: size).littleEndianOctets
             let (diversifier, number) = (UInt16(truncatingIfNeeded: random.next()), random.next())
-            keys.localLongTermKey = LongTermKey(value, encryptedDiversifier: diversifier, randomNumber: number, size: terms.keySize)
+            keys.localLongTermKey = LongTermKey(value, encryptedDiversifier: diversifier, randomNumber: number, size: size)
             pdus += [
                 SMP.EncryptionInformation(longTermKey: value).bytes, SMP.CentralIdentification(ediv: diversifier, rand: number).bytes,
             ]
@@ -89,10 +100,10 @@ struct KeyDistributionPhase {
         switch message {
         case .encryptionInformation(let information):
             // Of the agreed size also where the peer has not seen to it. Part H, 2.3.4.
-            let key = terms.shortened(UInt128(littleEndianOctets: information.longTermKey))
+            let key = UInt128(littleEndianOctets: information.longTermKey).shortened(to: size)
             // One that everybody can guess protects nothing.
             guard key != 0 else { return .keyRejected }
-            keys.peerLongTermKey = LongTermKey(key.littleEndianOctets, size: terms.keySize)
+            keys.peerLongTermKey = LongTermKey(key.littleEndianOctets, size: size)
         case .centralIdentification(let identification):
             keys.peerLongTermKey?.encryptedDiversifier = identification.ediv
             keys.peerLongTermKey?.randomNumber = identification.rand
@@ -117,7 +128,7 @@ struct KeyDistributionPhase {
     var bond: Bond {
         var bond = Bond(
             keys.identity ?? terms.setup.peer, localLongTermKey: keys.localLongTermKey, peerLongTermKey: keys.peerLongTermKey,
-            isAuthenticated: terms.isAuthenticated, isSecureConnections: terms.isSecureConnections)
+            isAuthenticated: terms.strength.isAuthenticated, isSecureConnections: terms.strength.isSecureConnections)
         // An IRK of zeros says that the peer uses no resolvable private address. Core Vol 3, Part H, 2.4.2.1.
         bond.identityResolvingKey = keys.identityResolvingKey.flatMap { $0.contains { $0 != 0 } ? $0 : nil }
         (bond.localSigningKey, bond.peerSigningKey) = (keys.localSigningKey, keys.peerSigningKey)

@@ -53,6 +53,14 @@ public final class KeyStore {
         changed()
     }
 
+    /// Keeps the link key of a device under its BD_ADDR, beside the keys of LE if those are there.
+    public func keep(_ linkKey: LinkKey, of address: BDADDR) {
+        let peer = PeerIdentity(DeviceAddress(address, kind: .public))
+        let known = entries[peer]?.bond
+        entries[peer, default: Entry(bond: Bond(peer.address))].bond.linkKey = linkKey.inPlace(of: known?.linkKey)
+        changed()
+    }
+
     /// Forgets a peer; false if it was not known.
     @discardableResult
     public func remove(_ peer: PeerIdentity) -> Bool {

@@ -31,17 +31,24 @@ struct Pairing {
     }
 
     private let setup: PairingSetup
-    private let settings: PairingSettings
+    private var settings: PairingSettings
     /// The user has agreed already, by asking for it.
     private let isWanted: Bool
     private var state: State
     /// The key of phase 2 has been made; the link may be encrypted with it.
     private(set) var temporaryKey: (key: LongTermKey, level: LinkSecurity)?
+    /// What both sides keep for BR/EDR, if they turn out to have addresses there.
+    private var derivedLinkKey: LinkKey?
     /// The user has been asked and has not answered.
     private var isAsking = false
 
     init(_ setup: PairingSetup, _ settings: PairingSettings, isWanted: Bool) {
         (self.setup, self.settings, self.isWanted) = (setup, settings, isWanted)
+        // Without a public address there is no BR/EDR.
+        if setup.identity.kind != .public {
+            self.settings.localKeys.remove(.linkKey)
+            self.settings.peerKeys.remove(.linkKey)
+        }
         state = setup.isCentral ? .awaitConsent : .awaitRequest
     }
 
@@ -155,8 +162,9 @@ struct Pairing {
     }
 
     private mutating func authenticated(_ value: UInt128, _ terms: PairingTerms) -> [SecurityAction] {
-        let key = LongTermKey(terms.shortened(value).littleEndianOctets, size: terms.keySize)
+        let key = LongTermKey(value.shortened(to: terms.keySize).littleEndianOctets, size: terms.keySize)
         temporaryKey = (key, terms.level)
+        if terms.derivesLinkKey { derivedLinkKey = LinkKey(derivedFrom: value, terms.strength, h7: terms.usesH7) }
         state = .awaitEncryption(terms, key)
         return terms.role == .initiator ? [.encrypt(key)] : []
     }
@@ -166,7 +174,7 @@ struct Pairing {
     /// The link is encrypted, with the key of phase 2 if that exists already.
     mutating func encrypted() -> [SecurityAction] {
         guard case .awaitEncryption(let terms, let key) = state else { return [] }
-        var phase = KeyDistributionPhase(terms, longTermKey: key)
+        var phase = KeyDistributionPhase(terms.keyExchange, longTermKey: key)
         let actions = phase.start()
         state = .distributing(terms, phase)
         return perform(actions, terms, phase)
@@ -186,7 +194,11 @@ struct Pairing {
 
     private mutating func complete(_ terms: PairingTerms, _ phase: KeyDistributionPhase) -> [SecurityAction] {
         state = .ended
-        let bond = phase.bond
+        var bond = phase.bond
+        let own = terms.sentKeys.contains(.idKey) ? setup.identity : setup.own
+        let obstacle = KeyDerivationPolicy.obstacle(
+            toLinkKeyFrom: terms.strength, isAgreed: terms.derivesLinkKey, identities: [own, bond.identity], over: setup.bond?.linkKey)
+        if obstacle == nil { bond.linkKey = derivedLinkKey }
         let result = PairingResult(
             peer: PeerIdentity(bond.identity, isResolved: bond.identity != setup.peer), level: terms.level, model: terms.association.model,
             isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding)

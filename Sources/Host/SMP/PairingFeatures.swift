@@ -24,6 +24,14 @@ struct PairingFeatures: Sendable, Hashable {
         (initiatorKeys, responderKeys) = (response.initiatorKeyDistribution, response.responderKeyDistribution)
     }
 
+    init(
+        ioCapability: IOCapability, outOfBandFlag: UInt8, authReq: AuthReq, maximumKeySize: UInt8, initiatorKeys: KeyDistribution,
+        responderKeys: KeyDistribution
+    ) {
+        (self.ioCapability, self.outOfBandFlag, self.authReq) = (ioCapability, outOfBandFlag, authReq)
+        (self.maximumKeySize, self.initiatorKeys, self.responderKeys) = (maximumKeySize, initiatorKeys, responderKeys)
+    }
+
     private init(_ settings: PairingSettings) {
         (ioCapability, authReq) = (settings.ioCapability, settings.authenticationRequirements)
         outOfBandFlag = settings.hasOutOfBandData ? 1 : 0
@@ -71,8 +79,11 @@ struct PairingFeatures: Sendable, Hashable {
     /// What is wrong with a peer's features in themselves.
     func fault(acceptsAnyKeySize: Bool) -> PairingFailedReason? {
         guard ioCapability.rawValue <= IOCapability.keyboardDisplay.rawValue, outOfBandFlag <= 1 else { return .invalidParameters }
-        if acceptsAnyKeySize { return nil }
-        if maximumKeySize < 7 { return .encryptionKeySize }
-        return maximumKeySize > 16 ? .invalidParameters : nil
+        return acceptsAnyKeySize ? nil : keySizeFault
+    }
+
+    var keySizeFault: PairingFailedReason? {
+        if maximumKeySize < LongTermKeySize.minimum { return .encryptionKeySize }
+        return maximumKeySize > LongTermKeySize.maximum ? .invalidParameters : nil
     }
 }

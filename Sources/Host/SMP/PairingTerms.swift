@@ -11,6 +11,10 @@ struct PairingTerms {
     let keySize: Int
     let isBonding: Bool
     let usesKeypressNotifications: Bool
+    /// Both sides want a link key to come of the LTK. Core Vol 3, Part H, 3.6.1.
+    let derivesLinkKey: Bool
+    /// Both sides set CT2. Core Vol 3, Part H, 2.4.2.4.
+    let usesH7: Bool
     /// What this side gives, and what it gets, once the link is encrypted.
     let sentKeys: KeyDistribution
     let expectedKeys: KeyDistribution
@@ -34,6 +38,8 @@ struct PairingTerms {
         isSecureConnections = shared.contains(.sc)
         isBonding = shared.contains(.bonding)
         usesKeypressNotifications = shared.contains(.keypress)
+        usesH7 = shared.contains(.ct2)
+        derivesLinkKey = isSecureConnections && initiatorKeys.intersection(responderKeys).contains(.linkKey)
         keySize = Int(min(request.maximumKeySize, response.maximumKeySize))
         association = try Self.association(request, response, isSecureConnections: isSecureConnections)
         let derived: KeyDistribution = isSecureConnections ? [.encKey, .linkKey] : .linkKey
@@ -66,27 +72,26 @@ struct PairingTerms {
             throw PairingRefusal(.oobNotAvailable)
         }
         guard level >= settings.minimumLevel || setup.quirks.ignoresMinimumLevel else { throw PairingRefusal(.authenticationRequirements) }
-        if !settings.acceptsWeakerBond, let bond = setup.bond, bond.isStronger(than: isAuthenticated, isSecureConnections, keySize: keySize)
-        {
+        if !settings.acceptsWeakerBond, let bond = setup.bond, strength.isWeaker(than: bond.strength) {
             throw PairingRefusal(.authenticationRequirements)
         }
     }
 
+    var strength: KeyStrength { KeyStrength(isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections, size: keySize) }
+
     var isAuthenticated: Bool { association.model.isAuthenticated || setup.quirks.overratesKeys }
 
-    /// What the link reaches. Core Vol 3, Part C, 10.2.1.
-    var level: LinkSecurity {
-        guard isAuthenticated else { return .encrypted }
-        return isSecureConnections && keySize == 16 ? .secureConnections : .authenticated
-    }
+    var level: LinkSecurity { strength.level }
 
     var initiator: DeviceAddress { role == .initiator ? setup.own : setup.peer }
     var responder: DeviceAddress { role == .initiator ? setup.peer : setup.own }
     var ownFeatures: PairingFeatures { role == .initiator ? request : response }
     var peerFeatures: PairingFeatures { role == .initiator ? response : request }
 
-    /// A key of the agreed size: octets beyond it are 0. Core Vol 3, Part H, 2.3.4.
-    func shortened(_ key: UInt128) -> UInt128 { keySize >= 16 ? key : key & ((1 << UInt128(8 * keySize)) - 1) }
+    /// Phase 3 of this pairing.
+    var keyExchange: KeyExchange {
+        KeyExchange(role: role, sentKeys: sentKeys, expectedKeys: expectedKeys, strength: strength, setup: setup)
+    }
 
     /// Whether this side shows the passkey, or else is asked for it.
     var showsPasskey: Bool { association == .passkeyEntry(shownBy: role) }

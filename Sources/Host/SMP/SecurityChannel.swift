@@ -187,9 +187,10 @@ final class SecurityChannel {
     /// A peer that claims the identity of another does not get that one's bond replaced by a weaker one; false if so.
     private func keep(_ bond: Bond, acceptsWeaker: Bool, _ connection: Connection) -> Bool {
         let keys = connection.context.keys
-        if connection.context.quirks.pairing.keepsOldBond, keys[PeerIdentity(bond.identity)] != nil { return true }
-        if !acceptsWeaker, let known = keys[PeerIdentity(bond.identity)], bond.isWeaker(than: known) { return false }
-        keys.add(bond)
+        let known = keys[PeerIdentity(bond.identity)]
+        if connection.context.quirks.pairing.keepsOldBond, known != nil { return true }
+        if !acceptsWeaker, let known, bond.strength.isWeaker(than: known.strength) { return false }
+        keys.add(bond.keepingLinkKey(of: known))
         return true
     }
 

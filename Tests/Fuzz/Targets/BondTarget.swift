@@ -26,6 +26,7 @@ extension FuzzTarget {
         bond.identityResolvingKey = [UInt8](2...17)
         bond.localSigningKey = SigningKey([UInt8](3...18), counter: 7)
         keys.add(bond)
+        keys.keep(LinkKey([UInt8](6...21), .authenticatedCombinationP256), of: BDADDR(0x1B_DC00_0001))
         var client = ClientRecord(features: .robustCaching, knownHash: [UInt8](4...19))
         client.configurations[17] = 1
         keys.keep(client, of: PeerIdentity(bond.identity))

@@ -150,6 +150,27 @@ import Timing
         }
     }
 
+    /// A link key comes of a pairing that both want one of, is renewed by the next, and stays when one of LE alone follows.
+    @Test func aPairingServesBothTransports() throws {
+        try SimulatedHosts.run { world in
+            var settings = PairingSettings()
+            settings.localKeys.insert(.linkKey)
+            settings.peerKeys.insert(.linkKey)
+            settings.supportsH7 = true
+            (world.central.pairingSettings, world.peripheral.pairingSettings) = (settings, settings)
+            let (central, peripheral) = try await world.link()
+            var seen: [LinkKey?] = []
+            for wantsLinkKey in [true, true, false] {
+                if !wantsLinkKey { settings.localKeys.remove(.linkKey) }
+                _ = try await central.pair(settings)
+                try await world.loop.sleep(for: .seconds(1))
+                seen.append(world.central.keys[central.peer]?.linkKey)
+                #expect(world.peripheral.keys[peripheral.peer]?.linkKey == seen.last)
+            }
+            #expect(seen[0]?.type == .unauthenticatedCombinationP256 && seen[1] != nil && seen[1] != seen[0] && seen[2] == seen[1])
+        }
+    }
+
     struct PrivacyRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var centralHides = true
