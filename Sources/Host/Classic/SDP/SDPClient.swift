@@ -1,0 +1,137 @@
+import Packets
+
+/// What a client asks for.
+public enum SDPQuery: Sendable, Hashable {
+    case search([BluetoothUUID])
+    case attributes(UInt32, [SDPAttributeRange])
+    case searchAttributes([BluetoothUUID], [SDPAttributeRange])
+}
+
+/// What a server has.
+public enum SDPResult: Sendable, Hashable {
+    case handles([UInt32])
+    case records([SDPRecord])
+}
+
+/// Why a query came to nothing.
+public enum SDPFailure: Error, Sendable, Hashable {
+    case refused(SDPErrorCode)
+    /// A response that cannot be read, or answers another request.
+    case malformed
+    /// More octets or parts than any record needs, or parts without anything in them.
+    case endless
+    case timedOut
+}
+
+public enum SDPClientAction: Sendable, Hashable {
+    case send([UInt8])
+    case finished(Result<SDPResult, SDPFailure>)
+}
+
+/// The client: one request at a time, its parts put together. Core Vol 3, Part B, 4.3.
+public struct SDPClient: Sendable {
+    /// The specification sets no time; a server that says nothing for so long will not.
+    public static let timeOut = Microseconds.seconds(30)
+    static let octetLimit = 0x10000
+    static let partLimit = 1_024
+
+    private enum State {
+        case idle
+        case awaitResponse(Progress)
+    }
+
+    private struct Progress {
+        var query: SDPQuery
+        var parts = 1
+        var handles: [UInt32] = []
+        var octets: [UInt8] = []
+    }
+
+    private var state = State.idle
+    private var transaction: UInt16 = 0
+    /// MaximumAttributeByteCount of its requests.
+    public var maximumOctets: UInt16
+    /// When `expire` is due.
+    public private(set) var deadline: Microseconds?
+
+    public init(maximumOctets: UInt16 = 0xFFFF) { self.maximumOctets = max(SDPMessage.leastOctets, maximumOctets) }
+
+    public var isBusy: Bool { if case .awaitResponse = state { true } else { false } }
+
+    /// Sends a request, unless another is under way.
+    public mutating func start(_ query: SDPQuery, at now: Microseconds) -> [SDPClientAction] {
+        guard !isBusy else { return [] }
+        return ask(Progress(query: query), continuation: [], at: now)
+    }
+
+    /// A PDU of the server has come. What answers another transaction is not for this one.
+    public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [SDPClientAction] {
+        guard case .awaitResponse(let progress) = state, SDPPDU.transaction(of: octets) == transaction else { return [] }
+        guard let pdu = try? SDPPDU(octets) else { return finish(.failure(.malformed)) }
+        var next = progress
+        switch (pdu.message, progress.query) {
+        case (.errorResponse(let code), _): return finish(.failure(.refused(code)))
+        case (.serviceSearchResponse(_, let handles, let continuation), .search):
+            next.handles += handles
+            return goOn(next, continuation, hasMore: !handles.isEmpty, at: now)
+        case (.attributeResponse(let list, let continuation), .attributes),
+            (.searchAttributeResponse(let list, let continuation), .searchAttributes):
+            next.octets += list
+            return goOn(next, continuation, hasMore: !list.isEmpty, at: now)
+        default: return finish(.failure(.malformed))
+        }
+    }
+
+    /// The deadline has come.
+    public mutating func expire() -> [SDPClientAction] { isBusy ? finish(.failure(.timedOut)) : [] }
+
+    // MARK: Parts
+
+    private mutating func ask(_ progress: Progress, continuation: [UInt8], at now: Microseconds) -> [SDPClientAction] {
+        transaction &+= 1
+        state = .awaitResponse(progress)
+        deadline = now + Self.timeOut
+        let message: SDPMessage =
+            switch progress.query {
+            case .search(let pattern): .serviceSearchRequest(pattern: pattern, maximumRecords: 0xFFFF, continuation: continuation)
+            case .attributes(let handle, let ranges):
+                .attributeRequest(handle: handle, maximumOctets: maximumOctets, attributes: ranges, continuation: continuation)
+            case .searchAttributes(let pattern, let ranges):
+                .searchAttributeRequest(pattern: pattern, maximumOctets: maximumOctets, attributes: ranges, continuation: continuation)
+            }
+        return [.send(SDPPDU(message, transaction: transaction).octets)]
+    }
+
+    private mutating func goOn(
+        _ progress: Progress, _ continuation: [UInt8], hasMore: Bool, at now: Microseconds
+    ) -> [SDPClientAction] {
+        guard !continuation.isEmpty else { return finish(Self.result(of: progress)) }
+        let octets = progress.octets.count + 4 * progress.handles.count
+        guard hasMore, octets <= Self.octetLimit, progress.parts < Self.partLimit else { return finish(.failure(.endless)) }
+        var progress = progress
+        progress.parts += 1
+        return ask(progress, continuation: continuation, at: now)
+    }
+
+    private mutating func finish(_ result: Result<SDPResult, SDPFailure>) -> [SDPClientAction] {
+        state = .idle
+        deadline = nil
+        return [.finished(result)]
+    }
+
+    private static func result(of progress: Progress) -> Result<SDPResult, SDPFailure> {
+        if case .search = progress.query { return .success(.handles(progress.handles)) }
+        var reader = ByteReader(progress.octets.span.bytes)
+        guard let element = try? SDPDataElement(from: &reader), reader.remaining == 0 else { return .failure(.malformed) }
+        let lists: [SDPDataElement]
+        if case .attributes = progress.query {
+            lists = [element]
+        } else if case .sequence(let elements) = element {
+            lists = elements
+        } else {
+            return .failure(.malformed)
+        }
+        let records = lists.compactMap(SDPRecord.init(list:))
+        return records.count == lists.count ? .success(.records(records)) : .failure(.malformed)
+    }
+}

@@ -1,0 +1,131 @@
+import Packets
+
+/// The server: records, and answers to what clients ask for. Core Vol 3, Part B, 4.
+///
+/// It keeps nothing about a client: the continuation state holds where to go on, and of which request and which records it speaks. A
+/// state that was made up, comes with another request, or is older than a change of the records is refused.
+public struct SDPServer: Sendable {
+    /// In the order of their handles.
+    public private(set) var records: [SDPRecord] = []
+    private var nextHandle: UInt32 = 0x0001_0000
+    /// Differs after each change of the records.
+    private var revision: UInt32 = 0
+
+    /// The octets of a continuation state: position and digest.
+    private static let stateOctets = 8
+
+    public init() {}
+
+    /// Adds a record and gives it its ServiceRecordHandle.
+    @discardableResult
+    public mutating func add(_ record: SDPRecord) -> UInt32 {
+        let handle = nextHandle
+        nextHandle += 1
+        revision &+= 1
+        var record = record
+        record[.serviceRecordHandle] = .u32(handle)
+        records.append(record)
+        return handle
+    }
+
+    public mutating func remove(_ handle: UInt32) {
+        records.removeAll { $0.handle == handle }
+        revision &+= 1
+    }
+
+    /// Answers a request; nil for responses, which a client would not send.
+    ///
+    /// - Parameter mtu: the most octets of a PDU on the channel, at least 48.
+    public func receive(_ octets: [UInt8], mtu: Int) -> [UInt8]? {
+        if let code = octets.first, let id = SDPMessage.ID(rawValue: code), !id.isRequest { return nil }
+        let transaction = SDPPDU.transaction(of: octets)
+        do throws(SDPErrorCode) {
+            let request = try SDPPDU(octets)
+            return SDPPDU(try respond(to: request.message, mtu: max(48, mtu)), transaction: transaction).octets
+        } catch {
+            return SDPPDU(.errorResponse(error), transaction: transaction).octets
+        }
+    }
+
+    private func respond(to request: SDPMessage, mtu: Int) throws(SDPErrorCode) -> SDPMessage {
+        switch request {
+        case .serviceSearchRequest(let pattern, let maximum, let continuation):
+            return try search(pattern, maximum, continuation, mtu, digest(request))
+        case .attributeRequest(let handle, let maximum, let ranges, let continuation):
+            guard let record = records.first(where: { $0.handle == handle }) else { throw .invalidRecordHandle }
+            let part = try part(record.list(of: ranges).octets, maximum, continuation, mtu, digest(request))
+            return .attributeResponse(list: part.octets, continuation: part.continuation)
+        case .searchAttributeRequest(let pattern, let maximum, let ranges, let continuation):
+            // A record without any of the attributes has no list.
+            let lists = matching(pattern).map { $0.list(of: ranges) }.filter { $0.elements?.isEmpty == false }
+            let part = try part(SDPDataElement.sequence(lists).octets, maximum, continuation, mtu, digest(request))
+            return .searchAttributeResponse(lists: part.octets, continuation: part.continuation)
+        case .errorResponse, .serviceSearchResponse, .attributeResponse, .searchAttributeResponse: throw .invalidRequestSyntax
+        }
+    }
+
+    private func matching(_ pattern: [BluetoothUUID]) -> [SDPRecord] { records.filter { $0.matches(pattern) } }
+
+    // MARK: Parts
+
+    private func search(
+        _ pattern: [BluetoothUUID], _ maximum: UInt16, _ continuation: [UInt8], _ mtu: Int, _ digest: UInt32
+    ) throws(SDPErrorCode) -> SDPMessage {
+        let handles = matching(pattern).compactMap(\.handle).prefix(Int(maximum))
+        let start = try position(continuation, digest, end: handles.count)
+        // PDU header, two counts and the continuation state lie beside the handles.
+        let room = (mtu - SDPPDU.headerOctets - 4 - 1 - Self.stateOctets) / 4
+        let end = min(handles.count, start + room)
+        return .serviceSearchResponse(
+            total: UInt16(truncatingIfNeeded: handles.count), handles: Array(handles[start..<end]),
+            continuation: end < handles.count ? state(end, digest) : [])
+    }
+
+    private func part(
+        _ octets: [UInt8], _ maximum: UInt16, _ continuation: [UInt8], _ mtu: Int, _ digest: UInt32
+    ) throws(SDPErrorCode) -> (octets: [UInt8], continuation: [UInt8]) {
+        let start = try position(continuation, digest, end: octets.count)
+        let room = min(Int(maximum), mtu - SDPPDU.headerOctets - 2 - 1 - Self.stateOctets)
+        let end = min(octets.count, start + room)
+        return (Array(octets[start..<end]), end < octets.count ? state(end, digest) : [])
+    }
+
+    // MARK: Continuation. Core Vol 3, Part B, 4.3
+
+    private func state(_ position: Int, _ digest: UInt32) -> [UInt8] {
+        var writer = ByteWriter(reserving: Self.stateOctets)
+        writer.u32be(UInt32(truncatingIfNeeded: position))
+        writer.u32be(Self.hash(writer.bytes, digest))
+        return writer.bytes
+    }
+
+    /// Where a request goes on: at the beginning without a state.
+    private func position(_ continuation: [UInt8], _ digest: UInt32, end: Int) throws(SDPErrorCode) -> Int {
+        guard !continuation.isEmpty else { return 0 }
+        var reader = ByteReader(continuation.span.bytes)
+        guard let position = try? reader.u32be("Position"), position > 0, position < end, continuation == state(Int(position), digest)
+        else {
+            throw .invalidContinuationState
+        }
+        return Int(position)
+    }
+
+    private static func hash(_ octets: [UInt8], _ seed: UInt32) -> UInt32 {
+        octets.reduce(seed) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    }
+
+    /// FNV-1a over the revision of the records and what was asked for; how much fits into one answer may change on the way.
+    private func digest(_ request: SDPMessage) -> UInt32 {
+        var asked = request
+        switch request {
+        case .serviceSearchRequest(let pattern, let maximum, _):
+            asked = .serviceSearchRequest(pattern: pattern, maximumRecords: maximum, continuation: [])
+        case .attributeRequest(let handle, _, let ranges, _):
+            asked = .attributeRequest(handle: handle, maximumOctets: 0, attributes: ranges, continuation: [])
+        case .searchAttributeRequest(let pattern, _, let ranges, _):
+            asked = .searchAttributeRequest(pattern: pattern, maximumOctets: 0, attributes: ranges, continuation: [])
+        case .errorResponse, .serviceSearchResponse, .attributeResponse, .searchAttributeResponse: break
+        }
+        return Self.hash(SDPPDU(asked, transaction: 0).octets, 2_166_136_261 ^ revision)
+    }
+}
