@@ -1,0 +1,285 @@
+import Packets
+
+/// How a session deals with its peer.
+public struct RFCOMMSettings: Sendable, Hashable {
+    /// The server channels that may be opened from the other side, 1...30.
+    public var services: Set<UInt8>
+    /// N1 that is offered, and the most that is accepted: what L2CAP's MTU leaves.
+    public var frameSize: Int
+    public var usesCredits: Bool
+    /// Frames that the other side may have under way on a connection.
+    public var creditWindow: Int
+    /// For an answer to SABM and DISC, 10...60 s. RFCOMM 1.2, 5.3.
+    public var acknowledgementTimeOut = Microseconds.seconds(20)
+    /// T2: for an answer to a message of the multiplexer, 10...60 s.
+    public var responseTimeOut = Microseconds.seconds(20)
+    /// The most octets that wait for credits on a connection.
+    public var queueLimit = 65_536
+
+    /// - Parameter mtu: that of the L2CAP channel.
+    public init(services: Set<UInt8> = [], mtu: Int = 672, usesCredits: Bool = true, creditWindow: Int = 32) {
+        self.services = services
+        let room = mtu - RFCOMMFrame.mostOverhead
+        frameSize = min(max(room, RFCOMMParameters.leastFrameSize), RFCOMMParameters.mostFrameSize)
+        self.usesCredits = usesCredits
+        self.creditWindow = max(1, creditWindow)
+    }
+
+    var initialCredits: Int { min(creditWindow, RFCOMMParameters.mostInitialCredits) }
+}
+
+/// Why a connection or a session ended.
+public enum RFCOMMEnd: Sendable, Hashable {
+    case local
+    case remote
+    /// DM answered SABM.
+    case refused
+    case timedOut
+    /// The other side sent what it must not.
+    case violation
+}
+
+public enum RFCOMMAction: Sendable, Hashable {
+    /// A frame for the L2CAP channel.
+    case send([UInt8])
+    /// The multiplexer works.
+    case started
+    case opened(dlci: UInt8)
+    case received(dlci: UInt8, [UInt8])
+    /// There is room again for octets to send.
+    case writable(dlci: UInt8)
+    case signals(dlci: UInt8, RFCOMMSignals)
+    case portSettings(dlci: UInt8, RFCOMMPortSettings)
+    case lineStatus(dlci: UInt8, UInt8)
+    case testAnswered([UInt8])
+    case notSupported(UInt8)
+    case closed(dlci: UInt8, RFCOMMEnd)
+    /// The session is over; its L2CAP channel is to be closed.
+    case ended(RFCOMMEnd)
+}
+
+/// RFCOMM on one L2CAP channel: the multiplexer and its data link connections. RFCOMM 1.2; TS 07.10, 5.
+public struct RFCOMMSession: Sendable {
+    public enum Role: Sendable {
+        case initiator
+        case acceptor
+    }
+
+    enum State: Sendable, Hashable {
+        case idle
+        /// SABM was sent on DLCI 0.
+        case awaitAcknowledgement
+        case open
+        /// DISC was sent on DLCI 0.
+        case awaitDisconnect
+        case ended
+    }
+
+    /// A message of the multiplexer without its answer yet.
+    struct Awaited: Sendable {
+        var kind: RFCOMMCommand.Kind
+        var dlci: UInt8?
+        var deadline: Microseconds
+    }
+
+    public let role: Role
+    public let settings: RFCOMMSettings
+    var state = State.idle
+    var links: [UInt8: RFCOMMDataLink] = [:]
+    var awaited: [Awaited] = []
+    /// When SABM or DISC on DLCI 0 have been unanswered for T1.
+    var controlDeadline: Microseconds?
+    /// The other side's FCoff.
+    var isStopped = false
+
+    public init(_ role: Role, _ settings: RFCOMMSettings = RFCOMMSettings()) {
+        (self.role, self.settings) = (role, settings)
+    }
+
+    /// When `expire` is due.
+    public var deadline: Microseconds? {
+        let all = [controlDeadline].compactMap { $0 } + awaited.map(\.deadline) + links.values.compactMap(\.deadline)
+        return all.min()
+    }
+
+    public var isOver: Bool { state == .ended }
+    /// The connections that are open.
+    public var openLinks: [UInt8] { links.filter { $0.value.isOpen }.keys.sorted() }
+
+    /// The identifier under which this side opens a server channel of the other. RFCOMM 1.2, 5.4.
+    public func dlci(toChannel channel: UInt8) -> UInt8 { channel << 1 | (role == .initiator ? 0 : 1) }
+
+    /// Whether the other side may open it: a service of this side, with this side's direction bit.
+    func serves(_ dlci: UInt8) -> Bool {
+        dlci & 1 == (role == .initiator ? 1 : 0) && (1...30).contains(dlci >> 1) && settings.services.contains(dlci >> 1)
+    }
+
+    // MARK: From this side
+
+    /// Brings the multiplexer up; an acceptor waits for the other side to do that.
+    public mutating func start(at now: Microseconds) -> [RFCOMMAction] {
+        guard state == .idle, role == .initiator else { return [] }
+        state = .awaitAcknowledgement
+        controlDeadline = now + settings.acknowledgementTimeOut
+        return [command(.sabm, 0)]
+    }
+
+    /// Opens a connection to a server channel of the other side, 1...30, and the multiplexer before it.
+    public mutating func open(channel: UInt8, at now: Microseconds) -> [RFCOMMAction] {
+        let dlci = dlci(toChannel: channel)
+        guard (1...30).contains(channel), links[dlci] == nil, state != .ended, state != .awaitDisconnect else { return [] }
+        links[dlci] = RFCOMMDataLink(.waiting)
+        return state == .open ? negotiate(dlci, at: now) : start(at: now)
+    }
+
+    /// Sends octets, or keeps them until there are credits; nil if there is no room or no connection.
+    public mutating func send(_ octets: [UInt8], on dlci: UInt8) -> [RFCOMMAction]? {
+        guard var link = links[dlci], link.isOpen else { return nil }
+        guard link.queued + octets.count <= settings.queueLimit else {
+            link.wasFull = true
+            links[dlci] = link
+            return nil
+        }
+        link.enqueue(octets)
+        links[dlci] = link
+        return pump(dlci)
+    }
+
+    /// Whether this side wants frames: without it no credits are handed over, or FC says so. RFCOMM 1.2, 6.3 and 6.5.
+    public mutating func setReceiving(_ isReceiving: Bool, on dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
+        guard var link = links[dlci], link.isOpen, link.isReceiving != isReceiving else { return [] }
+        link.isReceiving = isReceiving
+        let credits = link.replenish(window: settings.creditWindow)
+        let hasCredits = link.hasCredits
+        links[dlci] = link
+        if hasCredits { return credits.map { [data(dlci, credits: $0)] } ?? [] }
+        return ask(.modemStatus(dlci: dlci, isReceiving ? .ready : [.ready, .flowControl]), at: now)
+    }
+
+    /// Sends a message of the multiplexer.
+    public mutating func ask(_ message: RFCOMMCommand, at now: Microseconds) -> [RFCOMMAction] {
+        guard state == .open else { return [] }
+        awaited.append(Awaited(kind: message.kind, dlci: message.dlci, deadline: now + settings.responseTimeOut))
+        return [self.message(message, isCommand: true)]
+    }
+
+    /// Closes a connection, and the session after the last one.
+    public mutating func close(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
+        guard let link = links[dlci] else { return [] }
+        if case .awaitDisconnect = link.phase { return [] }
+        guard link.phase != .waiting else { return gone(dlci, .local, at: now) }
+        return disconnect(dlci, .local, at: now)
+    }
+
+    /// Closes the session with all its connections.
+    public mutating func close(at now: Microseconds) -> [RFCOMMAction] {
+        switch state {
+        case .idle: return end(.local)
+        case .awaitAcknowledgement, .open:
+            state = .awaitDisconnect
+            controlDeadline = now + settings.acknowledgementTimeOut
+            return [command(.disc, 0)]
+        case .awaitDisconnect, .ended: return []
+        }
+    }
+
+    /// The L2CAP channel is gone.
+    public mutating func channelClosed() -> [RFCOMMAction] { end(.remote) }
+
+    // MARK: Time. RFCOMM 1.2, 5.3
+
+    /// A deadline has come.
+    public mutating func expire(at now: Microseconds) -> [RFCOMMAction] {
+        if isDue(controlDeadline, now) || awaited.contains(where: { isDue($0.deadline, now) }) { return end(.timedOut) }
+        var actions: [RFCOMMAction] = []
+        for (dlci, link) in links.sorted(by: { $0.key < $1.key }) where isDue(link.deadline, now) {
+            switch link.phase {
+            case .awaitDisconnect(let why): actions += gone(dlci, why, at: now)
+            case .awaitAcknowledgement: actions += disconnect(dlci, .timedOut, at: now)
+            case .waiting, .awaitParameters, .negotiated, .open: actions += gone(dlci, .timedOut, at: now)
+            }
+        }
+        return actions
+    }
+
+    private func isDue(_ deadline: Microseconds?, _ now: Microseconds) -> Bool { deadline.map { $0 <= now } ?? false }
+}
+
+// MARK: Frames of this side
+
+extension RFCOMMSession {
+    /// C/R is 1 in commands of the initiator and in responses of the acceptor. TS 07.10, table 1.
+    func command(_ kind: RFCOMMFrame.Kind, _ dlci: UInt8) -> RFCOMMAction {
+        .send(RFCOMMFrame(kind, dlci: dlci, commandResponse: role == .initiator).octets)
+    }
+
+    func response(_ kind: RFCOMMFrame.Kind, _ dlci: UInt8) -> RFCOMMAction {
+        .send(RFCOMMFrame(kind, dlci: dlci, commandResponse: role == .acceptor).octets)
+    }
+
+    func data(_ dlci: UInt8, credits: UInt8? = nil, _ information: [UInt8] = []) -> RFCOMMAction {
+        .send(
+            RFCOMMFrame(
+                .uih, dlci: dlci, commandResponse: role == .initiator, pollFinal: credits != nil, credits: credits,
+                information: information
+            ).octets)
+    }
+
+    func message(_ message: RFCOMMCommand, isCommand: Bool) -> RFCOMMAction { data(0, message.octets(isCommand: isCommand)) }
+
+    /// Sends what may be sent.
+    mutating func pump(_ dlci: UInt8) -> [RFCOMMAction] {
+        guard var link = links[dlci] else { return [] }
+        var actions: [RFCOMMAction] = []
+        while let information = link.next(isStopped: isStopped) { actions.append(data(dlci, information)) }
+        if link.wasFull, link.queued <= settings.queueLimit / 2 {
+            link.wasFull = false
+            actions.append(.writable(dlci: dlci))
+        }
+        links[dlci] = link
+        return actions
+    }
+
+    // MARK: Connections
+
+    /// PN comes before SABM, so that both agree on credits and the size of frames. RFCOMM 1.2, 5.5.3.
+    mutating func negotiate(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
+        links[dlci]?.phase = .awaitParameters
+        let parameters = RFCOMMParameters(
+            dlci: dlci, convergenceLayer: settings.usesCredits ? RFCOMMParameters.asksForCredits : 0,
+            frameSize: UInt16(settings.frameSize), initialCredits: settings.usesCredits ? UInt8(settings.initialCredits) : 0)
+        return ask(.parameterNegotiation(parameters), at: now)
+    }
+
+    mutating func opened(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
+        links[dlci]?.phase = .open
+        links[dlci]?.deadline = nil
+        return [.opened(dlci: dlci)] + ask(.modemStatus(dlci: dlci, .ready), at: now)
+    }
+
+    mutating func disconnect(_ dlci: UInt8, _ why: RFCOMMEnd, at now: Microseconds) -> [RFCOMMAction] {
+        links[dlci]?.phase = .awaitDisconnect(why)
+        links[dlci]?.deadline = now + settings.acknowledgementTimeOut
+        awaited.removeAll { $0.dlci == dlci }
+        return [command(.disc, dlci)]
+    }
+
+    /// A connection is over. Who ends the last one ends the session. RFCOMM 1.2, 5.2.2.
+    mutating func gone(_ dlci: UInt8, _ why: RFCOMMEnd, at now: Microseconds) -> [RFCOMMAction] {
+        links[dlci] = nil
+        awaited.removeAll { $0.dlci == dlci }
+        let closed = RFCOMMAction.closed(dlci: dlci, why)
+        guard links.isEmpty, why != .remote else { return [closed] }
+        return [closed] + close(at: now)
+    }
+
+    mutating func end(_ why: RFCOMMEnd) -> [RFCOMMAction] {
+        guard state != .ended else { return [] }
+        let closed = links.keys.sorted().map { RFCOMMAction.closed(dlci: $0, why) }
+        state = .ended
+        links = [:]
+        awaited = []
+        controlDeadline = nil
+        return closed + [.ended(why)]
+    }
+}
