@@ -1,0 +1,86 @@
+import Packets
+
+/// A message of AVCTP, however many packets it takes. AVCTP 1.4, 6.1.
+public struct AVCTPMessage: Sendable, Hashable {
+    /// Transaction label, 0...15.
+    public var label: UInt8
+    public var isResponse: Bool
+    /// IPID: a response that says that the profile is not there.
+    public var isInvalidProfile: Bool
+    /// PID: the service class of the profile.
+    public var profile: UInt16
+    public var payload: [UInt8]
+
+    public init(label: UInt8, isResponse: Bool, isInvalidProfile: Bool = false, profile: UInt16, _ payload: [UInt8] = []) {
+        (self.label, self.isResponse, self.isInvalidProfile) = (label, isResponse, isInvalidProfile)
+        (self.profile, self.payload) = (profile, payload)
+    }
+
+    fileprivate enum PacketType: UInt8 {
+        case single = 0
+        case start, next, end
+    }
+
+    private func header(_ type: PacketType) -> UInt8 {
+        label << 4 | type.rawValue << 2 | (isResponse ? 2 : 0) | (isInvalidProfile ? 1 : 0)
+    }
+
+    private var profileOctets: [UInt8] { [UInt8(profile >> 8), UInt8(profile & 0xFF)] }
+
+    /// The packets of the message, of which none is longer than the channel's MTU.
+    public func packets(mtu: Int) -> [[UInt8]] {
+        let mtu = max(48, mtu)
+        guard payload.count + 3 > mtu else { return [[header(.single)] + profileOctets + payload] }
+        let head = mtu - 4
+        let count = 1 + (payload.count - head + mtu - 2) / (mtu - 1)
+        var packets = [[header(.start), UInt8(truncatingIfNeeded: count)] + profileOctets + payload.prefix(head)]
+        for start in stride(from: head, to: payload.count, by: mtu - 1) {
+            let end = min(payload.count, start + mtu - 1)
+            packets.append([header(end == payload.count ? .end : .next)] + payload[start..<end])
+        }
+        return packets
+    }
+}
+
+/// Puts messages together from their packets. AVCTP 1.4, 6.1.
+public struct AVCTPAssembler: Sendable {
+    /// An AV/C frame has at most 512 octets. AVRCP 1.6, 6.3.1.
+    public static let limit = 1_024
+
+    private var partial: AVCTPMessage?
+    private var packetsLeft = 0
+
+    public init() {}
+
+    /// - Returns: the message that the packet completes. What does not continue a message, and what is too long, is dropped with it.
+    public mutating func receive(_ packet: [UInt8]) -> AVCTPMessage? {
+        var reader = ByteReader(packet.span.bytes)
+        guard let header = try? reader.u8("Header"), let type = AVCTPMessage.PacketType(rawValue: header >> 2 & 3) else { return nil }
+        switch type {
+        case .single, .start:
+            partial = nil
+            if type == .start {
+                guard let count = try? reader.u8("Number Of Packets"), count >= 2 else { return nil }
+                packetsLeft = Int(count) - 1
+            }
+            guard let profile = try? reader.u16be("PID") else { return nil }
+            let message = AVCTPMessage(
+                label: header >> 4, isResponse: header & 2 != 0, isInvalidProfile: header & 1 != 0, profile: profile, reader.rest())
+            if type == .single { return message }
+            partial = message
+            return nil
+        case .next, .end: return goOn(label: header >> 4, reader.rest(), isLast: type == .end)
+        }
+    }
+
+    private mutating func goOn(label: UInt8, _ octets: [UInt8], isLast: Bool) -> AVCTPMessage? {
+        guard var message = partial else { return nil }
+        partial = nil
+        packetsLeft -= 1
+        guard message.label == label, message.payload.count + octets.count <= Self.limit, isLast == (packetsLeft == 0) else { return nil }
+        message.payload += octets
+        if isLast { return message }
+        partial = message
+        return nil
+    }
+}

@@ -1,0 +1,176 @@
+import Packets
+
+/// What this side's target offers a controller. AVRCP 1.6, 4.
+public struct AVRCPTarget: Sendable, Hashable {
+    /// The events that a controller may register for.
+    public var events: [AVRCPEvent: AVRCPNotification]
+    /// Whether Set Absolute Volume is taken: by what renders the sound.
+    public var takesVolume: Bool
+    /// The operations that are accepted.
+    public var keys: Set<AVRCPKey>
+    /// Attributes of what is played by their IDs: 1 the title, 2 the artist ...
+    public var attributes: [UInt32: String] = [:]
+    /// In milliseconds.
+    public var songLength: UInt32 = 0xFFFF_FFFF
+    /// The subunit that answers UNIT INFO.
+    public var company: [UInt8] = AVRCPPDU.company
+
+    public init(events: [AVRCPNotification] = [], takesVolume: Bool = false, keys: Set<AVRCPKey> = []) {
+        self.events = Dictionary(events.map { ($0.event, $0) }) { _, last in last }
+        (self.takesVolume, self.keys) = (takesVolume, keys)
+    }
+
+    /// A player: plays, pauses, and tells what it does.
+    public static let player = AVRCPTarget(
+        events: [.playbackStatus(0), .track(0)], keys: [.play, .stop, .pause, .forward, .backward, .volumeUp, .volumeDown])
+    /// A loudspeaker: has a volume.
+    public static let loudspeaker = AVRCPTarget(events: [.volume(0x40)], takesVolume: true, keys: [.volumeUp, .volumeDown])
+}
+
+/// What a controller asks for.
+public enum AVRCPRequest: Sendable, Hashable {
+    case press(AVRCPKey, isReleased: Bool = false)
+    case unitInfo
+    case subunitInfo
+    case supportedEvents
+    case playStatus
+    case elementAttributes([UInt32])
+    case register(AVRCPEvent, interval: UInt32 = 0)
+    case setAbsoluteVolume(UInt8)
+}
+
+/// What became of a request.
+public enum AVRCPResult: Sendable, Hashable {
+    case accepted
+    case events([AVRCPEvent])
+    /// Length and position in milliseconds, and the playback status.
+    case playStatus(length: UInt32, position: UInt32, status: UInt8)
+    case attributes([UInt32: String])
+    case volume(UInt8)
+    case interim(AVRCPNotification)
+    case changed(AVRCPNotification)
+    case information([UInt8])
+    case rejected(AVRCPErrorCode?)
+    case notImplemented
+    /// The other side has no AVRCP.
+    case invalidProfile
+    case malformed
+    case timedOut
+}
+
+public enum AVRCPAction: Sendable, Hashable {
+    /// A packet for the control channel.
+    case send([UInt8])
+    case answered(AVRCPRequest, AVRCPResult)
+    /// A controller presses or releases a key.
+    case key(AVRCPKey, isPressed: Bool)
+    /// A controller has set the volume.
+    case volume(UInt8)
+}
+
+/// AVRCP over AVCTP's control channel, in both roles at once: requests of this side, and a target for those of the other. AVRCP 1.6, 4 and 6.
+public struct AVRCPSession: Sendable {
+    /// A target answers within 100 ms or, with an interim response, within 1000 ms; who waits is patient. AVRCP 1.6, 7.
+    public static let responseTimeOut = Microseconds.seconds(5)
+    static let profile: UInt16 = 0x110E
+
+    struct Transaction: Sendable {
+        var request: AVRCPRequest
+        /// None while a registration waits for its event.
+        var deadline: Microseconds?
+        /// Parts of a response that needs several frames.
+        var partial: [UInt8] = []
+    }
+
+    public var target: AVRCPTarget
+    public let mtu: Int
+    /// By label.
+    var transactions: [UInt8: Transaction] = [:]
+    /// The label under which a controller waits for an event.
+    var registered: [AVRCPEvent: UInt8] = [:]
+    private var assembler = AVCTPAssembler()
+    private var nextLabel: UInt8 = 0
+
+    public init(target: AVRCPTarget = AVRCPTarget(), mtu: Int = 672) { (self.target, self.mtu) = (target, mtu) }
+
+    /// When `expire` is due.
+    public var deadline: Microseconds? { transactions.values.compactMap(\.deadline).min() }
+
+    // MARK: From this side
+
+    /// Sends a request; nothing happens while all labels are in use.
+    public mutating func send(_ request: AVRCPRequest, at now: Microseconds) -> [AVRCPAction] {
+        guard let label = (0..<16).map({ (nextLabel + $0) & 15 }).first(where: { transactions[$0] == nil }) else { return [] }
+        nextLabel = (label + 1) & 15
+        transactions[label] = Transaction(request: request, deadline: now + Self.responseTimeOut)
+        return packets(label, request.frame)
+    }
+
+    /// Something has changed: a controller that waits for it hears of it, once. AVRCP 1.6, 6.7.2.
+    public mutating func changed(_ value: AVRCPNotification) -> [AVRCPAction] {
+        guard target.events[value.event] != nil else { return [] }
+        target.events[value.event] = value
+        guard let label = registered.removeValue(forKey: value.event) else { return [] }
+        return packets(label, .vendor(.changed, AVRCPPDU(.registerNotification, value.octets)))
+    }
+
+    public mutating func expire(at now: Microseconds) -> [AVRCPAction] {
+        let due = transactions.filter { $0.value.deadline.map { $0 <= now } ?? false }.sorted { $0.key < $1.key }
+        return due.map { label, transaction in
+            transactions[label] = nil
+            return .answered(transaction.request, .timedOut)
+        }
+    }
+
+    // MARK: From the other side
+
+    public mutating func receive(_ packet: [UInt8], at now: Microseconds) -> [AVRCPAction] {
+        guard let message = assembler.receive(packet) else { return [] }
+        if message.isResponse { return answered(message, at: now) }
+        guard message.profile == Self.profile else {
+            let answer = AVCTPMessage(label: message.label, isResponse: true, isInvalidProfile: true, profile: message.profile)
+            return answer.packets(mtu: mtu).map { .send($0) }
+        }
+        guard let frame = try? AVCFrame(message.payload), !frame.code.isResponse else { return [] }
+        var actions: [AVRCPAction] = []
+        let response = respond(to: frame, label: message.label, &actions)
+        return packets(message.label, response, isResponse: true) + actions
+    }
+
+    func packets(_ label: UInt8, _ frame: AVCFrame, isResponse: Bool? = nil) -> [AVRCPAction] {
+        AVCTPMessage(label: label, isResponse: isResponse ?? frame.code.isResponse, profile: Self.profile, frame.octets)
+            .packets(mtu: mtu).map { .send($0) }
+    }
+}
+
+extension AVCFrame {
+    static func vendor(_ code: Code, _ pdu: AVRCPPDU) -> AVCFrame { AVCFrame(code, opcode: Opcode.vendorDependent, pdu.operands) }
+}
+
+extension AVRCPRequest {
+    /// AVRCP 1.6, 4.5 to 4.7 and 6.4 to 6.8.
+    var frame: AVCFrame {
+        var writer = ByteWriter()
+        switch self {
+        case .press(let key, let isReleased):
+            return AVCFrame(.control, opcode: AVCFrame.Opcode.passThrough, [key.rawValue & 0x7F | (isReleased ? 0x80 : 0), 0])
+        case .unitInfo:
+            return AVCFrame(.status, subunit: AVCFrame.unit, opcode: AVCFrame.Opcode.unitInfo, [UInt8](repeating: 0xFF, count: 5))
+        case .subunitInfo:
+            let operands: [UInt8] = [0x07, 0xFF, 0xFF, 0xFF, 0xFF]
+            return AVCFrame(.status, subunit: AVCFrame.unit, opcode: AVCFrame.Opcode.subunitInfo, operands)
+        case .supportedEvents: return .vendor(.status, AVRCPPDU(.getCapabilities, [3]))
+        case .playStatus: return .vendor(.status, AVRCPPDU(.getPlayStatus))
+        case .elementAttributes(let ids):
+            writer.zeros(8)
+            writer.u8(UInt8(truncatingIfNeeded: ids.count))
+            for id in ids.prefix(255) { writer.u32be(id) }
+            return .vendor(.status, AVRCPPDU(.getElementAttributes, writer.bytes))
+        case .register(let event, let interval):
+            writer.u8(event.rawValue)
+            writer.u32be(interval)
+            return .vendor(.notify, AVRCPPDU(.registerNotification, writer.bytes))
+        case .setAbsoluteVolume(let volume): return .vendor(.control, AVRCPPDU(.setAbsoluteVolume, [volume & 0x7F]))
+        }
+    }
+}
