@@ -1,0 +1,155 @@
+import Packets
+
+/// A media packet: RTP's header, and the number of SBC frames behind it. A2DP 1.3, 4.3.4; RFC 3550, 5.1.
+public struct A2DPMediaPacket: Sendable, Hashable {
+    public var sequence: UInt16
+    /// In samples.
+    public var timestamp: UInt32
+    public var source: UInt32
+    public var frameCount: UInt8
+    public var frames: [UInt8]
+
+    public static let headerOctets = 13
+    public static let mostFrames = 15
+    private static let version: UInt8 = 0x80
+    /// A dynamic type.
+    private static let payloadType: UInt8 = 96
+
+    public init(sequence: UInt16, timestamp: UInt32, source: UInt32, frameCount: UInt8, frames: [UInt8]) {
+        (self.sequence, self.timestamp, self.source) = (sequence, timestamp, source)
+        (self.frameCount, self.frames) = (frameCount, frames)
+    }
+
+    public init(_ octets: [UInt8]) throws(PDUError) {
+        var reader = ByteReader(octets.span.bytes)
+        let first = try reader.u8("V, P, X and CC")
+        guard first >> 6 == 2 else { throw PDUError(field: "V", offset: 0, problem: .value("\(first >> 6)")) }
+        try reader.skip(1, "M and PT")
+        sequence = try reader.u16be("Sequence Number")
+        timestamp = try reader.u32be("Timestamp")
+        source = try reader.u32be("SSRC")
+        try reader.skip(4 * Int(first & 15), "CSRC")
+        frameCount = try reader.u8("SBC Header") & 15
+        frames = reader.rest()
+    }
+
+    public var octets: [UInt8] {
+        var writer = ByteWriter(reserving: Self.headerOctets + frames.count)
+        writer.u8(Self.version)
+        writer.u8(Self.payloadType)
+        writer.u16be(sequence)
+        writer.u32be(timestamp)
+        writer.u32be(source)
+        writer.u8(frameCount)
+        writer.bytes(frames)
+        return writer.bytes
+    }
+}
+
+/// A source that plays a tone: packets at the pace of their samples. A2DP 1.3, 4.3.4.
+public struct A2DPSource: Sendable {
+    /// The most packets at once where time has run ahead; those before are left out.
+    static let burst = 16
+
+    public let parameters: SBCParameters
+    public let framesPerPacket: Int
+    public private(set) var packetCount = 0
+    /// When the next packet is due; nil while nothing plays.
+    public private(set) var deadline: Microseconds?
+    private var encoder: SBCEncoder
+    private var tone: Tone
+    private var start = Microseconds.zero
+    /// Packets since the start.
+    private var position = 0
+    private var sequence: UInt16 = 0
+    private var timestamp: UInt32 = 0
+    private let identifier: UInt32
+
+    /// Nil if not even one frame fits into the channel's MTU.
+    public init?(_ parameters: SBCParameters, mtu: Int, tone: Tone = Tone(cycle: 100, amplitude: 8_000), identifier: UInt32 = 1) {
+        let room = (mtu - A2DPMediaPacket.headerOctets) / parameters.frameLength
+        guard room >= 1 else { return nil }
+        (self.parameters, self.tone, self.identifier) = (parameters, tone, identifier)
+        framesPerPacket = min(room, A2DPMediaPacket.mostFrames)
+        encoder = SBCEncoder(parameters)
+    }
+
+    public var samplesPerPacket: Int { framesPerPacket * parameters.samples }
+
+    /// The stream has started.
+    public mutating func start(at now: Microseconds) {
+        guard deadline == nil else { return }
+        (start, position, deadline) = (now, 0, now)
+    }
+
+    /// The stream is suspended or closed.
+    public mutating func stop() { deadline = nil }
+
+    /// The packets that are due.
+    public mutating func expire(at now: Microseconds) -> [[UInt8]] {
+        var packets: [[UInt8]] = []
+        while let due = deadline, due <= now, packets.count < Self.burst { packets.append(next()) }
+        while let due = deadline, due <= now { skip() }
+        return packets
+    }
+
+    private mutating func next() -> [UInt8] {
+        var frames: [UInt8] = []
+        for _ in 0..<framesPerPacket {
+            let samples = (0..<parameters.samples).map { _ in tone.next() }
+            frames += encoder.frame([[Int16]](repeating: samples, count: parameters.mode.channels)) ?? []
+        }
+        let packet = A2DPMediaPacket(
+            sequence: sequence, timestamp: timestamp, source: identifier, frameCount: UInt8(framesPerPacket), frames: frames)
+        packetCount += 1
+        sequence &+= 1
+        skip()
+        return packet.octets
+    }
+
+    /// The time of a packet goes by.
+    private mutating func skip() {
+        position += 1
+        timestamp &+= UInt32(truncatingIfNeeded: samplesPerPacket)
+        let halfMicroseconds = Int64(position) * Int64(samplesPerPacket) * 2_000_000 / Int64(parameters.frequency)
+        deadline = start + Microseconds(halfMicroseconds: halfMicroseconds)
+    }
+}
+
+/// A sink that counts what arrives.
+public struct A2DPSink: Sendable, Hashable {
+    public let parameters: SBCParameters
+    public private(set) var packets = 0
+    public private(set) var frames = 0
+    /// Packets that are missing by their sequence numbers.
+    public private(set) var lost = 0
+    /// Packets that are none, or whose frames are others than was set.
+    public private(set) var malformed = 0
+    private var next: UInt16?
+
+    public init(_ parameters: SBCParameters) { self.parameters = parameters }
+
+    public mutating func receive(_ octets: [UInt8]) {
+        guard let packet = try? A2DPMediaPacket(octets), isWhole(packet) else {
+            malformed += 1
+            return
+        }
+        packets += 1
+        frames += Int(packet.frameCount)
+        if let next { lost += Int(packet.sequence &- next) }
+        next = packet.sequence &+ 1
+    }
+
+    /// Frames one behind the other, each coded as was set; a source may take a smaller bitpool.
+    private func isWhole(_ packet: A2DPMediaPacket) -> Bool {
+        var rest = packet.frames[...]
+        for _ in 0..<packet.frameCount {
+            guard let frame = SBCParameters(frame: rest), rest.count >= frame.frameLength, frame.frequency == parameters.frequency,
+                frame.mode == parameters.mode, frame.blocks == parameters.blocks, frame.subbands == parameters.subbands,
+                frame.bitpool <= parameters.bitpool
+            else { return false }
+            rest = rest.dropFirst(frame.frameLength)
+        }
+        return rest.isEmpty && packet.frameCount > 0
+    }
+}
