@@ -23,7 +23,8 @@ enum ControllerSettings {
         "commandPackets": { $0.commandPackets = UInt8(clamping: $1) },
         "commandLatency": { $0.commandLatency = Microseconds($1) },
         "isDualMode": { $0.profile = $1 != 0 ? .dual : .le },
-        "withoutPublicAddress": { if $1 != 0 { $0.address = DeviceAddress(value: 0) } },
+        // BR/EDR has no other address.
+        "withoutPublicAddress": { if $1 != 0 { ($0.address, $0.profile) = (DeviceAddress(value: 0), .le) } },
         "features": { $0.features = LEFeatures(rawValue: UInt64(bitPattern: Int64($1))) },
         "withoutFeatures": { $0.features.subtract(LEFeatures(rawValue: UInt64(bitPattern: Int64($1)))) },
         "version": { $0.limit(to: UInt8(clamping: $1)) },

@@ -31,6 +31,7 @@ final class SimulatedWorld {
         -> ControllerConfiguration
     {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
+        configuration.profile = .dual
         for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
