@@ -72,6 +72,8 @@ import Testing
         ("codecs that are none", ["AT+BAC=a"], ["ERROR"]),
         ("no codecs", ["AT+BAC="], ["ERROR"]),
         ("indicators' values", ["AT+CIND?"], ["+CIND: 1,0,0,0,5,0,5", "OK"]),
+        ("reporting with defaults", ["AT+CMER=3,,,1"], ["OK"]),
+        ("reporting that is neither on nor off", ["AT+CMER=3,0,0,2"], ["ERROR"]),
         ("reporting of another mode", ["AT+CMER=1,0,0,1"], ["ERROR"]),
         ("reporting without the last number", ["AT+CMER=3"], ["ERROR"]),
         ("call hold", ["AT+CHLD=?"], ["+CHLD: (0,1,2,3)", "OK"]),

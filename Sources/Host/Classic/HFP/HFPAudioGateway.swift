@@ -141,11 +141,11 @@ public struct HFPAudioGateway: Sendable {
         return [result("OK")] + selectCodec(at: now)
     }
 
+    /// Parameters that are left out have their defaults. HFP 1.8, 4.2.1.3; ITU-T V.250, 5.4.2.
     private mutating func reporting(_ command: ATCommand) -> [HFPAction] {
-        guard let numbers = command.numbers, numbers.count >= 4, numbers[0] == 3, (0...1).contains(numbers[3]) else {
-            return [result("ERROR")]
-        }
-        isReporting = numbers[3] == 1
+        guard case .set(let parameters) = command.form, parameters.count >= 4, parameters[0] == "3", ["0", "1"].contains(parameters[3])
+        else { return [result("ERROR")] }
+        isReporting = parameters[3] == "1"
         return [result("OK")] + connectedIfComplete()
     }
 
