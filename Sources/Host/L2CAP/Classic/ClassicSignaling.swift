@@ -1,0 +1,240 @@
+import Packets
+import Timing
+
+/// The signalling channel of a BR/EDR link with the connection-oriented channels that come of it, as a machine. Core Vol 3, Part A, 4 to 7.
+struct ClassicSignaling {
+    enum Action: Equatable {
+        case send([UInt8])
+        /// The peer wants a channel; answer with `decide`.
+        case requested(cid: UInt16, psm: UInt16)
+        /// The channel can be used, or goes on with other terms.
+        case opened(ChannelTerms)
+        /// The channel is no more; whoever asked for it, or had it, is told once.
+        case closed(cid: UInt16, ChannelEnd)
+    }
+
+    /// What becomes of a channel that the peer wants.
+    enum Decision: Equatable {
+        case accept(ClassicChannelSettings)
+        /// With the status that the peer is told: 1 authentication, 2 authorization. Core Vol 3, Part A, 4.3.
+        case pending(status: UInt16)
+        case refuse(ConnectionResult)
+    }
+
+    struct Settings: Equatable {
+        var features: ExtendedFeatures = [.enhancedRetransmission, .streaming, .fcsOption, .fixedChannels, .extendedWindowSize]
+        /// One bit for each fixed channel: signalling, and security manager. Core Vol 3, Part A, 4.13.
+        var fixedChannels: UInt64 = 1 << 1 | 1 << 7
+        /// The longest signalling PDU that this side takes; at least 48. Core Vol 3, Part A, 4.
+        var signalingMTU = 672
+        var mostChannels = 64
+        /// Core Vol 3, Part A, 6.2.1: 1...60 s.
+        var responseTimeOut = Microseconds.seconds(20)
+        /// Core Vol 3, Part A, 6.2.2: 60...300 s.
+        var extendedResponseTimeOut = Microseconds.seconds(120)
+        /// Configuring may take no longer. Core Vol 3, Part A, 7.1.
+        var configurationTimeOut = Microseconds.seconds(120)
+    }
+
+    /// What is known of the peer's features.
+    enum PeerFeatures: Equatable {
+        case unknown
+        case awaitResponse(identifier: UInt8, deadline: Microseconds)
+        case known(ExtendedFeatures)
+    }
+
+    static let firstDynamicCID: UInt16 = 0x0040
+
+    let settings: Settings
+    /// In the order in which they were asked for.
+    var channels: [ClassicChannel] = []
+    var peerFeatures = PeerFeatures.unknown
+    var identifiers = SignalingIdentifiers()
+
+    init(_ settings: Settings = Settings()) { self.settings = settings }
+
+    /// When `expire` is to be called.
+    var deadline: Microseconds? {
+        var deadlines = channels.compactMap(\.deadline)
+        if case .awaitResponse(_, let deadline) = peerFeatures { deadlines.append(deadline) }
+        return deadlines.min()
+    }
+
+    // MARK: From above
+
+    /// Asks the peer for a channel.
+    ///
+    /// - Returns: this side's channel identifier; nil if there are too many channels.
+    mutating func connect(psm: UInt16, _ wanted: ClassicChannelSettings, at now: Microseconds) -> (cid: UInt16?, actions: [Action]) {
+        guard let cid = freeCID else { return (nil, []) }
+        var channel = ClassicChannel(
+            localCID: cid, remoteCID: 0, psm: psm, state: .awaitConnectionResponse,
+            configuration: ChannelConfiguration(wanted, features: settings.features))
+        let command = L2CAPSignaling.ConnectionReq(psm: psm, sourceCID: cid)
+        let actions = askFeatures(for: wanted, at: now) + [send(command, for: &channel, at: now)]
+        channels.append(channel)
+        return (cid, actions)
+    }
+
+    /// Answers a peer that wants a channel.
+    mutating func decide(_ cid: UInt16, _ decision: Decision, at now: Microseconds) -> [Action] {
+        guard let index = index(of: cid), case .awaitDecision(let identifier) = channels[index].state else { return [] }
+        var response = L2CAPSignaling.ConnectionRsp(destinationCID: cid, sourceCID: channels[index].remoteCID)
+        switch decision {
+        case .accept(let wanted):
+            channels[index].configuration = ChannelConfiguration(wanted, features: settings.features)
+            channels[index].state = .configuration
+            channels[index].configurationDeadline = now + settings.configurationTimeOut
+            return [.send(response.bytes(identifier: identifier))] + askFeatures(for: wanted, at: now) + propose(index, at: now)
+        case .pending(let status):
+            (response.result, response.status) = (.pending, status)
+        case .refuse(let result):
+            response.result = result
+            response.destinationCID = 0
+            channels.remove(at: index)
+        }
+        return [.send(response.bytes(identifier: identifier))]
+    }
+
+    mutating func disconnect(_ cid: UInt16, at now: Microseconds) -> [Action] {
+        guard let index = index(of: cid) else { return [] }
+        return leave(index, .byThisSide, at: now)
+    }
+
+    /// Configures a channel anew that is open; data may go on meanwhile.
+    mutating func reconfigure(_ cid: UInt16, at now: Microseconds) -> [Action] {
+        guard let index = index(of: cid), channels[index].state == .open else { return [] }
+        reopen(index, at: now)
+        return propose(index, at: now)
+    }
+
+    /// The link is gone, and all channels with it.
+    mutating func linkEnded(_ end: ChannelEnd = .timedOut) -> [Action] {
+        let ended = channels.filter { $0.state != .awaitDisconnectionResponse }
+        channels.removeAll()
+        peerFeatures = .unknown
+        return ended.map { .closed(cid: $0.localCID, end) }
+    }
+
+    // MARK: Time
+
+    mutating func expire(at now: Microseconds) -> [Action] {
+        var actions: [Action] = []
+        if case .awaitResponse(_, let deadline) = peerFeatures, deadline <= now { actions += learned([], at: now) }
+        for cid in channels.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
+            guard let index = index(of: cid) else { continue }
+            switch channels[index].state {
+            // The other end is not known, so there is nothing to disconnect.
+            case .awaitConnectionResponse, .awaitDecision: actions += drop(index, .timedOut)
+            case .awaitDisconnectionResponse: channels.remove(at: index)
+            case .configuration, .open: actions += leave(index, .timedOut, at: now)
+            }
+        }
+        return actions
+    }
+
+    // MARK: Channels
+
+    func index(of cid: UInt16) -> Int? { channels.firstIndex { $0.localCID == cid } }
+
+    var freeCID: UInt16? {
+        guard channels.count < settings.mostChannels else { return nil }
+        let used = Set(channels.map(\.localCID))
+        return (Self.firstDynamicCID...UInt16.max).first { !used.contains($0) }
+    }
+
+    /// Sends a request, with RTX running for its response.
+    mutating func send(_ command: some L2CAPSignalingPDU, for channel: inout ClassicChannel, at now: Microseconds) -> Action {
+        let identifier = identifiers.next()
+        channel.request = identifier
+        channel.responseDeadline = now + settings.responseTimeOut
+        return .send(command.bytes(identifier: identifier))
+    }
+
+    mutating func send(_ command: some L2CAPSignalingPDU, for index: Int, at now: Microseconds) -> Action {
+        var channel = channels[index]
+        defer { channels[index] = channel }
+        return send(command, for: &channel, at: now)
+    }
+
+    /// The channel is gone without another word.
+    mutating func drop(_ index: Int, _ end: ChannelEnd) -> [Action] {
+        [.closed(cid: channels.remove(at: index).localCID, end)]
+    }
+
+    /// Ends a channel and says so to the peer.
+    mutating func leave(_ index: Int, _ end: ChannelEnd, at now: Microseconds) -> [Action] {
+        switch channels[index].state {
+        case .awaitDisconnectionResponse: return []
+        case .awaitConnectionResponse: return drop(index, end)
+        case .awaitDecision(let identifier):
+            let response = L2CAPSignaling.ConnectionRsp(sourceCID: channels[index].remoteCID, result: .refusedNoResources)
+            return [.send(response.bytes(identifier: identifier))] + drop(index, end)
+        case .configuration, .open:
+            channels[index].state = .awaitDisconnectionResponse
+            channels[index].configurationDeadline = nil
+            let command = L2CAPSignaling.DisconnectionReq(
+                destinationCID: channels[index].remoteCID, sourceCID: channels[index].localCID)
+            return [send(command, for: index, at: now), .closed(cid: channels[index].localCID, end)]
+        }
+    }
+
+    // MARK: Configuration
+
+    mutating func reopen(_ index: Int, at now: Microseconds) {
+        channels[index].state = .configuration
+        channels[index].configurationDeadline = now + settings.configurationTimeOut
+        channels[index].configuration.reopen()
+    }
+
+    /// Sends this side's proposal, unless what the peer can do has to be known first.
+    mutating func propose(_ index: Int, at now: Microseconds) -> [Action] {
+        guard channels[index].state == .configuration, channels[index].configuration.isIdle, channels[index].request == nil else {
+            return []
+        }
+        switch peerFeatures {
+        case .awaitResponse: if channels[index].configuration.mode != .basic { return [] }
+        case .unknown: break
+        case .known(let features): channels[index].configuration.peerFeatures = features
+        }
+        let step = channels[index].configuration.propose()
+        return proceed(index, step, at: now)
+    }
+
+    mutating func proceed(_ index: Int, _ step: ChannelConfiguration.Step, at now: Microseconds) -> [Action] {
+        switch step {
+        case .wait: return []
+        case .request(let flags, let options):
+            let command = L2CAPSignaling.ConfigurationReq(
+                destinationCID: channels[index].remoteCID, flags: flags, configurationOptions: options)
+            return [send(command, for: index, at: now)]
+        case .agreed: return openIfComplete(index)
+        case .fail(let result): return leave(index, .notConfigured(result), at: now)
+        }
+    }
+
+    mutating func openIfComplete(_ index: Int) -> [Action] {
+        guard channels[index].state == .configuration, channels[index].configuration.isComplete else { return [] }
+        channels[index].state = .open
+        channels[index].hasOpened = true
+        channels[index].configurationDeadline = nil
+        return [.opened(channels[index].terms)]
+    }
+
+    // MARK: Features
+
+    /// Modes beyond the basic one need the peer's features. Core Vol 3, Part A, 4.10.
+    private mutating func askFeatures(for wanted: ClassicChannelSettings, at now: Microseconds) -> [Action] {
+        guard wanted.mode != .basic, peerFeatures == .unknown else { return [] }
+        let identifier = identifiers.next()
+        peerFeatures = .awaitResponse(identifier: identifier, deadline: now + settings.responseTimeOut)
+        let command = L2CAPSignaling.InformationReq(infoType: InformationType.extendedFeatures)
+        return [.send(command.bytes(identifier: identifier))]
+    }
+
+    /// The peer's features are known; a peer that does not answer has none.
+    mutating func learned(_ features: ExtendedFeatures, at now: Microseconds) -> [Action] {
+        peerFeatures = .known(features)
+        return channels.map(\.localCID).flatMap { cid in index(of: cid).map { propose($0, at: now) } ?? [] }
+    }
+}

@@ -1,0 +1,326 @@
+import Packets
+
+/// How a channel is configured: each side proposes what it takes, the other side answers, until both have agreed. Core Vol 3, Part A, 7.1.
+struct ChannelConfiguration {
+    enum Step: Equatable {
+        case wait
+        /// The next L2CAP_CONFIGURATION_REQ.
+        case request(flags: UInt16, options: [UInt8])
+        /// The peer has agreed to everything.
+        case agreed
+        /// The two sides will not agree.
+        case fail(ConfigurationResult)
+    }
+
+    /// An L2CAP_CONFIGURATION_RSP.
+    struct Answer: Equatable {
+        var flags: UInt16 = 0
+        var result = ConfigurationResult.success
+        var options: [UInt8] = []
+        /// The peer insists on what this side cannot take.
+        var isLast = false
+    }
+
+    private enum Outgoing {
+        case idle
+        /// With the parts of the proposal that have not been sent.
+        case awaitResponse(parts: [[UInt8]])
+        case agreed
+    }
+
+    private enum Incoming {
+        case awaitRequest
+        case agreed
+    }
+
+    /// More options follow in another command. Core Vol 3, Part A, 4.4.
+    static let continuation: UInt16 = 1
+    /// Octets of options in a command of the least MTUsig, after its header and its own first fields. Core Vol 3, Part A, 4.
+    static let room = 48 - SignalingCommand.headerOctets - 4
+    /// How often a side proposes before it gives up, and how many commands one proposal or its answer may take.
+    static let mostProposals = 6
+    static let mostParts = 8
+
+    let settings: ClassicChannelSettings
+    /// Of this side.
+    let features: ExtendedFeatures
+    /// Of the peer.
+    var peerFeatures: ExtendedFeatures = []
+    private(set) var mode: ChannelMode
+    /// What this side has proposed last, and what the peer has agreed to of it.
+    private(set) var proposal = ConfigurationOptions()
+    /// What the peer has proposed, as this side has agreed to it.
+    private(set) var peer = ConfigurationOptions()
+
+    private var outgoing = Outgoing.idle
+    private var incoming = Incoming.awaitRequest
+    /// Options that the peer does not know.
+    private var withheld: Set<UInt8> = []
+    private var counterProposal = ConfigurationOptions()
+    private var proposals = 0
+    private var refusals = 0
+    /// Of the request or response that comes in parts.
+    private var requestParts: [UInt8] = []
+    /// Of an answer that is longer than MTUsig, what the peer has not asked for yet.
+    private var answerParts: [[UInt8]] = []
+    private var responseParts: [UInt8] = []
+    private var partCount = 0
+    private var worst = ConfigurationResult.success
+
+    init(_ settings: ClassicChannelSettings, features: ExtendedFeatures) {
+        self.settings = settings
+        self.features = features
+        mode = settings.mode
+    }
+
+    var isComplete: Bool {
+        if case .agreed = outgoing, case .agreed = incoming { return true }
+        return false
+    }
+
+    /// Nothing has been proposed yet, or what was agreed on is in question again.
+    var isIdle: Bool {
+        if case .idle = outgoing { return true }
+        return false
+    }
+
+    // MARK: This side's proposal
+
+    /// Proposes what this side wants, or as much of it as is left.
+    mutating func propose() -> Step {
+        guard proposals < Self.mostProposals else { return .fail(.unacceptableParameters) }
+        proposals += 1
+        if !supports(mode), !settle(on: .basic) { return .fail(.unacceptableParameters) }
+        proposal = wanted
+        (worst, partCount, responseParts) = (.success, 0, [])
+        return send(proposal.chunks(of: Self.room))
+    }
+
+    /// The peer answers; it says so when it needs more time, and nothing has changed then.
+    mutating func answered(_ answer: L2CAPSignaling.ConfigurationRsp) -> Step {
+        guard case .awaitResponse(let parts) = outgoing, answer.result != .pending else { return .wait }
+        partCount += 1
+        guard partCount <= Self.mostParts else { return .fail(.rejected) }
+        responseParts += answer.config
+        if worst == .success { worst = answer.result }
+        if !parts.isEmpty { return send(parts) }
+        // The peer has more to say, and waits for a request without options. Core Vol 3, Part A, 4.5.
+        if answer.flags & Self.continuation != 0 { return send([[]]) }
+        switch worst {
+        case .success: return accepted()
+        case .unacceptableParameters: return reconsider()
+        case .unknownOptions: return withhold()
+        default: return .fail(worst)
+        }
+    }
+
+    private mutating func send(_ parts: [[UInt8]]) -> Step {
+        outgoing = .awaitResponse(parts: Array(parts.dropFirst()))
+        return .request(flags: parts.count > 1 ? Self.continuation : 0, options: parts.first ?? [])
+    }
+
+    private mutating func accepted() -> Step {
+        if let answer = try? ConfigurationOptions(responseParts), let option = answer.retransmission { take(timeOutsOf: option) }
+        // The mode was given up while the peer thought about it.
+        guard (proposal.retransmission?.mode ?? ChannelMode.basic.rawValue) == mode.rawValue else { return propose() }
+        outgoing = .agreed
+        return .agreed
+    }
+
+    private mutating func take(timeOutsOf option: RetransmissionOption) {
+        proposal.retransmission?.retransmissionTimeOut = option.retransmissionTimeOut
+        proposal.retransmission?.monitorTimeOut = option.monitorTimeOut
+    }
+
+    /// Takes what the peer would have instead, where this side can. Core Vol 3, Part A, 4.5.
+    private mutating func reconsider() -> Step {
+        guard let other = try? ConfigurationOptions(responseParts) else { return .fail(.rejected) }
+        if let mtu = other.mtu {
+            guard (ChannelTerms.minimumMTU...max(settings.mtu, ChannelTerms.minimumMTU)).contains(mtu) else {
+                return .fail(.unacceptableParameters)
+            }
+            counterProposal.mtu = mtu
+        }
+        if let option = other.retransmission {
+            guard let proposed = ChannelMode(rawValue: option.mode), proposed == mode || settle(on: proposed) else {
+                return .fail(.unacceptableParameters)
+            }
+            counterProposal.retransmission = option
+        }
+        counterProposal.flushTimeout = other.flushTimeout ?? counterProposal.flushTimeout
+        counterProposal.qualityOfService = other.qualityOfService ?? counterProposal.qualityOfService
+        counterProposal.frameCheckSequence = other.frameCheckSequence ?? counterProposal.frameCheckSequence
+        counterProposal.extendedFlowSpecification = other.extendedFlowSpecification ?? counterProposal.extendedFlowSpecification
+        counterProposal.extendedWindowSize = other.extendedWindowSize ?? counterProposal.extendedWindowSize
+        return propose()
+    }
+
+    /// Leaves out what the peer does not know: by type, or by the options as they were sent.
+    private mutating func withhold() -> Step {
+        let options = try? ConfigurationOptions(responseParts)
+        var types = Set(options?.encoded.compactMap(\.first) ?? responseParts.map { $0 & ~ConfigurationOptions.Kind.hint })
+        if options != nil, types.isEmpty { types = Set(responseParts.map { $0 & ~ConfigurationOptions.Kind.hint }) }
+        guard types.isDisjoint(with: withheld), !types.contains(ConfigurationOptions.Kind.mtu) else { return .fail(.unknownOptions) }
+        withheld.formUnion(types)
+        if types.contains(ConfigurationOptions.Kind.retransmission), !settle(on: .basic) { return .fail(.unknownOptions) }
+        return propose()
+    }
+
+    // MARK: What this side wants
+
+    private func supports(_ mode: ChannelMode) -> Bool {
+        let both = features.intersection(peerFeatures)
+        return switch mode {
+        case .basic: true
+        case .enhancedRetransmission: both.contains(.enhancedRetransmission)
+        case .streaming: both.contains(.streaming)
+        }
+    }
+
+    /// Another mode than the one so far, if that is allowed and asks less of both sides.
+    private mutating func settle(on other: ChannelMode) -> Bool {
+        guard other != mode else { return true }
+        guard !settings.isModeMandatory, other < mode, supports(other) else { return false }
+        mode = other
+        // What was agreed on for the mode before counts no more.
+        if case .agreed = outgoing { outgoing = .idle }
+        incoming = .awaitRequest
+        return true
+    }
+
+    private var wanted: ConfigurationOptions {
+        typealias Kind = ConfigurationOptions.Kind
+        var options = ConfigurationOptions()
+        options.mtu = counterProposal.mtu ?? settings.mtu
+        if !withheld.contains(Kind.flushTimeout) { options.flushTimeout = counterProposal.flushTimeout ?? settings.flushTimeout }
+        if !withheld.contains(Kind.qualityOfService) {
+            options.qualityOfService = counterProposal.qualityOfService ?? settings.qualityOfService
+        }
+        if mode != .basic {
+            options.retransmission = wantedRetransmission
+            if peerFeatures.contains(.fcsOption), features.contains(.fcsOption), !withheld.contains(Kind.frameCheckSequence) {
+                let wanted: UInt8? = settings.usesFrameCheckSequence ? nil : 0
+                options.frameCheckSequence = counterProposal.frameCheckSequence == nil ? wanted : 1
+            }
+            if wantsExtendedWindow { options.extendedWindowSize = min(settings.receiveWindow, counterProposal.extendedWindowSize ?? .max) }
+            if features.contains(.extendedFlowSpecification), peerFeatures.contains(.extendedFlowSpecification),
+                !withheld.contains(Kind.extendedFlowSpecification)
+            {
+                options.extendedFlowSpecification = counterProposal.extendedFlowSpecification ?? settings.extendedFlowSpecification
+            }
+        }
+        return options
+    }
+
+    private var wantedRetransmission: RetransmissionOption {
+        var option = RetransmissionOption(mode: mode.rawValue, mps: settings.mps)
+        if let other = counterProposal.retransmission, other.mps > 0 { option.mps = min(other.mps, settings.mps) }
+        guard mode == .enhancedRetransmission else { return option }
+        option.transmitWindow = UInt8(clamping: min(settings.receiveWindow, ChannelTerms.maximumWindow))
+        if let other = counterProposal.retransmission, other.transmitWindow > 0 {
+            option.transmitWindow = min(option.transmitWindow, other.transmitWindow)
+        }
+        option.maxTransmit = settings.maxTransmit
+        return option
+    }
+
+    private var wantsExtendedWindow: Bool {
+        mode == .enhancedRetransmission && settings.receiveWindow > ChannelTerms.maximumWindow
+            && features.contains(.extendedWindowSize) && peerFeatures.contains(.extendedWindowSize)
+            && !withheld.contains(ConfigurationOptions.Kind.extendedWindowSize)
+    }
+
+    // MARK: The peer's proposal
+
+    /// - Parameter isRunning: the channel has been open, so that its mode stands.
+    mutating func requested(_ request: L2CAPSignaling.ConfigurationReq, isRunning: Bool) -> Answer {
+        if request.configurationOptions.isEmpty, requestParts.isEmpty, !answerParts.isEmpty { return nextPart() }
+        answerParts = []
+        requestParts += request.configurationOptions
+        guard requestParts.count <= Self.mostParts * Self.room * 2 else { return reject() }
+        // Options wait for the last part; until then there is nothing to say. Core Vol 3, Part A, 4.4.
+        guard request.flags & Self.continuation == 0 else { return Answer(flags: Self.continuation) }
+        guard let options = try? ConfigurationOptions(requestParts) else { return reject() }
+        requestParts = []
+        let unknown = options.unknown + unclaimed(in: options)
+        guard unknown.isEmpty else {
+            refusals += 1
+            return Answer(result: .unknownOptions, options: unknown, isLast: refusals > Self.mostProposals)
+        }
+        return judge(options, isRunning: isRunning)
+    }
+
+    private mutating func reject() -> Answer {
+        requestParts = []
+        refusals += 1
+        return Answer(result: .rejected, isLast: refusals > Self.mostProposals)
+    }
+
+    /// Options of features that this side does not claim are unknown to it.
+    private func unclaimed(in options: ConfigurationOptions) -> [UInt8] {
+        typealias Kind = ConfigurationOptions.Kind
+        var types: [UInt8] = []
+        if options.retransmission != nil, features.isDisjoint(with: [.enhancedRetransmission, .streaming]),
+            options.retransmission?.mode != ChannelMode.basic.rawValue
+        {
+            types.append(Kind.retransmission)
+        }
+        if options.frameCheckSequence != nil, !features.contains(.fcsOption) { types.append(Kind.frameCheckSequence) }
+        if options.extendedFlowSpecification != nil, !features.contains(.extendedFlowSpecification) {
+            types.append(Kind.extendedFlowSpecification)
+        }
+        if options.extendedWindowSize != nil, !features.contains(.extendedWindowSize) { types.append(Kind.extendedWindowSize) }
+        return types
+    }
+
+    private mutating func judge(_ options: ConfigurationOptions, isRunning: Bool) -> Answer {
+        var merged = options
+        if isRunning, merged.retransmission == nil { merged.retransmission = peer.retransmission }
+        let modeAsked = merged.retransmission?.mode ?? ChannelMode.basic.rawValue
+        if modeAsked != mode.rawValue, isRunning || !mayFollow(modeAsked) {
+            var other = ConfigurationOptions()
+            other.retransmission = mode == .basic ? RetransmissionOption(mode: mode.rawValue) : wantedRetransmission
+            refusals += 1
+            return Answer(result: .unacceptableParameters, options: other.encoded.flatMap { $0 }, isLast: refusals > 2)
+        }
+        let judgement = ConfigurationJudgement(merged, mode: mode, settings: settings)
+        guard judgement.result == .success else {
+            refusals += 1
+            let options = judgement.better.encoded.flatMap { $0 }
+            return Answer(result: judgement.result, options: options, isLast: refusals > Self.mostProposals)
+        }
+        merge(judgement.agreed)
+        // The response has two octets more before its options than the request.
+        answerParts = judgement.agreed.chunks(of: Self.room - 2)
+        return nextPart()
+    }
+
+    /// As much of the answer as a command holds; the peer asks for the rest without options of its own. Core Vol 3, Part A, 4.5.
+    private mutating func nextPart() -> Answer {
+        let part = answerParts.isEmpty ? [] : answerParts.removeFirst()
+        guard answerParts.isEmpty else { return Answer(flags: Self.continuation, options: part) }
+        incoming = .agreed
+        return Answer(options: part)
+    }
+
+    private mutating func mayFollow(_ mode: UInt8) -> Bool { ChannelMode(rawValue: mode).map { settle(on: $0) } ?? false }
+
+    /// An option that is left out keeps its value. Core Vol 3, Part A, 4.4.
+    private mutating func merge(_ options: ConfigurationOptions) {
+        peer.mtu = options.mtu ?? peer.mtu
+        peer.flushTimeout = options.flushTimeout ?? peer.flushTimeout
+        peer.qualityOfService = options.qualityOfService ?? peer.qualityOfService
+        peer.retransmission = options.retransmission ?? peer.retransmission
+        peer.frameCheckSequence = options.frameCheckSequence ?? peer.frameCheckSequence
+        peer.extendedFlowSpecification = options.extendedFlowSpecification ?? peer.extendedFlowSpecification
+        peer.extendedWindowSize = options.extendedWindowSize ?? peer.extendedWindowSize
+    }
+
+    // MARK: Once more
+
+    /// The peer configures a channel that is open: this side has to propose again, too. Core Vol 3, Part A, 7.1.
+    mutating func reopen() {
+        (outgoing, incoming) = (.idle, .awaitRequest)
+        (proposals, refusals) = (0, 0)
+    }
+}
