@@ -1,0 +1,25 @@
+import Packets
+
+/// The check sequence of 16 bits at the end of S-frames and I-frames: x16 + x15 + x2 + 1, least significant bit first, from 0. Core Vol 3, Part A, 3.3.5.
+struct L2CAPFrameCheckSequence {
+    static let octets = 2
+    private(set) var value: UInt16 = 0
+
+    private static let table: [UInt16] = (0..<256).map { octet in
+        (0..<8).reduce(UInt16(octet)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xA001 : value >> 1 }
+    }
+
+    mutating func add(_ octet: UInt8) { value = value >> 8 ^ Self.table[Int(UInt8(truncatingIfNeeded: value) ^ octet)] }
+
+    mutating func add(_ octets: some Sequence<UInt8>) { for octet in octets { add(octet) } }
+
+    /// Of a PDU: its basic header, and what follows but the sequence itself.
+    static func of(_ header: L2CAPHeader, _ octets: some Sequence<UInt8>) -> UInt16 {
+        var writer = ByteWriter(reserving: L2CAPHeader.octets)
+        header.encode(into: &writer)
+        var check = L2CAPFrameCheckSequence()
+        check.add(writer.bytes)
+        check.add(octets)
+        return check.value
+    }
+}
