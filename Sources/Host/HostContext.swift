@@ -10,6 +10,8 @@ final class HostContext {
     var counters = HostCounters()
     var quirks = HostQuirks()
     var keys = KeyStore()
+    /// By SPSM.
+    var services: [UInt16: ChannelService] = [:]
 
     init(loop: RunLoop, scheduler: ACLScheduler, server: GATTServer) {
         self.loop = loop

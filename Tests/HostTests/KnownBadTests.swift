@@ -71,13 +71,15 @@ import Timing
         Row("a configuration request", cid: 5, "04 01 0400 12340000", answers: ["01 01 0200 0000"]),
         Row(
             "CVE-2017-1000251: a pending configuration response",
-            [(2, "4a00 0500 05 01 4600 4000 0000 0400" + String(repeating: "01020000", count: 16))],
-            ["0800 0500 01 01 0400 0100 1700"]),
+            // Longer than MTUsig, but a response: it is passed over. Core Vol 3, Part A, 4.1.
+            [(2, "4a00 0500 05 01 4600 4000 0000 0400" + String(repeating: "01020000", count: 16))], []),
         Row("a command reject as an answer", cid: 5, "01 01 0200 0000"),
         Row(
             "a channel for a PSM that does not exist", cid: 5, "14 09 0a00 8000 4000 1700 1700 0100",
             answers: ["15 09 0a00 0000 0000 0000 0000 0200"]),
-        Row("enhanced channels with an MTU of 1", cid: 5, "17 03 0a00 8000 0100 0100 0000 4000", answers: ["01 03 0200 0000"]),
+        Row(
+            "enhanced channels with an MTU of 1", cid: 5, "17 03 0a00 8000 0100 0100 0000 4000",
+            answers: ["18 03 0a00 0000 0000 0000 0c00 0000"]),
         Row("credits without end", cid: 5, "16 08 0400 4000 ffff"),
         Row("parameters from a central", cid: 5, "12 01 0800 0600 0c00 0000 c800", answers: ["01 01 0200 0000"]),
         Row("identifier 0", cid: 5, "06 00 0400 12345678"),

@@ -26,27 +26,34 @@ import Timing
         ),
         ("24 octets of responses", "13 05 1400" + String(repeating: "00", count: 20), true, []),
         ("credits for an unknown channel", "16 08 0400 40000100", true, []),
-        ("channel refused", "14 09 0a00 8000 4000 1700 1700 0100", true, [.send([0x15, 9, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0])]),
+        (
+            "a channel is asked for", "14 09 0a00 8000 4000 1700 1700 0100", true,
+            [.channel(.requested(identifier: 9, spsm: 0x80, count: 1))]
+        ),
+        (
+            "a channel of 22 octets", "14 09 0a00 8000 4000 1600 1700 0100", true,
+            [.send([0x15, 9, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0B, 0])]
+        ),
     ]
 
     @Test(arguments: rows) func command(name: String, command: String, asCentral: Bool, actions: [LESignaling.Action]) {
         var signaling = LESignaling()
-        #expect(signaling.received(octets(command), asCentral: asCentral) == actions)
+        #expect(signaling.received(octets(command), asCentral: asCentral, at: .zero) == actions)
     }
 
     @Test func theAnswerToARequestIsTakenOnce() {
         var signaling = LESignaling()
         #expect(signaling.requestParameters(Self.legal) == [.send(octets("12 01 0800 0600 0c00 0000 c800"))])
-        #expect(signaling.received(octets("13 02 0200 0000"), asCentral: false) == [])
-        #expect(signaling.received(octets("13 01 0200 0100"), asCentral: false) == [.parametersAnswered(accepted: false)])
-        #expect(signaling.received(octets("13 01 0200 0000"), asCentral: false) == [])
+        #expect(signaling.received(octets("13 02 0200 0000"), asCentral: false, at: .zero) == [])
+        #expect(signaling.received(octets("13 01 0200 0100"), asCentral: false, at: .zero) == [.parametersAnswered(accepted: false)])
+        #expect(signaling.received(octets("13 01 0200 0000"), asCentral: false, at: .zero) == [])
     }
 
     @Test func noCommandTraps() {
         var random = RandomSource(seed: 3)
         var signaling = LESignaling()
         for _ in 0..<20_000 {
-            _ = signaling.received(random.octets(Int(random.next() % 20)), asCentral: random.next() & 1 == 0)
+            _ = signaling.received(random.octets(Int(random.next() % 20)), asCentral: random.next() & 1 == 0, at: .zero)
         }
     }
 }

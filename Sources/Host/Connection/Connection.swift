@@ -22,6 +22,7 @@ public final class Connection {
     let bearer: ATTBearer
     let securityChannel: SecurityChannel
     let signaling: SignalingChannel
+    let channels: CreditBasedChannels
     private let multiplexer: L2CAPMultiplexer
     private let hasOwnPrivateAddress: Bool
     private let end: Promise<ErrorCode>
@@ -46,12 +47,14 @@ public final class Connection {
         let client = context.server.session(of: peer, record: context.keys.client(of: peer))
         bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
+        channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)
         securityChannel = SecurityChannel(on: multiplexer.channel(L2CAP.smpCID), loop: context.loop)
         client.connection = self
         securityChannel.connection = self
         bearer.mtuChanges.add { [unowned self] in tell(.mtuChanged($0)) }
         signaling.grants = { [unowned self] in host.parameterPolicy(self, $0) }
         signaling.apply = { [unowned self] in apply($0) }
+        connectChannels()
     }
 
     public var isConnected: Bool { disconnectReason == nil }
@@ -105,6 +108,7 @@ public final class Connection {
         disconnectReason = reason
         multiplexer.close(error)
         signaling.ended(error)
+        channels.ended(error)
         securityChannel.ended(error)
         bearer.ended(error)
         keep(bearer.client.record)

@@ -26,6 +26,8 @@ extension HostError.Misuse: CustomStringConvertible {
         case .noKey: "there is no key for the peer"
         case .notEncrypted: "the link is not encrypted as the client's subscription demands"
         case .outOfSync: "the client does not know of the last change of the database"
+        case .noChannelLeft: "there are not so many L2CAP channels left"
+        case .illegalChannel: "no credit-based channel has such an MTU, MPS or number of credits (Core Vol 3, Part A, 4.22)"
         }
     }
 }
@@ -51,6 +53,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .sending: "sending"
         case .pairing: "pairing"
         case .privacy: "privacy"
+        case .reconfiguration: "a reconfiguration of channels"
         }
     }
 }
@@ -68,6 +71,7 @@ extension HostError.Awaited: CustomStringConvertible {
         case .attConfirmation: "ATT_HANDLE_VALUE_CFM, 30 s (Core Vol 3, Part F, 3.3.3)"
         case .pairing: "pairing, 30 s (Core Vol 3, Part H, 3.4)"
         case .encryption: "the end of the encryption procedure"
+        case .sdu: "data on an L2CAP channel"
         }
     }
 }
@@ -83,7 +87,24 @@ extension HostError.PeerFault: CustomStringConvertible {
         case .disconnected(let reason): "disconnected: \(reason)"
         case .pairingFailed(let reason): "the peer ended the pairing: \(reason)"
         case .pairingRefused(let reason): "pairing ended by this side: \(reason)"
+        case .channel(let end): "the L2CAP channel \(end)"
+        case .notReconfigured(let result): "the peer did not take the channels' new limits: \(result)"
         case .malformed(let malformation): "malformed: \(malformation)"
+        }
+    }
+}
+
+extension ChannelEnd: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .byPeer: "was ended by the peer"
+        case .byThisSide: "was ended by this side"
+        case .refused(let result): "was refused: \(result)"
+        case .creditBasedRefused(let result): "was refused: \(result)"
+        case .rejected(let reason): "was not understood by the peer: \(reason)"
+        case .timedOut: "timed out"
+        case .notConfigured(let result): "could not be configured: \(result)"
+        case .violated: "was ended because the peer broke its rules"
         }
     }
 }

@@ -29,6 +29,10 @@ public enum HostError: Error, Sendable, Equatable {
         case notEncrypted
         /// The client has not seen the last change of the database. Core Vol 3, Part G, 2.5.2.1.
         case outOfSync
+        /// Every identifier of channels is in use, or more are asked for than one request may. Core Vol 3, Part A, 2.1.
+        case noChannelLeft
+        /// MTU, MPS or credits that such a channel cannot have. Core Vol 3, Part A, 4.22 and 4.25.
+        case illegalChannel
     }
 
     /// What a controller may lack.
@@ -48,6 +52,7 @@ public enum HostError: Error, Sendable, Equatable {
         case sending
         case pairing
         case privacy
+        case reconfiguration
     }
 
     /// What did not come in time.
@@ -69,6 +74,8 @@ public enum HostError: Error, Sendable, Equatable {
         case pairing
         /// Encryption Change or Encryption Key Refresh Complete. Core Vol 4, Part E, 7.7.8.
         case encryption
+        /// Data on an L2CAP channel.
+        case sdu
     }
 
     public enum PeerFault: Sendable, Equatable {
@@ -85,6 +92,10 @@ public enum HostError: Error, Sendable, Equatable {
         case pairingFailed(PairingFailedReason)
         /// This side has ended the pairing, and for which reason.
         case pairingRefused(PairingFailedReason)
+        /// An L2CAP channel was refused, or is no more.
+        case channel(ChannelEnd)
+        /// L2CAP_CREDIT_BASED_RECONFIGURE_RSP. Core Vol 3, Part A, 4.28.
+        case notReconfigured(ReconfigurationResult)
         /// What came is not what its name says.
         case malformed(Malformation)
     }

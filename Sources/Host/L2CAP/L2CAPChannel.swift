@@ -6,8 +6,10 @@ import Timing
 ///
 /// Each channel has a queue of its own, and the channels of a connection take turns: one that is full holds up no other.
 public final class L2CAPChannel {
-    /// The channel identifier; a fixed channel has the same one at both ends.
+    /// The identifier of this side's end.
     public let cid: UInt16
+    /// That of the peer's end, where PDUs go; a fixed channel has the same one at both ends.
+    public internal(set) var remoteCID: UInt16
     /// Takes what comes in, in place of the layer that the host has put on the channel; nil gives it back. The span is valid during the call.
     public var handler: ((RawSpan) -> Void)?
     /// Told when there is room again after a send was turned away.
@@ -29,6 +31,7 @@ public final class L2CAPChannel {
     ///   - lane: the channel's queue there.
     init(_ cid: UInt16, slot: Int, lane: Int, observers: Listeners<PDUObserver>, context: HostContext) {
         self.cid = cid
+        remoteCID = cid
         self.slot = slot
         self.lane = lane
         self.observers = observers
@@ -74,15 +77,15 @@ public final class L2CAPChannel {
 
     private func transmitAsIs(_ payload: [UInt8]) {
         guard isOpen else { return }
-        if !observers.isEmpty { observers.tell { $0(.sent, cid, payload.span.bytes) } }
-        context.scheduler.enqueue(slot, lane: lane, cid: cid, body: payload.span.bytes)
+        if !observers.isEmpty { observers.tell { $0(.sent, remoteCID, payload.span.bytes) } }
+        context.scheduler.enqueue(slot, lane: lane, cid: remoteCID, body: payload.span.bytes)
     }
 
     /// The same for an attribute's value, without an array in between.
     func transmit(opcode: UInt8, attribute: UInt16, _ value: RawSpan) {
         if observers.isEmpty, context.quirks.rewrites.isEmpty {
             guard isOpen else { return }
-            context.scheduler.enqueue(slot, lane: lane, cid: cid, head: InlineHead(opcode: opcode, handle: attribute), body: value)
+            context.scheduler.enqueue(slot, lane: lane, cid: remoteCID, head: InlineHead(opcode: opcode, handle: attribute), body: value)
         } else {
             transmit([opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)] + value.octets)
         }

@@ -32,6 +32,13 @@ final class L2CAPMultiplexer {
         return channel
     }
 
+    /// A channel whose other end has an identifier of its own. Core Vol 3, Part A, 2.1.
+    func channel(_ cid: UInt16, to remoteCID: UInt16) -> L2CAPChannel {
+        let channel = channel(cid)
+        channel.remoteCID = remoteCID
+        return channel
+    }
+
     private func find(_ cid: UInt16) -> L2CAPChannel? {
         for channel in channels where channel.cid == cid { return channel }
         return nil

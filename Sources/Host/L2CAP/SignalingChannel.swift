@@ -12,13 +12,16 @@ final class SignalingChannel {
     var grants: (ConnectionParameterRequest) -> Bool = { $0.isLegal }
     /// Puts granted parameters into force, after the answer has gone.
     var apply: (ConnectionParameterRequest) -> Void = { _ in }
+    /// The credit-based channels that the commands are about; without them peers that ask for one are told that there is no such service.
+    unowned var channels: CreditBasedChannels?
     private var machine = LESignaling()
+    private var timer: Timer?
     private var parameterResponse: Promise<Bool>?
 
     init(on channel: L2CAPChannel, isCentral: Bool, loop: RunLoop) {
         self.channel = channel
         self.loop = loop
-        channel.user = { [unowned self] in perform(machine.received($0.octets, asCentral: isCentral)) }
+        channel.user = { [unowned self] in perform(machine.received($0.octets, asCentral: isCentral, at: loop.now)) }
     }
 
     func requestParameters(_ request: ConnectionParameterRequest) async throws {
@@ -35,6 +38,9 @@ final class SignalingChannel {
         }
     }
 
+    /// Does something with the credit-based channels.
+    func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) { perform(machine.withChannels(body)) }
+
     private func perform(_ actions: [LESignaling.Action]) {
         for action in actions {
             switch action {
@@ -44,9 +50,29 @@ final class SignalingChannel {
                 let isGranted = grants(request)
                 perform(machine.decide(identifier: identifier, accepted: isGranted))
                 if isGranted { apply(request) }
+            case .channel(.requested(let identifier, let spsm, _)):
+                let decision = channels?.decide(spsm) ?? .refuse(.refusedSPSMNotSupported)
+                withChannels { $0.decide(identifier, decision) }
+            case .channel(let event): channels?.happened(event)
+            }
+        }
+        watch()
+    }
+
+    private func watch() {
+        timer.map(loop.cancel)
+        timer = machine.channels.deadline.map {
+            loop.schedule(at: $0) { [weak self] in
+                guard let self else { return }
+                timer = nil
+                withChannels { [loop] in $0.expire(at: loop.now) }
             }
         }
     }
 
-    func ended(_ error: HostError) { parameterResponse?.fail(error) }
+    func ended(_ error: HostError) {
+        timer.map(loop.cancel)
+        timer = nil
+        parameterResponse?.fail(error)
+    }
 }

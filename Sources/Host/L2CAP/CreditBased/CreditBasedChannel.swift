@@ -1,0 +1,147 @@
+import DequeModule
+import Packets
+import Timing
+
+/// An L2CAP channel in LE credit-based flow control mode or enhanced credit-based flow control mode. Core Vol 3, Part A, 10.
+public final class CreditBasedChannel {
+    public let spsm: UInt16
+    /// The ends of the channel at this side and at the peer.
+    public let localCID: UInt16
+    public let remoteCID: UInt16
+    /// Takes each SDU as it comes; what came before is handed over at once. Nil gives SDUs to `receive` again.
+    public var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
+    /// Why the channel is no more.
+    public private(set) var failure: HostError?
+
+    private let channel: L2CAPChannel
+    private let signaling: SignalingChannel
+    private let loop: RunLoop
+    private var flow: CreditBasedFlow
+    private var inbox = Deque<[UInt8]>()
+    private var arrival: Promise<Void>?
+    private var sent: Promise<Void>?
+    private let writable: Listeners<() -> Void>.Token
+    private let end: Promise<Void>
+
+    init(_ terms: CreditBasedTerms, on channel: L2CAPChannel, signaling: SignalingChannel, loop: RunLoop) {
+        spsm = terms.spsm
+        (localCID, remoteCID) = (terms.localCID, terms.remoteCID)
+        self.channel = channel
+        self.signaling = signaling
+        self.loop = loop
+        flow = CreditBasedFlow(terms)
+        end = Promise(on: loop)
+        let pump = Reference()
+        writable = channel.writable.add { pump.channel?.pump() }
+        pump.channel = self
+        channel.user = { [unowned self] in perform(flow.received($0)) }
+    }
+
+    private final class Reference {
+        weak var channel: CreditBasedChannel?
+    }
+
+    public var isOpen: Bool { failure == nil }
+    /// The longest SDU that the peer takes.
+    public var peerMTU: Int { flow.sendMTU }
+    /// K-frames that the peer takes now.
+    public var credits: Int { flow.credits }
+    /// K-frames that this side has said it takes, and that have not come.
+    public var grantedCredits: Int { flow.granted }
+
+    // MARK: Sending
+
+    /// Sends an SDU, and waits until its last K-frame is on its way: as long as the peer gives no credits, and the link has no room.
+    ///
+    /// - Throws: `HostError.misuse(.tooLong)`, or why the channel is no more.
+    public func send(_ sdu: [UInt8]) async throws {
+        if let failure { throw failure }
+        guard sdu.count <= flow.sendMTU else { throw HostError.misuse(.tooLong(octets: sdu.count, limit: flow.sendMTU)) }
+        flow.send(sdu)
+        pump()
+        while flow.queuedSDUs > 0 {
+            if let failure { throw failure }
+            let promise = sent ?? Promise<Void>(on: loop)
+            sent = promise
+            try await promise.value()
+        }
+    }
+
+    private func pump() {
+        while isOpen, channel.isWritable, let frame = flow.nextFrame() { channel.transmit(frame) }
+        guard flow.queuedSDUs == 0 else { return }
+        sent?.fulfil(())
+        sent = nil
+    }
+
+    // MARK: Receiving
+
+    /// The next SDU; what came before the channel ended is handed over first.
+    public func receive(within limit: Microseconds? = nil) async throws -> [UInt8] {
+        let deadline = limit.map { loop.now + $0 }
+        while true {
+            if let sdu = inbox.popFirst() { return sdu }
+            if let failure { throw failure }
+            let promise = arrival ?? Promise<Void>(on: loop)
+            arrival = promise
+            do {
+                try await promise.value(until: deadline)
+            } catch is TimeOut {
+                throw HostError.environment(.timedOut(.sdu))
+            }
+        }
+    }
+
+    /// Gives the peer credits, beyond those that it gets by itself. Core Vol 3, Part A, 4.24.
+    public func grant(_ credits: UInt16) { perform(flow.grant(credits)) }
+
+    private func perform(_ actions: [CreditBasedFlow.Action]) {
+        for action in actions {
+            switch action {
+            case .deliver(let sdu):
+                inbox.append(sdu)
+                drain()
+            case .grant(let count): signaling.withChannels { $0.grant(localCID, count) }
+            case .close: signaling.withChannels { [loop] in $0.disconnect(localCID, .violated, at: loop.now) }
+            }
+        }
+    }
+
+    private func drain() {
+        while let onReceive, let sdu = inbox.popFirst() { onReceive(sdu) }
+        guard !inbox.isEmpty else { return }
+        arrival?.fulfil(())
+        arrival = nil
+    }
+
+    // MARK: Changes
+
+    func credited(_ count: UInt16) {
+        perform(flow.credited(count))
+        pump()
+    }
+
+    func reconfigured(mtu: UInt16, mps: UInt16) { flow.reconfigured(mtu: mtu, mps: mps) }
+
+    func tookEffect(mtu: UInt16, mps: UInt16) { flow.accept(mtu: mtu, mps: mps) }
+
+    // MARK: End
+
+    /// Ends the channel; the peer's word is not waited for. What the peer has not given credits for is lost.
+    public func disconnect() {
+        signaling.withChannels { [loop] in $0.disconnect(localCID, at: loop.now) }
+    }
+
+    /// Waits until the channel has ended.
+    public func ended() async throws { try await end.value() }
+
+    func ended(_ error: HostError) {
+        guard isOpen else { return }
+        failure = error
+        channel.user = nil
+        channel.writable.remove(writable)
+        for promise in [sent, arrival] { promise?.fail(error) }
+        (sent, arrival) = (nil, nil)
+        end.fulfil(())
+    }
+}

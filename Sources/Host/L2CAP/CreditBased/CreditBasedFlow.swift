@@ -1,0 +1,125 @@
+import DequeModule
+import Packets
+
+/// The data of a credit-based channel: SDUs cut into K-frames, each of which costs a credit. Core Vol 3, Part A, 10.
+struct CreditBasedFlow {
+    enum Action: Equatable {
+        case deliver([UInt8])
+        /// Credits for the peer.
+        case grant(UInt16)
+        /// The peer breaks the rules: the channel is to be disconnected.
+        case close
+    }
+
+    private static let mostCredits = 65535
+    /// Of the SDU length before an SDU.
+    private static let lengthOctets = 2
+
+    private(set) var sendMTU: Int
+    private var sendMPS: Int
+    /// K-frames that this side may send.
+    private(set) var credits: Int
+    private var waiting = Deque<[UInt8]>()
+    /// The SDU under way, its length first, and how much of it has been sent.
+    private var current: ArraySlice<UInt8> = []
+
+    private(set) var settings: CreditBasedChannelSettings
+    /// K-frames that the peer may send still.
+    private(set) var granted: Int
+    private var sdu: [UInt8] = []
+    private var sduLength: Int?
+    private var isClosed = false
+
+    init(_ terms: CreditBasedTerms) {
+        sendMTU = Int(terms.sendMTU)
+        sendMPS = Int(terms.sendMPS)
+        credits = Int(terms.sendCredits)
+        settings = terms.settings
+        granted = Int(terms.settings.initialCredits)
+    }
+
+    // MARK: Sending
+
+    /// SDUs that have not been sent to their end.
+    var queuedSDUs: Int { waiting.count + (current.isEmpty ? 0 : 1) }
+
+    /// - Parameter sdu: not longer than the peer's MTU.
+    mutating func send(_ sdu: [UInt8]) { waiting.append([UInt8(sdu.count & 0xFF), UInt8(sdu.count >> 8 & 0xFF)] + sdu) }
+
+    /// The next K-frame, if there is one and a credit for it.
+    mutating func nextFrame() -> [UInt8]? {
+        guard credits > 0, !isClosed else { return nil }
+        if current.isEmpty {
+            guard let next = waiting.popFirst() else { return nil }
+            current = next[...]
+        }
+        credits -= 1
+        let frame = current.prefix(sendMPS)
+        current = current.dropFirst(frame.count)
+        return Array(frame)
+    }
+
+    /// The peer gives credits. Core Vol 3, Part A, 4.24.
+    mutating func credited(_ count: UInt16) -> [Action] {
+        guard !isClosed else { return [] }
+        guard credits + Int(count) <= Self.mostCredits else { return close() }
+        credits += Int(count)
+        return []
+    }
+
+    /// The peer takes longer SDUs from now on, or frames of another length. Core Vol 3, Part A, 4.27.
+    mutating func reconfigured(mtu: UInt16, mps: UInt16) { (sendMTU, sendMPS) = (Int(mtu), Int(mps)) }
+
+    // MARK: Receiving
+
+    /// The peer has been told of another MTU and MPS of this side.
+    mutating func accept(mtu: UInt16, mps: UInt16) { (settings.mtu, settings.mps) = (mtu, mps) }
+
+    mutating func received(_ frame: RawSpan) -> [Action] {
+        guard !isClosed else { return [] }
+        guard granted > 0, frame.byteCount <= Int(settings.mps) else { return close() }
+        granted -= 1
+        guard let body = begin(frame) else { return close() }
+        frame.extracting(body...).withUnsafeBytes { sdu.append(contentsOf: $0) }
+        var actions: [Action] = []
+        if let sduLength {
+            guard sdu.count <= sduLength else { return close() }
+            if sdu.count == sduLength {
+                actions.append(.deliver(sdu))
+                (sdu, self.sduLength) = ([], nil)
+            }
+        }
+        return actions + replenish()
+    }
+
+    /// Where an SDU's octets begin in a frame; nil if there can be no such SDU. Core Vol 3, Part A, 3.4.3.
+    private mutating func begin(_ frame: RawSpan) -> Int? {
+        guard sduLength == nil else { return 0 }
+        guard frame.byteCount >= Self.lengthOctets else { return nil }
+        let length = Int(frame.u16(at: 0))
+        guard length <= Int(settings.mtu) else { return nil }
+        sduLength = length
+        return Self.lengthOctets
+    }
+
+    private mutating func replenish() -> [Action] {
+        let target = Int(settings.initialCredits)
+        guard settings.grantsCredits, granted * 2 <= target, granted < target else { return [] }
+        return grant(UInt16(target - granted))
+    }
+
+    /// Gives the peer credits, as many of them as it can have. Core Vol 3, Part A, 10.1.
+    mutating func grant(_ count: UInt16) -> [Action] {
+        let count = min(Int(count), Self.mostCredits - granted)
+        guard count > 0, !isClosed else { return [] }
+        granted += count
+        return [.grant(UInt16(count))]
+    }
+
+    private mutating func close() -> [Action] {
+        isClosed = true
+        waiting.removeAll()
+        (current, sdu) = ([], [])
+        return [.close]
+    }
+}

@@ -1,0 +1,204 @@
+import Packets
+import Timing
+
+/// The commands of credit-based channels on one link, as a machine. Core Vol 3, Part A, 4.22 to 4.28, and 10.
+struct CreditBasedSignaling {
+    enum Action: Equatable {
+        case send([UInt8])
+        /// The peer asks for channels; answer with `decide`.
+        case requested(identifier: UInt8, spsm: UInt16, count: Int)
+        case opened(CreditBasedTerms)
+        /// A channel that was open or asked for is no more.
+        case closed(cid: UInt16, ChannelEnd)
+        case credited(cid: UInt16, UInt16)
+        case reconfigured(cid: UInt16, mtu: UInt16, mps: UInt16)
+        /// The peer's answer to L2CAP_CREDIT_BASED_RECONFIGURE_REQ.
+        case reconfigurationAnswered(ReconfigurationResult)
+    }
+
+    /// What becomes of channels that the peer asks for.
+    enum Decision: Equatable {
+        case accept(CreditBasedChannelSettings)
+        case refuse(CreditBasedConnectionResult)
+    }
+
+    struct Endpoint {
+        enum State: Equatable {
+            case awaitConnectionResponse(CreditBasedKind)
+            /// The peer has asked for it, in the command with this identifier.
+            case awaitDecision(identifier: UInt8)
+            case open
+            case awaitDisconnectionResponse
+        }
+
+        let localCID: UInt16
+        /// 0 until it is known.
+        var remoteCID: UInt16
+        let spsm: UInt16
+        var state: State
+        var settings: CreditBasedChannelSettings
+        /// What the peer takes.
+        var peerMTU: UInt16 = 0
+        var peerMPS: UInt16 = 0
+        /// The request that waits for its response, and until when.
+        var request: UInt8?
+        var deadline: Microseconds?
+    }
+
+    /// A request of the peer that nobody has decided about yet.
+    struct Request {
+        var identifier: UInt8
+        var kind: CreditBasedKind
+        var mtu: UInt16
+        var mps: UInt16
+        var credits: UInt16
+        /// This side's channel for each one that the peer has asked for; nil where it is refused, whatever is decided.
+        var channels: [UInt16?]
+        /// Why some are.
+        var result: CreditBasedConnectionResult
+    }
+
+    /// Of credit-based channels on LE. Core Vol 3, Part A, 2.1.
+    static let cids: ClosedRange<UInt16> = 0x0040...0x007F
+    static let mostAtOnce = 5
+    /// RTX and ERTX. Core Vol 3, Part A, 6.2.
+    static let responseTimeOut = Microseconds.seconds(30)
+    static let extendedResponseTimeOut = Microseconds.seconds(120)
+
+    var endpoints: [Endpoint] = []
+    var requests: [Request] = []
+    var reconfiguration: (identifier: UInt8, deadline: Microseconds)?
+    var identifiers = SignalingIdentifiers()
+
+    /// When `expire` is to be called.
+    var deadline: Microseconds? { (endpoints.map(\.deadline) + [reconfiguration?.deadline]).compactMap(\.self).min() }
+
+    // MARK: From above
+
+    /// Asks the peer for channels: one, or up to five in enhanced mode.
+    ///
+    /// - Returns: this side's channel identifiers; none if there are not so many left.
+    mutating func connect(
+        spsm: UInt16, _ settings: CreditBasedChannelSettings, kind: CreditBasedKind = .lowEnergy, count: Int = 1, at now: Microseconds
+    ) -> (cids: [UInt16], actions: [Action]) {
+        let cids = freeCIDs(count)
+        guard count == cids.count, (1...(kind == .lowEnergy ? 1 : Self.mostAtOnce)).contains(count) else { return ([], []) }
+        let identifier = identifiers.next()
+        for cid in cids {
+            endpoints.append(
+                Endpoint(
+                    localCID: cid, remoteCID: 0, spsm: spsm, state: .awaitConnectionResponse(kind), settings: settings,
+                    request: identifier, deadline: now + Self.responseTimeOut))
+        }
+        let command: any L2CAPSignalingPDU =
+            switch kind {
+            case .lowEnergy:
+                L2CAPSignaling.LECreditBasedConnectionReq(
+                    spsm: spsm, sourceCID: cids[0], mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits)
+            case .enhanced:
+                L2CAPSignaling.CreditBasedConnectionReq(
+                    spsm: spsm, mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits, sourceCID: cids)
+            }
+        return (cids, [.send(command.bytes(identifier: identifier))])
+    }
+
+    /// Answers a peer that asks for channels.
+    mutating func decide(_ identifier: UInt8, _ decision: Decision) -> [Action] {
+        guard let index = requests.firstIndex(where: { $0.identifier == identifier }) else { return [] }
+        let request = requests.remove(at: index)
+        switch decision {
+        case .refuse(let result):
+            endpoints.removeAll { $0.state == .awaitDecision(identifier: identifier) }
+            return [.send(Self.refusal(request.kind, result, count: request.channels.count).bytes(identifier: identifier))]
+        case .accept(let settings):
+            var opened: [Action] = []
+            for index in endpoints.indices where endpoints[index].state == .awaitDecision(identifier: identifier) {
+                endpoints[index].state = .open
+                endpoints[index].settings = settings
+                (endpoints[index].peerMTU, endpoints[index].peerMPS) = (request.mtu, request.mps)
+                opened.append(.opened(endpoints[index].terms(credits: request.credits)))
+            }
+            return [.send(Self.response(to: request, settings).bytes(identifier: identifier))] + opened
+        }
+    }
+
+    private static func response(to request: Request, _ settings: CreditBasedChannelSettings) -> any L2CAPSignalingPDU {
+        switch request.kind {
+        case .lowEnergy:
+            L2CAPSignaling.LECreditBasedConnectionRsp(
+                destinationCID: request.channels.first.flatMap(\.self) ?? 0, mtu: settings.mtu, mps: settings.mps,
+                initialCredits: settings.initialCredits, result: .successful)
+        case .enhanced:
+            L2CAPSignaling.CreditBasedConnectionRsp(
+                mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits, result: request.result,
+                destinationCID: request.channels.map { $0 ?? 0 })
+        }
+    }
+
+    static func refusal(_ kind: CreditBasedKind, _ result: CreditBasedConnectionResult, count: Int) -> any L2CAPSignalingPDU {
+        switch kind {
+        case .lowEnergy: L2CAPSignaling.LECreditBasedConnectionRsp(result: result)
+        case .enhanced:
+            L2CAPSignaling.CreditBasedConnectionRsp(result: result, destinationCID: [UInt16](repeating: 0, count: count))
+        }
+    }
+
+    mutating func disconnect(_ cid: UInt16, _ end: ChannelEnd = .byThisSide, at now: Microseconds) -> [Action] {
+        guard let index = index(of: cid), endpoints[index].state == .open else { return [] }
+        let identifier = identifiers.next()
+        endpoints[index].state = .awaitDisconnectionResponse
+        endpoints[index].request = identifier
+        endpoints[index].deadline = now + Self.responseTimeOut
+        let command = L2CAPSignaling.DisconnectionReq(destinationCID: endpoints[index].remoteCID, sourceCID: cid)
+        return [.send(command.bytes(identifier: identifier)), .closed(cid: cid, end)]
+    }
+
+    /// Gives the peer credits.
+    mutating func grant(_ cid: UInt16, _ credits: UInt16) -> [Action] {
+        guard let index = index(of: cid), endpoints[index].state == .open else { return [] }
+        return [.send(L2CAPSignaling.FlowControlCreditInd(cid: cid, credits: credits).bytes(identifier: identifiers.next()))]
+    }
+
+    /// Tells the peer of another MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
+    mutating func reconfigure(_ cids: [UInt16], mtu: UInt16, mps: UInt16, at now: Microseconds) -> [Action] {
+        guard reconfiguration == nil, !cids.isEmpty, cids.allSatisfy({ index(of: $0) != nil }) else { return [] }
+        let identifier = identifiers.next()
+        reconfiguration = (identifier, now + Self.responseTimeOut)
+        let command = L2CAPSignaling.CreditBasedReconfigureReq(mtu: mtu, mps: mps, destinationCID: cids)
+        return [.send(command.bytes(identifier: identifier))]
+    }
+
+    // MARK: Time
+
+    mutating func expire(at now: Microseconds) -> [Action] {
+        var actions: [Action] = []
+        if let pending = reconfiguration, pending.deadline <= now {
+            reconfiguration = nil
+            actions.append(.reconfigurationAnswered(.failedUnacceptableParameters))
+        }
+        for cid in endpoints.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
+            guard let index = index(of: cid) else { continue }
+            let wasLeaving = endpoints.remove(at: index).state == .awaitDisconnectionResponse
+            if !wasLeaving { actions.append(.closed(cid: cid, .timedOut)) }
+        }
+        return actions
+    }
+
+    // MARK: Channels
+
+    func index(of cid: UInt16) -> Int? { endpoints.firstIndex { $0.localCID == cid } }
+
+    /// As many identifiers as are wanted, or those that are left.
+    func freeCIDs(_ count: Int) -> [UInt16] {
+        let used = Set(endpoints.map(\.localCID))
+        return Array(Self.cids.lazy.filter { !used.contains($0) }.prefix(max(0, count)))
+    }
+}
+
+extension CreditBasedSignaling.Endpoint {
+    func terms(credits: UInt16) -> CreditBasedTerms {
+        CreditBasedTerms(
+            localCID: localCID, remoteCID: remoteCID, spsm: spsm, sendMTU: peerMTU, sendMPS: peerMPS, sendCredits: credits,
+            settings: settings)
+    }
+}
