@@ -257,4 +257,59 @@ import Testing
         }
         return []
     }
+
+    // MARK: HCI
+
+    private static let peer = BDADDR(0x1B_DC00_0001)
+    private static let handle = ConnectionHandle(0x0042)
+
+    /// Events and the commands that follow: numeric comparison that this side begins, then a stronger key on the same link.
+    @Test func theMachineSpeaksHCI() throws {
+        var settings = PairingSettings()
+        settings.ioCapability = .displayYesNo
+        var machine = BREDRSecurity(settings, known: nil)
+        var kept: [LinkKey] = []
+        func commands(_ actions: [BREDRSecurity.Action]) -> [HCIPacket] {
+            for case .keep(let key) in actions { kept.append(key) }
+            return actions.compactMap { $0.command(for: Self.peer, on: Self.handle) }
+        }
+        func expect(_ event: some HCIEvent, _ packets: HCIPacket..., line: UInt = #line) throws {
+            let actions = try #require(try machine.received(HCIPacket(event: event)))
+            #expect(commands(actions) == packets, "line \(line)")
+        }
+        #expect(
+            commands(machine.require(.authenticated)) == [
+                HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: Self.handle))
+            ])
+        try expect(
+            HCIEvents.LinkKeyRequest(bdADDR: Self.peer), HCIPacket(command: HCICommands.LinkKeyRequestNegativeReply(bdADDR: Self.peer)))
+        try expect(
+            HCIEvents.IOCapabilityRequest(bdADDR: Self.peer),
+            HCIPacket(
+                command: HCICommands.IOCapabilityRequestReply(
+                    bdADDR: Self.peer, ioCapability: .displayYesNo, authenticationRequirements: 5)))
+        try expect(HCIEvents.IOCapabilityResponse(bdADDR: Self.peer, ioCapability: .displayYesNo, authenticationRequirements: 4))
+        try expect(
+            HCIEvents.RemoteOOBDataRequest(bdADDR: Self.peer),
+            HCIPacket(command: HCICommands.RemoteOOBDataRequestNegativeReply(bdADDR: Self.peer)))
+        try expect(HCIEvents.UserConfirmationRequest(bdADDR: Self.peer, numericValue: 1))
+        #expect(
+            commands(machine.answered(.agrees(true))) == [HCIPacket(command: HCICommands.UserConfirmationRequestReply(bdADDR: Self.peer))])
+        try expect(HCIEvents.SimplePairingComplete(status: .success, bdADDR: Self.peer))
+        try expect(HCIEvents.LinkKeyNotification(bdADDR: Self.peer, linkKey: [UInt8](1...16), keyType: .authenticatedCombinationP192))
+        #expect(kept == [Self.key(.authenticatedCombinationP192)])
+        try expect(
+            HCIEvents.AuthenticationComplete(status: .success, connectionHandle: Self.handle),
+            HCIPacket(command: HCICommands.SetConnectionEncryption(connectionHandle: Self.handle, encryptionEnable: 1)))
+        try expect(
+            HCIEvents.EncryptionChange(status: .success, connectionHandle: Self.handle, encryptionEnabled: 1),
+            HCIPacket(command: HCICommands.ReadEncryptionKeySize(connectionHandle: Self.handle)))
+        #expect(machine.keySizeRead(.success, octets: 16) == [.reached(.authenticated)])
+        try expect(
+            HCIEvents.PINCodeRequest(bdADDR: Self.peer), HCIPacket(command: HCICommands.PINCodeRequestNegativeReply(bdADDR: Self.peer)))
+        try expect(
+            HCIEvents.EncryptionChangeV2(status: .success, connectionHandle: Self.handle, encryptionEnabled: 2, encryptionKeySize: 6),
+            HCIPacket(command: HCICommands.Disconnect(connectionHandle: Self.handle, reason: .authenticationFailure)))
+        #expect(try machine.received(HCIPacket(event: HCIEvents.ConnectionComplete())) == nil)
+    }
 }

@@ -20,6 +20,8 @@ struct BREDRSecurity {
         case replyPasskey(UInt32?)
         /// HCI_PIN_Code_Request_Negative_Reply.
         case refusePIN
+        /// HCI_Remote_OOB_Data_Request_Negative_Reply.
+        case refuseOutOfBand
         /// A question that wants an answer is the last action.
         case ask(PairingQuestion)
         /// The key is to be kept beside those of LE.
@@ -196,6 +198,7 @@ struct BREDRSecurity {
         guard case .measuring(let isAESCCM) = state, let used else { return [] }
         let least = max(settings?.minimumKeySize ?? 0, LongTermKeySize.minimum)
         guard status == .success, octets >= least else {
+            encryption = nil
             return fail(.insufficientSecurity) + [.disconnect(.authenticationFailure)]
         }
         encryption = BREDREncryption(linkKey: used, isAESCCM: isAESCCM, keySize: octets)

@@ -1,0 +1,84 @@
+import Packets
+
+/// The events and commands by which the machine of a link speaks with the controller.
+extension BREDRSecurity {
+    /// Takes an event about the link or its peer; nil for one that is not about security.
+    mutating func received(_ packet: HCIPacket) throws(PDUError) -> [Action]? {
+        switch packet.eventCode {
+        case HCIEvents.LinkKeyRequest.code: return keyRequested()
+        case HCIEvents.LinkKeyNotification.code:
+            let event: HCIEvents.LinkKeyNotification = try packet.event()
+            return keyMade(LinkKey(event.linkKey, event.keyType))
+        case HCIEvents.PINCodeRequest.code: return pinRequested()
+        case HCIEvents.IOCapabilityRequest.code: return featuresRequested()
+        case HCIEvents.IOCapabilityResponse.code:
+            let event: HCIEvents.IOCapabilityResponse = try packet.event()
+            featuresReceived(
+                SimplePairingFeatures(
+                    event.ioCapability, hasOutOfBandData: event.oobDataPresent != 0, requirements: event.authenticationRequirements))
+            return []
+        case HCIEvents.UserConfirmationRequest.code:
+            let event: HCIEvents.UserConfirmationRequest = try packet.event()
+            return confirmationRequested(event.numericValue)
+        case HCIEvents.UserPasskeyRequest.code: return passkeyRequested()
+        case HCIEvents.UserPasskeyNotification.code:
+            let event: HCIEvents.UserPasskeyNotification = try packet.event()
+            return passkeyShown(event.passkey)
+        case HCIEvents.RemoteOOBDataRequest.code: return [.refuseOutOfBand]
+        case HCIEvents.SimplePairingComplete.code:
+            pairingEnded()
+            return []
+        default: return try receivedOfLink(packet)
+        }
+    }
+
+    private mutating func receivedOfLink(_ packet: HCIPacket) throws(PDUError) -> [Action]? {
+        switch packet.eventCode {
+        case HCIEvents.AuthenticationComplete.code:
+            let event: HCIEvents.AuthenticationComplete = try packet.event()
+            return authenticated(event.status)
+        case HCIEvents.EncryptionChange.code:
+            let event: HCIEvents.EncryptionChange = try packet.event()
+            return encryptionChanged(event.status, isAESCCM: Self.isAESCCM(event.encryptionEnabled))
+        case HCIEvents.EncryptionKeyRefreshComplete.code:
+            let event: HCIEvents.EncryptionKeyRefreshComplete = try packet.event()
+            return encryption.map { encryptionChanged(event.status, isAESCCM: $0.isAESCCM) } ?? []
+        case HCIEvents.EncryptionChangeV2.code:
+            let event: HCIEvents.EncryptionChangeV2 = try packet.event()
+            let actions = encryptionChanged(event.status, isAESCCM: Self.isAESCCM(event.encryptionEnabled))
+            // This event tells the size itself.
+            guard actions == [.readKeySize] else { return actions }
+            return keySizeRead(.success, octets: Int(event.encryptionKeySize))
+        default: return nil
+        }
+    }
+
+    /// Encryption_Enabled on BR/EDR: 0 off, 1 E0, 2 AES-CCM. Core Vol 4, Part E, 7.7.8.
+    private static func isAESCCM(_ mode: UInt8) -> Bool? { mode == 0 ? nil : mode == 2 }
+}
+
+extension BREDRSecurity.Action {
+    /// The command that carries it out; nil where it is not the controller's.
+    func command(for peer: BDADDR, on handle: ConnectionHandle) -> HCIPacket? {
+        switch self {
+        case .authenticate: HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))
+        case .encrypt: HCIPacket(command: HCICommands.SetConnectionEncryption(connectionHandle: handle, encryptionEnable: 1))
+        case .readKeySize: HCIPacket(command: HCICommands.ReadEncryptionKeySize(connectionHandle: handle))
+        case .replyKey(let key?): HCIPacket(command: HCICommands.LinkKeyRequestReply(bdADDR: peer, linkKey: key.value))
+        case .replyKey(nil): HCIPacket(command: HCICommands.LinkKeyRequestNegativeReply(bdADDR: peer))
+        case .replyFeatures(let features):
+            HCIPacket(
+                command: HCICommands.IOCapabilityRequestReply(
+                    bdADDR: peer, ioCapability: features.ioCapability, authenticationRequirements: features.requirements))
+        case .refuseFeatures(let reason): HCIPacket(command: HCICommands.IOCapabilityRequestNegativeReply(bdADDR: peer, reason: reason))
+        case .confirm(true): HCIPacket(command: HCICommands.UserConfirmationRequestReply(bdADDR: peer))
+        case .confirm(false): HCIPacket(command: HCICommands.UserConfirmationRequestNegativeReply(bdADDR: peer))
+        case .replyPasskey(let passkey?): HCIPacket(command: HCICommands.UserPasskeyRequestReply(bdADDR: peer, numericValue: passkey))
+        case .replyPasskey(nil): HCIPacket(command: HCICommands.UserPasskeyRequestNegativeReply(bdADDR: peer))
+        case .refusePIN: HCIPacket(command: HCICommands.PINCodeRequestNegativeReply(bdADDR: peer))
+        case .refuseOutOfBand: HCIPacket(command: HCICommands.RemoteOOBDataRequestNegativeReply(bdADDR: peer))
+        case .disconnect(let reason): HCIPacket(command: HCICommands.Disconnect(connectionHandle: handle, reason: reason))
+        case .ask, .keep, .reached, .failed: nil
+        }
+    }
+}
