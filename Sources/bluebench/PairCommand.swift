@@ -33,6 +33,7 @@ struct PairCommand: ParsableCommand {
         String?
     @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
     @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
+    @Flag(help: "Go by the public address, and have the pairing leave a link key for BR/EDR, too.") var bredr = false
     @Flag(help: "Agree to every question.") var accept = false
     @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
     @Flag(help: "Pair anew with a peer that there is a bond with.") var again = false
@@ -58,9 +59,10 @@ struct PairCommand: ParsableCommand {
         let command = self
         let prepare = { (host: Host) in
             host.keys = keys
-            host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
+            host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? (command.bredr ? .automatic : .drawn)
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
+            if command.bredr { try Self.checkPublic(host.address) }
             keys.identityAddress = host.address
             if command.isPrivate { try await host.enablePrivacy() }
             let session = PairSession(host, settings: settings, command: command, peer: address)
@@ -69,6 +71,14 @@ struct PairCommand: ParsableCommand {
             signals.onStop(on: host.loop) { work.cancel() }
             try await session.report { try await work.value() }
             try file?.check()
+        }
+    }
+
+    /// A device is known on BR/EDR by its public address.
+    private static func checkPublic(_ address: DeviceAddress) throws {
+        guard address.kind == .public else {
+            throw CommandFailure(
+                .usage, "--bredr needs a public address, and the bench goes by \(address.argument); give it bonds of its own by --bonds")
         }
     }
 
@@ -83,6 +93,7 @@ struct PairCommand: ParsableCommand {
         guard !legacy || !secureConnectionsOnly else {
             throw CommandFailure(.usage, "--legacy and --secure-connections-only exclude each other")
         }
+        guard !legacy || !bredr else { throw CommandFailure(.usage, "LE legacy pairing makes no key for BR/EDR") }
         guard minKeySize <= maxKeySize else { throw CommandFailure(.usage, "--min-key-size is more than --max-key-size") }
         var settings = PairingSettings()
         settings.ioCapability = capability
@@ -97,6 +108,11 @@ struct PairCommand: ParsableCommand {
         if signing {
             settings.localKeys.insert(.signKey)
             settings.peerKeys.insert(.signKey)
+        }
+        if bredr {
+            settings.localKeys.insert(.linkKey)
+            settings.peerKeys.insert(.linkKey)
+            settings.supportsH7 = true
         }
         settings.outOfBandData = try oob.map { try PairingData(file: $0).data }
         return settings

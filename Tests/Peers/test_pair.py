@@ -139,3 +139,19 @@ def test_a_bond_file_that_cannot_be_used_is_kept(tmp_path, content, mode, reason
     result = run_bench("bonds", "forget", "--all", "--bonds", path, expected=2)
     assert reason in result.stderr and result.stderr.count("\n") == 1
     assert path.read_text() == content
+
+
+def test_a_pairing_serves_both_transports(bench):
+    """Both sides keep the same link key; who goes by a static address has none to keep."""
+    peer, *sides = bench.pair(["--accept", "--bredr"], ["--accept", "--bredr"])
+    assert peer.endswith("/public")
+    keys = [json.loads(file.read_text())["bonds"][0]["link_key"] for file in bench.files]
+    assert keys[0] == keys[1] and (keys[0]["type"], keys[0]["size"]) == (8, 16)
+    listed = run_bench("bonds", "--bonds", bench.files[0]).stdout
+    assert "BR/EDR: Authenticated_Combination_P256" in listed and keys[0]["key"] not in listed
+    bench.pair(["--accept", "--again"], ["--accept", "--again"])
+    assert json.loads(bench.files[0].read_text())["bonds"][0]["link_key"] == keys[0]
+    for file in bench.files:
+        file.unlink()
+    bench.pair(["--accept"], ["--accept", "--bredr"])
+    assert all("link_key" not in json.loads(file.read_text())["bonds"][0] for file in bench.files)

@@ -231,7 +231,7 @@ class Ours:
             self.events.append(event)
             match event["event"]:
                 case "advertising":
-                    self._advertising.set_result(event["peer"].removesuffix("/random"))
+                    self._advertising.set_result(event["peer"].removesuffix("/random").replace("/public", "/P"))
                 case "passkey":
                     await self.user.delegate(None).display_number(int(event["passkey"]), 6)
                 case "enter_passkey":
@@ -355,3 +355,21 @@ async def test_our_host_pairs_out_of_band(meeting, tmp_path, sc):
     last = await meeting.meet(user, configuration, *options)
     assert (last["event"], last["model"], last["level"]) == ("paired", "Out of Band", level_of("Out of Band", sc))
     await meeting.comes_back(last["level"], sc)
+
+
+async def test_a_link_key_comes_of_the_pairing(meeting):
+    user = User()
+    keys = PairingDelegate.KeyDistribution
+    given = keys.DISTRIBUTE_ENCRYPTION_KEY | keys.DISTRIBUTE_IDENTITY_KEY | keys.DISTRIBUTE_LINK_KEY
+
+    def configuration():
+        delegate = user.delegate(PairingDelegate.DISPLAY_OUTPUT_AND_KEYBOARD_INPUT)
+        delegate.local_initiator_key_distribution = delegate.local_responder_key_distribution = given
+        return PairingConfig(
+            sc=True, mitm=True, bonding=True, delegate=delegate, identity_address_type=PairingConfig.AddressType.PUBLIC)
+
+    last = await meeting.meet(user, configuration, "--bredr")
+    assert (last["event"], last["model"]) == ("paired", "Numeric Comparison")
+    [ours] = json.loads(meeting.bonds.read_text())["bonds"]
+    [(_, theirs)] = await meeting.store.get_all()
+    assert ours["link_key"] == {"key": theirs.link_key.value[::-1].hex().upper(), "type": 8, "size": 16}
