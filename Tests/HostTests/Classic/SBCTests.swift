@@ -90,6 +90,28 @@ import Testing
         #expect(source.deadline == nil && source.packetCount == sent)
     }
 
+    /// A source need not code the same samples twice: its frames are those of an encoder that does.
+    @Test(arguments: [4, 25, 100])
+    func framesComeAgain(_ cycle: Int) throws {
+        let parameters = try #require(
+            SBCParameters(frequency: 16_000, blocks: 4, mode: .stereo, allocation: .snr, subbands: 4, bitpool: 30))
+        let tone = Tone(cycle: cycle, amplitude: 20_000)
+        var source = try #require(A2DPSource(parameters, mtu: 100, tone: tone))
+        var encoder = SBCEncoder(parameters)
+        var other = tone
+        source.start(at: 0)
+        for _ in 0..<40 {
+            let packets = source.expire(at: source.deadline ?? 0)
+            let packet = try A2DPMediaPacket(packets.first ?? [])
+            var frames: [UInt8] = []
+            for _ in 0..<packet.frameCount {
+                let samples = (0..<parameters.samples).map { _ in other.next() }
+                frames += encoder.frame([samples, samples]) ?? []
+            }
+            #expect(packet.frames == frames)
+        }
+    }
+
     @Test func framesMustFit() throws {
         let parameters = try #require(
             SBCParameters(frequency: 44_100, blocks: 16, mode: .jointStereo, allocation: .loudness, subbands: 8, bitpool: 53))

@@ -57,7 +57,11 @@ public struct A2DPSource: Sendable {
     /// When the next packet is due; nil while nothing plays.
     public private(set) var deadline: Microseconds?
     private var encoder: SBCEncoder
-    private var tone: Tone
+    private let tone: Tone
+    /// Samples of the tone that were played.
+    private var played = 0
+    /// Frames by where in the tone they begin: from there on the same samples come again, and so do the frames.
+    private var known: [Int: [UInt8]] = [:]
     private var start = Microseconds.zero
     /// Packets since the start.
     private var position = 0
@@ -95,16 +99,25 @@ public struct A2DPSource: Sendable {
 
     private mutating func next() -> [UInt8] {
         var frames: [UInt8] = []
-        for _ in 0..<framesPerPacket {
-            let samples = (0..<parameters.samples).map { _ in tone.next() }
-            frames += encoder.frame([[Int16]](repeating: samples, count: parameters.mode.channels)) ?? []
-        }
+        for _ in 0..<framesPerPacket { frames += nextFrame() }
         let packet = A2DPMediaPacket(
             sequence: sequence, timestamp: timestamp, source: identifier, frameCount: UInt8(framesPerPacket), frames: frames)
         packetCount += 1
         sequence &+= 1
         skip()
         return packet.octets
+    }
+
+    /// The encoder has seen nothing but the tone once its filter is full of it.
+    private mutating func nextFrame() -> [UInt8] {
+        let phase = played % tone.samples.count
+        let isSettled = played >= 10 * parameters.subbands
+        played += parameters.samples
+        if isSettled, let frame = known[phase] { return frame }
+        let samples = (0..<parameters.samples).map { tone.samples[(phase + $0) % tone.samples.count] }
+        let frame = encoder.frame([[Int16]](repeating: samples, count: parameters.mode.channels)) ?? []
+        if isSettled { known[phase] = frame }
+        return frame
     }
 
     /// The time of a packet goes by.

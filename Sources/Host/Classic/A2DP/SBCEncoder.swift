@@ -96,34 +96,45 @@ private struct BitWriter {
     }
 }
 
-/// A sine, sample after sample, the same on every machine.
+/// A sine as the samples of one period, the same on every machine.
 public struct Tone: Sendable {
-    private let factor: Double
-    private var last: Double
-    private var beforeLast: Double
+    public static let longestCycle = 4_096
+
+    public let samples: [Int16]
+    private var position = 0
 
     /// - Parameters:
-    ///   - cycle: samples of one period, at least 4.
+    ///   - cycle: samples of one period, 4...4096.
     ///   - amplitude: 0...32767.
     public init(cycle: Int, amplitude: Int) {
-        // sin and cos of the step by their series, which converge quickly below pi/2.
-        let step = 2 * Double.pi / Double(max(4, cycle))
-        var (sine, cosine, term) = (0.0, 0.0, 1.0)
-        for power in 0..<24 {
-            if power.isMultiple(of: 2) {
-                cosine += power.isMultiple(of: 4) ? term : -term
-            } else {
-                sine += power % 4 == 1 ? term : -term
-            }
-            term *= step / Double(power + 1)
+        let cycle = min(max(4, cycle), Self.longestCycle)
+        let (sine, cosine) = Self.sineAndCosine(2 * Double.pi / Double(cycle))
+        var (last, beforeLast) = (0.0, -sine * Double(amplitude))
+        var samples: [Int16] = []
+        for _ in 0..<cycle {
+            samples.append(Int16(max(-32_768, min(32_767, last.rounded()))))
+            (last, beforeLast) = (2 * cosine * last - beforeLast, last)
         }
-        factor = 2 * cosine
-        (last, beforeLast) = (0, -sine * Double(amplitude))
+        self.samples = samples
     }
 
     public mutating func next() -> Int16 {
-        let value = last
-        (last, beforeLast) = (factor * last - beforeLast, last)
-        return Int16(max(-32_768, min(32_767, value.rounded())))
+        defer { position = (position + 1) % samples.count }
+        return samples[position]
+    }
+
+    /// By their series, which converge quickly up to pi/2.
+    private static func sineAndCosine(_ angle: Double) -> (Double, Double) {
+        var (sine, cosine, term) = (0.0, 0.0, 1.0)
+        for power in 0..<24 {
+            switch power % 4 {
+            case 0: cosine += term
+            case 1: sine += term
+            case 2: cosine -= term
+            default: sine -= term
+            }
+            term *= angle / Double(power + 1)
+        }
+        return (sine, cosine)
     }
 }
