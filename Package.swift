@@ -69,7 +69,7 @@ let package = Package(
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
-        .executableTarget(name: "PDUTool", dependencies: ["BluetoothCrypto", "Simulation", "Packets"], swiftSettings: house),
+        .executableTarget(name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], swiftSettings: house),
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain),
         .target(
             name: "BenchTesting", dependencies: ["Simulation", "Transport", "Timing", "Packets"], path: "Tests/BenchTesting",

@@ -9,11 +9,14 @@ import Packets
 //   decode-returns HEX NAME       return parameters of a command
 //   baseband FUNCTION WORD...    access codes, packets and hops of BR/EDR; - is no octets
 //   crypto FUNCTION HEX...        a function of the security toolbox; - is no octets
+//   profile NAME WORD...          a profile of BR/EDR, whose peer is the other program
 if CommandLine.arguments.dropFirst() == ["page"] {
     print(ReferencePage.html(), terminator: "")
 } else {
+    let profiles = ProfileSessions()
     while let line = readLine() {
-        print(Answer.to(line.split(separator: " ").map(String.init)))
+        let words = line.split(separator: " ").map(String.init)
+        print(words.first == "profile" ? profiles.answer(Array(words.dropFirst())) : Answer.to(words))
         fflush(nil)
     }
 }
