@@ -14,6 +14,7 @@ struct FuzzTarget: Sendable {
 
     static let all = [
         codec, h4, commands, events, channels, data, attributes, pairing, linkLayer, captures, usbip, cases, bonds,
+        serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }
 
