@@ -5,7 +5,7 @@ public struct ControllerConfiguration: Sendable {
     public enum Profile: Sendable {
         /// LE alone.
         case le
-        /// LE, and of BR/EDR what comes before a connection: inquiry and inquiry scan.
+        /// LE and BR/EDR: inquiries, pages, and connections with their data.
         case dual
     }
 
@@ -28,6 +28,9 @@ public struct ControllerConfiguration: Sendable {
     /// ACL buffers towards the host's data. Core Vol 4, Part E, 7.8.2.
     public var aclLength: UInt16 = 251
     public var aclCount: UInt8 = 8
+    /// Those of links over BR/EDR. Core Vol 4, Part E, 7.4.5.
+    public var bredrACLLength: UInt16 = 1_021
+    public var bredrACLCount: UInt8 = 8
     /// Buffers for the host's voice, none in a controller without BR/EDR. Core Vol 4, Part E, 7.4.5.
     public var synchronousLength: UInt8 = 0
     public var synchronousCount: UInt16 = 0
@@ -55,6 +58,11 @@ public struct ControllerConfiguration: Sendable {
     public var quirks = ControllerQuirks()
 
     public init(address: DeviceAddress) { self.address = address }
+
+    /// What Read_Buffer_Size tells: the buffers of BR/EDR where there is any, else those that LE has. Core Vol 4, Part E, 7.4.5.
+    var dataBuffers: (length: UInt16, count: UInt8) {
+        profile == .dual && !choices.sharesBuffers ? (bredrACLLength, bredrACLCount) : (aclLength, aclCount)
+    }
 }
 
 extension LEFeatures {

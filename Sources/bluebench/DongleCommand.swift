@@ -31,7 +31,7 @@ struct DongleCommand: ParsableCommand {
             "With --usbfs: deliver events late, so that data overtakes them, by a time drawn anew for each: 4-11.", valueName: "ms-ms"))
     var lateEvents: String?
     @Option(help: "How many dongles.") var count = 1
-    @Option(help: "What each dongle is: le, or dual for one that also has inquiry and inquiry scan of BR/EDR.") var profile = Profile.le
+    @Option(help: "What each dongle is: le, or dual for one that also has BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
     @OptionGroup var surroundings: SurroundingsOptions

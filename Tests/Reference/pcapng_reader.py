@@ -43,7 +43,15 @@ def _interface(body, order):
 
 
 def read(path):
-    """Yields (time in microseconds, octets) of every packet, in file order."""
+    """Yields (time in microseconds, octets) of every packet of LE, in file order."""
+    for link_type, ticks, per_second, octets in packets(path):
+        if link_type != LINK_TYPE:
+            raise NotAnAirLog(f"{path}: link type {link_type}")
+        yield ticks * 1_000_000 // per_second, octets
+
+
+def packets(path):
+    """Yields (link type, time in ticks, ticks in a second, octets) of every packet, in file order."""
     with open(path, "rb") as file:
         data = file.read()
     at, order, interfaces = 0, None, []
@@ -68,8 +76,6 @@ def read(path):
             if number >= len(interfaces):
                 raise NotAnAirLog(f"{path}: packet of an interface that was not described")
             interface = interfaces[number]
-            if interface.link_type != LINK_TYPE:
-                raise NotAnAirLog(f"{path}: link type {interface.link_type}")
-            ticks = high << 32 | low
-            yield ticks * 1_000_000 // interface.ticks_per_second + interface.offset_s * 1_000_000, body[20 : 20 + captured]
+            ticks = (high << 32 | low) + interface.offset_s * interface.ticks_per_second
+            yield interface.link_type, ticks, interface.ticks_per_second, body[20 : 20 + captured]
         at += length

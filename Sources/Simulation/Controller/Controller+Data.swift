@@ -3,26 +3,49 @@ import Packets
 /// ACL data between host and links. Core Vol 4, Part E, 4.1 and 5.4.2.
 extension Controller {
     func receiveACL(_ packet: HCIPacket) {
-        guard let header = packet.aclHeader, let link = links.first(where: { $0.handle == header.handle }) else { return }
+        guard let header = packet.aclHeader, let link = hostLink(header.handle) else { return }
         let data = packet.bytes[ACLHeader.octets...]
         let length = Int(header.length)
-        guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
-            return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
-        }
-        aclInUse += 1
+        guard takeBuffer(for: length, of: link) else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x01)) }
         link.inUse += 1
         guard length == data.count, length > 0, header.boundary != .complete, header.broadcast == 0 else { return complete(1, link) }
-        link.connection.send(data, isStart: header.boundary != .continuing)
+        link.send(data, isStart: header.boundary != .continuing)
         if configuration.quirks.creditsAtOnce { reportEarly(link) }
     }
 
+    /// Links over BR/EDR have buffers of their own, unless LE has none. Core Vol 4, Part E, 4.1.1.
+    private func hasOwnBuffers(_ link: any HostLink) -> Bool { link.isBREDR && !configuration.choices.sharesBuffers }
+
+    private func takeBuffer(for length: Int, of link: any HostLink) -> Bool {
+        if hasOwnBuffers(link) {
+            guard bredr.buffersInUse < Int(configuration.bredrACLCount), length <= Int(configuration.bredrACLLength) else { return false }
+            bredr.buffersInUse += 1
+        } else {
+            guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else { return false }
+            aclInUse += 1
+        }
+        return true
+    }
+
+    private func freeBuffers(_ count: Int, of link: any HostLink) {
+        if hasOwnBuffers(link) { bredr.buffersInUse -= count } else { aclInUse -= count }
+        link.inUse -= count
+    }
+
+    /// A link is gone, and what its packets have filled is free.
+    func forget(_ link: any HostLink) {
+        freeBuffers(link.inUse, of: link)
+        hostFlow.close(link.handle)
+        sendWaitingData()
+    }
+
     /// A credit for what has not gone out yet, as a faulty controller gives it.
-    private func reportEarly(_ link: LinkEnd) {
+    private func reportEarly(_ link: any HostLink) {
         emit(HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: link.handle, numCompletedPackets: 1)]))
     }
 
     /// Buffers are free again: told at once when a good part of them is, else a little later with others.
-    func complete(_ count: Int, _ link: LinkEnd) {
+    func complete(_ count: Int, _ link: any HostLink) {
         link.completed += count
         reportCompletedPackets(of: link.completed)
     }
@@ -39,18 +62,20 @@ extension Controller {
 
     func reportCompletedPackets() {
         completedRows.removeAll(keepingCapacity: true)
-        for link in links where link.completed > 0 {
-            completedRows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
-            aclInUse -= link.completed
-            link.inUse -= link.completed
-            link.completed = 0
-        }
+        for link in links where link.completed > 0 { addCompletedRow(link) }
+        for link in bredr.links where link.completed > 0 { addCompletedRow(link) }
         if let row = loopback?.takeCompleted() {
             completedRows.append(row)
             aclInUse -= Int(row.numCompletedPackets)
         }
         guard !completedRows.isEmpty, !configuration.quirks.creditsAtOnce else { return }
         emit(HCIEvents.NumberOfCompletedPackets(handles: completedRows))
+    }
+
+    private func addCompletedRow(_ link: any HostLink) {
+        completedRows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
+        freeBuffers(link.completed, of: link)
+        link.completed = 0
     }
 
     /// An LL data PDU for the host, cut to its buffers where it has told of them.

@@ -201,6 +201,18 @@ final class Controller {
         throw .unknownConnection
     }
 
+    /// A connection of either kind.
+    func hostLink(_ handle: ConnectionHandle) -> (any HostLink)? {
+        for link in links where link.handle == handle { return link }
+        for link in bredr.links where link.handle == handle && link.isKnownToHost { return link }
+        return nil
+    }
+
+    func anyLink(_ handle: ConnectionHandle) throws(CommandFailure) -> any HostLink {
+        guard let link = hostLink(handle) else { throw .unknownConnection }
+        return link
+    }
+
     func add(_ link: LinkEnd) { linkEnds.add(link) }
 
     /// For a link that has ended by itself.
@@ -208,7 +220,10 @@ final class Controller {
 
     func makeHandle() -> ConnectionHandle {
         if lastHandle == 0 { lastHandle = configuration.choices.firstHandle - 1 }
-        repeat { lastHandle = lastHandle % 0x0EFF + 1 } while links.contains { $0.handle.rawValue == lastHandle }
+        repeat {
+            lastHandle = lastHandle % 0x0EFF + 1
+        } while links.contains { $0.handle.rawValue == lastHandle }
+            || bredr.links.contains { $0.handle.rawValue == lastHandle }
         return ConnectionHandle(lastHandle)
     }
 

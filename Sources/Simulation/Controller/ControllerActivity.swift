@@ -10,7 +10,9 @@ extension Initiator: ControllerActivity {}
 extension DirectTest: ControllerActivity {}
 extension Inquirer: ControllerActivity {}
 extension InquiryScanner: ControllerActivity {}
-extension LinkEnd: ControllerActivity {
+extension Pager: ControllerActivity {}
+extension PageScanner: ControllerActivity {}
+extension LinkEnd {
     func stop() { connection.abandon() }
 }
 

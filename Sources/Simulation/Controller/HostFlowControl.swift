@@ -55,7 +55,7 @@ extension Controller {
 
     /// Synchronous data has no flow control here. It changes only while there is no connection.
     func execute(_ command: HCICommands.SetControllerToHostFlowControl) throws(CommandFailure) {
-        try Check.that(links.isEmpty && loopback == nil, else: .disallowed)
+        try Check.that(links.isEmpty && bredr.links.isEmpty && loopback == nil, else: .disallowed)
         try Check.that(command.flowControlEnable <= HostFlowControl.acl, else: .unsupportedValue)
         hostFlow.isOn = command.flowControlEnable == HostFlowControl.acl
     }

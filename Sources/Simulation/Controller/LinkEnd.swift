@@ -1,13 +1,27 @@
 import Packets
 
-/// A connection as the host knows it, with the account of its packets.
-final class LinkEnd {
+/// A connection of either kind as the host knows it, with the account of its packets.
+protocol HostLink: ControllerActivity {
+    var handle: ConnectionHandle { get }
+    var isBREDR: Bool { get }
+    /// ACL packets of the host that have not been acknowledged.
+    var inUse: Int { get set }
+    /// Acknowledged, but not yet reported.
+    var completed: Int { get set }
+
+    /// Queues the data of one HCI ACL packet.
+    func send(_ data: ArraySlice<UInt8>, isStart: Bool)
+    func disconnect(_ reason: ErrorCode) -> ErrorCode
+    func readRemoteVersion() -> ErrorCode
+}
+
+/// A connection over LE.
+final class LinkEnd: HostLink {
     let connection: Connection
     let handle: ConnectionHandle
     let peer: DeviceAddress
-    /// ACL packets of the host that have not been acknowledged.
+    let isBREDR = false
     var inUse = 0
-    /// Acknowledged, but not yet reported.
     var completed = 0
     /// The parameters the host was last told.
     var reported: ReportedParameters
@@ -25,4 +39,8 @@ final class LinkEnd {
         reported = ReportedParameters(
             interval: connection.interval, latency: connection.peripheralLatency, timeout: connection.supervisionTimeout)
     }
+
+    func send(_ data: ArraySlice<UInt8>, isStart: Bool) { connection.send(data, isStart: isStart) }
+    func disconnect(_ reason: ErrorCode) -> ErrorCode { connection.terminate(reason) }
+    func readRemoteVersion() -> ErrorCode { connection.readRemoteVersion() }
 }

@@ -54,7 +54,8 @@ extension Controller {
     func loopBack(data packet: HCIPacket) {
         guard let loopback, let header = packet.aclHeader, header.handle == loopback.data else { return }
         let length = Int(header.length)
-        guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else {
+        let buffers = configuration.dataBuffers
+        guard aclInUse < Int(buffers.count), length <= Int(buffers.length) else {
             return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
         }
         aclInUse += 1

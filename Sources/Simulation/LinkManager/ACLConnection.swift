@@ -117,7 +117,7 @@ final class ACLConnection {
     /// What both sides may send is settled as soon as they are connected.
     private func agreeOnPackets() {
         if state.longestPacket > 1 { request(LocalMaxSlot(state.longestPacket)) }
-        if state.role == .central { request(LocalPacketTypeTable(.enhanced)) }
+        if state.role == .central, transport.wantsEnhancedRates { request(LocalPacketTypeTable(.enhanced)) }
     }
 
     private func close(_ reason: ErrorCode) {

@@ -7,12 +7,18 @@ protocol LinkTransport: AnyObject {
     var role: LinkRole { get }
     /// CLK27-1 of the piconet now, in slots: what the instants of the link manager count.
     var slot: UInt32 { get }
+    /// Whether this side may send anything at 2 or 3 Mb/s.
+    var wantsEnhancedRates: Bool { get }
     /// Queues a message of the link manager, which goes out in a DM1 packet before user data, in order.
     func send(lmp pdu: [UInt8])
     /// Makes a change, at once or at its instant; the delegate hears of those with an instant when they are made.
     func apply(_ change: BasebandChange)
     /// Ends the link, after LMP_detach was acknowledged or without a word; the delegate hears nothing more.
     func detach()
+}
+
+extension LinkTransport {
+    var wantsEnhancedRates: Bool { true }
 }
 
 protocol LinkTransportDelegate: AnyObject {
@@ -62,7 +68,7 @@ enum PacketTypeTable: UInt8 {
 }
 
 /// How the payloads of one direction are protected. Core Vol 2, Part H, 4 and 9.
-enum PayloadEncryption: Equatable {
+indirect enum PayloadEncryption: Equatable {
     case off
     /// - Parameter key: Kc', the encryption key after its reduction, octet 0 the least significant.
     case e0(key: UInt128, central: BDADDR)

@@ -9,18 +9,27 @@ final class BREDRController {
     var inquiry: InquiryState?
     let inquiring = Activities<Inquirer>()
     let inquiryScanning = Activities<InquiryScanner>()
+    var paging: Paging?
+    let pagers = Activities<Pager>()
+    let pageScanning = Activities<PageScanner>()
+    let linkEnds = Activities<ACLLinkEnd>()
+    /// ACL packets of the host that have not been acknowledged.
+    var buffersInUse = 0
 
     init(_ controller: Controller, clock: NativeClock) {
         self.controller = controller
         self.clock = clock
     }
 
-    var activities: [any ActivityGroup] { [inquiring, inquiryScanning] }
+    var activities: [any ActivityGroup] { [inquiring, inquiryScanning, pagers, pageScanning, linkEnds] }
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
+    var links: [ACLLinkEnd] { linkEnds.running }
 
     /// Takes back what the host has set.
     func reset() {
         inquiry = nil
+        paging = nil
+        buffersInUse = 0
         settings = BREDRSettings()
     }
 }

@@ -24,7 +24,6 @@ struct BREDRSettings {
     var inquiryPower = TransmitPower.preferred
     var filters = EventFilters()
     var isLESupportedByHost = false
-    /// Paging and links will use these; they hold what the host has written.
     var connectionAcceptTimeout: UInt16 = 0x1F40
     var pageTimeout: UInt16 = 0x2000
     var voiceSetting: UInt16 = 0x0060

@@ -28,9 +28,10 @@ struct LMPFeatures: OptionSet {
     static let extendedPages = LMPFeatures(rawValue: 1 << 63)
 
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
-    /// Nothing that needs a BR/EDR link: there is none yet.
     static let dual: LMPFeatures = [
-        .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController, .extendedInquiryResponse,
+        .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
+        .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
+        .extendedInquiryResponse,
         .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
     ]
 }

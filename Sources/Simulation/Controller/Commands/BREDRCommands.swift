@@ -3,6 +3,7 @@ import Packets
 /// Inquiry, inquiry scan, and the settings of BR/EDR that a host reads and writes when it starts. Core Vol 4, Part E, 7.1 and 7.3.
 extension CommandTable {
     mutating func addBREDR() {
+        addBREDRConnections()
         start(HCICommands.Inquiry.self, BREDRController.execute)
         perform(HCICommands.InquiryCancel.self, BREDRController.execute)
         perform(HCICommands.SetEventFilter.self, BREDRController.execute)

@@ -1,8 +1,6 @@
 import Packets
 
 /// Settings of BR/EDR that a host reads and writes when it starts. Core Vol 4, Part E, 7.3.13 to 7.3.20, 7.3.27, 7.3.28, 7.3.78 and 7.3.79.
-///
-/// Those of paging and of links are kept; nobody on this air pages yet, so a page scan hears nothing.
 extension BREDRController {
     func execute(_ command: HCICommands.ReadPageScanActivity) throws(CommandFailure) -> HCICommands.ReadPageScanActivity.Return {
         let scan = settings.pageScan
@@ -11,6 +9,7 @@ extension BREDRController {
 
     func execute(_ command: HCICommands.WritePageScanActivity) throws(CommandFailure) {
         try settings.pageScan.set(interval: command.pageScanInterval, window: command.pageScanWindow)
+        updatePageScan()
     }
 
     func execute(_ command: HCICommands.ReadVoiceSetting) throws(CommandFailure) -> HCICommands.ReadVoiceSetting.Return {

@@ -10,6 +10,7 @@ extension BREDRController {
         settings.isInquiryScanning = command.scanEnable & 1 != 0
         settings.isPageScanning = command.scanEnable & 2 != 0
         updateInquiryScan()
+        updatePageScan()
     }
 
     func execute(_ command: HCICommands.ReadInquiryScanActivity) throws(CommandFailure) -> HCICommands.ReadInquiryScanActivity.Return {

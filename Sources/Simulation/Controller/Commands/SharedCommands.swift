@@ -31,18 +31,18 @@ extension CommandTable {
 
 extension Controller {
     func execute(_ command: HCICommands.Disconnect) throws(CommandFailure) {
-        let link = try link(command.connectionHandle)
+        let link = try anyLink(command.connectionHandle)
         let reasons: [ErrorCode] = [
             .authenticationFailure, .remoteUserTerminatedConnection, .remoteDeviceTerminatedConnectionDueToLowResources,
             .remoteDeviceTerminatedConnectionDueToPowerOff, .unsupportedRemoteFeature, .pairingWithUnitKeyNotSupported,
             .unacceptableConnectionParameters,
         ]
         try Check.that(reasons.contains(command.reason))
-        link.connection.terminate(command.reason)
+        _ = link.disconnect(command.reason)
     }
 
     func execute(_ command: HCICommands.ReadRemoteVersionInformation) throws(CommandFailure) {
-        try link(command.connectionHandle).connection.readRemoteVersion().check()
+        try anyLink(command.connectionHandle).readRemoteVersion().check()
     }
 }
 
@@ -63,7 +63,7 @@ extension Controller {
     func execute(_ command: HCICommands.Reset) throws(CommandFailure) { reset() }
 
     func execute(_ command: HCICommands.ReadTransmitPowerLevel) throws(CommandFailure) -> HCICommands.ReadTransmitPowerLevel.Return {
-        let link = try link(command.connectionHandle)
+        let link = try anyLink(command.connectionHandle)
         return .init(
             status: .success, connectionHandle: link.handle,
             txPowerLevel: command.type == 0 ? TransmitPower.preferred : TransmitPower.maximum)
@@ -109,8 +109,9 @@ extension Controller {
 
     func execute(_ command: HCICommands.ReadBufferSize) throws(CommandFailure) -> HCICommands.ReadBufferSize.Return {
         .init(
-            status: .success, aclDataPacketLength: configuration.aclLength, synchronousDataPacketLength: configuration.synchronousLength,
-            totalNumACLDataPackets: UInt16(configuration.aclCount), totalNumSynchronousDataPackets: configuration.synchronousCount)
+            status: .success, aclDataPacketLength: configuration.dataBuffers.length,
+            synchronousDataPacketLength: configuration.synchronousLength, totalNumACLDataPackets: UInt16(configuration.dataBuffers.count),
+            totalNumSynchronousDataPackets: configuration.synchronousCount)
     }
 
     func execute(_ command: HCICommands.ReadBDADDR) throws(CommandFailure) -> HCICommands.ReadBDADDR.Return {
@@ -126,7 +127,9 @@ extension Controller {
         .init(status: .success, standardCodecID: [], vendorSpecificCodecID: [])
     }
 
+    /// Over BR/EDR it is how far it is from the golden receive power range, and everything here lies within. Core Vol 4, Part E, 7.5.4.
     func execute(_ command: HCICommands.ReadRSSI) throws(CommandFailure) -> HCICommands.ReadRSSI.Return {
+        if try anyLink(command.handle).isBREDR { return .init(status: .success, handle: command.handle, rssi: 0) }
         let link = try link(command.handle)
         return .init(status: .success, handle: link.handle, rssi: le.settings.pathCompensation.atAntenna(link.connection.rssi))
     }

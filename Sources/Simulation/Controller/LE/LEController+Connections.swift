@@ -113,9 +113,7 @@ extension LEController: ConnectionDelegate {
         guard let end = end(of: connection) else { return }
         controller.reportCompletedPackets()
         controller.remove(end)
-        controller.aclInUse -= end.inUse
-        controller.hostFlow.close(end.handle)
-        controller.sendWaitingData()
+        controller.forget(end)
         emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
     }
 

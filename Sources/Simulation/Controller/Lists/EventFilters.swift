@@ -1,8 +1,6 @@
 import Packets
 
-/// Which inquiry results the host wants to hear of. Core Vol 4, Part E, 7.3.3.
-///
-/// Filters for connections are checked and kept; they will apply when there are BR/EDR connections.
+/// Which inquiry results and which requests for connections the host wants to hear of. Core Vol 4, Part E, 7.3.3.
 struct EventFilters {
     /// Whom a filter lets through.
     enum Condition: Equatable {
@@ -47,6 +45,19 @@ struct EventFilters {
     /// Without a filter everyone passes.
     func passesInquiry(_ address: BDADDR, _ classOfDevice: UInt32) -> Bool {
         inquiry.isEmpty || inquiry.contains { $0.passes(address, classOfDevice) }
+    }
+
+    enum Verdict {
+        case ask
+        case accept
+        case refuse
+    }
+
+    /// What becomes of a device's request for a connection: without a filter the host is asked, and whom no filter lets through is refused.
+    func verdict(on address: BDADDR, _ classOfDevice: UInt32) -> Verdict {
+        guard !connections.isEmpty else { return .ask }
+        guard let filter = connections.first(where: { $0.condition.passes(address, classOfDevice) }) else { return .refuse }
+        return filter.acceptance == 1 ? .ask : .accept
     }
 
     /// What Set_Event_Filter asks for.

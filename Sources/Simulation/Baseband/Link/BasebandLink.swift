@@ -1,0 +1,361 @@
+import Packets
+import Timing
+
+/// What a link tells beside what the link manager hears. Every call is on the loop.
+protocol BasebandLinkDelegate: AnyObject {
+    /// The first packet of the other side came.
+    func linkEstablished(_ link: BasebandLink)
+    /// Nothing came within newconnectionTO; the link is gone.
+    func linkFailed(_ link: BasebandLink)
+    /// - Parameter isStart: whether it begins an L2CAP message (LLID 2) or continues one (LLID 1).
+    func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool)
+    /// An LT_ADDR for the other side, which becomes this one's peripheral.
+    func freeLTAddr(for link: BasebandLink) -> UInt8
+    /// `count` HCI ACL packets were acknowledged to their last octet.
+    func link(_ link: BasebandLink, completed count: Int)
+}
+
+/// One end of a link over BR/EDR: its slots. Core Vol 2, Part B, 4 and 8.5.
+///
+/// A thin shell: what the link is and what it sends stands in `BasebandLinkState`. This class holds radio and timers, and has the turns.
+final class BasebandLink: RadioActivity, LinkTransport {
+    enum Phase {
+        /// Until `timer`.
+        case idle
+        case waitingForRadio
+        /// Sending what starts in a tick.
+        case sending(BREDRPacketType, tick: Int)
+        /// A central listens for the answer to what it sent in a tick.
+        case awaitingAnswer(of: Int)
+        /// A peripheral listens in the central's slot.
+        case listening(tick: Int)
+        /// In a switch of roles.
+        case sendingHandover(tick: Int)
+        case awaitingHandoverAnswer(tick: Int)
+        case awaitingHandover(tick: Int)
+        case sendingHandoverAnswer(FHSPayload, sent: Microseconds)
+        /// For good.
+        case closed
+    }
+
+    let air: Air
+    let radio: Radio
+    private(set) unowned var delegate: (any BasebandLinkDelegate)?
+    /// The link manager, which is there before the first packet comes.
+    weak var manager: (any LinkTransportDelegate)?
+    var state: BasebandLinkState
+    private(set) var missedTurns = 0
+    /// Of the last packet heard, in dBm; 127 before the first.
+    private(set) var rssi: Int8 = 127
+    var phase = Phase.idle
+    /// Of the central's slot that `timer` is set for.
+    var nextTick = 0
+    var roleSwitch: RoleSwitch?
+    /// What the other side will have after a switch of roles.
+    var newLTAddr: UInt8 = 1
+    /// Changes whose instant is yet to come.
+    private var scheduled: [(slot: UInt32, change: BasebandChange)] = []
+    private(set) var timer: AirTimer!
+    private var supervisionTimer: SupervisionTimer!
+    private(set) var connectionTimer: AirTimer!
+
+    private static let uncertainty = PageTiming.uncertainty
+    var loop: RunLoop { air.loop }
+
+    init(_ parameters: BasebandLinkParameters, radio: Radio, delegate: any BasebandLinkDelegate) {
+        self.radio = radio
+        self.delegate = delegate
+        air = radio.air
+        state = BasebandLinkState(parameters)
+        timer = AirTimer(on: radio.air.loop) { [unowned self] in beginTurn() }
+        connectionTimer = AirTimer(on: radio.air.loop) { [unowned self] in connectionFailed() }
+        supervisionTimer = SupervisionTimer(on: radio.air.loop) { [unowned self] in
+            state.supervisionDeadline
+        } expired: { [unowned self] in
+            close(.connectionTimeout)
+        }
+        connectionTimer.set(at: parameters.start + PageTiming.newConnectionTimeout)
+        plan(from: parameters.start)
+    }
+
+    deinit { radio.leave(ObjectIdentifier(self)) }
+
+    var role: LinkRole { state.role }
+    var slot: UInt32 { NativeClock.value(of: state.clock.tick(at: loop.now)) >> 1 }
+    var wantsEnhancedRates: Bool { state.choice.wantsEnhancedRates }
+    var isClosed: Bool { if case .closed = phase { true } else { false } }
+    /// Whether nothing waits to be sent, and no instant to come.
+    var isAtRest: Bool { state.exchange.isEmpty && scheduled.isEmpty && roleSwitch == nil }
+
+    /// A link on which nothing goes on leaves the radio to advertising; one that has not had its turns for long takes it from other links.
+    var priority: Int {
+        let overdue = (loop.now - (role == .central ? state.lastExchange : state.lastHeard)) / state.pollInterval
+        let isWaiting =
+            role == .peripheral && roleSwitch == nil && state.isEstablished && overdue < 2 && !state.peerIsSending
+            && !state.exchange.hasMore
+        if isWaiting, case .listening = phase { return radio.isReceiving ? RadioPriority.connection : RadioPriority.idleLink }
+        if isWaiting, case .idle = phase { return RadioPriority.idleLink }
+        return RadioPriority.connection + min(max(0, overdue - 1), 1_000)
+    }
+
+    // MARK: What is asked of it
+
+    /// Queues the data of one HCI ACL packet.
+    ///
+    /// - Parameter isStart: false where it continues an L2CAP message.
+    func send(_ data: ArraySlice<UInt8>, isStart: Bool) {
+        guard !isClosed else { return }
+        state.exchange.append(data, isStart: isStart)
+        wake()
+    }
+
+    func send(lmp pdu: [UInt8]) {
+        guard !isClosed else { return }
+        state.exchange.append(lmp: pdu)
+        wake()
+    }
+
+    func apply(_ change: BasebandChange) {
+        guard !isClosed else { return }
+        if let instant = change.instant {
+            scheduled.append((instant, change))
+            return wake()
+        }
+        state.apply(change)
+        switch change {
+        case .supervisionTimeout where state.isEstablished: supervisionTimer.start()
+        case .supervisionTimeout: break
+        default: wake()
+        }
+    }
+
+    func detach() { close(nil) }
+
+    // MARK: The end
+
+    private func connectionFailed() {
+        guard !isClosed else { return }
+        if roleSwitch != nil { return endSwitch(isDone: false) }
+        let delegate = delegate
+        close(nil)
+        delegate?.linkFailed(self)
+    }
+
+    /// - Parameter reason: for the link manager; nil when it need not hear of it.
+    private func close(_ reason: ErrorCode?) {
+        guard !isClosed else { return }
+        phase = .closed
+        timer.cancel()
+        supervisionTimer.cancel()
+        connectionTimer.cancel()
+        scheduled.removeAll()
+        roleSwitch = nil
+        state.exchange.removeAll()
+        radio.forget(self)
+        delegate = nil
+        if let reason { manager?.transportLost(self, reason) }
+    }
+
+    // MARK: Turns
+
+    /// When the next turn is: a central's when there is something to send, to acknowledge or to poll, a peripheral's in each slot of the central.
+    private func plan(from time: Microseconds) {
+        let next = state.centralTick(from: time)
+        phase = .idle
+        guard role == .central else {
+            nextTick = next
+            return timer.set(at: state.clock.start(of: next) - Self.uncertainty)
+        }
+        var isPoll = false
+        nextTick = next
+        if state.isEstablished, !state.exchange.hasMore, !state.peerIsSending {
+            let poll = state.centralTick(from: state.lastExchange + state.pollInterval)
+            isPoll = poll > next
+            nextTick = max(next, min(poll, earliestInstant ?? poll))
+        }
+        let start = state.clock.start(of: nextTick)
+        radio.reserve(self, at: isPoll ? start : nil)
+        timer.set(at: start)
+    }
+
+    /// The central's slot in which the next scheduled change is made.
+    private var earliestInstant: Int? {
+        let tick = state.clock.tick(at: loop.now) & ~1
+        return scheduled.map { tick + 2 * (Int($0.slot &- slot) & 0x7FF_FFFF) }.min().map { ($0 + 2) & ~3 }
+    }
+
+    /// There is something to send: a central that waits for the time to poll takes the next slot.
+    private func wake() {
+        guard case .idle = phase, role == .central else { return }
+        plan(from: max(loop.now, state.lastExchange + NativeClock.slot))
+    }
+
+    private func beginTurn() {
+        guard case .idle = phase else { return }
+        if handOver() { return }
+        let start = state.clock.start(of: nextTick)
+        reachInstants(at: start)
+        guard case .idle = phase, roleSwitch.map(\.isHandedOver) ?? true else { return }
+        guard radio.acquire(self) else { return missTurn() }
+        switch role {
+        case .central: beginExchange(in: nextTick, at: start)
+        case .peripheral:
+            phase = .listening(tick: nextTick)
+            radio.listen(state.tuning(state.channel(in: nextTick)), from: start - Self.uncertainty, until: start + Self.uncertainty)
+        }
+    }
+
+    private func missTurn() {
+        missedTurns += 1
+        guard role == .central else { return plan(from: loop.now + NativeClock.slot) }
+        phase = .waitingForRadio
+        radio.wait(self)
+    }
+
+    func radioIsFree() {
+        if case .waitingForRadio = phase { plan(from: loop.now) }
+    }
+
+    func preempted() {
+        guard !isClosed else { return }
+        missedTurns += 1
+        guard !isHandingOver else { return handoverMissed() }
+        state.heardNothing()
+        guard role == .central else { return plan(from: loop.now + NativeClock.slot) }
+        phase = .waitingForRadio
+        radio.wait(self)
+    }
+
+    func endTurn() {
+        guard !isClosed else { return }
+        phase = .idle
+        radio.release(self)
+        guard case .idle = phase else { return }
+        plan(from: loop.now)
+    }
+
+    /// Makes the changes whose instant has come.
+    private func reachInstants(at time: Microseconds) {
+        let now = NativeClock.value(of: state.clock.tick(at: time)) >> 1
+        while let index = scheduled.firstIndex(where: { (now &- $0.slot) & 0x7FF_FFFF < 0x400_0000 }) {
+            let change = scheduled.remove(at: index).change
+            if case .roleSwitch = change { return beginSwitch(change) }
+            state.apply(change)
+            manager?.transport(self, made: change, isDone: true)
+        }
+    }
+
+    // MARK: Sending
+
+    /// How many slots there are from a time on until somebody else needs the radio.
+    private func room(from start: Microseconds) -> Int {
+        let reservation = radio.nextReservation(besides: self)
+        return reservation == .never ? .max : max(0, (reservation - start) / NativeClock.slot)
+    }
+
+    /// A central's turn, if the answer to its packet ends in time.
+    private func beginExchange(in tick: Int, at start: Microseconds) {
+        let room = room(from: start)
+        let isUrgent = priority > RadioPriority.connection
+        guard room >= 2 || isUrgent else {
+            radio.release(self)
+            return plan(from: start + NativeClock.slot * (room + 1))
+        }
+        state.lastExchange = start
+        transmit(state.packet(in: tick, slots: isUrgent ? 5 : room - 1), in: tick, at: start)
+    }
+
+    private func transmit(_ packet: BREDRPacket, in tick: Int, at start: Microseconds) {
+        phase = .sending(packet.type ?? .null, tick: tick)
+        radio.transmit(packet, at: start)
+    }
+
+    func transmitted(at end: Microseconds) {
+        guard case .sending(let type, let tick) = phase else { return handoverTransmitted() }
+        guard role == .central else { return endTurn() }
+        let answer = tick + 2 * type.slots
+        let due = state.clock.start(of: answer)
+        phase = .awaitingAnswer(of: tick)
+        radio.listen(state.tuning(state.channel(in: answer, answering: tick)), from: due - Self.uncertainty, until: due + Self.uncertainty)
+    }
+
+    // MARK: Receiving
+
+    func windowClosed() {
+        guard !isClosed else { return }
+        guard !isHandingOver else { return handoverMissed() }
+        state.heardNothing()
+        endTurn()
+    }
+
+    /// Whether the turn belongs to the handover of a switch of roles.
+    private var isHandingOver: Bool { roleSwitch.map { !$0.isHandedOver } ?? false }
+
+    func received(_ reception: BREDRReception) {
+        guard !isHandingOver else { return handoverReceived(reception) }
+        let packet = reception.packet
+        // A broken packet without a payload is a broken header.
+        guard let type = packet.type, packet.ltAddr == state.ltAddr, reception.isIntact || type.format.hasCRC else { return windowClosed() }
+        let awaited = phase
+        rssi = reception.rssi
+        follow(state.take(reception))
+        switch awaited {
+        case .listening(let tick) where !isClosed: answer(type, in: tick)
+        case .awaitingAnswer: endTurn()
+        default: break
+        }
+    }
+
+    /// A peripheral answers whatever is addressed to it; NULL only with data.
+    private func answer(_ type: BREDRPacketType, in tick: Int) {
+        guard type != .null || state.exchange.hasMore else { return endTurn() }
+        let answer = tick + 2 * type.slots
+        let start = state.clock.start(of: answer)
+        transmit(state.packet(in: answer, answering: tick, slots: max(1, room(from: start))), in: answer, at: start)
+    }
+
+    private func follow(_ taken: BasebandLinkState.Taken) {
+        if connectionTimer.isSet {
+            connectionTimer.cancel()
+            if roleSwitch == nil {
+                supervisionTimer.start()
+                delegate?.linkEstablished(self)
+            } else {
+                endSwitch(isDone: true)
+            }
+        }
+        if !isClosed, let acknowledged = taken.acknowledged { complete(acknowledged) }
+        guard !isClosed else { return }
+        if taken.isMICWrong { return close(.connectionTerminatedDueToMICFailure) }
+        guard let (data, llid) = taken.payload else { return }
+        switch llid {
+        case LLID.control: manager?.transport(self, received: Array(data))
+        case LLID.start: delegate?.link(self, received: data, isStart: true)
+        case LLID.continuation where !data.isEmpty: delegate?.link(self, received: data, isStart: false)
+        default: break
+        }
+    }
+
+    private func complete(_ pdu: OutgoingPDU) {
+        switch pdu.kind {
+        case .control: manager?.transportAcknowledged(self, lmp: Array(pdu.payload))
+        case .data(let endsPacket): if endsPacket { delegate?.link(self, completed: 1) }
+        case .empty: break
+        }
+    }
+}
+
+extension RadioPriority {
+    /// A link that listens and does not expect anything.
+    static let idleLink = 28
+}
+
+extension BasebandChange {
+    /// CLK27-1 at which it is to be made; nil for one that is made at once.
+    var instant: UInt32? {
+        switch self {
+        case .channelMap(_, let instant), .roleSwitch(let instant, _): instant
+        case .supervisionTimeout, .polling, .packetTypes, .packetTypeTable, .maximumSlots, .encryption, .holdsData, .sniff: nil
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BluetoothCrypto
+import Packets
+
+/// The encryption of a link's payloads, direction by direction. Core Vol 2, Part H, 4 and 9.
+///
+/// E0 encrypts payload header, data and CRC anew each time a packet is sent; AES-CCM encrypts user data once and adds a MIC.
+struct PayloadProtection {
+    private struct Direction {
+        var encryption = PayloadEncryption.off
+        var cipher: LinkCipher?
+        /// PayloadCounter.
+        var counter: UInt64 = 0
+
+        mutating func start(_ encryption: PayloadEncryption) {
+            self.encryption = encryption
+            counter = 0
+            cipher = nil
+            if case .aesCCM(let key, let iv) = encryption { cipher = LinkCipher(sessionKey: key, iv: iv) }
+        }
+    }
+
+    private var transmit = Direction()
+    private var receive = Direction()
+
+    mutating func apply(_ encryption: PayloadEncryption, _ direction: LinkDirection) {
+        switch direction {
+        case .transmit: transmit.start(encryption)
+        case .receive: receive.start(encryption)
+        }
+    }
+
+    /// What AES-CCM takes of a packet's user data.
+    var overhead: Int { transmit.cipher == nil ? 0 : LinkCipher.micLength }
+
+    /// User data as it is sent each time: messages of the link manager have no MIC.
+    mutating func seal(_ data: ArraySlice<UInt8>, llid: UInt8, isCentral: Bool) -> ArraySlice<UInt8> {
+        guard let cipher = transmit.cipher, llid != LLID.control, !data.isEmpty else { return data }
+        var sealed: [UInt8] = []
+        cipher.seal(data.span.bytes, counter: transmit.counter, fromCentral: isCentral, header: llid, into: &sealed)
+        transmit.counter += 1
+        return sealed[...]
+    }
+
+    /// New user data; nil when its MIC is wrong.
+    mutating func open(_ data: ArraySlice<UInt8>, llid: UInt8, isCentral: Bool) -> ArraySlice<UInt8>? {
+        guard let cipher = receive.cipher, llid != LLID.control, !data.isEmpty else { return data }
+        var opened: [UInt8] = []
+        guard cipher.open(data.span.bytes, counter: receive.counter, fromCentral: !isCentral, header: llid, into: &opened) else {
+            return nil
+        }
+        receive.counter += 1
+        return opened[...]
+    }
+
+    /// Encrypts payload and CRC of a packet that starts at `clock`.
+    func encrypt(_ packet: inout BREDRPacket, clock: UInt32) {
+        guard case .e0(let key, let central) = transmit.encryption, let crc = packet.crc else { return }
+        var octets = packet.payload + crc
+        var stream = E0(key: key, central: central, clock: clock)
+        stream.apply(to: &octets)
+        packet.encryptedCRC = Array(octets.suffix(crc.count))
+        octets.removeLast(crc.count)
+        packet.payload = octets
+    }
+
+    /// The payload of a packet that started at `clock`; nil when its CRC does not come out.
+    func decrypt(_ packet: BREDRPacket, clock: UInt32) -> [UInt8]? {
+        guard case .e0(let key, let central) = receive.encryption else {
+            return packet.encryptedCRC == nil || packet.encryptedCRC == CRC16.of(packet.payload, uap: packet.uap) ? packet.payload : nil
+        }
+        guard let crc = packet.crc else { return packet.payload }
+        var octets = packet.payload + crc
+        var stream = E0(key: key, central: central, clock: clock)
+        stream.apply(to: &octets)
+        let payload = Array(octets.dropLast(crc.count))
+        return CRC16.of(payload, uap: packet.uap) == Array(octets.suffix(crc.count)) ? payload : nil
+    }
+}

@@ -1,0 +1,95 @@
+import Packets
+import Timing
+
+/// Connections over BR/EDR, and what they tell. Core Vol 4, Part E, 7.7.3 to 7.7.5.
+extension BREDRController {
+    func makeLink(_ parameters: BasebandLinkParameters, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool) -> ACLLinkEnd {
+        let link = BasebandLink(parameters, radio: radio, delegate: self)
+        let end = ACLLinkEnd(handle: controller.makeHandle(), peer: peer, classOfDevice: classOfDevice, isIncoming: isIncoming, link: link)
+        var random = makeRandomSource()
+        end.manage(
+            by: ACLConnection(
+                end.handle, own: configuration.address.bdADDR, peer: peer, transport: link, on: controller.loop, seed: random.next(),
+                delegate: self))
+        linkEnds.add(end)
+        return end
+    }
+
+    func tellConnected(_ status: ErrorCode, _ handle: ConnectionHandle, _ peer: BDADDR) {
+        emit(
+            HCIEvents.ConnectionComplete(
+                status: status, connectionHandle: status == .success ? handle : 0, bdADDR: peer, linkType: .acl, encryptionEnabled: 0))
+    }
+
+    private func end(of connection: ACLConnection) -> ACLLinkEnd? { links.first { $0.connection === connection } }
+}
+
+extension BREDRController: ACLConnectionDelegate {
+    var linkManagerSettings: LinkManagerSettings {
+        var result = LinkManagerSettings(
+            pages: (0...2).compactMap { controller.lmpFeatures(page: $0) },
+            version: RemoteVersion(
+                version: configuration.version, companyIdentifier: configuration.companyIdentifier, subversion: configuration.subversion),
+            name: settings.localName)
+        result.allowsRoleSwitch = !links.contains { $0.stage == .begun && !$0.allowsRoleSwitch }
+        return result
+    }
+
+    func connection(_ connection: ACLConnection, reports report: ACLReport) {
+        guard let end = end(of: connection) else { return }
+        switch report {
+        case .connectionRequested: consider(end)
+        case .connected(let status): finish(end, status)
+        case .maxSlots(let slots): emit(HCIEvents.MaxSlotsChange(connectionHandle: end.handle, lmpMaxSlots: slots))
+        case .roleChanged(let role, let status):
+            emit(HCIEvents.RoleChange(status: status, bdADDR: end.peer, newRole: ConnectionRole(rawValue: role.rawValue)))
+        default: break
+        }
+    }
+
+    func connection(_ connection: ACLConnection, disconnected reason: ErrorCode) {
+        guard let end = end(of: connection) else { return }
+        controller.reportCompletedPackets()
+        linkEnds.remove(end)
+        end.acceptTimer?.cancel()
+        controller.forget(end)
+        if paging?.end === end { stopPage() }
+        switch end.stage {
+        case .connected: emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
+        case .begun where !end.isIncoming, .requested: tellConnected(reason, 0, end.peer)
+        case .begun, .failed: break
+        }
+    }
+
+    /// A host that was not asked does not hear of a refusal.
+    private func finish(_ end: ACLLinkEnd, _ status: ErrorCode) {
+        end.acceptTimer?.cancel()
+        let isUnknown = end.isIncoming && end.stage == .begun
+        end.stage = status == .success ? .connected : .failed
+        if isUnknown, status != .success { return }
+        tellConnected(status, end.handle, end.peer)
+    }
+
+    // MARK: Requests of other devices. Core Vol 4, Part E, 7.3.3 and 7.7.4
+
+    /// Accepts, refuses or lets the host decide, as the filters for connections say.
+    private func consider(_ end: ACLLinkEnd) {
+        switch settings.filters.verdict(on: end.peer, end.classOfDevice) {
+        case .accept: _ = end.connection.accept(asCentral: false)
+        case .refuse: end.connection.refuse(.connectionRejectedDueToUnacceptableBDADDR)
+        case .ask:
+            // A host that does not want to hear of it accepts nobody.
+            guard controller.sends(HCIEvents.ConnectionRequest.self) else {
+                end.connection.refuse(.connectionRejectedDueToLimitedResources)
+                return
+            }
+            end.stage = .requested
+            let timer = AirTimer(on: controller.loop) { [unowned end] in
+                _ = end.connection.refuse(.connectionAcceptTimeoutExceeded)
+            }
+            end.acceptTimer = timer
+            timer.set(at: controller.loop.now + NativeClock.slot * Int(settings.connectionAcceptTimeout))
+            emit(HCIEvents.ConnectionRequest(bdADDR: end.peer, classOfDevice: end.classOfDevice, linkType: .acl))
+        }
+    }
+}

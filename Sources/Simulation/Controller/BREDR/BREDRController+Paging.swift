@@ -1,0 +1,117 @@
+import Packets
+
+/// A page that the host has asked for.
+struct Paging {
+    let pager: Pager
+    /// The LT_ADDR that the device will have.
+    let ltAddr: UInt8
+    /// What the host lets be sent.
+    let packetTypes: Set<BREDRPacketType>
+    /// Allow_Role_Switch.
+    let allowsRoleSwitch: Bool
+    /// The link that is tried.
+    var end: ACLLinkEnd?
+}
+
+extension BREDRController {
+    /// How many devices a piconet has beside its central. Core Vol 2, Part B, 1.
+    static let mostPeripherals = 7
+
+    func startPage(_ settings: Pager.Settings, packetTypes: Set<BREDRPacketType>, allowsRoleSwitch: Bool) throws(CommandFailure) {
+        guard let ltAddr = freeLTAddr else { throw .connectionLimitExceeded }
+        let pager = Pager(settings, clock: clock, radio: radio, delegate: self)
+        paging = Paging(pager: pager, ltAddr: ltAddr, packetTypes: packetTypes, allowsRoleSwitch: allowsRoleSwitch)
+        pagers.add(pager)
+        pager.start()
+    }
+
+    private var freeLTAddr: UInt8? {
+        var taken = Set(links.filter { $0.link.role == .central }.map(\.link.state.ltAddr))
+        if let paging { taken.insert(paging.ltAddr) }
+        return (1...UInt8(Self.mostPeripherals)).first { !taken.contains($0) }
+    }
+
+    func stopPage() {
+        pagers.stopAll()
+        paging = nil
+    }
+
+    /// Starts, changes or ends page scan, as the settings are now.
+    func updatePageScan() {
+        guard settings.isPageScanning else { return pageScanning.stopAll() }
+        let scan = PageScanner.Settings(
+            interval: NativeClock.slot * Int(settings.pageScan.interval), window: NativeClock.slot * Int(settings.pageScan.window),
+            isInterlaced: settings.pageScan.isInterlaced)
+        if let scanner = pageScanning.first { return scanner.change(scan) }
+        let scanner = PageScanner(scan, address: configuration.address.bdADDR, clock: clock, radio: radio, delegate: self)
+        pageScanning.add(scanner)
+        scanner.start()
+    }
+}
+
+extension BREDRController: PagerDelegate {
+    func handover(of pager: Pager, at start: Microseconds) -> FHSPayload {
+        FHSPayload(
+            address: configuration.address.bdADDR, classOfDevice: settings.classOfDevice, pageScanRepetition: settings.pageScanRepetition,
+            clock: NativeClock.value(of: clock.tick(at: start)) >> 2, announcesExtended: false, ltAddr: paging?.ltAddr ?? 1)
+    }
+
+    func pager(_ pager: Pager, reachedAt start: Microseconds) {
+        guard let paging else { return }
+        let parameters = BasebandLinkParameters(
+            role: .central, central: configuration.address.bdADDR, clock: clock, ltAddr: paging.ltAddr, start: start,
+            own: configuration.address.bdADDR, native: clock)
+        let end = makeLink(parameters, peer: pager.settings.address, classOfDevice: 0, isIncoming: false)
+        end.link.apply(.packetTypes(paging.packetTypes))
+        end.allowsRoleSwitch = paging.allowsRoleSwitch
+        self.paging?.end = end
+    }
+
+    func pagerTimedOut(_ pager: Pager) {
+        pagers.remove(pager)
+        paging = nil
+        tellConnected(.pageTimeout, 0, pager.settings.address)
+    }
+}
+
+extension BREDRController: PageScannerDelegate {
+    func pageScanner(_ scanner: PageScanner, joins central: FHSPayload, sentAt sent: Microseconds, firstPacketAt start: Microseconds) {
+        let parameters = BasebandLinkParameters(
+            role: .peripheral, central: central.address, clock: NativeClock(showing: Int(central.clock) << 2, at: sent),
+            ltAddr: central.ltAddr,
+            start: start, own: configuration.address.bdADDR, native: clock)
+        _ = makeLink(parameters, peer: central.address, classOfDevice: central.classOfDevice, isIncoming: true)
+    }
+}
+
+extension BREDRController: BasebandLinkDelegate {
+    func linkEstablished(_ link: BasebandLink) {
+        guard let end = end(of: link), !end.isIncoming else { return }
+        stopPage()
+        end.connection.establish()
+    }
+
+    /// The pager goes on for the rest of its time, the page scan as before.
+    func linkFailed(_ link: BasebandLink) {
+        guard let end = end(of: link) else { return }
+        linkEnds.stop(end)
+        guard paging?.end === end else { return }
+        paging?.end = nil
+        paging?.pager.resume()
+    }
+
+    func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool) {
+        guard let end = end(of: link), end.isKnownToHost else { return }
+        controller.deliver(data, isStart: isStart, on: end.handle)
+        // Nobody takes the data: the link cannot be held back, so it ends.
+        if controller.hostFlow.isOverrun { _ = end.disconnect(.remoteDeviceTerminatedConnectionDueToLowResources) }
+    }
+
+    func freeLTAddr(for link: BasebandLink) -> UInt8 { freeLTAddr ?? 1 }
+
+    func link(_ link: BasebandLink, completed count: Int) {
+        if let end = end(of: link) { controller.complete(count, end) }
+    }
+
+    private func end(of link: BasebandLink) -> ACLLinkEnd? { links.first { $0.link === link } }
+}

@@ -1,0 +1,127 @@
+import Packets
+
+/// Connections over BR/EDR. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
+extension CommandTable {
+    mutating func addBREDRConnections() {
+        start(HCICommands.CreateConnection.self, BREDRController.execute)
+        complete(HCICommands.CreateConnectionCancel.self, BREDRController.execute)
+        start(HCICommands.AcceptConnectionRequest.self, BREDRController.execute)
+        start(HCICommands.RejectConnectionRequest.self, BREDRController.execute)
+        start(HCICommands.ChangeConnectionPacketType.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.ReadLinkSupervisionTimeout.self, handle: { $0.handle }, BREDRController.execute)
+        complete(HCICommands.WriteLinkSupervisionTimeout.self, handle: { $0.handle }, BREDRController.execute)
+        complete(HCICommands.ReadPageScanType.self, BREDRController.execute)
+        perform(HCICommands.WritePageScanType.self, BREDRController.execute)
+    }
+}
+
+extension BREDRController {
+    /// A connection that the host knows.
+    func link(_ handle: ConnectionHandle) throws(CommandFailure) -> ACLLinkEnd {
+        for link in links where link.handle == handle && link.isKnownToHost { return link }
+        throw .unknownConnection
+    }
+
+    /// One page at a time.
+    func execute(_ command: HCICommands.CreateConnection) throws(CommandFailure) {
+        guard !links.contains(where: { $0.peer == command.bdADDR }) else { throw CommandFailure(status: .connectionAlreadyExists) }
+        try Check.that(paging == nil && command.bdADDR != configuration.address.bdADDR, else: .disallowed)
+        let types = ACLPacketTypes(rawValue: command.packetType).types
+        // Bits 16-2 of the difference of the clocks; the uppermost bit says that they are known.
+        let offset = command.clockOffset & 0x8000 == 0 ? 0 : Int(command.clockOffset & 0x7FFF) << 2
+        try startPage(
+            .init(
+                address: command.bdADDR, clockOffset: offset, repetitionMode: command.pageScanRepetitionMode,
+                timeout: NativeClock.slot * Int(settings.pageTimeout)),
+            packetTypes: types, allowsRoleSwitch: command.allowRoleSwitch == 1)
+    }
+
+    func execute(_ command: HCICommands.CreateConnectionCancel) throws(CommandFailure) -> HCICommands.CreateConnectionCancel.Return {
+        let answer = HCICommands.CreateConnectionCancel.Return(status: .success, bdADDR: command.bdADDR)
+        if let paging, paging.pager.settings.address == command.bdADDR {
+            if let end = paging.end { linkEnds.stop(end) }
+            stopPage()
+            tellConnected(.unknownConnectionIdentifier, 0, command.bdADDR)
+            return answer
+        }
+        guard let end = links.first(where: { $0.peer == command.bdADDR && !$0.isIncoming }) else { throw .unknownConnection }
+        guard end.stage == .begun else { throw CommandFailure(status: .connectionAlreadyExists) }
+        linkEnds.stop(end)
+        tellConnected(.unknownConnectionIdentifier, 0, command.bdADDR)
+        return answer
+    }
+
+    private func requested(by peer: BDADDR) throws(CommandFailure) -> ACLLinkEnd {
+        for end in links where end.peer == peer && end.stage == .requested && end.acceptTimer?.isSet == true { return end }
+        throw .unknownConnection
+    }
+
+    func execute(_ command: HCICommands.AcceptConnectionRequest) throws(CommandFailure) {
+        let end = try requested(by: command.bdADDR)
+        end.acceptTimer?.cancel()
+        try end.connection.accept(asCentral: command.role == .central).check()
+    }
+
+    func execute(_ command: HCICommands.RejectConnectionRequest) throws(CommandFailure) {
+        let reasons: [ErrorCode] = [
+            .connectionRejectedDueToLimitedResources, .connectionRejectedDueToSecurityReasons, .connectionRejectedDueToUnacceptableBDADDR,
+        ]
+        let end = try requested(by: command.bdADDR)
+        try Check.that(reasons.contains(command.reason))
+        end.acceptTimer?.cancel()
+        try end.connection.refuse(command.reason).check()
+    }
+
+    func execute(_ command: HCICommands.ChangeConnectionPacketType) throws(CommandFailure) {
+        let end = try link(command.connectionHandle)
+        end.link.apply(.packetTypes(ACLPacketTypes(rawValue: command.packetType).types))
+        let table: PacketTypeTable = end.link.wantsEnhancedRates ? .enhanced : .basic
+        if table != end.connection.state.packetTypeTable { end.connection.request(LocalPacketTypeTable(table)) }
+        emit(
+            HCIEvents.ConnectionPacketTypeChanged(
+                status: .success, connectionHandle: end.handle, packetType: command.packetType))
+    }
+
+    func execute(_ command: HCICommands.ReadLinkSupervisionTimeout) throws(CommandFailure) -> HCICommands.ReadLinkSupervisionTimeout.Return
+    {
+        let end = try link(command.handle)
+        return .init(
+            status: .success, handle: end.handle,
+            linkSupervisionTimeout: UInt16(truncatingIfNeeded: end.link.state.supervisionTimeout / NativeClock.slot))
+    }
+
+    /// Only a central has a say in it.
+    func execute(_ command: HCICommands.WriteLinkSupervisionTimeout) throws(CommandFailure)
+        -> HCICommands.WriteLinkSupervisionTimeout.Return
+    {
+        let end = try link(command.handle)
+        try Check.that(end.link.role == .central, else: .disallowed)
+        end.connection.setSupervisionTimeout(command.linkSupervisionTimeout)
+        return .init(status: .success, handle: end.handle)
+    }
+
+    func execute(_ command: HCICommands.ReadPageScanType) throws(CommandFailure) -> HCICommands.ReadPageScanType.Return {
+        .init(status: .success, pageScanType: settings.pageScan.isInterlaced ? 1 : 0)
+    }
+
+    func execute(_ command: HCICommands.WritePageScanType) throws(CommandFailure) {
+        settings.pageScan.isInterlaced = command.pageScanType == 1
+        updatePageScan()
+    }
+}
+
+/// Packet_Type of a connection: bits that allow types of the basic rate, and bits that forbid those of the enhanced ones. Core Vol 4, Part E, 7.1.5.
+struct ACLPacketTypes {
+    let rawValue: UInt16
+
+    private static let allowing: [(bit: UInt16, type: BREDRPacketType)] = [
+        (0x0008, .dm1), (0x0010, .dh1), (0x0400, .dm3), (0x0800, .dh3), (0x4000, .dm5), (0x8000, .dh5),
+    ]
+    private static let forbidding: [(bit: UInt16, type: BREDRPacketType)] = [
+        (0x0002, .twoDH1), (0x0004, .threeDH1), (0x0100, .twoDH3), (0x0200, .threeDH3), (0x1000, .twoDH5), (0x2000, .threeDH5),
+    ]
+
+    var types: Set<BREDRPacketType> {
+        Set(Self.allowing.filter { rawValue & $0.bit != 0 }.map(\.type) + Self.forbidding.filter { rawValue & $0.bit == 0 }.map(\.type))
+    }
+}

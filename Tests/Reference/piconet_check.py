@@ -1,0 +1,270 @@
+"""Rechecks the BR/EDR packets of an air log: pages, access code, HEC, CRC, hop sequence, slots, lengths, SEQN and ARQN, and goodput.
+
+Shares nothing with the program that wrote the log: it starts from the octets of the file and from the FHS packets that hand over a clock. Core Vol 2, Part B.
+"""
+
+import argparse
+import json
+import struct
+import sys
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from baseband import TYPES, adapted, air_time, basic, crc, hec, kernel, lsb_first, octet_bits, sync_word
+from pcapng_reader import NotAnAirLog, packets
+
+LINK_TYPE = 255
+HALF_SLOT = Fraction(625, 2)
+SLOT = 625
+INQUIRY_LAPS = range(0x9E8B00, 0x9E8B40)
+# TYPE by the rate of the payload; NULL, POLL, FHS and DM1 are the same everywhere.
+NAMES = {
+    0: {0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1", 4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"},
+    1: {4: "2-DH1", 10: "2-DH3", 14: "2-DH5"},
+    2: {8: "3-DH1", 11: "3-DH3", 15: "3-DH5"},
+}
+START, CONTINUATION, LINK_MANAGER = 2, 1, 3
+
+
+def number(bits):
+    """Of a text of bits, the least significant first."""
+    return int(bits[::-1], 2) if bits else 0
+
+
+@dataclass
+class Packet:
+    number: int
+    start: Fraction
+    channel: int
+    lap: int
+    uap: int
+    rate: int
+    header: str
+    payload: bytes
+    is_id: bool
+
+    @classmethod
+    def parse(cls, number_, time, record):
+        channel, _, _, _, kind = struct.unpack_from("<BbbBB", record)
+        lap, reference, header, flags = struct.unpack_from("<IIIH", record, 8)
+        return cls(number_, time, channel, lap & 0xFFFFFF, reference >> 24, kind & 15, lsb_first(header, 18), record[22:], not flags & 0x100)
+
+    @property
+    def lt_addr(self):
+        return number(self.header[:3])
+
+    @property
+    def name(self):
+        return "ID" if self.is_id else NAMES[self.rate].get(number(self.header[3:7]), "?")
+
+    @property
+    def flow(self):
+        return self.header[7] == "1"
+
+    @property
+    def arqn(self):
+        return self.header[8] == "1"
+
+    @property
+    def seqn(self):
+        return self.header[9] == "1"
+
+    @property
+    def body(self):
+        """Without the CRC."""
+        return self.payload[:-2] if self.name in TYPES and TYPES[self.name][5] else self.payload
+
+    @property
+    def air_time(self):
+        return 68 if self.is_id else air_time(self.name, len(self.body))
+
+
+@dataclass
+class Direction:
+    """What one end of a link sends."""
+
+    seqn: bool = False
+    body: bytes = None
+    acknowledged: bool = True
+    packets: int = 0
+    retransmissions: int = 0
+    deliveries: list = field(default_factory=list)
+
+
+class Link:
+    def __init__(self, lt_addr):
+        self.lt_addr = lt_addr
+        self.directions = {"central": Direction(), "peripheral": Direction()}
+        self.heard = False
+
+
+class Piconet:
+    """What an FHS packet begins: address and clock of a central, and the links that join it."""
+
+    def __init__(self, check, address, clock, start):
+        self.check, self.address, self.lap, self.uap = check, address & 0xFFFFFFF, address & 0xFFFFFF, address >> 24 & 0xFF
+        self.clock, self.start = clock, start
+        self.links, self.asked, self.channel_map = {}, None, None
+
+    def tick(self, time):
+        return self.clock + (time - self.start) / HALF_SLOT
+
+    def feed(self, packet):
+        fault = self.check.fault
+        if packet.is_id or packet.name == "?":
+            return fault(packet, "type", f"{packet.name} with the access code of a piconet")
+        if hec(packet.header[:10], self.uap) != packet.header[10:]:
+            return fault(packet, "hec", "HEC does not match the header")
+        tick = self.tick(packet.start)
+        if tick.denominator != 1 or tick % 2:
+            return fault(packet, "slot", f"starts {float(tick % 2)} ticks into a slot")
+        tick, link = int(tick) % (1 << 28), self.links.get(packet.lt_addr)
+        if link is None:
+            return fault(packet, "lt-addr", f"nobody has LT_ADDR {packet.lt_addr}")
+        self._content(packet)
+        if tick & 2:
+            self._answer(packet, tick, link)
+        else:
+            self._expect_channel(packet, tick, tick)
+            if packet.name == "NULL":
+                fault(packet, "poll", "a central that neither polls nor sends")
+            self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
+            self._sequence(packet, link, "central", "peripheral")
+
+    def _answer(self, packet, tick, link):
+        asked, self.asked = self.asked, None
+        if asked is None or asked[:2] != (packet.lt_addr, tick):
+            self.check.fault(packet, "slot", "a peripheral that was not addressed in the slot before")
+            return
+        self._expect_channel(packet, tick, asked[2])
+        if packet.name == "POLL":
+            self.check.fault(packet, "poll", "a peripheral does not poll")
+        link.heard = True
+        self._sequence(packet, link, "peripheral", "central")
+
+    def _expect_channel(self, packet, tick, asked):
+        expected = adapted(asked, self.address, self.channel_map) if self.channel_map else basic(tick, self.address)
+        if packet.channel != expected:
+            self.check.fault(packet, "hop", f"on channel {packet.channel}, due on {expected}")
+
+    def _content(self, packet):
+        _, slots, header, capacity, _, has_crc, _ = TYPES[packet.name]
+        if packet.air_time > slots * SLOT:
+            self.check.fault(packet, "length", f"{packet.air_time} us in {slots} slots")
+        if not has_crc:
+            return
+        if crc(octet_bits(packet.body), self.uap) != octet_bits(packet.payload[-2:]):
+            self.check.fault(packet, "crc", "CRC does not match the payload")
+            return
+        length = int.from_bytes(packet.body[:header], "little") >> 3 & (31 if header == 1 else 1023)
+        if length != len(packet.body) - header or length > capacity:
+            self.check.fault(packet, "length", f"{len(packet.body) - header} octets of user data, the header says {length}")
+
+    def _sequence(self, packet, link, own, other):
+        """A payload is sent with its SEQN until it is acknowledged; the next one has the other SEQN. 7.6"""
+        sender, receiver = link.directions[own], link.directions[other]
+        if packet.arqn and not receiver.acknowledged:
+            receiver.acknowledged = True
+            receiver.deliveries.append((packet.start, receiver.body))
+        if not TYPES[packet.name][5]:
+            return
+        sender.packets += 1
+        if sender.acknowledged:
+            if packet.seqn == sender.seqn:
+                self.check.fault(packet, "seqn", "a new payload with the SEQN of the one before")
+            sender.seqn, sender.body, sender.acknowledged = packet.seqn, packet.body, False
+        elif packet.seqn != sender.seqn:
+            self.check.fault(packet, "seqn", "another SEQN before the payload was acknowledged")
+        elif packet.body != sender.body:
+            self.check.fault(packet, "seqn", "another payload with the same SEQN")
+        else:
+            sender.retransmissions += 1
+
+    def goodput_kbps(self, lt_addr, own, begin, end):
+        """L2CAP octets that were acknowledged in a span."""
+        octets = 0
+        for time, body in self.links[lt_addr].directions[own].deliveries:
+            if begin <= time < end and body[0] & 3 in (START, CONTINUATION):
+                octets += len(body) - (1 if len(body) < 2 or body[0] >> 3 == len(body) - 1 else 2)
+        return octets * 8000 / (end - begin)
+
+
+class PiconetCheck:
+    def __init__(self):
+        self.piconets, self.violations, self.recent, self.count, self.pages = {}, [], [], 0, 0
+
+    def fault(self, packet, rule, text):
+        self.violations.append({"packet": packet.number, "time": float(packet.start), "rule": rule, "text": text})
+
+    def feed(self, packet):
+        self.count += 1
+        if packet.name == "FHS":
+            self._fhs(packet)
+        elif packet.lap in self.piconets and not packet.is_id:
+            self.piconets[packet.lap].feed(packet)
+        elif not packet.is_id and packet.lap not in INQUIRY_LAPS:
+            self.fault(packet, "access-code", f"access code of {packet.lap:06X} belongs to no piconet of this log")
+        self.recent = [before for before in self.recent if packet.start - before.start <= 2 * SLOT] + [packet]
+
+    def _fhs(self, packet):
+        if hec(packet.header[:10], packet.uap) != packet.header[10:] or crc(octet_bits(packet.body), packet.uap) != octet_bits(packet.payload[-2:]):
+            return self.fault(packet, "crc", "HEC or CRC of an FHS packet does not match")
+        bits = octet_bits(packet.body)
+        lap, address = number(bits[34:58]), number(bits[64:88]) << 24 | number(bits[34:58])
+        if bits[:34] != sync_word(lap)[:34]:
+            self.fault(packet, "access-code", "the parity bits of an FHS packet are not those of its LAP")
+        if packet.lap in INQUIRY_LAPS:
+            return
+        self.pages += 1
+        self._response(packet)
+        clock, lt_addr = number(bits[115:141]) << 2, number(bits[112:115])
+        old = self.piconets.get(lap)
+        if old is None:
+            old = self.piconets[lap] = Piconet(self, address, clock, packet.start)
+        elif (old.tick(packet.start) - clock) % (1 << 28):
+            self.fault(packet, "clock", "an FHS packet whose clock is not that of the one before")
+        if not 1 <= lt_addr <= 7:
+            self.fault(packet, "lt-addr", f"LT_ADDR {lt_addr} is handed over")
+        old.links[lt_addr] = Link(lt_addr)
+
+    def _response(self, packet):
+        """ID, ID and FHS of a page: 625 us apart, then the next even slot; two channels of a phase of the page sequence, then that of the next. 8.3.3"""
+        address = packet.uap << 24 | packet.lap
+        answers = [before for before in self.recent if before.is_id and before.lap == packet.lap and packet.start - before.start in (SLOT, HALF_SLOT)]
+        if not answers:
+            # Sent again: the answer is further back.
+            return
+        channels = [(kernel(x, 1, address), kernel((x + 1) % 32, 0, address)) for x in range(32)]
+        if not any((answer.channel, packet.channel) in channels for answer in answers):
+            self.fault(packet, "page-hop", "the FHS packet is not on the channel after that of the answer")
+
+
+def load(path):
+    check = PiconetCheck()
+    for number_, (link_type, ticks, per_second, record) in enumerate(packets(path), 1):
+        if link_type == LINK_TYPE:
+            check.feed(Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record))
+    return check
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    chosen = parser.parse_args()
+    try:
+        check = load(chosen.file)
+    except (NotAnAirLog, OSError) as error:
+        print(error, file=sys.stderr)
+        return 3
+    links = [
+        {"central": f"{piconet.lap:06X}", "lt_addr": link.lt_addr, **{
+            side: {"packets": way.packets, "retransmissions": way.retransmissions, "delivered": len(way.deliveries)} for side, way in link.directions.items()
+        }}
+        for piconet in check.piconets.values() for link in piconet.links.values()
+    ]  # fmt: skip
+    print(json.dumps({"packets": check.count, "pages": check.pages, "links": links, "violations": check.violations}, indent=1))
+    return 1 if check.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The rechecker of BR/EDR on a piconet made here that keeps the rules, and on ones that break one."""
+
+from fractions import Fraction
+
+import pytest
+
+from baseband import TYPES, adapted, basic, crc, hec, kernel, lsb_first, octet_bits, sync_word
+from piconet_check import HALF_SLOT, NAMES, SLOT, Packet, PiconetCheck
+
+CENTRAL, PERIPHERAL = 0x12349ABCDE5F, 0x00112289674523
+CLOCK = 0x0ABCDE0
+
+
+def octets(bits):
+    return bytes(int(bits[at : at + 8][::-1], 2) for at in range(0, len(bits), 8))
+
+
+class Air:
+    """Writes the packets of a page and of the link after it."""
+
+    def __init__(self):
+        self.packets, self.time, self.clock = [], Fraction(1000), CLOCK
+
+    def at(self, tick):
+        return Fraction(1000) + (tick - CLOCK) * HALF_SLOT
+
+    def send(self, start, channel, lap, uap, name=None, payload=b"", lt_addr=0, arqn=0, seqn=0):
+        header, rate = "0" * 18, 0
+        if name:
+            rate = next(rate for rate, names in NAMES.items() if name in names.values())
+            header = lsb_first(lt_addr, 3) + lsb_first(TYPES[name][0], 4) + f"1{arqn}{seqn}"
+            header += hec(header, uap)
+            if TYPES[name][5]:
+                payload += octets(crc(octet_bits(payload), uap))
+        self.packets.append(Packet(len(self.packets) + 1, start, channel, lap, uap, rate, header, payload, name is None))
+
+    def page(self, lt_addr=1, phase=7):
+        address = PERIPHERAL & 0xFFFFFFF
+        lap, uap = address & 0xFFFFFF, address >> 24 | (PERIPHERAL >> 24 & 0xF0)
+        start = self.at(CLOCK)
+        ids = kernel(phase, 0, uap << 24 | lap), kernel(phase, 1, uap << 24 | lap), kernel(phase + 1, 0, uap << 24 | lap)
+        self.send(start - 2 * SLOT, ids[0], lap, uap)
+        self.send(start - SLOT, ids[1], lap, uap)
+        own = CENTRAL & 0xFFFFFF
+        bits = sync_word(own)[:34] + lsb_first(own, 24) + "00" + "10" + "01" + lsb_first(CENTRAL >> 24, 24) + lsb_first(0x5A020C, 24)
+        bits += lsb_first(lt_addr, 3) + lsb_first(CLOCK >> 2, 26) + "000"
+        self.send(start, ids[2], lap, uap, "FHS", octets(bits))
+        self.send(start + SLOT, kernel(phase + 1, 1, uap << 24 | lap), lap, uap)
+
+    def exchange(self, tick, down="POLL", up="NULL", data=b"", back=b"", lt_addr=1, acks=(0, 0), seqns=(0, 0), shift=0):
+        address, lap, uap = CENTRAL & 0xFFFFFFF, CENTRAL & 0xFFFFFF, CENTRAL >> 24 & 0xFF
+        answer = tick + 2 * TYPES[down][1]
+        for start, name, payload, arqn, seqn in ((tick, down, data, acks[0], seqns[0]), (answer, up, back, acks[1], seqns[1])):
+            width = TYPES[name][2]
+            body = (len(payload) << 3 | 6).to_bytes(2, "little")[:width] + payload
+            self.send(self.at(start) + shift, basic(start, address), lap, uap, name, body, lt_addr, arqn, seqn)
+        return answer + 2 * TYPES[up][1]
+
+
+def link():
+    """A link on which both sides send, and one payload is sent twice."""
+    air = Air()
+    air.page()
+    tick = air.exchange(CLOCK + 4)
+    tick = air.exchange(tick, "DH1", "DH3", b"one", b"answer" * 20, acks=(0, 1), seqns=(1, 1))
+    tick = air.exchange(tick, "3-DH5", "NULL", bytes(1021), acks=(1, 0))
+    tick = air.exchange(tick, "3-DH5", "2-DH1", bytes(1021), bytes(54), acks=(0, 1))
+    air.exchange(tick, acks=(1, 0))
+    return air
+
+
+def check(air):
+    checker = PiconetCheck()
+    for packet in air.packets:
+        checker.feed(packet)
+    return checker
+
+
+def test_a_link_that_keeps_the_rules():
+    checker = check(link())
+    assert checker.violations == []
+    sides = next(iter(checker.piconets.values())).links[1].directions
+    assert [side.retransmissions for side in sides.values()] == [1, 0]
+    assert [len(side.deliveries) for side in sides.values()] == [2, 2]
+
+
+def change(packet, **fields):
+    for name, value in fields.items():
+        setattr(packet, name, value)
+
+
+def with_header(packet, at, uap=None):
+    bits = packet.header[:at] + "10"[int(packet.header[at])] + packet.header[at + 1 : 10]
+    change(packet, header=bits + hec(bits, packet.uap if uap is None else uap))
+
+
+@pytest.mark.parametrize(("rule", "spoil"), [
+    ("hop", lambda packets: change(packets[6], channel=(packets[6].channel + 1) % 79)),
+    ("hop", lambda packets: change(packets[7], channel=(packets[7].channel + 40) % 79)),
+    ("slot", lambda packets: change(packets[6], start=packets[6].start + 1)),
+    ("slot", lambda packets: change(packets[7], start=packets[7].start + 2 * SLOT)),
+    ("hec", lambda packets: change(packets[6], header=packets[6].header[:12] + "10"[int(packets[6].header[12])] + packets[6].header[13:])),
+    ("crc", lambda packets: change(packets[6], payload=packets[6].payload[:-1] + bytes([packets[6].payload[-1] ^ 1]))),
+    ("crc", lambda packets: change(packets[2], payload=packets[2].payload[:5] + bytes([packets[2].payload[5] ^ 1]) + packets[2].payload[6:])),
+    ("seqn", lambda packets: with_header(packets[10], 9)),
+    ("seqn", lambda packets: with_header(packets[8], 9)),
+    ("lt-addr", lambda packets: with_header(packets[6], 1)),
+    ("page-hop", lambda packets: change(packets[2], channel=(packets[2].channel + 1) % 79)),
+    ("access-code", lambda packets: change(packets[6], lap=0x123456)),
+    ("poll", lambda packets: with_header(packets[4], 3)),
+])  # fmt: skip
+def test_a_broken_rule_is_found(rule, spoil):
+    air = link()
+    spoil(air.packets)
+    assert rule in {fault["rule"] for fault in check(air).violations}
+
+
+def test_an_adapted_sequence_has_the_central_and_the_peripheral_on_one_channel():
+    channel_map = 0x7FFFFFFFFFC000000000
+    assert adapted(CLOCK + 2, CENTRAL & 0xFFFFFFF, channel_map) == adapted(CLOCK, CENTRAL & 0xFFFFFFF, channel_map)

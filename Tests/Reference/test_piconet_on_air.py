@@ -1,0 +1,131 @@
+"""Two dongles connect over BR/EDR and exchange data at full speed; their air log keeps every rule that the rechecker knows, and the pace of each packet type."""
+
+import contextlib
+import re
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from baseband import TYPES
+from piconet_check import SLOT, load
+from test_throughput_agreement import bluebench
+
+PATIENCE = 20
+ADDRESSES = re.compile(rb"127\.0\.0\.1:(\d+)")
+
+
+@contextlib.contextmanager
+def dongles(air):
+    command = [bluebench(), "dongle", "--tcp", "0", "--count", "2", "--profile", "dual", "--air", str(air)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
+        ports, text = [], b""
+        while len(ports) < 2:
+            line = server.stdout.readline()
+            assert line, text.decode()
+            text += line
+            ports += [int(port) for port in ADDRESSES.findall(line)]
+        hosts = [Host(port) for port in ports]
+        try:
+            yield hosts
+        finally:
+            for host in hosts:
+                host.socket.close()
+            server.terminate()
+            server.wait(PATIENCE)
+
+
+class Host:
+    """H4 over a socket, as far as a connection needs it."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.octets, self.data, self.credits = b"", [], 0
+
+    def command(self, opcode, *parameters):
+        octets = bytes(parameters)
+        self.socket.sendall(struct.pack("<BHB", 1, opcode, len(octets)) + octets)
+        code, answer = self.event(0x0E, 0x0F)
+        assert (answer[3] if code == 0x0E else answer[0]) == 0, f"{opcode:04x}: {answer.hex()}"
+        return answer[4:]
+
+    def packet(self):
+        while True:
+            if self.octets[:1] == b"\x04" and len(self.octets) >= 3 and len(self.octets) >= 3 + self.octets[2]:
+                return self._take(3 + self.octets[2])
+            if self.octets[:1] == b"\x02" and len(self.octets) >= 5 and len(self.octets) >= 5 + struct.unpack_from("<H", self.octets, 3)[0]:
+                return self._take(5 + struct.unpack_from("<H", self.octets, 3)[0])
+            received = self.socket.recv(65536)
+            assert received, "the dongle has gone"
+            self.octets += received
+
+    def _take(self, count):
+        taken, self.octets = self.octets[:count], self.octets[count:]
+        return taken
+
+    def event(self, *codes):
+        """The next event of some codes, its code and parameters; data and credits before it are kept."""
+        while True:
+            packet = self.packet()
+            if packet[0] == 2:
+                self.data.append(packet[5:])
+            elif packet[1] == 0x13:
+                self.credits += sum(struct.unpack_from("<HH", packet, 4 + 4 * row)[1] for row in range(packet[3]))
+            if packet[0] == 4 and packet[1] in codes:
+                return packet[1], packet[3:]
+
+    def send(self, handle, payload):
+        self.socket.sendall(struct.pack("<BHH", 2, handle, len(payload)) + payload)
+
+
+def connect(hosts, packet_type):
+    """The handles of a connection that the first host makes."""
+    for host in hosts:
+        host.command(0x0C03)
+        host.command(0x0C01, *bytes.fromhex("ffffffffffffff3f"))
+    address = hosts[1].command(0x1009)[:6]
+    hosts[1].command(0x0C1A, 2)
+    hosts[0].command(0x0405, *address, *struct.pack("<H", packet_type), 1, 0, 0, 0, 0)
+    _, request = hosts[1].event(0x04)
+    hosts[1].command(0x0409, *request[:6], 1)
+    handles = []
+    for host in hosts:
+        _, complete = host.event(0x03)
+        assert complete[0] == 0
+        handles.append(struct.unpack_from("<H", complete, 1)[0])
+    # Packets of three and five slots are agreed on after that.
+    hosts[0].event(0x1B)
+    return handles
+
+
+@pytest.mark.parametrize(("packet_type", "name"), [(0x330E, "DM1"), (0xFF1E, "DH5"), (0xCC18, "3-DH5")])
+def test_the_log_of_a_connection_keeps_the_rules(tmp_path, packet_type, name):
+    air = tmp_path / "air.pcapng"
+    sdu, count = TYPES[name][3], 24
+    with dongles(air) as hosts:
+        handles = connect(hosts, packet_type)
+        for host, handle in zip(hosts, handles, strict=True):
+            host.credits = 8
+            for index in range(count):
+                while not host.credits:
+                    host.event(0x13)
+                host.credits -= 1
+                host.send(handle, bytes([index]) * sdu)
+        for host, other in zip(hosts, reversed(hosts), strict=True):
+            while sum(map(len, host.data)) < count * sdu:
+                packet = host.packet()
+                if packet[0] == 2:
+                    host.data.append(packet[5:])
+            assert b"".join(host.data) == b"".join(bytes([index]) * sdu for index in range(count)), other
+        hosts[0].command(0x0406, *struct.pack("<H", handles[0]), 0x13)
+        for host in hosts:
+            host.event(0x05)
+    check = load(air)
+    assert check.violations == [] and check.pages >= 1
+    link = next(iter(check.piconets.values())).links[1]
+    for side in link.directions.values():
+        data = [time for time, body in side.deliveries if len(body) - TYPES[name][2] == sdu]
+        assert len(data) == count and side.retransmissions == 0
+        gaps = [later - earlier for earlier, later in zip(data, data[1:], strict=False)]
+        assert min(gaps) in ((TYPES[name][1] + 1) * SLOT, 2 * TYPES[name][1] * SLOT)

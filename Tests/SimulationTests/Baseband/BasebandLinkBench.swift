@@ -1,0 +1,124 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// One end of a link without link manager and host: remembers what comes, and feeds the link as long as it is told to.
+final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
+    var link: BasebandLink!
+    var received: [UInt8] = []
+    var sent: [UInt8] = []
+    var lmp: [[UInt8]] = []
+    var acknowledged: [[UInt8]] = []
+    var log: [String] = []
+    var completed = 0
+    /// In order: `d` for data, `l` for a message of the link manager.
+    var order = ""
+    /// Length of the packets that follow one another for ever; zero for none.
+    var length = 0
+    var endedAt: Microseconds?
+    private var number: UInt8 = 0
+
+    func feed(_ count: Int) {
+        let data = (0..<count).map { _ in
+            number = number &* 5 &+ 1
+            return number
+        }
+        sent += data
+        link.send(data[...], isStart: true)
+    }
+
+    func saturate(_ length: Int) {
+        self.length = length
+        for _ in 0..<4 { feed(length) }
+    }
+
+    func linkEstablished(_ link: BasebandLink) { log.append("established") }
+    func linkFailed(_ link: BasebandLink) {
+        log.append("failed")
+        endedAt = link.air.loop.now
+    }
+    func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool) {
+        received += data
+        order += "d"
+    }
+    func freeLTAddr(for link: BasebandLink) -> UInt8 { 6 }
+    func link(_ link: BasebandLink, completed count: Int) {
+        completed += count
+        if length > 0 { for _ in 0..<count { feed(length) } }
+    }
+    func transport(_ transport: any LinkTransport, received lmp: [UInt8]) {
+        self.lmp.append(lmp)
+        order += "l"
+    }
+    func transportAcknowledged(_ transport: any LinkTransport, lmp: [UInt8]) { acknowledged.append(lmp) }
+    func transport(_ transport: any LinkTransport, made change: BasebandChange, isDone: Bool) { log.append("made \(isDone)") }
+    func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode) {
+        log.append("lost \(reason.rawValue)")
+        endedAt = link.air.loop.now
+    }
+}
+
+/// A piconet as pages leave it: a central and its peripherals, whose first packets are due.
+final class BasebandLinkBench {
+    static let address: BDADDR = 0x1234_5678_9ABC
+    let bench: AirBench
+    static let other: BDADDR = 0x0011_2289_6745
+    let clock: NativeClock
+    /// Of the peripherals.
+    let otherClock: NativeClock
+    let centralRadio: Radio
+    private(set) var ends: [BasebandEnd] = []
+    var frames: [(packet: BREDRHeader, channel: UInt8, octets: Int, start: Microseconds)] = []
+
+    /// A link's ends: central, peripheral.
+    var central: BasebandEnd { ends[0] }
+    var peripheral: BasebandEnd { ends[1] }
+    var loop: RunLoop { bench.loop }
+
+    init(seed: UInt64 = 1, _ location: SourceLocation = #_sourceLocation) {
+        bench = AirBench(seed: seed, location)
+        var random = RandomSource(seed: seed, label: "clocks")
+        clock = NativeClock(&random)
+        otherClock = NativeClock(&random)
+        centralRadio = bench.air.makeRadio()
+    }
+
+    /// - Parameter isWhole: whether there is a peripheral.
+    @discardableResult
+    func join(ltAddr: UInt8 = 1, isWhole: Bool = true) -> (central: BasebandEnd, peripheral: BasebandEnd) {
+        let start = clock.start(of: (clock.tick(at: loop.now) + 8) & ~3)
+        let pair = (BasebandEnd(), BasebandEnd())
+        for (end, role) in [(pair.0, LinkRole.central), (pair.1, .peripheral)] where isWhole || role == .central {
+            let parameters = BasebandLinkParameters(
+                role: role, central: Self.address, clock: clock, ltAddr: ltAddr, start: start,
+                own: role == .central ? Self.address : Self.other, native: role == .central ? clock : otherClock)
+            end.link = BasebandLink(parameters, radio: role == .central ? centralRadio : bench.air.makeRadio(), delegate: end)
+            end.link.manager = end
+            ends.append(end)
+        }
+        return pair
+    }
+
+    func watch() {
+        bench.air.log = { [unowned self] frame, start in
+            guard case .bredr(let frame) = frame, let header = BREDRHeader(bits: frame.packetHeader, uap: Self.address.uap) else { return }
+            frames.append((header, frame.rfChannel, frame.payload.count, start))
+        }
+    }
+
+    func applyToAll(_ changes: BasebandChange...) { for end in ends { for change in changes { end.link.apply(change) } } }
+
+    /// What both ends send and receive from now on.
+    func encrypt(_ encryption: PayloadEncryption) {
+        applyToAll(.encryption(encryption, direction: .transmit), .encryption(encryption, direction: .receive))
+    }
+
+    func run(_ time: Microseconds = 100_000) throws { try bench.run(time) }
+
+    func close() {
+        bench.air.log = nil
+        for end in ends { end.link?.detach() }
+    }
+}
