@@ -1,0 +1,31 @@
+import Packets
+
+/// AVRCP: what changes on the other side is registered for, again and again. AVRCP 1.6, 6.7.
+extension ClassicProfiles {
+    /// A phone follows the volume, an accessory whether something plays.
+    private var followed: AVRCPEvent { role == .phone ? .volumeChanged : .playbackStatusChanged }
+
+    mutating func control(_ actions: [AVRCPAction], at now: Microseconds) -> [ProfileAction] {
+        actions.flatMap { action -> [ProfileAction] in
+            switch action {
+            case .send(let octets): return number(of: .control).map { [.send($0, octets)] } ?? []
+            case .key(let key, let isPressed): return [.step(.key(key, isPressed: isPressed))]
+            case .volume(let volume): return [.step(.volume(volume))]
+            case .answered(let request, let result): return answered(request, result, at: now)
+            }
+        }
+    }
+
+    private mutating func answered(_ request: AVRCPRequest, _ result: AVRCPResult, at now: Microseconds) -> [ProfileAction] {
+        switch (request, result) {
+        case (.supportedEvents, .events(let events)):
+            guard events.contains(followed) else { return done(.avrcp) }
+            return control(avrcp.send(.register(followed), at: now), at: now)
+        case (.register, .interim(let value)): return pending.contains(.avrcp) ? [.step(.remoteControl(value))] + done(.avrcp) : []
+        case (.register(let event, _), .changed(let value)):
+            return [.step(.changed(value))] + control(avrcp.send(.register(event), at: now), at: now)
+        case (.supportedEvents, _), (.register, _): return failed(.avrcp, "\(result)")
+        case (.press, _), (.unitInfo, _), (.subunitInfo, _), (.playStatus, _), (.elementAttributes, _), (.setAbsoluteVolume, _): return []
+        }
+    }
+}

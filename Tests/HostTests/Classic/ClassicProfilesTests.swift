@@ -1,0 +1,143 @@
+import Packets
+import Testing
+
+@testable import Host
+
+/// All profiles of a link together, as both sides see it: channels come and go in the order in which the profiles ask for them.
+@Suite struct ClassicProfilesTests {
+    private static let sbc = SBCParameters(
+        SBCCapabilities([.hz44100, .jointStereo], [.blocks16, .subbands8, .loudness], bitpool: 2...53))
+
+    /// Who begins, what it sees, and what the other side sees of the same.
+    @Test(arguments: [ClassicProfiles.Role.phone, .accessory])
+    func everythingComesUp(_ role: ClassicProfiles.Role) throws {
+        let parameters = try #require(Self.sbc)
+        var link = ProfileLink(role, role == .phone ? .accessory : .phone)
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        let found = [ClassicProfile.a2dp, .hfp, .avrcp].map { ProfileStep.found($0) }
+        let audio: [ProfileStep] = [.configured(parameters), .mediaOpen, .streaming]
+        let calls: [ProfileStep] = [.serviceLevelConnection, .codec(.mSBC)]
+        let control = ProfileStep.remoteControl(role == .phone ? .volume(0x40) : .playbackStatus(0))
+        #expect(Set(link.steps[0]) == Set(found + audio + calls + [control, .finished]))
+        #expect(link.steps[0].filter(audio.contains) == audio && link.steps[0].filter(calls.contains) == calls)
+        #expect(link.steps[1].filter((audio + calls).contains).count == 5)
+        #expect(link.ends.allSatisfy { $0.pending.isEmpty })
+        // Service discovery's channel is closed again.
+        #expect(link.ends.map { end in ProfileChannel.allCases.filter { end.number(of: $0) != nil }.count } == [4, 4])
+
+        let phone = role == .phone ? 0 : 1
+        link.run(until: .seconds(1))
+        let sent = try #require(link.ends[phone].source?.packetCount)
+        let sink = try #require(link.ends[1 - phone].sink)
+        // Five frames fit into a packet of 672 octets.
+        #expect(sent == (44_100 + 639) / 640)
+        #expect(sink.packets == sent && sink.frames == 5 * sent && sink.lost == 0 && sink.malformed == 0)
+    }
+
+    @Test(arguments: ClassicProfile.allCases)
+    func oneProfileComesUpAlone(_ profile: ClassicProfile) {
+        var link = ProfileLink(.phone, .accessory)
+        link.perform(0) { $0.connect([profile], at: 0) }
+        #expect(link.steps[0].first == .found(profile) && link.steps[0].contains(.finished))
+        #expect(link.steps[0].allSatisfy { if case .failed = $0 { false } else { true } })
+    }
+
+    /// Two phones have nothing to say to one another but AVRCP, and no volume.
+    @Test func whatIsMissingIsSaid() {
+        var link = ProfileLink(.phone, .phone)
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        #expect(link.steps[0] == [.missing(.a2dp), .missing(.hfp), .found(.avrcp), .finished])
+    }
+
+    @Test(arguments: ProfileChannel.allCases)
+    func refusedChannelsAreReported(_ refused: ProfileChannel) {
+        var link = ProfileLink(.phone, .accessory)
+        link.refused = refused
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        let failures = link.steps[0].filter { if case .failed = $0 { true } else { false } }
+        #expect(failures.count == (refused == .discovery ? 3 : 1))
+        #expect(link.steps[0].contains(.finished) && link.ends[0].pending.isEmpty)
+    }
+
+    /// The other side says nothing on a channel: each profile gives up by itself.
+    @Test(arguments: [ProfileChannel.discovery, .serial, .signaling, .control])
+    func silenceEnds(_ silent: ProfileChannel) {
+        var link = ProfileLink(.phone, .accessory)
+        link.silent = silent
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        #expect(!link.ends[0].pending.isEmpty)
+        link.run(until: .seconds(100))
+        #expect(link.steps[0].contains(.finished) && link.ends[0].pending.isEmpty)
+    }
+
+    @Test func mediaThatIsGoneEndsTheStream() throws {
+        var link = ProfileLink(.phone, .accessory)
+        link.perform(0) { $0.connect([.a2dp], at: 0) }
+        let media = try #require(link.ends[0].number(of: .media))
+        link.perform(0) { $0.channelClosed(media, at: 0) }
+        link.perform(1) { $0.channelClosed(media, at: 0) }
+        #expect(link.steps.allSatisfy { $0.last == .streamEnded })
+        #expect(link.ends[0].deadline == nil)
+        // And it can be set up once more.
+        let signaling = try #require(link.ends[0].number(of: .signaling))
+        for end in 0..<2 { link.perform(end) { $0.channelClosed(signaling, at: 0) } }
+        link.perform(0) { $0.connect([.a2dp], at: 0) }
+        #expect(link.steps[0].last == .finished)
+    }
+}
+
+/// Two sides of a link, and the channels between them.
+private struct ProfileLink {
+    var ends: [ClassicProfiles]
+    var steps: [[ProfileStep]] = [[], []]
+    var refused: ProfileChannel?
+    var silent: ProfileChannel?
+    private var next = 1
+    private var now = Microseconds.zero
+
+    init(_ one: ClassicProfiles.Role, _ other: ClassicProfiles.Role) { ends = [ClassicProfiles(one), ClassicProfiles(other)] }
+
+    mutating func perform(_ end: Int, _ event: (inout ClassicProfiles) -> [ProfileAction]) {
+        var mail = event(&ends[end]).map { (end, $0) }
+        var left = 100_000
+        while !mail.isEmpty, left > 0 {
+            left -= 1
+            let (from, action) = mail.removeFirst()
+            mail += take(action, from)
+        }
+        #expect(left > 0)
+    }
+
+    private mutating func take(_ action: ProfileAction, _ from: Int) -> [(Int, ProfileAction)] {
+        let to = 1 - from
+        switch action {
+        case .step(let step): steps[from].append(step)
+        case .open(let purpose):
+            guard purpose != refused, ends[to].accepts(psm: purpose.psm) else {
+                return ends[from].channelFailed(purpose, at: now).map { (from, $0) }
+            }
+            let number = next
+            next += 1
+            let accepted = ends[to].channelAccepted(number, psm: purpose.psm, mtu: 672, at: now).map { (to, $0) }
+            return accepted + ends[from].channelOpened(number, purpose, mtu: 672, at: now).map { (from, $0) }
+        case .send(let number, let octets):
+            if let silent, ends[to].channels[number]?.purpose == silent { return [] }
+            return ends[to].receive(number, octets, at: now).map { (to, $0) }
+        case .close(let number):
+            let own = ends[from].channelClosed(number, at: now).map { (from, $0) }
+            return own + ends[to].channelClosed(number, at: now).map { (to, $0) }
+        }
+        return []
+    }
+
+    /// What is due before a point in time, in order.
+    mutating func run(until end: Microseconds) {
+        for _ in 0..<10_000 {
+            let due = ends.compactMap(\.deadline).min() ?? .never
+            guard due < end else { break }
+            now = max(now, due)
+            for index in 0..<2 { perform(index) { [now] in $0.expire(at: now) } }
+        }
+        now = end
+    }
+}
