@@ -1,0 +1,94 @@
+import Packets
+import Timing
+
+/// The connection-oriented channels of one BR/EDR link: its signalling channel, and the data of those that are open. Core Vol 3, Part A, 2.1.
+final class ClassicChannels {
+    /// Of the signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
+    static let signalingCID: UInt16 = 0x0001
+
+    /// Says whether a peer's channel is let in; a decision that is pending is made later by `decide`.
+    var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision = { _, _ in .refuse(.refusedPSMNotSupported) }
+    /// Gets each channel that a peer has opened.
+    var arrived: (ClassicDataChannel) -> Void = { _ in }
+    private let multiplexer: L2CAPMultiplexer
+    private let signaling: L2CAPChannel
+    private let loop: RunLoop
+    private var machine: ClassicSignaling
+    private var timer: Timer?
+    private var channels: [UInt16: ClassicDataChannel] = [:]
+    /// Channels that this side has asked for.
+    private var opening: [UInt16: Promise<ClassicDataChannel>] = [:]
+    private var failure: HostError?
+
+    init(on multiplexer: L2CAPMultiplexer, loop: RunLoop, settings: ClassicSignaling.Settings = .init()) {
+        self.multiplexer = multiplexer
+        self.loop = loop
+        machine = ClassicSignaling(settings)
+        signaling = multiplexer.channel(Self.signalingCID)
+        signaling.user = { [unowned self] in perform(machine.received($0.octets, at: loop.now)) }
+    }
+
+    /// Opens a channel to a service of the peer.
+    ///
+    /// - Throws: `HostError.peer(.channel)` with the reason, `.misuse(.noChannelLeft)`, or why there is no link.
+    func open(_ psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings()) async throws -> ClassicDataChannel {
+        if let failure { throw failure }
+        let (cid, actions) = machine.connect(psm: psm, settings, at: loop.now)
+        guard let cid else { throw HostError.misuse(.noChannelLeft) }
+        let promise = Promise<ClassicDataChannel>(on: loop)
+        opening[cid] = promise
+        perform(actions)
+        return try await promise.value()
+    }
+
+    /// Makes up for a decision that was pending.
+    func decide(_ cid: UInt16, _ decision: ClassicSignaling.Decision) { perform(machine.decide(cid, decision, at: loop.now)) }
+
+    func disconnect(_ cid: UInt16) { perform(machine.disconnect(cid, at: loop.now)) }
+
+    func ended(_ error: HostError) {
+        failure = error
+        timer.map(loop.cancel)
+        timer = nil
+        _ = machine.linkEnded()
+        for (_, promise) in opening.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
+        for (_, channel) in channels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
+        opening.removeAll()
+        channels.removeAll()
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [ClassicSignaling.Action]) {
+        for action in actions {
+            switch action {
+            case .send(let pdu): signaling.transmit(pdu)
+            case .requested(let cid, let psm): perform(machine.decide(cid, admits(cid, psm), at: loop.now))
+            case .opened(let terms): opened(terms)
+            case .closed(let cid, let end):
+                opening.removeValue(forKey: cid)?.fail(HostError.peer(.channel(end)))
+                channels.removeValue(forKey: cid)?.ended(.peer(.channel(end)))
+            }
+        }
+        watch()
+    }
+
+    /// A channel that is configured anew keeps its data; the limits of the basic mode are the new ones.
+    private func opened(_ terms: ChannelTerms) {
+        if let channel = channels[terms.localCID] { return channel.reconfigured(terms) }
+        let channel = ClassicDataChannel(terms, on: multiplexer.channel(terms.localCID, to: terms.remoteCID), of: self, loop: loop)
+        channels[terms.localCID] = channel
+        if let promise = opening.removeValue(forKey: terms.localCID) { promise.fulfil(channel) } else { arrived(channel) }
+    }
+
+    private func watch() {
+        timer.map(loop.cancel)
+        timer = machine.deadline.map {
+            loop.schedule(at: $0) { [weak self] in
+                guard let self else { return }
+                timer = nil
+                perform(machine.expire(at: loop.now))
+            }
+        }
+    }
+}
