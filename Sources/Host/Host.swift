@@ -45,6 +45,10 @@ public final class Host {
     public var pairingDialogue = PairingDialogue.unattended(accepts: true)
     /// Told of each new connection before anything is received on it.
     public let newConnections = Listeners<(Connection) -> Void>()
+    /// The same of BR/EDR.
+    public let newClassicConnections = Listeners<(ClassicConnection) -> Void>()
+    /// Decides about devices that want a connection over BR/EDR; nil leaves HCI_Connection_Request to whoever waits for it.
+    public var acceptsClassic: ((BDADDR) -> Bool)?
 
     var commands = CommandQueue()
     var answers: [Int: PendingCommand] = [:]
@@ -124,6 +128,7 @@ public final class Host {
         let reason = ErrorCode.connectionTerminatedByLocalHost
         let error = HostError.peer(.disconnected(reason))
         for connection in path.connections.all { failWaiters(of: connection.handle.rawValue, error) }
+        for connection in path.classicConnections.all { failWaiters(of: connection.handle.rawValue, error) }
         endActivities(error, reason: reason)
         arrivals.removeAll()
     }
@@ -131,6 +136,7 @@ public final class Host {
     private func endActivities(_ error: HostError, reason: ErrorCode) {
         endPrivacy()
         for connection in path.connections.all { connection.ended(error, reason: reason) }
+        for connection in path.classicConnections.all { connection.ended(error, reason: reason) }
         path.forgetConnections()
         connecting?.fail(error)
         connecting = nil

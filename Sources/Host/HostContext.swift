@@ -12,6 +12,8 @@ final class HostContext {
     var keys = KeyStore()
     /// By SPSM.
     var services: [UInt16: ChannelService] = [:]
+    /// By PSM.
+    var classicServices: [UInt16: ClassicService] = [:]
 
     init(loop: RunLoop, scheduler: ACLScheduler, server: GATTServer) {
         self.loop = loop

@@ -2,12 +2,12 @@ import HCI
 import Packets
 
 /// The connections that are up, by their place in the scheduler, so that a packet finds its own without a search.
-struct ConnectionTable {
-    private var rows: [Connection?] = []
+struct ConnectionTable<Link: AnyObject> {
+    private var rows: [Link?] = []
 
-    var all: [Connection] { rows.compactMap { $0 } }
+    var all: [Link] { rows.compactMap { $0 } }
 
-    subscript(slot: Int) -> Connection? {
+    subscript(slot: Int) -> Link? {
         get { rows.indices.contains(slot) ? rows[slot] : nil }
         set {
             while rows.count <= slot { rows.append(nil) }

@@ -14,7 +14,8 @@ final class DataPath: HCITransportSink {
     var host: Host?
     /// What the packets say about connections.
     var tracker = ConnectionTracker()
-    private(set) var connections = ConnectionTable()
+    private(set) var connections = ConnectionTable<Connection>()
+    private(set) var classicConnections = ConnectionTable<ClassicConnection>()
     /// Data that came before the event that announces its connection, on transports with several pipes.
     private var eventOrder = EventOrder()
     private var orderTimer: Timer?
@@ -27,7 +28,10 @@ final class DataPath: HCITransportSink {
         let outlet = Outlet()
         context = HostContext(loop: loop, scheduler: ACLScheduler { outlet.path?.send($0) }, server: server)
         outlet.path = self
-        context.scheduler.onWritable = { [unowned self] slot, lane in connections[slot]?.becameWritable(lane: lane) }
+        context.scheduler.onWritable = { [unowned self] slot, lane in
+            if let connection = connections[slot] { return connection.becameWritable(lane: lane) }
+            classicConnections[slot]?.becameWritable(lane: lane)
+        }
     }
 
     private final class Outlet {
@@ -74,11 +78,25 @@ final class DataPath: HCITransportSink {
         scheduler.close(handle: handle)
     }
 
+    func add(_ connection: ClassicConnection, slot: Int) { classicConnections[slot] = connection }
+
+    func remove(_ connection: ClassicConnection) {
+        let handle = connection.handle.rawValue
+        guard let slot = scheduler.slot(of: handle), classicConnections[slot] === connection else { return }
+        classicConnections[slot] = nil
+        scheduler.close(handle: handle)
+    }
+
+    func classicConnection(_ handle: ConnectionHandle) -> ClassicConnection? {
+        scheduler.slot(of: handle.rawValue).flatMap { classicConnections[$0] }
+    }
+
     func connection(_ handle: ConnectionHandle) -> Connection? { scheduler.slot(of: handle.rawValue).flatMap { connections[$0] } }
 
     /// Every connection has ended; every buffer is free again.
     func forgetConnections() {
         connections.removeAll()
+        classicConnections.removeAll()
         scheduler.closeAll()
     }
 
@@ -90,8 +108,10 @@ final class DataPath: HCITransportSink {
             context.counters.malformedData += 1
             return
         }
-        guard let connection = connection(header.handle) else { return hold(packet) }
-        connection.received(boundary: header.boundary, span.extracting(ACLHeader.octets...))
+        let fragment = span.extracting(ACLHeader.octets...)
+        if let connection = connection(header.handle) { return connection.received(boundary: header.boundary, fragment) }
+        guard let connection = classicConnection(header.handle) else { return hold(packet) }
+        connection.received(boundary: header.boundary, fragment)
     }
 
     private func receivedCredits(_ packet: HCIPacket) {

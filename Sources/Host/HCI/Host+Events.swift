@@ -21,6 +21,7 @@ extension Host {
         if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
         switch packet.eventCode {
         case HCIEvents.LEAdvertisingReport.code: try dispatchLE(packet)
+        case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
         case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1
         default: noteUnknown(packet)
@@ -50,9 +51,12 @@ extension Host {
 
     private func connectionChanged(_ change: ConnectionChange) {
         switch change {
-        case .opened(let connection): if connection.kind == .le { opened(connection) }
+        case .opened(let connection) where connection.kind == .le: opened(connection)
+        case .opened(let connection): if connection.kind == .classic { openedClassic(connection) }
         case .failed(let kind, let status): if kind == .le { connectionFailed(status) }
-        case .closed(let handle, let reason): if let connection = path.connection(handle) { end(connection, reason) }
+        case .closed(let handle, let reason):
+            if let connection = path.connection(handle) { end(connection, reason) }
+            if let connection = path.classicConnection(handle) { endClassic(connection, reason) }
         case .reset: controllerWasReset()
         case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
         case .physChanged(let handle, let phys): physUpdated(handle, phys)

@@ -120,7 +120,7 @@ extension Host {
     }
 
     /// What is asked of the first page of events; LE's own mask says which of those.
-    private static let handledEvents: [any HCIEvent.Type] = [
+    static let handledEvents: [any HCIEvent.Type] = [
         HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
         HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
         HCIEvents.LEConnectionComplete.self,
