@@ -226,6 +226,48 @@ enum SampleEncryption {
         bench.close()
     }
 
+    // MARK: Roles
+
+    /// The new central hands over its clock in what were its slots; data then flows on in the new piconet, both ways, from SEQN 1 on.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>, [0.0, 0.2]) func theRolesAreSwitchedAtTheInstant(_ seed: UInt64, _ loss: Double) throws {
+        let bench = BasebandLinkBench(seed: seed)
+        bench.join()
+        try bench.run()
+        bench.bench.air.propagation.setLoss(.init(corrupted: loss / 2, unnoticed: loss / 2), on: .init())
+        for _ in 0..<5 {
+            let before = bench.ends.map(\.link.role)
+            let logged = bench.central.log.count
+            let instant = (bench.central.link.slot + 80) & ~1
+            bench.applyToAll(.holdsData(true), .roleSwitch(instant: instant, slotOffset: nil))
+            try bench.run(120_000)
+            let words = bench.ends.map { $0.log.dropFirst(logged).joined(separator: " ") }
+            #expect(words[0] == words[1] && (words[0] == "made true" || (loss > 0 && words[0] == "made false")), "\(words)")
+            #expect(bench.ends.map(\.link.role) == (words[0] == "made true" ? before.reversed() : before))
+            bench.applyToAll(.holdsData(false))
+            for end in bench.ends { for length in [20, 300] { end.feed(length) } }
+            try bench.run(300_000)
+            #expect(bench.central.received == bench.peripheral.sent && bench.peripheral.received == bench.central.sent)
+        }
+        bench.close()
+    }
+
+    @Test func aSwitchThatNobodyFollowsIsTakenBack() throws {
+        let bench = BasebandLinkBench()
+        bench.join()
+        try bench.run()
+        bench.watch()
+        let instant = (bench.central.link.slot + 80) & ~1
+        bench.peripheral.link.apply(.roleSwitch(instant: instant, slotOffset: nil))
+        try bench.run(200_000)
+        #expect(bench.peripheral.log == ["established", "made false"] && bench.ends.map(\.link.role) == [.central, .peripheral])
+        let handovers = bench.frames.filter { $0.packet.type == 2 }
+        #expect(handovers.count == 16 && handovers.allSatisfy { bench.clock.tick(at: $0.start) & 3 == 2 })
+        bench.central.feed(30)
+        try bench.run()
+        #expect(bench.peripheral.received == bench.central.sent)
+        bench.close()
+    }
+
     // MARK: Several links
 
     @Test func aCentralServesSevenPeripherals() throws {

@@ -81,6 +81,25 @@ import Timing
         }
     }
 
+    /// The paged host wants to be central: the roles are switched before it accepts, if the pager's host allows it.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>, [UInt8(0), 1]) func thePagedSideMayBecomeCentral(_ seed: UInt64, _ allow: UInt8) throws {
+        try InquiryTests.run(hosts: 2, seed: seed) { world in
+            let (pager, paged) = (world.hosts[0], world.hosts[1])
+            try await paged.succeed(HCICommands.WriteScanEnable(scanEnable: 2))
+            try await pager.succeed(Self.create(to: 1, allowRoleSwitch: allow))
+            let request: HCIEvents.ConnectionRequest = try await paged.next(within: .seconds(6))
+            try await paged.succeed(HCICommands.AcceptConnectionRequest(bdADDR: request.bdADDR, role: .central))
+            if allow == 1 {
+                #expect(try await pager.next(HCIEvents.RoleChange.self).newRole == .peripheral)
+                #expect(try await paged.next(HCIEvents.RoleChange.self).newRole == .central)
+            }
+            let handle = try await pager.next(HCIEvents.ConnectionComplete.self).connectionHandle
+            #expect(try await paged.next(HCIEvents.ConnectionComplete.self).status == .success)
+            pager.sendData(handle, [1, 2, 3])
+            #expect(try await paged.nextData().suffix(3) == [1, 2, 3])
+        }
+    }
+
     @Test func aPageThatNobodyAnswersTimesOut() throws {
         try InquiryTests.run(hosts: 2) { world in
             let host = world.hosts[0]

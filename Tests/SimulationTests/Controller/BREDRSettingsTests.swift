@@ -95,7 +95,7 @@ import Timing
             let page = try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 0))
             #expect(page.maxPageNumber == 1)
             let bits = (0..<64).filter { page.extendedLMPFeatures >> UInt64($0) & 1 == 1 }
-            #expect(bits == [0, 1, 25, 26, 27, 28, 30, 38, 39, 40, 48, 49, 57, 63])
+            #expect(bits == [0, 1, 5, 25, 26, 27, 28, 30, 38, 39, 40, 48, 49, 57, 63])
             #expect(try await host.returns(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures == page.extendedLMPFeatures)
             #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 0)
             try await host.succeed(HCICommands.WriteLEHostSupport(leSupportedHost: 1))

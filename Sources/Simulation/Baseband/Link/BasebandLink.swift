@@ -164,7 +164,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         phase = .idle
         guard role == .central else {
             nextTick = next
-            return timer.set(at: state.clock.start(of: next) - Self.uncertainty)
+            return timer.set(at: state.clock.start(of: next) - lead)
         }
         var isPoll = false
         nextTick = next
@@ -178,6 +178,10 @@ final class BasebandLink: RadioActivity, LinkTransport {
         timer.set(at: start)
     }
 
+    /// How early a peripheral listens. What an FHS packet tells of a clock after a switch of roles leaves out less than two slots.
+    private var lead: Microseconds { Self.uncertainty + (isSearching ? NativeClock.slot * 2 : .zero) }
+    private var isSearching: Bool { roleSwitch.map { $0.isHandedOver && !$0.isNewCentral } ?? false }
+
     /// The central's slot in which the next scheduled change is made.
     private var earliestInstant: Int? {
         let tick = state.clock.tick(at: loop.now) & ~1
@@ -186,7 +190,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     /// There is something to send: a central that waits for the time to poll takes the next slot.
     private func wake() {
-        guard case .idle = phase, role == .central else { return }
+        guard case .idle = phase, role == .central, !isHandingOver else { return }
         plan(from: max(loop.now, state.lastExchange + NativeClock.slot))
     }
 
@@ -201,7 +205,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         case .central: beginExchange(in: nextTick, at: start)
         case .peripheral:
             phase = .listening(tick: nextTick)
-            radio.listen(state.tuning(state.channel(in: nextTick)), from: start - Self.uncertainty, until: start + Self.uncertainty)
+            radio.listen(state.tuning(state.channel(in: nextTick)), from: start - lead, until: start + Self.uncertainty)
         }
     }
 
@@ -297,6 +301,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         // A broken packet without a payload is a broken header.
         guard let type = packet.type, packet.ltAddr == state.ltAddr, reception.isIntact || type.format.hasCRC else { return windowClosed() }
         let awaited = phase
+        if isSearching, case .listening(let tick) = phase { state.synchronise(to: reception.start, in: tick) }
         rssi = reception.rssi
         follow(state.take(reception))
         switch awaited {

@@ -41,6 +41,11 @@ struct BasebandLinkState {
     /// Whether the last packet had a payload: then more may come at once, and it wants its acknowledgement.
     private(set) var peerIsSending = false
 
+    /// Turns since the other side was heard.
+    private var silentTurns = 0
+    /// How many of them a side that was sending may have before it is polled as an idle one.
+    private static let patience = 4
+
     init(_ parameters: BasebandLinkParameters) {
         role = parameters.role
         central = parameters.central
@@ -81,6 +86,9 @@ struct BasebandLinkState {
         lastExchange = now
         exchange.restart()
     }
+
+    /// The central's packet tells where its slots lie.
+    mutating func synchronise(to start: Microseconds, in tick: Int) { clock = NativeClock(showing: tick, at: start) }
 
     /// The piconet of before, with what has been queued since.
     mutating func fallBack(to before: BasebandLinkState) {
@@ -142,6 +150,7 @@ struct BasebandLinkState {
         let packet = reception.packet
         isEstablished = true
         lastHeard = reception.start
+        silentTurns = 0
         var taken = Taken(acknowledged: exchange.received(packet))
         guard let format = packet.type?.format, format.hasCRC, packet.type != .fhs else {
             peerIsSending = false
@@ -163,6 +172,9 @@ struct BasebandLinkState {
         return taken
     }
 
-    /// Nothing of the other side came where it was due.
-    mutating func heardNothing() { peerIsSending = false }
+    /// Nothing of the other side came where it was due; it may still have more to send.
+    mutating func heardNothing() {
+        silentTurns += 1
+        if silentTurns >= Self.patience { peerIsSending = false }
+    }
 }

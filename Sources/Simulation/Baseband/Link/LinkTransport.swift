@@ -48,7 +48,7 @@ enum BasebandChange: Equatable {
     /// Whether user data waits until a procedure is over.
     case holdsData(Bool)
     /// The adapted hopping sequence; nil for the basic one. Core Vol 2, Part C, 4.1.4.
-    case channelMap(AdaptedChannelMap?, instant: UInt32)
+    indirect case channelMap(AdaptedChannelMap?, instant: UInt32)
     /// Core Vol 2, Part B, 8.6.5.
     case roleSwitch(instant: UInt32, slotOffset: SlotOffset?)
     /// Sniff mode from its first anchor point on; nil for active mode, from now on. Core Vol 2, Part B, 8.7.

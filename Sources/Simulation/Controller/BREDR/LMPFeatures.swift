@@ -30,7 +30,7 @@ struct LMPFeatures: OptionSet {
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
     static let dual: LMPFeatures = [
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
-        .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
+        .roleSwitch, .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
         .extendedInquiryResponse,
         .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
     ]
