@@ -1,0 +1,63 @@
+import Packets
+
+/// Whether a key of one transport gives one of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
+enum KeyDerivationPolicy {
+    /// Why it does not, the first of all reasons.
+    enum Obstacle: Sendable, Hashable, CaseIterable {
+        /// Not both sides have set LinkKey, or EncKey over BR/EDR, for both directions.
+        case notAgreed
+        /// The key comes of LE legacy pairing, or of P-192, a PIN or debug mode.
+        case notSecureConnections
+        /// The link is not encrypted with AES-CCM, which is what shows that both sides have the key.
+        case notAESCCM
+        /// Less than 7 octets.
+        case tooShort
+        /// A device without a public address has none on BR/EDR.
+        case noPublicIdentity
+        /// The key that is there is worth more.
+        case weaker
+    }
+
+    /// From LE to BR/EDR.
+    ///
+    /// - Parameters:
+    ///   - identities: of both sides.
+    ///   - known: the link key that is there.
+    static func obstacle(
+        toLinkKeyFrom longTermKey: KeyStrength, isAgreed: Bool, identities: [DeviceAddress], over known: LinkKey?
+    ) -> Obstacle? {
+        if let obstacle = obstacle(longTermKey, isAgreed) { return obstacle }
+        if identities.contains(where: { $0.kind != .public }) { return .noPublicIdentity }
+        return known.map { longTermKey.isWeaker(than: $0.strength) } ?? false ? .weaker : nil
+    }
+
+    /// From BR/EDR to LE.
+    ///
+    /// - Parameters:
+    ///   - size: octets of the key that would come of it.
+    ///   - known: what the LTK that is there is worth.
+    static func obstacle(
+        toLongTermKeyFrom link: BREDREncryption, isAgreed: Bool, size: Int, over known: KeyStrength?
+    ) -> Obstacle? {
+        var strength = link.linkKey.strength
+        strength.size = min(strength.size, size)
+        if let obstacle = obstacle(strength, isAgreed) { return obstacle }
+        guard link.isAESCCM else { return .notAESCCM }
+        return known.map(strength.isWeaker) ?? false ? .weaker : nil
+    }
+
+    private static func obstacle(_ source: KeyStrength, _ isAgreed: Bool) -> Obstacle? {
+        guard isAgreed else { return .notAgreed }
+        guard source.isSecureConnections else { return .notSecureConnections }
+        return source.size < LongTermKeySize.minimum ? .tooShort : nil
+    }
+}
+
+/// How a BR/EDR link is encrypted.
+struct BREDREncryption: Sendable, Hashable {
+    var linkKey: LinkKey
+    /// AES-CCM, or else E0. Core Vol 4, Part E, 7.7.8.
+    var isAESCCM: Bool
+    /// Octets of the encryption key, 1...16. Core Vol 4, Part E, 7.5.7.
+    var keySize: Int
+}
