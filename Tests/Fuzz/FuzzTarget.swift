@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable {
     var isFramed: Bool { layer != nil }
 
     static let all = [
-        codec, h4, commands, events, channels, data, attributes, pairing, linkLayer, captures, usbip, cases, bonds,
+        codec, h4, commands, events, channels, data, attributes, pairing, linkLayer, linkManager, captures, usbip, cases, bonds,
         serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }

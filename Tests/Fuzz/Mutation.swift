@@ -140,7 +140,7 @@ extension DynamicPDU {
         switch layer {
         case "HCICommands": self.init(hci: HCIPacket(.command, bytes))
         case "HCIEvents": self.init(hci: HCIPacket(.event, bytes))
-        case "LLControl", "ATT", "SMP", "L2CAPSignaling": self.init(layer: layer, bytes: bytes)
+        case "LLControl", "LMP", "ATT", "SMP", "L2CAPSignaling": self.init(layer: layer, bytes: bytes)
         default: self.init(layer: layer, code: 0, parameters: bytes)
         }
     }

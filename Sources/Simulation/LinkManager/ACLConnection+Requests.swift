@@ -51,4 +51,25 @@ extension ACLConnection {
         request(LocalRoleSwitch(slotOffset: slotOffset))
         return .success
     }
+
+    /// Authentication_Requested.
+    func authenticate() -> ErrorCode {
+        guard !engine.isBusy(with: .authentication), !engine.isBusy(with: .pairing) else { return .commandDisallowed }
+        request(LocalAuthentication(.asked, state.ownTransaction))
+        return .success
+    }
+
+    /// Set_Connection_Encryption.
+    func setEncryption(isOn: Bool) -> ErrorCode {
+        guard !engine.isBusy(with: .encryption) else { return .commandDisallowed }
+        request(LocalEncryptionMode(isOn: isOn))
+        return .success
+    }
+
+    /// Refresh_Encryption_Key.
+    func refreshKey() -> ErrorCode {
+        guard state.security.mode != .off, !engine.isBusy(with: .encryption) else { return .commandDisallowed }
+        request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+        return .success
+    }
 }

@@ -104,9 +104,11 @@ final class ACLConnection {
     private func tell(_ report: ACLReport) {
         switch report {
         case .switchWanted: request(LocalRoleSwitch(slotOffset: 0))
-        case .roleChanged:
+        case .roleChanged(let role, let status):
             delegate?.connection(self, reports: report)
             reply(.rolesSettled)
+            // The new piconet begins with the basic table.
+            if status == .success, role == .central, state.isSetUp { request(LocalPacketTypeTable(.enhanced)) }
         case .connected(.success):
             delegate?.connection(self, reports: report)
             agreeOnPackets()
@@ -124,7 +126,10 @@ final class ACLConnection {
         guard !isClosed else { return }
         isClosed = true
         responseTimer.cancel()
+        // Who waits for the result of an authentication gets one.
+        let isAuthenticating = engine.isBusy(with: .authentication) || engine.isBusy(with: .pairing)
         engine.removeAll()
+        if isAuthenticating { delegate?.connection(self, reports: .authenticated(reason)) }
         delegate?.connection(self, disconnected: reason)
     }
 }

@@ -26,7 +26,11 @@ enum LinkManagement: ControlLayer {
         case version
         case features
         case name
+        case slotOffset
         case roleSwitch
+        case authentication
+        case pairing
+        case encryption
     }
 
     /// Core Vol 2, Part C, 2.6.
@@ -35,8 +39,18 @@ enum LinkManagement: ControlLayer {
     /// Core Vol 2, Part C, 2.5.1.
     static let collisions = CollisionTable<Kind>(
         [
+            .init(.setup, .setup, .lmpPDUNotAllowed),
             .init(.roleSwitch, .roleSwitch, .lmpErrorTransactionCollision),
             .init(.packetTypeTable, .packetTypeTable, .lmpErrorTransactionCollision),
+            .init(.authentication, .authentication, .lmpErrorTransactionCollision),
+            .init(.pairing, .pairing, .lmpErrorTransactionCollision),
+            .init(.encryption, .encryption, .lmpErrorTransactionCollision),
+            .init(.authentication, .pairing, .differentTransactionCollision),
+            .init(.authentication, .encryption, .differentTransactionCollision),
+            .init(.pairing, .encryption, .differentTransactionCollision),
+            .init(.roleSwitch, .authentication, .differentTransactionCollision),
+            .init(.roleSwitch, .pairing, .differentTransactionCollision),
+            .init(.roleSwitch, .encryption, .differentTransactionCollision),
         ],
         indicated: [], terminating: [.detach])
 
@@ -63,11 +77,11 @@ enum LinkManagement: ControlLayer {
     }
 
     static func response(to message: LMPMessage, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
+        if case .detach = message.pdu { return .begin(RemoteDetach()) }
         // A transaction of this side is none of the other's to begin.
         guard !(link.isSetUp && message.transaction == link.ownTransaction) else { return .unknown }
         return switch message.pdu {
         case .unknown(let opcode, _): malformed(opcode)
-        case .detach: .begin(RemoteDetach())
         case .hostConnectionReq: link.isSetUp || link.role == .central ? .unknown : .begin(RemoteConnectionSetup())
         case .featuresReq, .featuresReqExt: begin(RemoteFeaturePage(), if: message.isSupported(by: link))
         case .versionReq: .begin(RemoteVersionRequest())
@@ -79,9 +93,25 @@ enum LinkManagement: ControlLayer {
         case .packetTypeTableReq: link.isSetUp ? begin(RemotePacketTypeTable(), if: link.supportsEnhancedRates) : .unknown
         case .qualityOfService, .qualityOfServiceReq: .begin(RemoteQualityOfService())
         case .pingReq: begin(RemoteLMPPing(), if: link.supportsPing)
-        case .slotOffset, .switchReq: begin(RemoteRoleSwitch(), if: link.supports(.roleSwitch))
+        case .slotOffset: begin(RemoteSlotOffset(), if: link.supports(.slotOffset))
+        case .switchReq: begin(RemoteRoleSwitch(), if: link.supports(.roleSwitch))
+        case .auRand: .begin(RemoteAuthentication())
+        case .inRand: link.usesSimplePairing ? .reject(.pairingNotAllowed) : .begin(RemoteLegacyPairing())
+        case .unitKey: .reject(.pairingWithUnitKeyNotSupported)
+        case .ioCapabilityReq: simplePairing(link)
+        case .encryptionModeReq: begin(RemoteEncryptionMode(), if: link.supports(.encryption))
+        case .pauseEncryptionReq, .pauseEncryptionAESReq:
+            link.security.mode == .off
+                ? .unknown : begin(EncryptionRefresh(isLocal: false, message.transaction), if: link.supports(.pauseEncryption))
         default: isOptional(message.pdu) ? .reject(.unsupportedRemoteFeature) : .unknown
         }
+    }
+
+    /// Core Vol 2, Part C, 4.2.7.1.
+    private static func simplePairing(_ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
+        guard link.supports(.simplePairing) else { return .reject(.unsupportedRemoteFeature) }
+        let isOn = LMPHostFeatures(rawValue: link.settings.page(1)).contains(.simplePairing)
+        return isOn ? .begin(RemoteIOCapabilities()) : .reject(.secureSimplePairingNotSupportedByHost)
     }
 
     private static func begin(_ procedure: any LMPProcedure, if isSupported: Bool) -> ProcedureResponse<LinkManagement> {

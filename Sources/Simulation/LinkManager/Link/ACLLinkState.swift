@@ -25,6 +25,9 @@ struct ACLLinkState {
     /// T_poll in slots.
     private(set) var pollInterval: UInt16 = 40
     private(set) var packetTypeTable = PacketTypeTable.basic
+    private(set) var security = ACLSecurity()
+    /// Where the other side's piconet would be.
+    private(set) var peerSlotOffset: SlotOffset?
     private let seed: UInt64
     private var streamsTaken = 0
 
@@ -80,7 +83,13 @@ struct ACLLinkState {
             hasSwitched = hasSwitched || (!isSetUp && new != role)
             role = new
             packetTypeTable = .basic
+        case .peerSlotOffset(let offset): peerSlotOffset = offset
         case .baseband(let change): note(change)
+        case .linkKey(let key):
+            security.linkKey = key
+            security.cipheringOffset = nil
+        case .cipheringOffset(let offset): security.cipheringOffset = offset
+        case .encryption(let mode, let size): (security.mode, security.keySize) = (mode, size)
         case .streamTaken: streamsTaken += 1
         }
         return []
@@ -103,8 +112,14 @@ enum ACLLinkChange: Equatable {
     case setupCompleteSent
     case setupCompleteReceived
     case role(LinkRole)
+    case peerSlotOffset(SlotOffset)
     /// A change of the baseband, which the link below makes.
     case baseband(BasebandChange)
+    /// The link key, before it is proven; nil where it was not.
+    case linkKey([UInt8]?)
+    /// What an authentication has brought.
+    case cipheringOffset([UInt8])
+    case encryption(ACLEncryptionMode, size: UInt8)
     /// A procedure draws from `ACLLinkState.stream`.
     case streamTaken
 }

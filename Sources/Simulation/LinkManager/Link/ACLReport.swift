@@ -19,6 +19,28 @@ enum ACLReport: Equatable {
     case switchWanted
     case roleChanged(LinkRole, ErrorCode)
     case qualityOfService(UInt16, ErrorCode)
+    /// Answered by `ACLReply.linkKey` or `.noLinkKey`.
+    case linkKeyRequested
+    /// Answered by `ACLReply.pin` or `.noPIN`.
+    case pinRequested
+    /// Answered by `ACLReply.ioCapability` or `.noIOCapability`.
+    case ioCapabilityRequested
+    case ioCapabilityResponse(IOOffer)
+    /// Answered by `ACLReply.confirmsNumber`.
+    case userConfirmationRequested(UInt32)
+    /// Answered by `ACLReply.passkey` or `.noPasskey`.
+    case passkeyRequested
+    case passkeyShown(UInt32)
+    case keypress(UInt8)
+    /// Answered by `ACLReply.outOfBandData`.
+    case outOfBandDataRequested
+    case simplePairingComplete(ErrorCode)
+    /// A new link key.
+    case linkKey([UInt8], LinkKeyType)
+    /// The authentication that this side's host asked for is over.
+    case authenticated(ErrorCode)
+    case encryptionChanged(ACLEncryptionMode, ErrorCode)
+    case keyRefreshed(ErrorCode)
 }
 
 /// What a host, or the baseband, replies to a link manager.
@@ -27,6 +49,24 @@ enum ACLReply: Equatable {
     case acceptsConnection(asCentral: Bool)
     /// Reject_Connection_Request, or the connection accept time-out.
     case refusesConnection(ErrorCode)
+    /// Link_Key_Request_Reply.
+    case linkKey([UInt8])
+    case noLinkKey
+    /// PIN_Code_Request_Reply: 1...16 octets.
+    case pin([UInt8])
+    case noPIN
+    /// IO_Capability_Request_Reply.
+    case ioCapability(IOOffer)
+    case noIOCapability(ErrorCode)
+    /// User_Confirmation_Request_Reply or its negative.
+    case confirmsNumber(Bool)
+    /// User_Passkey_Request_Reply.
+    case passkey(UInt32)
+    case noPasskey
+    /// Send_Keypress_Notification.
+    case keypress(UInt8)
+    /// Remote_OOB_Data_Request_Reply or its extended form; nil for the negative one.
+    case outOfBandData(RemoteOutOfBandData?)
     /// The instant of a switch of roles has come.
     case switched(isDone: Bool)
     /// A switch of roles that set-up waited for is over, or could not be.

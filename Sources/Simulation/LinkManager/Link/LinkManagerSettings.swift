@@ -1,7 +1,7 @@
 import Packets
 
 /// What a controller is able to do for its links, and what its host has set for all of them.
-struct LinkManagerSettings: Equatable {
+struct LinkManagerSettings {
     /// Pages 0, 1 and 2 of the features, as they are told. Core Vol 2, Part C, 3.3.
     var pages: [UInt64]
     var version: RemoteVersion
@@ -9,6 +9,10 @@ struct LinkManagerSettings: Equatable {
     var name: [UInt8]
     /// Whether the other side may become central, or this side be asked to. Core Vol 4, Part E, 7.2.9.
     var allowsRoleSwitch = true
+    /// The sizes of encryption keys in octets that it agrees to. Core Vol 4, Part E, 7.3.102.
+    var keySizes: ClosedRange<UInt8> = 7...16
+    /// What Read_Local_OOB_Data has told.
+    var outOfBand: LocalOutOfBandData?
 
     init(pages: [UInt64], version: RemoteVersion, name: [UInt8]) {
         self.pages = pages

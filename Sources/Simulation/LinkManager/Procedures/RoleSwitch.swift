@@ -11,7 +11,6 @@ struct LocalRoleSwitch: LMPProcedure {
     let slotOffset: UInt16
     private var state = State.awaitingAnswer
     private var instant: UInt32 = 0
-    private var theirs: SlotOffset?
     let kind = LinkManagement.Kind.roleSwitch
     let holdsData = true
 
@@ -23,18 +22,18 @@ struct LocalRoleSwitch: LMPProcedure {
         switch (event, state) {
         case (.start, .awaitingAnswer):
             guard link.bothSupport(.roleSwitch) else { return end(link.role, .unsupportedRemoteFeature) }
+            guard link.maySwitchRoles else { return end(link.role, .roleChangeNotAllowed) }
             instant = link.switchInstant
             let request = LMPAction.send(LMP.SwitchReq(switchInstant: instant), link.ownTransaction)
             guard link.role == .peripheral, link.bothSupport(.slotOffset) else { return [request] }
             return [.send(LMP.SlotOffset(slotOffset: slotOffset, bdADDR: link.own), link.ownTransaction), request]
         case (.message(let message), .awaitingAnswer):
             if case .slotOffset(let pdu) = message.pdu {
-                theirs = SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)
-                return []
+                return [.change(.peerSlotOffset(SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)))]
             }
             guard message.accepts(LMP.SwitchReq.self) else { return nil }
             state = .awaitingInstant
-            let own = link.role == .peripheral ? SlotOffset(microseconds: slotOffset, address: link.own) : theirs
+            let own = link.role == .peripheral ? SlotOffset(microseconds: slotOffset, address: link.own) : link.peerSlotOffset
             return [.baseband(.roleSwitch(instant: instant, slotOffset: own))]
         case (.refused(let refusal), .awaitingAnswer) where refusal.concerns(LMP.SwitchReq.self): return end(link.role, refusal.reason)
         case (.hostReplied(.switched(let isDone)), .awaitingInstant): return link.switched(isDone)
@@ -47,44 +46,43 @@ struct LocalRoleSwitch: LMPProcedure {
 
 /// One that the other side asks for.
 struct RemoteRoleSwitch: LMPProcedure {
-    private enum State {
-        case awaitingRequest
-        case awaitingInstant
-    }
-
-    private var state = State.awaitingRequest
-    private var theirs: SlotOffset?
+    private var isAccepted = false
     let kind = LinkManagement.Kind.roleSwitch
     let holdsData = true
 
-    var isAwaitingPeer: Bool { state == .awaitingRequest }
-
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
-        switch (event, state) {
-        case (.message(let message), .awaitingRequest):
-            switch message.pdu {
-            case .slotOffset(let pdu):
-                theirs = SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)
-                return []
-            case .switchReq(let pdu): return answer(pdu.switchInstant, message.transaction, link)
-            default: return nil
-            }
-        case (.hostReplied(.switched(let isDone)), .awaitingInstant): return link.switched(isDone)
+        switch event {
+        case .message(let message) where !isAccepted:
+            guard case .switchReq(let pdu) = message.pdu else { return nil }
+            return answer(pdu.switchInstant, message.transaction, link)
+        case .hostReplied(.switched(let isDone)) where isAccepted: return link.switched(isDone)
         default: return nil
         }
     }
 
     private mutating func answer(_ instant: UInt32, _ transaction: LMPTransaction, _ link: ACLLinkState) -> [LMPAction] {
-        guard link.settings.allowsRoleSwitch else { return [.reject(LMP.SwitchReq.self, .roleChangeNotAllowed, transaction), .finish] }
-        guard link.isAhead(instant) else { return [.reject(LMP.SwitchReq.self, .instantPassed, transaction), .finish] }
-        state = .awaitingInstant
-        let own = SlotOffset(microseconds: 0, address: link.own)
-        guard link.role == .peripheral else {
-            return [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: theirs))]
+        guard link.maySwitchRoles, link.settings.allowsRoleSwitch else {
+            return [.reject(LMP.SwitchReq.self, .roleChangeNotAllowed, transaction), .finish]
         }
+        guard link.isAhead(instant) else { return [.reject(LMP.SwitchReq.self, .instantPassed, transaction), .finish] }
+        isAccepted = true
+        guard link.role == .peripheral else {
+            return [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: link.peerSlotOffset))]
+        }
+        let own = SlotOffset(microseconds: 0, address: link.own)
         let offset: [LMPAction] =
             link.bothSupport(.slotOffset) ? [.send(LMP.SlotOffset(slotOffset: own.microseconds, bdADDR: own.address), transaction)] : []
         return offset + [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: own))]
+    }
+}
+
+/// Where the piconet of the other side will be, before it becomes central. Core Vol 2, Part C, 4.4.1.
+struct RemoteSlotOffset: LMPProcedure {
+    let kind = LinkManagement.Kind.slotOffset
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        guard case .message(let message) = event, case .slotOffset(let pdu) = message.pdu else { return nil }
+        return [.change(.peerSlotOffset(SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR))), .finish]
     }
 }
 
@@ -97,6 +95,9 @@ extension ACLLinkState {
 
     /// Whether an instant has not passed: it lies no more than half the clock's range ahead. Core Vol 2, Part C, 2.6.
     func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
+
+    /// Not while the link is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
+    fileprivate var maySwitchRoles: Bool { security.mode == .off }
 
     fileprivate func switched(_ isDone: Bool) -> [LMPAction] {
         let new: LinkRole = isDone ? (role == .central ? .peripheral : .central) : role

@@ -1,0 +1,188 @@
+import Packets
+import Timing
+
+/// What an authentication is for.
+enum AuthenticationPurpose: Equatable {
+    /// The host asked, or the other side's did.
+    case asked
+    /// To prove a link key that has just been made: always mutual, and the hosts are told the key then. Core Vol 2, Part C, 4.2.2.
+    case paired(LinkKeyType)
+}
+
+/// Authentication that this side began. In legacy authentication the other side proves that it has the link key, after pairing this side does as well; with Secure Connections both do. Core
+/// Vol 2, Part C, 4.2.1.
+struct LocalAuthentication: LMPProcedure {
+    private enum State {
+        case awaitingKey
+        case awaitingResponse
+        /// The other side's challenge.
+        case awaitingChallenge
+    }
+
+    let purpose: AuthenticationPurpose
+    private let transaction: LMPTransaction
+    private var state = State.awaitingKey
+    private var own: [UInt8] = []
+    private var theirs: [UInt8] = []
+    let kind = LinkManagement.Kind.authentication
+
+    init(_ purpose: AuthenticationPurpose = .asked, _ transaction: LMPTransaction) {
+        self.purpose = purpose
+        self.transaction = transaction
+    }
+
+    var isAwaitingPeer: Bool { state != .awaitingKey }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.start, .awaitingKey): return purpose == .asked ? [.report(.linkKeyRequested)] : challenge(link)
+        case (.hostReplied(.linkKey(let key)), .awaitingKey):
+            return [.change(.linkKey(key))] + challenge(link)
+        case (.hostReplied(.noLinkKey), .awaitingKey):
+            return [.goOn(link.usesSimplePairing ? LocalIOCapabilities(transaction) : LocalLegacyPairing(transaction) as any LMPProcedure)]
+        case (.message(let message), .awaitingResponse):
+            switch message.pdu {
+            case .sres(let pdu) where !link.usesSecureConnections: return legacyResponse(pdu.authenticationRsp, link)
+            case .sres(let pdu) where !theirs.isEmpty: return secureResponse(pdu.authenticationRsp, link)
+            case .auRand(let pdu) where link.usesSecureConnections && theirs.isEmpty: return secureChallenge(pdu.randomNumber, link)
+            default: return nil
+            }
+        case (.message(let message), .awaitingChallenge):
+            guard case .auRand(let pdu) = message.pdu, let answer = link.response(to: pdu.randomNumber, claimant: link.own) else {
+                return nil
+            }
+            return [.change(.cipheringOffset(answer.offset)), .send(LMP.SRES(authenticationRsp: answer.sres), transaction)] + end(link)
+        case (.refused(let refusal), _) where refusal.concerns(LMP.AuRand.self):
+            return [.report(.authenticated(refusal.reason)), .finish]
+        default: return nil
+        }
+    }
+
+    private mutating func challenge(_ link: ACLLinkState) -> [LMPAction] {
+        state = .awaitingResponse
+        var random = link.stream
+        own = random.octets(16)
+        return [.change(.streamTaken), .send(LMP.AuRand(randomNumber: own), transaction)]
+    }
+
+    private mutating func legacyResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
+        guard let expected = link.response(to: own, claimant: link.peer), expected.sres == sres else { return fail() }
+        let known = LMPAction.change(.cipheringOffset(expected.offset))
+        guard purpose == .asked else {
+            state = .awaitingChallenge
+            return [known]
+        }
+        return [known] + end(link)
+    }
+
+    /// The peripheral proves itself first, whoever began.
+    private mutating func secureChallenge(_ random: [UInt8], _ link: ACLLinkState) -> [LMPAction]? {
+        theirs = random
+        guard link.role == .peripheral else { return [] }
+        guard let answers = link.confirmation(central: theirs, peripheral: own) else { return nil }
+        return [.send(LMP.SRES(authenticationRsp: answers.peripheral), transaction)]
+    }
+
+    private func secureResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
+        let isCentral = link.role == .central
+        guard let answers = link.confirmation(central: isCentral ? own : theirs, peripheral: isCentral ? theirs : own),
+            sres == (isCentral ? answers.peripheral : answers.central)
+        else { return fail() }
+        let answer: [LMPAction] = isCentral ? [.send(LMP.SRES(authenticationRsp: answers.central), transaction)] : []
+        return answer + [.change(.cipheringOffset(answers.offset))] + end(link)
+    }
+
+    private func end(_ link: ACLLinkState) -> [LMPAction] { link.told(purpose) + [.report(.authenticated(.success)), .finish] }
+
+    private func fail() -> [LMPAction] {
+        [.change(.linkKey(nil)), .report(.authenticated(.authenticationFailure)), .goOn(LocalDetach(.authenticationFailure))]
+    }
+}
+
+/// Authentication that the other side began.
+struct RemoteAuthentication: LMPProcedure {
+    private enum State {
+        case awaitingChallenge
+        case awaitingKey
+        case awaitingResponse
+    }
+
+    let purpose: AuthenticationPurpose
+    private var transaction = LMPTransaction.central
+    private var state = State.awaitingChallenge
+    private var own: [UInt8] = []
+    private var theirs: [UInt8] = []
+    let kind = LinkManagement.Kind.authentication
+
+    init(_ purpose: AuthenticationPurpose = .asked) { self.purpose = purpose }
+
+    var isAwaitingPeer: Bool { state != .awaitingKey }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.start, .awaitingChallenge): return []
+        case (.message(let message), .awaitingChallenge):
+            guard case .auRand(let pdu) = message.pdu else { return nil }
+            theirs = pdu.randomNumber
+            transaction = message.transaction
+            guard link.security.linkKey == nil else { return answer(link) }
+            state = .awaitingKey
+            return [.report(.linkKeyRequested)]
+        case (.hostReplied(.linkKey(let key)), .awaitingKey):
+            var known = link
+            _ = known.apply(.linkKey(key))
+            return [.change(.linkKey(key))] + answer(known)
+        case (.hostReplied(.noLinkKey), .awaitingKey): return [.reject(LMP.AuRand.self, .pinOrKeyMissing, transaction), .finish]
+        case (.message(let message), .awaitingResponse):
+            guard case .sres(let pdu) = message.pdu else { return nil }
+            return link.usesSecureConnections ? secureResponse(pdu.authenticationRsp, link) : legacyResponse(pdu.authenticationRsp, link)
+        case (.refused(let refusal), .awaitingResponse) where refusal.concerns(LMP.AuRand.self):
+            return [.goOn(LocalDetach(.authenticationFailure))]
+        default: return nil
+        }
+    }
+
+    private mutating func answer(_ link: ACLLinkState) -> [LMPAction] {
+        var random = link.stream
+        own = random.octets(16)
+        guard link.usesSecureConnections else { return legacyAnswer(link) }
+        state = .awaitingResponse
+        let challenge: [LMPAction] = [.change(.streamTaken), .send(LMP.AuRand(randomNumber: own), transaction)]
+        guard link.role == .peripheral, let answers = link.confirmation(central: theirs, peripheral: own) else { return challenge }
+        return challenge + [.send(LMP.SRES(authenticationRsp: answers.peripheral), transaction)]
+    }
+
+    private mutating func legacyAnswer(_ link: ACLLinkState) -> [LMPAction] {
+        guard let answer = link.response(to: theirs, claimant: link.own) else { return [.finish] }
+        let response: [LMPAction] = [
+            .send(LMP.SRES(authenticationRsp: answer.sres), transaction), .change(.cipheringOffset(answer.offset)),
+        ]
+        guard purpose != .asked else { return response + [.finish] }
+        state = .awaitingResponse
+        return response + [.change(.streamTaken), .send(LMP.AuRand(randomNumber: own), transaction)]
+    }
+
+    private func legacyResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
+        guard let expected = link.response(to: own, claimant: link.peer), expected.sres == sres else { return fail() }
+        return [.change(.cipheringOffset(expected.offset))] + link.told(purpose) + [.finish]
+    }
+
+    private func secureResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
+        let isCentral = link.role == .central
+        guard let answers = link.confirmation(central: isCentral ? own : theirs, peripheral: isCentral ? theirs : own),
+            sres == (isCentral ? answers.peripheral : answers.central)
+        else { return fail() }
+        let answer: [LMPAction] = isCentral ? [.send(LMP.SRES(authenticationRsp: answers.central), transaction)] : []
+        return answer + [.change(.cipheringOffset(answers.offset))] + link.told(purpose) + [.finish]
+    }
+
+    private func fail() -> [LMPAction] { [.change(.linkKey(nil)), .goOn(LocalDetach(.authenticationFailure))] }
+}
+
+extension ACLLinkState {
+    /// The link key for the host, where it is new.
+    fileprivate func told(_ purpose: AuthenticationPurpose) -> [LMPAction] {
+        guard case .paired(let type) = purpose, let key = security.linkKey else { return [] }
+        return [.report(.linkKey(key, type))]
+    }
+}

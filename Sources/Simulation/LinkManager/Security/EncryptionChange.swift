@@ -1,0 +1,166 @@
+import Packets
+import Timing
+
+/// What follows when both sides agree that encryption starts or stops: the central leads, whoever asked. Core Vol 2, Part C, 4.2.5.2 to 4.2.5.4.
+struct EncryptionChange: LMPProcedure {
+    private enum State {
+        case awaitingStart
+        /// The other side's answer to this side's proposal.
+        case awaitingSize
+        /// The central's proposal, or LMP_stop_encryption_req.
+        case awaitingCentral
+        /// LMP_start_encryption_req, with the size settled.
+        case awaitingRandom
+        /// The peripheral's answer to LMP_start_encryption_req or LMP_stop_encryption_req.
+        case awaitingAcceptance
+    }
+
+    private let transaction: LMPTransaction
+    private let isOn: Bool
+    private var state = State.awaitingStart
+    /// The size that this side has proposed, then the one that is settled.
+    private var size: UInt8 = 0
+    private var start: EncryptionStart?
+    let kind = LinkManagement.Kind.encryption
+    let isAwaitingPeer = true
+    let holdsData = true
+
+    init(_ transaction: LMPTransaction, isOn: Bool) {
+        self.transaction = transaction
+        self.isOn = isOn
+    }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch event {
+        case .start: return begin(link)
+        case .message(let message): return isOn ? settle(message, link) : stop(message)
+        case .refused(let refusal) where refusal.concerns(LMP.EncryptionKeySizeReq.self): return end(link, .insufficientSecurity)
+        case .refused(let refusal) where refusal.concerns(LMP.StartEncryptionReq.self) || refusal.concerns(LMP.StopEncryptionReq.self):
+            return end(link, refusal.reason)
+        default: return nil
+        }
+    }
+
+    private mutating func begin(_ link: ACLLinkState) -> [LMPAction] {
+        guard link.role == .central else {
+            state = .awaitingCentral
+            return []
+        }
+        guard isOn else {
+            state = .awaitingAcceptance
+            return [.baseband(.encryption(.off, direction: .receive)), .send(LMP.StopEncryptionReq(), transaction)]
+        }
+        state = .awaitingSize
+        return [propose(link.settings.keySizes.upperBound)]
+    }
+
+    private mutating func propose(_ new: UInt8) -> LMPAction {
+        size = new
+        return .send(LMP.EncryptionKeySizeReq(keySize: new), transaction)
+    }
+
+    // MARK: The size of the key. Core Vol 2, Part C, 4.2.5.2
+
+    private mutating func settle(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (message.pdu, state) {
+        case (_, .awaitingSize) where message.accepts(LMP.EncryptionKeySizeReq.self): return settled(link)
+        case (.encryptionKeySizeReq(let pdu), .awaitingSize): return consider(pdu.keySize, below: size, link)
+        case (.encryptionKeySizeReq(let pdu), .awaitingCentral): return consider(pdu.keySize, below: 17, link)
+        case (.startEncryptionReq(let pdu), .awaitingRandom):
+            guard let start = EncryptionStart(random: pdu.randomNumber, size: size, link) else { return nil }
+            return start.steps(.peripheral, transaction) + [.report(.encryptionChanged(start.mode, .success)), .finish]
+        case (_, .awaitingAcceptance) where message.accepts(LMP.StartEncryptionReq.self):
+            guard let start else { return nil }
+            return start.steps(.central, transaction) + [.report(.encryptionChanged(start.mode, .success)), .finish]
+        default: return nil
+        }
+    }
+
+    /// A size that the other side proposes: accepted, answered with a smaller one, or refused where it is less than this side's minimum.
+    private mutating func consider(_ proposed: UInt8, below limit: UInt8, _ link: ACLLinkState) -> [LMPAction] {
+        let sizes = link.settings.keySizes
+        guard proposed > 0, proposed < limit, proposed >= sizes.lowerBound else {
+            let isLegal = proposed > 0 && proposed < limit
+            let reason: ErrorCode = isLegal ? .unsupportedLMPParameterValue : .invalidLMPParameters
+            return [.reject(LMP.EncryptionKeySizeReq.self, reason, transaction)] + end(link, .insufficientSecurity)
+        }
+        guard proposed <= sizes.upperBound else {
+            state = .awaitingSize
+            return [propose(sizes.upperBound)]
+        }
+        size = proposed
+        return [.accept(LMP.EncryptionKeySizeReq.self, transaction)] + settled(link)
+    }
+
+    /// The central opens its receiver before it asks the peripheral to start. Core Vol 2, Part C, 4.2.5.3.
+    private mutating func settled(_ link: ACLLinkState) -> [LMPAction] {
+        guard link.role == .central else {
+            state = .awaitingRandom
+            return []
+        }
+        guard let start = EncryptionStart(drawing: size, link) else { return end(link, .pinOrKeyMissing) }
+        self.start = start
+        state = .awaitingAcceptance
+        return start.request(transaction)
+    }
+
+    // MARK: Stop. Core Vol 2, Part C, 4.2.5.4
+
+    private mutating func stop(_ message: LMPMessage) -> [LMPAction]? {
+        let end: [LMPAction] = [.change(.encryption(.off, size: 0)), .report(.encryptionChanged(.off, .success)), .finish]
+        switch (message.pdu, state) {
+        case (.stopEncryptionReq, .awaitingCentral):
+            let off: [LMPAction] = [
+                .baseband(.encryption(.off, direction: .receive)), .baseband(.encryption(.off, direction: .transmit)),
+            ]
+            return off + [.accept(LMP.StopEncryptionReq.self, transaction)] + end
+        case (_, .awaitingAcceptance) where message.accepts(LMP.StopEncryptionReq.self):
+            return [.baseband(.encryption(.off, direction: .transmit))] + end
+        default: return nil
+        }
+    }
+
+    private func end(_ link: ACLLinkState, _ status: ErrorCode) -> [LMPAction] {
+        [.report(.encryptionChanged(link.security.mode, status)), .finish]
+    }
+}
+
+/// The start of encryption in three steps: the central's receiver, both of the peripheral's directions, the central's transmitter. Core Vol 2, Part C, 4.2.5.3.
+struct EncryptionStart {
+    private let random: [UInt8]
+    private let size: UInt8
+    private let encryption: PayloadEncryption
+    let mode: ACLEncryptionMode
+
+    /// - Parameter size: of the key. Nil without an authenticated key.
+    init?(random: [UInt8], size: UInt8, _ link: ACLLinkState) {
+        guard let encryption = link.encryption(with: random, size: size) else { return nil }
+        self.random = random
+        self.size = size
+        self.encryption = encryption
+        if case .aesCCM = encryption { mode = .aesCCM } else { mode = .e0 }
+    }
+
+    /// For the central, which draws the random number.
+    init?(drawing size: UInt8, _ link: ACLLinkState) {
+        var stream = link.stream
+        self.init(random: stream.octets(16), size: size, link)
+    }
+
+    func request(_ transaction: LMPTransaction) -> [LMPAction] {
+        [
+            .change(.streamTaken), .baseband(.encryption(encryption, direction: .receive)),
+            .send(LMP.StartEncryptionReq(randomNumber: random), transaction),
+        ]
+    }
+
+    /// What a side does when it hears from the other.
+    func steps(_ role: LinkRole, _ transaction: LMPTransaction) -> [LMPAction] {
+        let transmit = LMPAction.baseband(.encryption(encryption, direction: .transmit))
+        let known = LMPAction.change(.encryption(mode, size: size))
+        guard role == .peripheral else { return [transmit, known] }
+        return [
+            .baseband(.encryption(encryption, direction: .receive)), transmit, .accept(LMP.StartEncryptionReq.self, transaction), known,
+        ]
+    }
+}

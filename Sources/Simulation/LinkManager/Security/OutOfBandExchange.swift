@@ -1,0 +1,94 @@
+import BluetoothCrypto
+import Packets
+
+/// What the host has got of the other side out of band. Core Vol 4, Part E, 7.1.34 and 7.1.53.
+struct RemoteOutOfBandData: Equatable {
+    /// Commitment and random number for P-192, then for P-256; nil where there is none.
+    var p192: [[UInt8]]?
+    var p256: [[UInt8]]?
+}
+
+/// Stage 1 with commitments that travelled by another way. Core Vol 2, Part C, 4.2.7.3.3.
+struct OutOfBandExchange: LMPProcedure {
+    private enum State {
+        case awaitingHost
+        case awaitingNumber
+        /// The other side has to accept this side's number.
+        case awaitingAcceptance
+    }
+
+    private var session: PairingSession
+    private var state = State.awaitingHost
+    /// Whether the commitment that came out of band is of the other side's public key.
+    private var isRight = true
+    /// The initiator's number, when it comes before this side's host has answered.
+    private var early: [UInt8]?
+    let kind = LinkManagement.Kind.pairing
+
+    init(_ session: PairingSession) { self.session = session }
+
+    var isAwaitingPeer: Bool { if case .awaitingHost = state { false } else { true } }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch (event, state) {
+        case (.start, _):
+            session.drawNonce()
+            if session.peer.hasOutOfBandData { session.ownRandom = session.outOfBandRandom }
+            return session.own.hasOutOfBandData ? [.report(.outOfBandDataRequested)] : go()
+        case (.refused(let refusal), _): return session.fail(refusal)
+        case (.hostReplied(.outOfBandData(let data)), .awaitingHost):
+            examine(session.computation.minorType == 2 ? data?.p256 : data?.p192)
+            return go()
+        case (.message(let message), _): return session.isFailure(message) ? session.fail() : take(message)
+        default: return nil
+        }
+    }
+
+    private mutating func examine(_ data: [[UInt8]]?) {
+        guard let data, data.count == 2 else {
+            isRight = false
+            return
+        }
+        session.peerRandom = UInt128(littleEndianOctets: data[1])
+        isRight = session.computation.outOfBandCommitment(isOwn: false, random: session.peerRandom).littleEndianOctets == data[0]
+    }
+
+    private var number: LMPAction {
+        .send(LMP.SimplePairingNumber(nonceValue: session.ownNonce.littleEndianOctets), session.transaction)
+    }
+
+    private mutating func go() -> [LMPAction] {
+        guard !session.isInitiator else {
+            guard isRight else { return [.send(LMP.OOBFailed(), session.transaction)] + session.fail() }
+            state = .awaitingAcceptance
+            return [number]
+        }
+        state = .awaitingNumber
+        return early.map { take(number: UInt128(littleEndianOctets: $0)) } ?? []
+    }
+
+    private mutating func take(_ message: LMPMessage) -> [LMPAction]? {
+        switch (message.pdu, state) {
+        case (.simplePairingNumber(let pdu), .awaitingHost) where !session.isInitiator && early == nil:
+            early = pdu.nonceValue
+            return []
+        case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue))
+        case (_, .awaitingAcceptance) where message.accepts(LMP.SimplePairingNumber.self):
+            guard session.isInitiator else { return [.goOn(DHKeyCheck(session, pending: nil))] }
+            state = .awaitingNumber
+            return []
+        default: return nil
+        }
+    }
+
+    private mutating func take(number nonce: UInt128) -> [LMPAction] {
+        guard isRight else { return [.reject(LMP.SimplePairingNumber.self, .authenticationFailure, session.transaction)] + session.fail() }
+        session.peerNonce = nonce
+        let accept = LMPAction.accept(LMP.SimplePairingNumber.self, session.transaction)
+        guard session.isInitiator else {
+            state = .awaitingAcceptance
+            return [accept, number]
+        }
+        return [accept, .goOn(DHKeyCheck(session, pending: nil))]
+    }
+}

@@ -1,0 +1,115 @@
+import BluetoothCrypto
+import Packets
+
+/// What Secure Simple Pairing computes on one of the two curves, with this side's key pair and the other side's public key. Core Vol 2, Part H, 7.
+///
+/// Octets are as LMP and HCI send them, least significant first.
+protocol PairingComputation {
+    /// Of the encapsulated payload: 1 for P-192, 2 for P-256. Core Vol 2, Part C, 5.2.
+    var minorType: UInt8 { get }
+    /// This side's public key: both coordinates.
+    var publicKey: [UInt8] { get }
+    /// Whether one of the two sides uses the key pair that everybody knows.
+    var usesDebugKey: Bool { get }
+    /// Takes the other side's public key; false when it is not on the curve, or this side's own. Core Vol 2, Part H, 7.6.
+    mutating func take(_ publicKey: [UInt8]) -> Bool
+    /// f1 over both public keys: the commitment of this side's nonce, or of the other's.
+    func commitment(isOwn: Bool, nonce: UInt128, z: UInt8) -> UInt128
+    /// f1 over one public key: the commitment that travels out of band.
+    func outOfBandCommitment(isOwn: Bool, random: UInt128) -> UInt128
+    /// g: six digits.
+    func comparedNumber(isInitiator: Bool, own: UInt128, peer: UInt128) -> UInt32
+    /// f3.
+    func check(_ terms: PairingCheck) -> UInt128
+    /// f2.
+    func linkKey(initiator: BDADDR, responder: BDADDR, nonceOfInitiator: UInt128, nonceOfResponder: UInt128) -> UInt128
+}
+
+/// What enters a DHKey check. Core Vol 2, Part H, 7.7.4.
+struct PairingCheck {
+    /// The nonce of the side that proves, and of the one that checks.
+    var nonces: (UInt128, UInt128)
+    var random: UInt128
+    var offer: IOOffer
+    var addresses: (BDADDR, BDADDR)
+}
+
+struct CurveComputation<Pair: CurveKeyPair>: PairingComputation {
+    let minorType: UInt8
+    private let pair: Pair
+    private let makeKey: @Sendable (Pair.PublicKey.Coordinate, Pair.PublicKey.Coordinate) -> Pair.PublicKey
+    private var peer: Pair.PublicKey?
+    private var secret: Pair.PublicKey.Coordinate?
+
+    init(
+        _ pair: Pair, minorType: UInt8,
+        _ makeKey: @escaping @Sendable (Pair.PublicKey.Coordinate, Pair.PublicKey.Coordinate) -> Pair.PublicKey
+    ) {
+        self.pair = pair
+        self.minorType = minorType
+        self.makeKey = makeKey
+    }
+
+    var publicKey: [UInt8] { pair.publicKey.x.littleEndianOctets + pair.publicKey.y.littleEndianOctets }
+    var usesDebugKey: Bool { pair.publicKey.isDebugKey || (peer?.isDebugKey ?? false) }
+
+    mutating func take(_ publicKey: [UInt8]) -> Bool {
+        let half = publicKey.count / 2
+        guard let x = Pair.PublicKey.Coordinate(littleEndianOctets: Array(publicKey.prefix(half))),
+            let y = Pair.PublicKey.Coordinate(littleEndianOctets: Array(publicKey.dropFirst(half)))
+        else { return false }
+        let key = makeKey(x, y)
+        guard let secret = try? pair.pairingSecret(with: key, acceptsDebugKey: true) else { return false }
+        peer = key
+        self.secret = secret
+        return true
+    }
+
+    func commitment(isOwn: Bool, nonce: UInt128, z: UInt8) -> UInt128 {
+        guard let peer else { return 0 }
+        let (first, second) = isOwn ? (pair.publicKey.x, peer.x) : (peer.x, pair.publicKey.x)
+        return SimplePairing.f1(u: first, v: second, x: nonce, z: z)
+    }
+
+    func outOfBandCommitment(isOwn: Bool, random: UInt128) -> UInt128 {
+        guard let key = isOwn ? pair.publicKey : peer else { return 0 }
+        return SimplePairing.f1(u: key.x, v: key.x, x: random, z: 0)
+    }
+
+    func comparedNumber(isInitiator: Bool, own: UInt128, peer nonce: UInt128) -> UInt32 {
+        guard let peer else { return 0 }
+        let (first, second) = isInitiator ? (pair.publicKey.x, peer.x) : (peer.x, pair.publicKey.x)
+        let number = SimplePairing.g(u: first, v: second, x: isInitiator ? own : nonce, y: isInitiator ? nonce : own)
+        return number % 1_000_000
+    }
+
+    func check(_ terms: PairingCheck) -> UInt128 {
+        guard let secret else { return 0 }
+        return SimplePairing.f3(
+            w: secret, n1: terms.nonces.0, n2: terms.nonces.1, r: terms.random, ioCap: terms.offer.checked, a1: terms.addresses.0,
+            a2: terms.addresses.1)
+    }
+
+    func linkKey(initiator: BDADDR, responder: BDADDR, nonceOfInitiator: UInt128, nonceOfResponder: UInt128) -> UInt128 {
+        guard let secret else { return 0 }
+        return SimplePairing.f2(w: secret, n1: nonceOfInitiator, n2: nonceOfResponder, a1: initiator, a2: responder)
+    }
+}
+
+/// The key pairs and random numbers that Read_Local_OOB_Data told the host, to be used until a pairing is over. Core Vol 4, Part E, 7.3.60.
+struct LocalOutOfBandData {
+    let p192: P192KeyPair
+    let random192: UInt128
+    let p256: P256KeyPair
+    let random256: UInt128
+
+    init(using random: inout some RandomNumberGenerator) {
+        p192 = P192KeyPair.generate(using: &random)
+        random192 = UInt128(random.next()) << 64 | UInt128(random.next())
+        p256 = P256KeyPair.generate(using: &random)
+        random256 = UInt128(random.next()) << 64 | UInt128(random.next())
+    }
+
+    var commitment192: UInt128 { SimplePairing.f1(u: p192.publicKey.x, v: p192.publicKey.x, x: random192, z: 0) }
+    var commitment256: UInt128 { SimplePairing.f1(u: p256.publicKey.x, v: p256.publicKey.x, x: random256, z: 0) }
+}

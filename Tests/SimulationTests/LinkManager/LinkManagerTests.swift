@@ -1,0 +1,205 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// What two link managers say to each other, and what their hosts hear. Core Vol 2, Part C, 4.1, 4.3 and 4.4.
+@Suite struct LinkManagerTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var pdus: [String]
+        var a: [String]
+        var b: [String]
+        /// Before the connection is made.
+        var setUp: @Sendable (LMPBench) -> Void = { _ in }
+        /// Whether the connection is made before.
+        var isConnected = true
+        var act: @Sendable (LMPBench) -> Void
+    }
+
+    private static let features = [
+        "A0 featuresReq", "B0 featuresRes", "A0 featuresReqExt", "B0 featuresResExt", "A0 featuresReqExt", "B0 featuresResExt",
+    ]
+    private static let packets = ["A0 maxSlot", "A0 packetTypeTableReq", "B1 maxSlot", "B0 +packetTypeTableReq"]
+    private static let table = ["B0 packetTypeTableReq", "A0 +packetTypeTableReq"]
+    private static let withoutPages = LMPBench.page0.subtracting(.extendedPages)
+
+    private static let connecting: [Row] = [
+        Row(
+            testDescription: "connection",
+            pdus: features + ["A0 hostConnectionReq", "B0 +hostConnectionReq", "B1 setupComplete", "A0 setupComplete"] + packets,
+            a: ["connected 00", "slots 5"], b: ["connection requested", "connected 00", "slots 5"], isConnected: false,
+            act: { $0.a.connection.establish() }),
+        Row(
+            testDescription: "connection of a controller without extended pages",
+            pdus: [
+                "A0 featuresReq", "B0 featuresRes", "A0 hostConnectionReq", "B0 +hostConnectionReq", "B1 setupComplete", "A0 setupComplete",
+            ] + packets,
+            a: ["connected 00", "slots 5"], b: ["connection requested", "connected 00", "slots 5"],
+            setUp: { $0.b.linkManagerSettings = LMPBench.settings("B", page0: withoutPages) }, isConnected: false,
+            act: { $0.a.connection.establish() }),
+        Row(
+            testDescription: "the host refuses the connection",
+            pdus: features + ["A0 hostConnectionReq", "B0 -hostConnectionReq 0F", "A0 detach"],
+            a: ["connected 0F", "disconnected 16"], b: ["connection requested", "connected 0F", "disconnected 0F"],
+            setUp: { bench in
+                bench.b.answers = { $0 == .connectionRequested ? .refusesConnection(.connectionRejectedDueToUnacceptableBDADDR) : nil }
+            }, isConnected: false, act: { $0.a.connection.establish() }),
+        // The request keeps its transaction over the switch.
+        Row(
+            testDescription: "the host accepts as central",
+            pdus: features + [
+                "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 +switchReq", "B0 +hostConnectionReq", "B0 setupComplete",
+                "A1 setupComplete", "A1 maxSlot", "B0 maxSlot", "B0 packetTypeTableReq", "A0 +packetTypeTableReq",
+            ], a: ["peripheral 00", "connected 00", "slots 5"],
+            b: ["connection requested", "central 00", "connected 00", "slots 5"],
+            setUp: { bench in bench.b.answers = { $0 == .connectionRequested ? .acceptsConnection(asCentral: true) : nil } },
+            isConnected: false, act: { $0.a.connection.establish() }),
+        Row(
+            testDescription: "the host accepts as central, but the other side stays it",
+            pdus: features + [
+                "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 -switchReq 21", "B0 +hostConnectionReq", "B1 setupComplete",
+                "A0 setupComplete",
+            ] + packets, a: ["connected 00", "slots 5"], b: ["connection requested", "peripheral 21", "connected 00", "slots 5"],
+            setUp: { bench in
+                bench.a.linkManagerSettings.allowsRoleSwitch = false
+                bench.b.answers = { $0 == .connectionRequested ? .acceptsConnection(asCentral: true) : nil }
+            }, isConnected: false, act: { $0.a.connection.establish() }),
+        Row(
+            testDescription: "the packet type table is too early while the link is set up",
+            pdus: ["B1 packetTypeTableReq", "A1 -packetTypeTableReq 24"], a: [], b: [], isConnected: false,
+            act: { $0.inject(LMP.PacketTypeTableReq(packetTypeTable: 1).bytes(.peripheral), from: $0.b) }),
+        Row(
+            testDescription: "the other side does not answer",
+            pdus: ["A0 featuresReq"], a: ["disconnected 22"], b: [],
+            setUp: { $0.onTheWay = { _, _ in nil } }, isConnected: false, act: { $0.a.connection.establish() }),
+    ]
+
+    private static let asking: [Row] = [
+        Row(
+            testDescription: "detach", pdus: ["A0 detach"], a: ["disconnected 16"], b: ["disconnected 13"],
+            act: { _ = $0.a.connection.disconnect(.remoteUserTerminatedConnection) }),
+        Row(
+            testDescription: "detach that nobody acknowledges", pdus: ["B1 detach"], a: [], b: ["disconnected 16"],
+            act: {
+                $0.onTheWay = { _, _ in nil }
+                _ = $0.b.connection.disconnect(.remoteUserTerminatedConnection)
+            }),
+        Row(
+            testDescription: "features and version, which are known then",
+            pdus: ["B1 versionReq", "A1 versionRes"],
+            a: [
+                "features \(String(LMPBench.page0.rawValue, radix: 16)) 00",
+                "features 1/2 9 00", "version 13 65535 1 00",
+            ],
+            b: ["version 13 65535 1 00"],
+            act: { bench in
+                bench.b.connection.readRemoteVersion()
+                bench.loop.schedule(after: 100_000) {
+                    bench.a.connection.readRemoteFeatures()
+                    bench.a.connection.readRemoteExtendedFeatures(page: 1)
+                    bench.a.connection.readRemoteVersion()
+                }
+            }),
+        Row(
+            testDescription: "a page of features that is not there",
+            pdus: ["A0 featuresReqExt", "B0 featuresResExt"], a: ["features 7/2 0 00"], b: [],
+            act: { $0.a.connection.readRemoteExtendedFeatures(page: 7) }),
+        Row(
+            testDescription: "extended features of a controller without them", pdus: [], a: ["features 1/0 0 1A"], b: [],
+            setUp: { $0.b.linkManagerSettings = LMPBench.settings("B", page0: withoutPages) },
+            act: { $0.a.connection.readRemoteExtendedFeatures(page: 1) }),
+        Row(
+            testDescription: "a long name",
+            pdus: Array(repeating: ["B1 nameReq", "A1 nameRes"], count: 3).flatMap(\.self), a: [],
+            b: ["name A device with a name of 33 octets 00"],
+            setUp: { $0.a.linkManagerSettings = LMPBench.settings("A device with a name of 33 octets") },
+            act: { $0.b.connection.requestName() }),
+        Row(
+            testDescription: "no name", pdus: ["A0 nameReq", "B0 nameRes"], a: ["name  00"], b: [],
+            setUp: { $0.b.linkManagerSettings = LMPBench.settings("") }, act: { $0.a.connection.requestName() }),
+        Row(
+            testDescription: "clock offset, which the peripheral knows by itself", pdus: ["A0 clkoffsetReq", "B0 clkoffsetRes"],
+            a: ["clock offset 0 00"], b: ["clock offset 0 00"],
+            act: { for end in [$0.a, $0.b] { end.connection.readClockOffset() } }),
+        Row(
+            testDescription: "supervision time-out, which only the central tells", pdus: ["A0 supervisionTimeout"], a: [], b: [],
+            act: { for end in [$0.a, $0.b] { end.connection.setSupervisionTimeout(0x0C80) } }),
+        Row(
+            testDescription: "polling", pdus: ["A0 qualityOfService", "B1 qualityOfServiceReq", "A1 +qualityOfServiceReq"],
+            a: ["polled every 20 00"], b: ["polled every 30 00"],
+            act: {
+                $0.a.connection.request(LocalQualityOfService(interval: 20))
+                $0.b.connection.request(LocalQualityOfService(interval: 30))
+            }),
+        Row(
+            testDescription: "ping", pdus: ["B1 pingReq", "A1 pingRes"], a: [], b: [], act: { $0.b.connection.request(LocalLMPPing()) }),
+        Row(
+            testDescription: "the central asks for a switch of roles", pdus: ["A0 switchReq", "B0 slotOffset", "B0 +switchReq"] + table,
+            a: ["peripheral 00"], b: ["central 00"], act: { _ = $0.a.connection.switchRole(to: .peripheral) }),
+        Row(
+            testDescription: "both ask for a switch of roles: the central's is made",
+            pdus: ["A0 switchReq", "B1 slotOffset", "B1 switchReq", "B0 slotOffset", "B0 +switchReq", "A1 -switchReq 23"] + table,
+            a: ["peripheral 00"], b: ["peripheral 23", "central 00"],
+            act: {
+                _ = $0.a.connection.switchRole(to: .peripheral)
+                _ = $0.b.connection.switchRole(to: .central)
+            }),
+        Row(
+            testDescription: "a switch of roles fails on the air", pdus: ["B1 slotOffset", "B1 switchReq", "A1 +switchReq"],
+            a: ["central 35"], b: ["peripheral 35"],
+            setUp: { for end in [$0.a, $0.b] { end.wire.switchesRoles = false } },
+            act: { _ = $0.b.connection.switchRole(to: .central) }),
+        Row(
+            testDescription: "an instant that has passed", pdus: ["A0 switchReq", "B0 -switchReq 28"], a: [], b: [],
+            act: { $0.inject(LMP.SwitchReq(switchInstant: 0).bytes(.central), from: $0.a) }),
+    ]
+
+    /// What no link manager asked for. Core Vol 2, Part C, 2.5.
+    private static let refused: [(String, [UInt8], String?)] = [
+        ("unknown", [67 << 1], "-unknown 19"), ("unknown, with parameters", [120 << 1, 1, 2, 3], "-unknown 19"),
+        ("unknown extended", [127 << 1, 99], "-unknown 19"), ("unknown escape", [124 << 1, 3], "-unknown 19"),
+        ("too short", [LMPHeader(.central, opcode: LMP.AuRand.opcode).bytes[0], 1, 2], "-auRand 1E"),
+        ("too long", LMP.FeaturesReq(features: 0).bytes(.central) + [0], "-featuresReq 1E"),
+        ("an acceptance that is too short", [3 << 1], nil), ("an acceptance of nothing", LMP.Accepted(opcode: 51).bytes(.central), nil),
+        ("a refusal of nothing", LMP.NotAccepted(opcode: 51, errorCode: 0x20).bytes(.central), nil),
+        ("an answer to nothing", LMP.FeaturesRes(features: 0).bytes(.central), nil),
+        ("a feature that nobody has", LMP.HoldReq(holdTime: 100, holdInstant: 100).bytes(.central), "-holdReq 1A"),
+        ("a request for a connection that is made", LMP.HostConnectionReq().bytes(.central), "-hostConnectionReq 24"),
+        ("no such table", LMP.PacketTypeTableReq(packetTypeTable: 2).bytes(.central), "-packetTypeTableReq 1E"),
+        ("packets of four slots", LMP.MaxSlotReq(maxSlots: 4).bytes(.central), "-maxSlotReq 1E"),
+        ("polling too often", LMP.QualityOfServiceReq(pollInterval: 4, nBc: 0).bytes(.central), "-qualityOfServiceReq 1E"),
+        ("in a transaction of the other side", LMP.VersionReq().bytes(.peripheral), "-versionReq 24"),
+        ("no opcode at all", [], nil), ("half an opcode", [127 << 1], nil),
+    ]
+
+    private static let strange = refused.map { name, pdu, answer in
+        Row(testDescription: name, pdus: answer.map { [$0] } ?? [], a: [], b: [], act: { $0.inject(pdu, from: $0.a) })
+    }
+
+    @Test(arguments: connecting + asking) func sequence(_ row: Row) throws {
+        let bench = LMPBench()
+        row.setUp(bench)
+        if row.isConnected { try bench.connect() }
+        row.act(bench)
+        try bench.run(40_000_000)
+        #expect(bench.sent == row.pdus)
+        #expect(bench.a.log == row.a)
+        #expect(bench.b.log == row.b)
+    }
+
+    @Test(arguments: strange) func refusal(_ row: Row) throws {
+        let bench = LMPBench()
+        try bench.connect()
+        row.act(bench)
+        try bench.run()
+        #expect(bench.sent.dropFirst().map { String($0.dropFirst(3)) } == row.pdus)
+        #expect(bench.a.log + bench.b.log == [])
+        // Both are well afterwards.
+        bench.forget()
+        bench.a.connection.requestName()
+        try bench.run()
+        #expect(bench.a.log == ["name B 00"])
+    }
+}
