@@ -64,6 +64,7 @@ final class ACLConnection {
     /// What may have changed since the last step.
     private func refresh() {
         state.slot = transport.slot
+        state.clockOffset = transport.clockOffset
         if let settings = delegate?.linkManagerSettings { state.settings = settings }
     }
 

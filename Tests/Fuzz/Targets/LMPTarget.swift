@@ -32,6 +32,8 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
 
     var slot: UInt32 { UInt32(truncatingIfNeeded: loop.now.rawValue / 625) & 0x7FF_FFFF }
 
+    let clockOffset: UInt16 = 0
+
     func send(lmp pdu: [UInt8]) {
         sent += 1
         if !isDetached { mail.append(pdu) }

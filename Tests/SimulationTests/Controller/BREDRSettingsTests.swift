@@ -88,19 +88,24 @@ import Timing
         }
     }
 
-    /// Page 0 claims no feature of a link; page 1 has what the host said of itself. Core Vol 2, Part C, 3.3.
+    /// Page 0 claims what works; page 1 has what the host said of itself. Core Vol 2, Part C, 3.3.
     @Test func featuresAreThoseThatAreThere() throws {
         try InquiryTests.run(hosts: 1) { world in
             let host = world.hosts[0]
             let page = try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 0))
-            #expect(page.maxPageNumber == 1)
+            #expect(page.maxPageNumber == 2)
             let bits = (0..<64).filter { page.extendedLMPFeatures >> UInt64($0) & 1 == 1 }
-            #expect(bits == [0, 1, 5, 25, 26, 27, 28, 30, 38, 39, 40, 48, 49, 57, 63])
+            #expect(bits == [0, 1, 2, 4, 5, 25, 26, 27, 28, 30, 38, 39, 40, 42, 48, 49, 51, 52, 57, 63])
             #expect(try await host.returns(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures == page.extendedLMPFeatures)
             #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 0)
             try await host.succeed(HCICommands.WriteLEHostSupport(leSupportedHost: 1))
             #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 2)
-            #expect(try await host.run(HCICommands.ReadLocalExtendedFeatures(pageNumber: 2)) == .invalidHCICommandParameters)
+            try await host.succeed(
+                HCICommands.WriteSimplePairingMode(simplePairingMode: 1),
+                HCICommands.WriteSecureConnectionsHostSupport(secureConnectionsHostSupport: 1))
+            #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 0b1011)
+            #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 2)).extendedLMPFeatures == 0x300)
+            #expect(try await host.run(HCICommands.ReadLocalExtendedFeatures(pageNumber: 3)) == .invalidHCICommandParameters)
         }
         try World.run(hosts: 1) { world in
             let page = try await world.hosts[0].returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 0))

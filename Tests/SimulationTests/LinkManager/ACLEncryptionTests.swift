@@ -48,24 +48,26 @@ import Timing
         Row(
             testDescription: "a peripheral with shorter keys", isSecure: false, isEncrypted: false, sizes: (7...16, 7...10),
             a: ["encryption 1 00"], b: ["encryption 1 00"],
-            pdus: refused + ["B0 encryptionKeySizeReq", "A0 +encryptionKeySizeReq", "A0 startEncryptionReq", "B0 +startEncryptionReq"],
+            pdus: PairingTests.all(
+                refused, ["B0 encryptionKeySizeReq", "A0 +encryptionKeySizeReq", "A0 startEncryptionReq", "B0 +startEncryptionReq"]),
             ends: (.e0, 10), act: encrypt),
         Row(
             testDescription: "a central with shorter keys", isSecure: false, isEncrypted: false, sizes: (7...9, 7...16),
             a: ["encryption 1 00"], b: ["encryption 1 00"], pdus: start("A0"), ends: (.e0, 9), act: encrypt),
         Row(
             testDescription: "no size suits both", isEncrypted: false, sizes: (7...9, 16...16), a: ["encryption 0 2F"],
-            b: ["encryption 0 2F"], pdus: refused + ["B0 -encryptionKeySizeReq 20"], ends: (.off, 0), act: encrypt),
+            b: ["encryption 0 2F"], pdus: PairingTests.all(refused, ["B0 -encryptionKeySizeReq 20"]), ends: (.off, 0), act: encrypt),
         Row(
             testDescription: "a key of one octet is proposed (KNOB)", isSecure: false, isEncrypted: false, a: ["encryption 0 2F"],
-            b: ["encryption 0 2F"], pdus: refused + ["B0 -encryptionKeySizeReq 20"], ends: (.off, 0),
+            b: ["encryption 0 2F"], pdus: PairingTests.all(refused, ["B0 -encryptionKeySizeReq 20"]), ends: (.off, 0),
             tamper: { pdu in
                 guard case .encryptionKeySizeReq = pdu else { return nil }
                 return LMP.EncryptionKeySizeReq(keySize: 1)
             }, act: encrypt),
         Row(
             testDescription: "a key of one octet is answered (KNOB)", isSecure: false, isEncrypted: false, a: ["encryption 0 2F"],
-            b: ["encryption 0 2F"], pdus: refused + ["B0 +encryptionKeySizeReq", "A0 -encryptionKeySizeReq 20"], ends: (.off, 0),
+            b: ["encryption 0 2F"], pdus: PairingTests.all(refused, ["B0 +encryptionKeySizeReq", "A0 -encryptionKeySizeReq 20"]),
+            ends: (.off, 0),
             tamper: { pdu in
                 guard case .accepted(let accepted) = pdu, UInt16(accepted.opcode.rawValue) == LMP.EncryptionKeySizeReq.opcode else {
                     return nil
@@ -93,8 +95,9 @@ import Timing
         Row(
             testDescription: "both ask for encryption: the central's request is served", isEncrypted: false, a: ["encryption 2 00"],
             b: ["encryption 0 23", "encryption 2 00"],
-            pdus: ["A0 encryptionModeReq", "B1 encryptionModeReq", "B0 +encryptionModeReq", "A1 -encryptionModeReq 23"]
-                + start("A0").dropFirst(2),
+            pdus: PairingTests.all(
+                ["A0 encryptionModeReq", "B1 encryptionModeReq", "B0 +encryptionModeReq", "A1 -encryptionModeReq 23"],
+                Array(start("A0").dropFirst(2))),
             act: {
                 _ = $0.a.connection.setEncryption(isOn: true)
                 _ = $0.b.connection.setEncryption(isOn: true)

@@ -25,6 +25,8 @@ final class LMPWire: LinkTransport {
 
     var slot: UInt32 { UInt32(truncatingIfNeeded: loop.now.rawValue / 625) & 0x7FF_FFFF }
 
+    let clockOffset: UInt16 = 0x1234
+
     func send(lmp pdu: [UInt8]) {
         guard !isDetached else { return }
         let protection = protection.transmit

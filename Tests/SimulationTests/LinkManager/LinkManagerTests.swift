@@ -28,7 +28,8 @@ import Timing
     private static let connecting: [Row] = [
         Row(
             testDescription: "connection",
-            pdus: features + ["A0 hostConnectionReq", "B0 +hostConnectionReq", "B1 setupComplete", "A0 setupComplete"] + packets,
+            pdus: PairingTests.all(
+                features, ["A0 hostConnectionReq", "B0 +hostConnectionReq", "B1 setupComplete", "A0 setupComplete"], packets),
             a: ["connected 00", "slots 5"], b: ["connection requested", "connected 00", "slots 5"], isConnected: false,
             act: { $0.a.connection.establish() }),
         Row(
@@ -41,7 +42,7 @@ import Timing
             act: { $0.a.connection.establish() }),
         Row(
             testDescription: "the host refuses the connection",
-            pdus: features + ["A0 hostConnectionReq", "B0 -hostConnectionReq 0F", "A0 detach"],
+            pdus: PairingTests.all(features, ["A0 hostConnectionReq", "B0 -hostConnectionReq 0F", "A0 detach"]),
             a: ["connected 0F", "disconnected 16"], b: ["connection requested", "connected 0F", "disconnected 0F"],
             setUp: { bench in
                 bench.b.answers = { $0 == .connectionRequested ? .refusesConnection(.connectionRejectedDueToUnacceptableBDADDR) : nil }
@@ -49,19 +50,24 @@ import Timing
         // The request keeps its transaction over the switch.
         Row(
             testDescription: "the host accepts as central",
-            pdus: features + [
-                "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 +switchReq", "B0 +hostConnectionReq", "B0 setupComplete",
-                "A1 setupComplete", "A1 maxSlot", "B0 maxSlot", "B0 packetTypeTableReq", "A0 +packetTypeTableReq",
-            ], a: ["peripheral 00", "connected 00", "slots 5"],
+            pdus: PairingTests.all(
+                features,
+                [
+                    "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 +switchReq", "B0 +hostConnectionReq", "B0 setupComplete",
+                    "A1 setupComplete", "A1 maxSlot", "B0 maxSlot", "B0 packetTypeTableReq", "A0 +packetTypeTableReq",
+                ]), a: ["peripheral 00", "connected 00", "slots 5"],
             b: ["connection requested", "central 00", "connected 00", "slots 5"],
             setUp: { bench in bench.b.answers = { $0 == .connectionRequested ? .acceptsConnection(asCentral: true) : nil } },
             isConnected: false, act: { $0.a.connection.establish() }),
         Row(
             testDescription: "the host accepts as central, but the other side stays it",
-            pdus: features + [
-                "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 -switchReq 21", "B0 +hostConnectionReq", "B1 setupComplete",
-                "A0 setupComplete",
-            ] + packets, a: ["connected 00", "slots 5"], b: ["connection requested", "peripheral 21", "connected 00", "slots 5"],
+            pdus: PairingTests.all(
+                features,
+                [
+                    "A0 hostConnectionReq", "B1 slotOffset", "B1 switchReq", "A1 -switchReq 21", "B0 +hostConnectionReq",
+                    "B1 setupComplete",
+                    "A0 setupComplete",
+                ], packets), a: ["connected 00", "slots 5"], b: ["connection requested", "peripheral 21", "connected 00", "slots 5"],
             setUp: { bench in
                 bench.a.linkManagerSettings.allowsRoleSwitch = false
                 bench.b.answers = { $0 == .connectionRequested ? .acceptsConnection(asCentral: true) : nil }
@@ -112,7 +118,7 @@ import Timing
             act: { $0.a.connection.readRemoteExtendedFeatures(page: 1) }),
         Row(
             testDescription: "a long name",
-            pdus: Array(repeating: ["B1 nameReq", "A1 nameRes"], count: 3).flatMap(\.self), a: [],
+            pdus: ["B1 nameReq", "A1 nameRes", "B1 nameReq", "A1 nameRes", "B1 nameReq", "A1 nameRes"], a: [],
             b: ["name A device with a name of 33 octets 00"],
             setUp: { $0.a.linkManagerSettings = LMPBench.settings("A device with a name of 33 octets") },
             act: { $0.b.connection.requestName() }),
@@ -121,7 +127,7 @@ import Timing
             setUp: { $0.b.linkManagerSettings = LMPBench.settings("") }, act: { $0.a.connection.requestName() }),
         Row(
             testDescription: "clock offset, which the peripheral knows by itself", pdus: ["A0 clkoffsetReq", "B0 clkoffsetRes"],
-            a: ["clock offset 0 00"], b: ["clock offset 0 00"],
+            a: ["clock offset 4660 00"], b: ["clock offset 4660 00"],
             act: { for end in [$0.a, $0.b] { end.connection.readClockOffset() } }),
         Row(
             testDescription: "supervision time-out, which only the central tells", pdus: ["A0 supervisionTimeout"], a: [], b: [],
@@ -136,11 +142,13 @@ import Timing
         Row(
             testDescription: "ping", pdus: ["B1 pingReq", "A1 pingRes"], a: [], b: [], act: { $0.b.connection.request(LocalLMPPing()) }),
         Row(
-            testDescription: "the central asks for a switch of roles", pdus: ["A0 switchReq", "B0 slotOffset", "B0 +switchReq"] + table,
+            testDescription: "the central asks for a switch of roles",
+            pdus: PairingTests.all(["A0 switchReq", "B0 slotOffset", "B0 +switchReq"], table),
             a: ["peripheral 00"], b: ["central 00"], act: { _ = $0.a.connection.switchRole(to: .peripheral) }),
         Row(
             testDescription: "both ask for a switch of roles: the central's is made",
-            pdus: ["A0 switchReq", "B1 slotOffset", "B1 switchReq", "B0 slotOffset", "B0 +switchReq", "A1 -switchReq 23"] + table,
+            pdus: PairingTests.all(
+                ["A0 switchReq", "B1 slotOffset", "B1 switchReq", "B0 slotOffset", "B0 +switchReq", "A1 -switchReq 23"], table),
             a: ["peripheral 00"], b: ["peripheral 23", "central 00"],
             act: {
                 _ = $0.a.connection.switchRole(to: .peripheral)

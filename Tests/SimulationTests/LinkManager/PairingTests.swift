@@ -41,13 +41,16 @@ import Timing
     private static let p192: @Sendable (inout Host, inout Host) -> Void = { a, b in (a.isSecure, b.isSecure) = (false, false) }
 
     /// The exchange of keys by the initiator I and the responder R.
-    private static func keys(_ payloads: Int) -> [String] {
-        let one = { (from: String, to: String) in
-            ["\(from) encapsulatedHeader", "\(to) +encapsulatedHeader"]
-                + Array(repeating: ["\(from) encapsulatedPayload", "\(to) +encapsulatedPayload"], count: payloads).flatMap(\.self)
-        }
-        return one("I", "R") + one("R", "I")
+    private static func keys(_ payloads: Int) -> [String] { all(key("I", "R", payloads), key("R", "I", payloads)) }
+
+    private static func key(_ from: String, _ to: String, _ payloads: Int) -> [String] {
+        var result = ["\(from) encapsulatedHeader", "\(to) +encapsulatedHeader"]
+        for _ in 0..<payloads { result += ["\(from) encapsulatedPayload", "\(to) +encapsulatedPayload"] }
+        return result
     }
+
+    static func all(_ parts: [String]...) -> [String] { parts.flatMap(\.self) }
+
     private static let io = ["I ioCapabilityReq", "R ioCapabilityRes"]
     private static let comparison = [
         "R simplePairingConfirm", "I simplePairingNumber", "R +simplePairingNumber", "R simplePairingNumber", "I +simplePairingNumber",
@@ -61,6 +64,9 @@ import Timing
         "I simplePairingConfirm", "R simplePairingConfirm", "I simplePairingNumber", "R +simplePairingNumber", "R simplePairingNumber",
         "I +simplePairingNumber",
     ]
+
+    private static let rounds = [[String]](repeating: round, count: 20).flatMap(\.self)
+    private static let numbers = Array(comparison.dropFirst())
 
     private static let known: [Row] = [
         Row(
@@ -102,7 +108,7 @@ import Timing
     private static let pins: [Row] = [
         Row(
             testDescription: "PIN", change: old, initiator: ["key?", "PIN?", "key 0", "authenticated 00"], responder: ["PIN?", "key 0"],
-            pdus: ["I inRand", "R +inRand", "I combKey", "R combKey"] + legacy),
+            pdus: all(["I inRand", "R +inRand", "I combKey", "R combKey"], legacy)),
         Row(
             testDescription: "another PIN",
             change: { a, b in
@@ -126,15 +132,15 @@ import Timing
     private static let paired = ["key?", "IO?", "IO 1 1", "number?", "paired 00"]
     private static let simple: [Row] = [
         Row(
-            testDescription: "numeric comparison on P-256", initiator: paired + ["key 8", "authenticated 00"],
-            responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 8"], pdus: io + keys(4) + comparison + check + secureByCentral),
+            testDescription: "numeric comparison on P-256", initiator: all(paired, ["key 8", "authenticated 00"]),
+            responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 8"], pdus: all(io, keys(4), comparison, check, secureByCentral)),
         Row(
             testDescription: "numeric comparison on P-256, begun by the peripheral", initiatorIsPeripheral: true,
-            initiator: paired + ["key 8", "authenticated 00"], responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 8"],
-            pdus: io + keys(4) + comparison + check + secureByPeripheral),
+            initiator: all(paired, ["key 8", "authenticated 00"]), responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 8"],
+            pdus: all(io, keys(4), comparison, check, secureByPeripheral)),
         Row(
-            testDescription: "numeric comparison on P-192", change: p192, initiator: paired + ["key 5", "authenticated 00"],
-            responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 5"], pdus: io + keys(3) + comparison + check + legacy),
+            testDescription: "numeric comparison on P-192", change: p192, initiator: all(paired, ["key 5", "authenticated 00"]),
+            responder: ["IO 1 1", "IO?", "number?", "paired 00", "key 5"], pdus: all(io, keys(3), comparison, check, legacy)),
         Row(
             testDescription: "just works",
             change: { _, b in b.capability = .noInputNoOutput },
@@ -149,7 +155,7 @@ import Timing
             testDescription: "passkey, which the responder enters", change: { _, b in b.capability = .keyboardOnly },
             initiator: ["key?", "IO?", "IO 2 1", "passkey shown", "paired 00", "key 8", "authenticated 00"],
             responder: ["IO 1 1", "IO?", "passkey?", "paired 00", "key 8"],
-            pdus: io + keys(4) + Array(repeating: round, count: 20).flatMap(\.self) + check + secureByCentral),
+            pdus: all(io, keys(4), rounds, check, secureByCentral)),
         Row(
             testDescription: "passkey, which the initiator enters, on P-192",
             change: { a, b in
@@ -165,7 +171,7 @@ import Timing
             testDescription: "data out of band, both ways", change: { a, b in (a.sendsOutOfBandData, b.sendsOutOfBandData) = (true, true) },
             initiator: ["key?", "IO?", "IO 1 1", "OOB?", "paired 00", "key 8", "authenticated 00"],
             responder: ["IO 1 1", "IO?", "OOB?", "paired 00", "key 8"],
-            pdus: io + keys(4) + comparison.dropFirst() + check + secureByCentral),
+            pdus: all(io, keys(4), numbers, check, secureByCentral)),
         Row(
             testDescription: "data out of band, one way, on P-192",
             change: { a, b in
@@ -179,28 +185,28 @@ import Timing
         Row(
             testDescription: "the initiator's user says no", change: { a, _ in a.confirms = false },
             initiator: ["key?", "IO?", "IO 1 1", "number?", "paired 05", "authenticated 05"],
-            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: io + keys(4) + comparison + ["I numericComparisonFailed"]),
+            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: all(io, keys(4), comparison, ["I numericComparisonFailed"])),
         Row(
             testDescription: "the responder's user says no", change: { _, b in b.confirms = false },
             initiator: ["key?", "IO?", "IO 1 1", "number?", "paired 05", "authenticated 05"],
-            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: io + keys(4) + comparison + ["I dhKeyCheck", "R -dhKeyCheck 05"]),
+            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: all(io, keys(4), comparison, ["I dhKeyCheck", "R -dhKeyCheck 05"])),
         Row(
             testDescription: "another passkey",
             change: { a, b in (a.capability, b.capability, b.passkey) = (.keyboardOnly, .keyboardOnly, 123_457) },
             initiator: ["key?", "IO?", "IO 2 1", "passkey?", "paired 05", "authenticated 05"],
             responder: ["IO 2 1", "IO?", "passkey?", "paired 05"],
-            pdus: io + keys(4) + round.prefix(3) + ["R -simplePairingNumber 05"]),
+            pdus: all(io, keys(4), Array(round.prefix(3)), ["R -simplePairingNumber 05"])),
         Row(
             testDescription: "the initiator's user enters nothing",
             change: { a, b in (a.capability, b.capability, a.passkey) = (.keyboardOnly, .keyboardOnly, nil) },
             initiator: ["key?", "IO?", "IO 2 1", "passkey?", "paired 05", "authenticated 05"],
-            responder: ["IO 2 1", "IO?", "passkey?", "paired 05"], pdus: io + keys(4) + ["I passkeyFailed"]),
+            responder: ["IO 2 1", "IO?", "passkey?", "paired 05"], pdus: all(io, keys(4), ["I passkeyFailed"])),
         Row(
             testDescription: "the responder's user enters nothing",
             change: { _, b in (b.capability, b.passkey) = (.keyboardOnly, nil) },
             initiator: ["key?", "IO?", "IO 2 1", "passkey shown", "paired 05", "authenticated 05"],
             responder: ["IO 1 1", "IO?", "passkey?", "paired 05"],
-            pdus: io + keys(4) + ["I simplePairingConfirm", "R -simplePairingConfirm 05"]),
+            pdus: all(io, keys(4), ["I simplePairingConfirm", "R -simplePairingConfirm 05"])),
         Row(
             testDescription: "the responder's host refuses", change: { _, b in b.refusesIO = .pairingNotAllowed },
             initiator: ["key?", "IO?", "paired 18", "authenticated 18"], responder: ["IO 1 1", "IO?", "paired 05"],
@@ -212,14 +218,14 @@ import Timing
         Row(
             testDescription: "another nonce than was committed to",
             initiator: ["key?", "IO?", "IO 1 1", "paired 05", "authenticated 05"], responder: ["IO 1 1", "IO?", "paired 05"],
-            pdus: io + keys(4) + comparison.dropLast() + ["I -simplePairingNumber 05"],
+            pdus: all(io, keys(4), Array(comparison.dropLast()), ["I -simplePairingNumber 05"]),
             tamper: { pdu, isOfInitiator in
                 guard !isOfInitiator, case .simplePairingNumber = pdu else { return nil }
                 return LMP.SimplePairingNumber(nonceValue: key)
             }),
         Row(
-            testDescription: "another check", initiator: paired.dropLast() + ["paired 05", "authenticated 05"],
-            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: io + keys(4) + comparison + ["I dhKeyCheck", "R -dhKeyCheck 05"],
+            testDescription: "another check", initiator: ["key?", "IO?", "IO 1 1", "number?", "paired 05", "authenticated 05"],
+            responder: ["IO 1 1", "IO?", "number?", "paired 05"], pdus: all(io, keys(4), comparison, ["I dhKeyCheck", "R -dhKeyCheck 05"]),
             tamper: { pdu, isOfInitiator in
                 guard isOfInitiator, case .dhKeyCheck = pdu else { return nil }
                 return LMP.DHKeyCheck(confirmationValue: key)
@@ -227,7 +233,7 @@ import Timing
         Row(
             testDescription: "an invalid point on P-256 (CVE-2018-5383)",
             initiator: ["key?", "IO?", "IO 1 1", "paired 05", "authenticated 05"], responder: ["IO 1 1", "IO?", "paired 05"],
-            pdus: io + keys(4).prefix(9) + ["R -encapsulatedPayload 1E"],
+            pdus: all(io, Array(keys(4).prefix(9)), ["R -encapsulatedPayload 1E"]),
             tamper: { pdu, isOfInitiator in
                 guard isOfInitiator, case .encapsulatedPayload = pdu else { return nil }
                 return LMP.EncapsulatedPayload(encapsulatedData: [UInt8](repeating: 0, count: 16))
@@ -241,7 +247,7 @@ import Timing
             }),
         Row(
             testDescription: "a key on the other curve", initiator: ["key?", "IO?", "IO 1 1", "paired 05", "authenticated 05"],
-            responder: ["IO 1 1", "IO?", "paired 05"], pdus: io + ["I encapsulatedHeader", "R -encapsulatedHeader 20"],
+            responder: ["IO 1 1", "IO?", "paired 05"], pdus: all(io, ["I encapsulatedHeader", "R -encapsulatedHeader 20"]),
             tamper: { pdu, _ in
                 guard case .encapsulatedHeader = pdu else { return nil }
                 return LMP.EncapsulatedHeader(encapsulatedMajorType: 1, encapsulatedMinorType: 1, encapsulatedPayloadLength: 48)
@@ -366,10 +372,12 @@ import Timing
         #expect(Array(bench.sent.prefix(setUp.count)) == setUp)
         let named = { (letters: [String]) in letters.map { ($0.hasPrefix("I") ? "A1" : "B1") + $0.dropFirst() } }
         let security =
-            named(Self.io + Self.keys(4) + Self.comparison + Self.check + Self.secureByPeripheral) + [
-                "A1 encryptionModeReq", "B1 +encryptionModeReq", "B1 encryptionKeySizeReq", "A1 +encryptionKeySizeReq",
-                "B1 startEncryptionReq", "A1 +startEncryptionReq", "B0 auRand", "A0 auRand", "A0 sres", "B0 sres", "A1 detach",
-            ]
+            Self.all(
+                named(Self.all(Self.io, Self.keys(4), Self.comparison, Self.check, Self.secureByPeripheral)),
+                [
+                    "A1 encryptionModeReq", "B1 +encryptionModeReq", "B1 encryptionKeySizeReq", "A1 +encryptionKeySizeReq",
+                    "B1 startEncryptionReq", "A1 +startEncryptionReq", "B0 auRand", "A0 auRand", "A0 sres", "B0 sres", "A1 detach",
+                ])
         #expect(Array(bench.sent.suffix(security.count)) == security)
         #expect(bench.b.log.last == "disconnected 13")
     }

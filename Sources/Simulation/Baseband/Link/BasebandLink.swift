@@ -81,6 +81,11 @@ final class BasebandLink: RadioActivity, LinkTransport {
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     var role: LinkRole { state.role }
+    /// Taken where the lower bits of the piconet's clock are zero, so that it is the same at any time.
+    var clockOffset: UInt16 {
+        let tick = state.clock.tick(at: loop.now) & ~3
+        return UInt16(truncatingIfNeeded: (state.native.tick(at: state.clock.start(of: tick)) - tick) >> 2 & 0x7FFF)
+    }
     var slot: UInt32 { NativeClock.value(of: state.clock.tick(at: loop.now)) >> 1 }
     var wantsEnhancedRates: Bool { state.choice.wantsEnhancedRates }
     var isClosed: Bool { if case .closed = phase { true } else { false } }

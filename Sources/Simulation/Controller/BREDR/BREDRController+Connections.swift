@@ -32,6 +32,8 @@ extension BREDRController: ACLConnectionDelegate {
                 version: configuration.version, companyIdentifier: configuration.companyIdentifier, subversion: configuration.subversion),
             name: settings.localName)
         result.allowsRoleSwitch = !links.contains { $0.stage == .begun && !$0.allowsRoleSwitch }
+        result.keySizes = settings.security.minimumKeySize...16
+        result.outOfBand = settings.security.outOfBand
         return result
     }
 
@@ -43,7 +45,7 @@ extension BREDRController: ACLConnectionDelegate {
         case .maxSlots(let slots): emit(HCIEvents.MaxSlotsChange(connectionHandle: end.handle, lmpMaxSlots: slots))
         case .roleChanged(let role, let status):
             emit(HCIEvents.RoleChange(status: status, bdADDR: end.peer, newRole: ConnectionRole(rawValue: role.rawValue)))
-        default: break
+        default: tell(report, of: end)
         }
     }
 

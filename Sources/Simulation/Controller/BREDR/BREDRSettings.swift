@@ -24,6 +24,7 @@ struct BREDRSettings {
     var inquiryPower = TransmitPower.preferred
     var filters = EventFilters()
     var isLESupportedByHost = false
+    var security = BREDRSecuritySettings()
     var connectionAcceptTimeout: UInt16 = 0x1F40
     var pageTimeout: UInt16 = 0x2000
     var voiceSetting: UInt16 = 0x0060

@@ -30,19 +30,30 @@ struct LMPFeatures: OptionSet {
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
     static let dual: LMPFeatures = [
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
-        .roleSwitch, .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
+        .encryption, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU, .enhancedInquiryScan,
+        .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
         .extendedInquiryResponse,
         .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
     ]
 }
 
 extension Controller {
+    /// What the host has turned on.
+    private var hostFeatures: LMPHostFeatures {
+        var features: LMPHostFeatures = []
+        if bredr.settings.security.usesSimplePairing { features.insert(.simplePairing) }
+        if bredr.settings.isLESupportedByHost { features.insert(.leSupported) }
+        if bredr.settings.security.usesSecureConnections { features.insert(.secureConnections) }
+        return features
+    }
+
     /// A page of features; page 1 has what the host supports. Nil for a page it does not have.
     func lmpFeatures(page: UInt8) -> UInt64? {
         switch (configuration.profile, page) {
         case (.le, 0): LMPFeatures.le.rawValue
         case (.dual, 0): LMPFeatures.dual.rawValue
-        case (.dual, 1): bredr.settings.isLESupportedByHost ? 1 << 1 : 0
+        case (.dual, 1): hostFeatures.rawValue
+        case (.dual, 2): LMPFeaturesPage2([.secureConnections, .ping]).rawValue
         case (.le, _), (.dual, _): nil
         }
     }

@@ -4,6 +4,8 @@ import Packets
 extension CommandTable {
     mutating func addBREDR() {
         addBREDRConnections()
+        addLinkManager()
+        addBREDRSecurity()
         start(HCICommands.Inquiry.self, BREDRController.execute)
         perform(HCICommands.InquiryCancel.self, BREDRController.execute)
         perform(HCICommands.SetEventFilter.self, BREDRController.execute)

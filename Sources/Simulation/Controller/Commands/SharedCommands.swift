@@ -103,7 +103,7 @@ extension Controller {
 
     func execute(_ command: HCICommands.ReadLocalExtendedFeatures) throws(CommandFailure) -> HCICommands.ReadLocalExtendedFeatures.Return {
         guard let features = lmpFeatures(page: command.pageNumber) else { throw .invalidParameters }
-        let last: UInt8 = configuration.profile == .dual ? 1 : 0
+        let last: UInt8 = configuration.profile == .dual ? 2 : 0
         return .init(status: .success, pageNumber: command.pageNumber, maxPageNumber: last, extendedLMPFeatures: features)
     }
 

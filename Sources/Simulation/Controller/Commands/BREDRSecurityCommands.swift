@@ -1,0 +1,190 @@
+import BluetoothCrypto
+import Packets
+
+/// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.16, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
+extension CommandTable {
+    mutating func addBREDRSecurity() {
+        complete(HCICommands.LinkKeyRequestReply.self, BREDRController.execute)
+        complete(HCICommands.LinkKeyRequestNegativeReply.self, BREDRController.execute)
+        complete(HCICommands.PINCodeRequestReply.self, BREDRController.execute)
+        complete(HCICommands.PINCodeRequestNegativeReply.self, BREDRController.execute)
+        start(HCICommands.AuthenticationRequested.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.SetConnectionEncryption.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.RefreshEncryptionKey.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.IOCapabilityRequestReply.self, BREDRController.execute)
+        complete(HCICommands.IOCapabilityRequestNegativeReply.self, BREDRController.execute)
+        complete(HCICommands.UserConfirmationRequestReply.self, BREDRController.execute)
+        complete(HCICommands.UserConfirmationRequestNegativeReply.self, BREDRController.execute)
+        complete(HCICommands.UserPasskeyRequestReply.self, BREDRController.execute)
+        complete(HCICommands.UserPasskeyRequestNegativeReply.self, BREDRController.execute)
+        complete(HCICommands.SendKeypressNotification.self, BREDRController.execute)
+        complete(HCICommands.RemoteOOBDataRequestReply.self, BREDRController.execute)
+        complete(HCICommands.RemoteOOBExtendedDataRequestReply.self, BREDRController.execute)
+        complete(HCICommands.RemoteOOBDataRequestNegativeReply.self, BREDRController.execute)
+        complete(HCICommands.ReadSimplePairingMode.self, BREDRController.execute)
+        perform(HCICommands.WriteSimplePairingMode.self, BREDRController.execute)
+        complete(HCICommands.ReadSecureConnectionsHostSupport.self, BREDRController.execute)
+        perform(HCICommands.WriteSecureConnectionsHostSupport.self, BREDRController.execute)
+        complete(HCICommands.ReadLocalOOBData.self, BREDRController.execute)
+        complete(HCICommands.ReadLocalOOBExtendedData.self, BREDRController.execute)
+        perform(HCICommands.SetMinEncryptionKeySize.self, BREDRController.execute)
+        complete(HCICommands.ReadEncryptionKeySize.self, handle: { $0.connectionHandle }, BREDRController.execute)
+    }
+}
+
+extension BREDRController {
+    /// Gives a link manager what its host replies; the status says whether it has asked.
+    private func give(_ reply: ACLReply, to device: BDADDR) -> ErrorCode {
+        guard let end = links.first(where: { $0.peer == device }) else { return .unknownConnectionIdentifier }
+        return end.connection.reply(reply) ? .success : .commandDisallowed
+    }
+
+    // MARK: Keys
+
+    func execute(_ command: HCICommands.LinkKeyRequestReply) throws(CommandFailure) -> HCICommands.LinkKeyRequestReply.Return {
+        .init(status: give(.linkKey(command.linkKey), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.LinkKeyRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.LinkKeyRequestNegativeReply.Return
+    {
+        .init(status: give(.noLinkKey, to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.PINCodeRequestReply) throws(CommandFailure) -> HCICommands.PINCodeRequestReply.Return {
+        .init(status: give(.pin(Array(command.pinCode.prefix(Int(command.pinCodeLength)))), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.PINCodeRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.PINCodeRequestNegativeReply.Return
+    {
+        .init(status: give(.noPIN, to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.AuthenticationRequested) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.authenticate().check()
+    }
+
+    // MARK: Encryption
+
+    func execute(_ command: HCICommands.SetConnectionEncryption) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.setEncryption(isOn: command.encryptionEnable == 1).check()
+    }
+
+    func execute(_ command: HCICommands.RefreshEncryptionKey) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.refreshKey().check()
+    }
+
+    func execute(_ command: HCICommands.SetMinEncryptionKeySize) throws(CommandFailure) {
+        settings.security.minimumKeySize = command.minEncryptionKeySize
+    }
+
+    func execute(_ command: HCICommands.ReadEncryptionKeySize) throws(CommandFailure) -> HCICommands.ReadEncryptionKeySize.Return {
+        let security = try link(command.connectionHandle).connection.state.security
+        guard security.mode != .off else { throw CommandFailure(status: .insufficientSecurity) }
+        return .init(status: .success, connectionHandle: command.connectionHandle, keySize: security.keySize)
+    }
+
+    // MARK: Secure Simple Pairing
+
+    func execute(_ command: HCICommands.IOCapabilityRequestReply) throws(CommandFailure) -> HCICommands.IOCapabilityRequestReply.Return {
+        let offer = IOOffer(
+            capability: command.ioCapability, hasOutOfBandData: command.oobDataPresent != 0,
+            requirements: command.authenticationRequirements)
+        return .init(status: give(.ioCapability(offer), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.IOCapabilityRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.IOCapabilityRequestNegativeReply.Return
+    {
+        .init(status: give(.noIOCapability(command.reason), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.UserConfirmationRequestReply) throws(CommandFailure)
+        -> HCICommands.UserConfirmationRequestReply.Return
+    {
+        .init(status: give(.confirmsNumber(true), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.UserConfirmationRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.UserConfirmationRequestNegativeReply.Return
+    {
+        .init(status: give(.confirmsNumber(false), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.UserPasskeyRequestReply) throws(CommandFailure) -> HCICommands.UserPasskeyRequestReply.Return {
+        .init(status: give(.passkey(command.numericValue), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.UserPasskeyRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.UserPasskeyRequestNegativeReply.Return
+    {
+        .init(status: give(.noPasskey, to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.SendKeypressNotification) throws(CommandFailure) -> HCICommands.SendKeypressNotification.Return {
+        .init(status: give(.keypress(command.notificationType), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    // MARK: Data out of band
+
+    func execute(_ command: HCICommands.RemoteOOBDataRequestReply) throws(CommandFailure) -> HCICommands.RemoteOOBDataRequestReply.Return {
+        let data = RemoteOutOfBandData(p192: [command.c, command.r])
+        return .init(status: give(.outOfBandData(data), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.RemoteOOBExtendedDataRequestReply) throws(CommandFailure)
+        -> HCICommands.RemoteOOBExtendedDataRequestReply.Return
+    {
+        let data = RemoteOutOfBandData(p192: [command.c192, command.r192], p256: [command.c256, command.r256])
+        return .init(status: give(.outOfBandData(data), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.RemoteOOBDataRequestNegativeReply) throws(CommandFailure)
+        -> HCICommands.RemoteOOBDataRequestNegativeReply.Return
+    {
+        .init(status: give(.outOfBandData(nil), to: command.bdADDR), bdADDR: command.bdADDR)
+    }
+
+    /// Fresh key pairs and random numbers, which the next pairing uses.
+    private func renewOutOfBandData() -> LocalOutOfBandData {
+        var random = makeRandomSource()
+        let data = LocalOutOfBandData(using: &random)
+        settings.security.outOfBand = data
+        return data
+    }
+
+    func execute(_ command: HCICommands.ReadLocalOOBData) throws(CommandFailure) -> HCICommands.ReadLocalOOBData.Return {
+        guard settings.security.usesSimplePairing else { throw .disallowed }
+        let data = renewOutOfBandData()
+        return .init(status: .success, c: data.commitment192.littleEndianOctets, r: data.random192.littleEndianOctets)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalOOBExtendedData) throws(CommandFailure) -> HCICommands.ReadLocalOOBExtendedData.Return {
+        guard settings.security.usesSimplePairing else { throw .disallowed }
+        let data = renewOutOfBandData()
+        return .init(
+            status: .success, c192: data.commitment192.littleEndianOctets, r192: data.random192.littleEndianOctets,
+            c256: data.commitment256.littleEndianOctets, r256: data.random256.littleEndianOctets)
+    }
+
+    // MARK: Modes
+
+    func execute(_ command: HCICommands.ReadSimplePairingMode) throws(CommandFailure) -> HCICommands.ReadSimplePairingMode.Return {
+        .init(status: .success, simplePairingMode: settings.security.usesSimplePairing ? 1 : 0)
+    }
+
+    func execute(_ command: HCICommands.WriteSimplePairingMode) throws(CommandFailure) {
+        settings.security.usesSimplePairing = command.simplePairingMode == 1
+    }
+
+    func execute(_ command: HCICommands.ReadSecureConnectionsHostSupport) throws(CommandFailure)
+        -> HCICommands.ReadSecureConnectionsHostSupport.Return
+    {
+        .init(status: .success, secureConnectionsHostSupport: settings.security.usesSecureConnections ? 1 : 0)
+    }
+
+    func execute(_ command: HCICommands.WriteSecureConnectionsHostSupport) throws(CommandFailure) {
+        settings.security.usesSecureConnections = command.secureConnectionsHostSupport == 1
+    }
+}

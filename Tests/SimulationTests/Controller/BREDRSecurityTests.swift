@@ -1,0 +1,154 @@
+import BenchTesting
+import BluetoothCrypto
+import Packets
+import Testing
+import Timing
+
+@testable import Simulation
+
+/// Names, features, pairing and encryption of BR/EDR as two hosts see them, over a radio. Core Vol 4, Part E, 7.1 and 7.7.
+@Suite struct BREDRSecurityTests {
+    private static let addresses = (World.address(0).bdADDR, World.address(1).bdADDR)
+    private static let mask = EventMask(rawValue: 0x3FFF_FFFF_FFFF_FFFF)
+
+    /// Both hosts turn on Secure Simple Pairing, and perhaps Secure Connections.
+    private static func prepare(_ world: World, isSecure: Bool) async throws {
+        for host in world.hosts.prefix(2) {
+            try await host.succeed(
+                HCICommands.SetEventMask(eventMask: mask), HCICommands.WriteSimplePairingMode(simplePairingMode: 1),
+                HCICommands.WriteSecureConnectionsHostSupport(secureConnectionsHostSupport: isSecure ? 1 : 0))
+        }
+    }
+
+    private static func authenticate(_ pair: BREDRConnectionTests.Pair) async throws {
+        try await pair.central.succeed(HCICommands.AuthenticationRequested(connectionHandle: pair.atCentral))
+    }
+
+    @Test func theOtherSideIsAskedWhatItIs() throws {
+        try InquiryTests.run(hosts: 2) { world in
+            let name = Array("neighbour".utf8) + [UInt8](repeating: 0, count: 239)
+            try await world.hosts[1].succeed(HCICommands.WriteLocalName(localName: name))
+            try await Self.prepare(world, isSecure: true)
+            let pair = try await BREDRConnectionTests.connect(world)
+            let (host, handle) = (pair.central, pair.atCentral)
+            let request = HCICommands.RemoteNameRequest(bdADDR: Self.addresses.1, pageScanRepetitionMode: 1, clockOffset: 0)
+            try await host.succeed(request)
+            let named: HCIEvents.RemoteNameRequestComplete = try await host.next()
+            #expect(named.status == .success && named.remoteName == name)
+            try await host.succeed(HCICommands.ReadRemoteSupportedFeatures(connectionHandle: handle))
+            let features: HCIEvents.ReadRemoteSupportedFeaturesComplete = try await host.next()
+            #expect(LMPFeatures(rawValue: features.lmpFeatures) == .dual)
+            for (page, bits) in [(1, 0b1001), (2, 0x300)] as [(UInt8, UInt64)] {
+                try await host.succeed(HCICommands.ReadRemoteExtendedFeatures(connectionHandle: handle, pageNumber: page))
+                let extended: HCIEvents.ReadRemoteExtendedFeaturesComplete = try await host.next()
+                #expect(extended.pageNumber == page && extended.maxPageNumber == 2 && extended.extendedLMPFeatures == bits)
+            }
+            try await host.succeed(HCICommands.ReadRemoteVersionInformation(connectionHandle: handle))
+            #expect(try await host.next(HCIEvents.ReadRemoteVersionInformationComplete.self).companyIdentifier == 0xFFFF)
+            // Both sides know the same offset of their clocks, the peripheral by itself.
+            try await host.succeed(HCICommands.ReadClockOffset(connectionHandle: handle))
+            let offset = try await host.next(HCIEvents.ReadClockOffsetComplete.self)
+            try await pair.peripheral.succeed(HCICommands.ReadClockOffset(connectionHandle: pair.atPeripheral))
+            let own = try await pair.peripheral.next(HCIEvents.ReadClockOffsetComplete.self)
+            #expect(offset.status == .success && offset.clockOffset == own.clockOffset)
+        }
+    }
+
+    /// Numeric comparison, encryption, data; and again with the key that was told.
+    @Test(arguments: [false, true]) func pairsAndEncrypts(_ isSecure: Bool) throws {
+        try InquiryTests.run(hosts: 2, seed: isSecure ? 1 : 2) { world in
+            try await Self.prepare(world, isSecure: isSecure)
+            var pair = try await BREDRConnectionTests.connect(world)
+            let key = try await Self.pair(pair)
+            #expect(key.keyType == (isSecure ? .authenticatedCombinationP256 : .authenticatedCombinationP192))
+            try await Self.encrypt(pair, isSecure: isSecure)
+            try await pair.central.succeed(HCICommands.Disconnect(connectionHandle: pair.atCentral, reason: 0x13))
+            for host in [pair.central, pair.peripheral] { _ = try await host.next(HCIEvents.DisconnectionComplete.self) }
+            pair = try await BREDRConnectionTests.connect(world)
+            try await Self.authenticate(pair)
+            _ = try await pair.central.next(HCIEvents.LinkKeyRequest.self)
+            try await pair.central.succeed(HCICommands.LinkKeyRequestReply(bdADDR: Self.addresses.1, linkKey: key.linkKey))
+            _ = try await pair.peripheral.next(HCIEvents.LinkKeyRequest.self)
+            try await pair.peripheral.succeed(HCICommands.LinkKeyRequestReply(bdADDR: Self.addresses.0, linkKey: key.linkKey))
+            #expect(try await pair.central.next(HCIEvents.AuthenticationComplete.self).status == .success)
+            try await Self.encrypt(pair, isSecure: isSecure)
+        }
+    }
+
+    private static func pair(_ pair: BREDRConnectionTests.Pair) async throws -> HCIEvents.LinkKeyNotification {
+        try await authenticate(pair)
+        _ = try await pair.central.next(HCIEvents.LinkKeyRequest.self)
+        try await pair.central.succeed(HCICommands.LinkKeyRequestNegativeReply(bdADDR: addresses.1))
+        for (host, peer) in [(pair.central, addresses.1), (pair.peripheral, addresses.0)] {
+            _ = try await host.next(HCIEvents.IOCapabilityRequest.self)
+            try await host.succeed(
+                HCICommands.IOCapabilityRequestReply(
+                    bdADDR: peer, ioCapability: .displayYesNo, oobDataPresent: 0, authenticationRequirements: 3))
+        }
+        let numbers = (
+            try await pair.central.next(HCIEvents.UserConfirmationRequest.self).numericValue,
+            try await pair.peripheral.next(HCIEvents.UserConfirmationRequest.self).numericValue
+        )
+        #expect(numbers.0 == numbers.1)
+        try await pair.central.succeed(HCICommands.UserConfirmationRequestReply(bdADDR: addresses.1))
+        try await pair.peripheral.succeed(HCICommands.UserConfirmationRequestReply(bdADDR: addresses.0))
+        for host in [pair.central, pair.peripheral] {
+            #expect(try await host.next(HCIEvents.SimplePairingComplete.self).status == .success)
+        }
+        let keys = (
+            try await pair.central.next(HCIEvents.LinkKeyNotification.self),
+            try await pair.peripheral.next(HCIEvents.LinkKeyNotification.self)
+        )
+        #expect(keys.0.linkKey == keys.1.linkKey && keys.0.keyType == keys.1.keyType)
+        #expect(try await pair.central.next(HCIEvents.AuthenticationComplete.self).status == .success)
+        return keys.0
+    }
+
+    private static func encrypt(_ pair: BREDRConnectionTests.Pair, isSecure: Bool) async throws {
+        try await pair.central.succeed(HCICommands.SetConnectionEncryption(connectionHandle: pair.atCentral, encryptionEnable: 1))
+        for (host, handle) in [(pair.central, pair.atCentral), (pair.peripheral, pair.atPeripheral)] {
+            let changed: HCIEvents.EncryptionChange = try await host.next()
+            #expect(changed.status == .success && changed.encryptionEnabled == (isSecure ? 2 : 1))
+            #expect(try await host.returns(HCICommands.ReadEncryptionKeySize(connectionHandle: handle)).keySize == 16)
+        }
+        pair.central.sendData(pair.atCentral, [1, 2, 3])
+        #expect(try await pair.peripheral.nextData().suffix(3) == [1, 2, 3])
+        pair.peripheral.sendData(pair.atPeripheral, [4, 5, 6])
+        #expect(try await pair.central.nextData().suffix(3) == [4, 5, 6])
+    }
+
+    @Test func aWrongKeyFailsAndAMissingOneIsTold() throws {
+        try InquiryTests.run(hosts: 2) { world in
+            try await Self.prepare(world, isSecure: true)
+            let pair = try await BREDRConnectionTests.connect(world)
+            for answer in [nil, [UInt8](repeating: 2, count: 16)] {
+                try await Self.authenticate(pair)
+                _ = try await pair.central.next(HCIEvents.LinkKeyRequest.self)
+                try await pair.central.succeed(
+                    HCICommands.LinkKeyRequestReply(bdADDR: Self.addresses.1, linkKey: [UInt8](repeating: 1, count: 16)))
+                _ = try await pair.peripheral.next(HCIEvents.LinkKeyRequest.self)
+                if let answer {
+                    try await pair.peripheral.succeed(HCICommands.LinkKeyRequestReply(bdADDR: Self.addresses.0, linkKey: answer))
+                } else {
+                    try await pair.peripheral.succeed(HCICommands.LinkKeyRequestNegativeReply(bdADDR: Self.addresses.0))
+                }
+                let complete: HCIEvents.AuthenticationComplete = try await pair.central.next()
+                #expect(complete.status == (answer == nil ? .pinOrKeyMissing : .authenticationFailure))
+            }
+            #expect(try await pair.peripheral.next(HCIEvents.DisconnectionComplete.self).reason == .authenticationFailure)
+        }
+    }
+
+    /// What nobody has asked is not answered. Core Vol 4, Part E, 7.1.10.
+    @Test func repliesToNothingAreRefused() throws {
+        try InquiryTests.run(hosts: 2) { world in
+            let host = world.hosts[0]
+            let reply = HCICommands.LinkKeyRequestNegativeReply(bdADDR: Self.addresses.1)
+            #expect(try await host.run(reply) == .unknownConnectionIdentifier)
+            let pair = try await BREDRConnectionTests.connect(world)
+            #expect(try await host.run(reply) == .commandDisallowed)
+            let size = HCICommands.ReadEncryptionKeySize(connectionHandle: pair.atCentral)
+            #expect(try await host.run(size) == .insufficientSecurity)
+        }
+    }
+}
