@@ -42,8 +42,7 @@
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
         /// Runs the program to its end; its exit code and what it printed, or nil when it had to be killed.
-        func run(_ arguments: [String], within seconds: Int, meanwhile: (() -> Void)? = nil, after: Microseconds = .zero)
-            throws
+        func run(_ arguments: [String], within seconds: Int, once said: String? = nil, meanwhile: (() -> Void)? = nil) throws
             -> (code: Int32, output: String)?
         {
             let process = Process()
@@ -57,9 +56,11 @@
             process.standardError = process.standardOutput
             try process.run()
             let running = process
+            let text = { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
             let hasEnded = try loop.run { [loop] in
-                if let meanwhile { loop.schedule(after: after, meanwhile) }
                 let deadline = loop.now + .seconds(seconds)
+                while let said, running.isRunning, loop.now < deadline, !text().contains(said) { try await loop.sleep(for: 20_000) }
+                meanwhile?()
                 while running.isRunning, loop.now < deadline { try await loop.sleep(for: 2_000) }
                 try await loop.sleep(for: 20_000)
                 return !running.isRunning
@@ -68,7 +69,7 @@
                 kill(process.processIdentifier, SIGKILL)
                 return nil
             }
-            return (process.terminationStatus, (try? String(contentsOfFile: output, encoding: .utf8)) ?? "")
+            return (process.terminationStatus, text())
         }
     }
 #endif

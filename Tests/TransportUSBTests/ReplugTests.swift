@@ -185,7 +185,7 @@
             let result = try #require(
                 try bus.run(
                     ["run", "hci/encrypt", "--tester", "usb:1-1", "--subject", "usb:1-2", "--wait-for-replug", "20"], within: 60,
-                    meanwhile: { try? server.plug(1) }, after: .milliseconds(1_500)))
+                    once: "waiting for the subject usb:1-2", meanwhile: { try? server.plug(1) }))
             #expect(result.code == 0, "\(result.output)")
             #expect(result.output.contains("waiting for the subject usb:1-2"), "\(result.output)")
         }
