@@ -30,7 +30,8 @@ struct L2CAPCommand: ParsableCommand {
             guard let octets = Hex.parse($0) else { throw CommandFailure(.usage, "--send \($0) is no octets in hexadecimal") }
             return octets
         }
-        try HostSession.run(on: device, firmware: firmware, prepare: { $0.addressChoice = .drawn }) { host in
+        let prepare: (Host) -> Void = { $0.addressChoice = .drawn }
+        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             if let address {
                 try await command.exchange(sdus, with: address, host)
             } else {
