@@ -13,8 +13,8 @@ struct FuzzTarget: Sendable {
     var isFramed: Bool { layer != nil }
 
     static let all = [
-        codec, h4, commands, events, channels, data, attributes, pairing, linkLayer, linkManager, captures, usbip, cases, bonds,
-        serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
+        codec, h4, commands, events, channels, classicChannels, retransmission, credits, data, attributes, pairing, linkLayer, linkManager,
+        captures, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }
 
