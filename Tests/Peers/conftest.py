@@ -22,3 +22,10 @@ def ports():
     """The TCP ports of two virtual dongles on one air, fresh for each test."""
     with support.dongles(2) as found:
         yield found
+
+
+@pytest.fixture
+def dual_ports():
+    """The ports of two dongles with BR/EDR."""
+    with support.dongles(2, "--profile", "dual") as found:
+        yield found

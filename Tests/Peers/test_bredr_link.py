@@ -1,0 +1,64 @@
+"""Two Bumble hosts on dual-mode dongles: one is found by an inquiry, gives its name and is connected to over BR/EDR."""
+
+import pytest
+from bumble.core import AdvertisingData
+from bumble.core import ConnectionError as Refused
+from bumble.device import Device
+from bumble.hci import LmpFeatureMask, Role
+
+from bredr import BR_EDR, RANDOM_ADDRESSES, Bench, classic_host
+from support import Inbox
+
+
+async def test_an_inquiry_finds_who_is_discoverable(dual_ports):
+    async with (
+        classic_host(dual_ports[0], "inquirer") as inquirer,
+        classic_host(dual_ports[1], "sought", RANDOM_ADDRESSES[1], class_of_device=0x5A020C) as sought,
+    ):
+        results = Inbox(inquirer, Device.EVENT_INQUIRY_RESULT)
+        sought.inquiry_response = None
+        await sought.set_discoverable(True)
+        await inquirer.start_discovery()
+        address, class_of_device, data, rssi = await results.next()
+        assert address == sought.public_address
+        assert class_of_device == 0x5A020C
+        assert data.get(AdvertisingData.COMPLETE_LOCAL_NAME) == "sought"
+        assert rssi == -50
+        await inquirer.stop_discovery()
+
+
+async def test_a_name_is_asked_for_on_a_connection(dual_ports):
+    bench = Bench(dual_ports)
+    async with bench.powered(), bench.link() as (link, other):
+        assert await bench.near.request_remote_name(link) == "far"
+        assert await bench.far.request_remote_name(other) == "near"
+
+
+async def test_a_connection_is_made_asked_about_and_ended(dual_ports):
+    bench = Bench(dual_ports)
+    async with bench.powered():
+        await bench.near.set_connectable(False)
+        for _ in range(2):
+            accepted = Inbox(bench.far, Device.EVENT_CONNECTION)
+            link = await bench.near.connect(bench.far.public_address, transport=BR_EDR)
+            other = await accepted.next()
+            assert other.peer_address == bench.near.public_address
+            assert (link.role, other.role) == (Role.CENTRAL, Role.PERIPHERAL)
+            features = await link.get_remote_classic_features()
+            assert LmpFeatureMask.SECURE_SIMPLE_PAIRING_CONTROLLER_SUPPORT in features
+            assert features == await other.get_remote_classic_features()
+            reasons = [Inbox(side, side.EVENT_DISCONNECTION) for side in (link, other)]
+            await link.disconnect()
+            assert [await inbox.next() for inbox in reasons] == [0x16, 0x13]
+
+
+@pytest.mark.parametrize("connectable,error", [(True, 0x0D), (False, 0x04)], ids=["a host refuses", "nobody answers"])
+async def test_no_connection_comes_of_a_page(dual_ports, connectable, error):
+    bench = Bench(dual_ports)
+    async with bench.powered():
+        bench.far.classic_accept_any = False
+        await bench.near.set_connectable(False)
+        await bench.far.set_connectable(connectable)
+        with pytest.raises(Refused) as raised:
+            await bench.near.connect(bench.far.public_address, transport=BR_EDR)
+        assert raised.value.error_code == error
