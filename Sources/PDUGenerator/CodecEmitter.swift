@@ -38,7 +38,7 @@ struct CodecEmitter {
                 out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")
                 let position = pdu.mask.map { "\($0.mask)(\($0.bit))" } ?? "unmaskable"
                 out.line("public static var maskPosition: EventMaskPosition { .\(position) }")
-            case .llControl, .att, .smp, .lmp, .l2capSignaling:
+            case .llControl, .att, .smp, .lmp, .l2capSignaling, .channel:
                 let opcode = layer.kind.opcodeType
                 out.line("public static var opcode: \(opcode.name) { \(hex(pdu.code, opcode.digits)) }")
             case .advertising: out.line("public static var pduType: UInt8 { \(hex(pdu.code, 1)) }")

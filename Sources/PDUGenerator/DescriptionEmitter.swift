@@ -108,6 +108,7 @@ enum DescriptionEmitter {
         case .rest: "*"
         case .restLeaving(let tail): "-\(tail)"
         case .field(let name): name
+        case .element: "+"
         }
     }
 

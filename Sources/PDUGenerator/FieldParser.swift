@@ -61,6 +61,7 @@ struct FieldParser {
         case "address": return .integer(octets: 6, signed: false, bigEndian: false, named: "BDADDR")
         case "rest": return .bytes(argument.flatMap(Self.number).map(Size.restLeaving) ?? .rest)
         case "bytes": return .bytes(size(argument))
+        case "element": return .bytes(.element)
         case "uuid": return .uuid(size(argument))
         case "reserved": return .reserved(octets: Self.number(argument ?? "1") ?? 1)
         default:

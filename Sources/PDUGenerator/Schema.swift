@@ -18,14 +18,14 @@ struct Layer {
 
 /// What identifies a PDU of the layer on the wire.
 enum LayerKind: String {
-    case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, advertising, header, structure
+    case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
 
     /// Layers of which a PDU begins with one octet of opcode.
     var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
     /// Layers for which an enumeration of all PDUs is generated.
     var hasMessage: Bool { hasOpcode || self == .lmp || self == .l2capSignaling }
-    /// The type of a PDU's opcode: that of LMP has room for an escape opcode above an extended one.
-    var opcodeType: (name: String, digits: Int) { self == .lmp ? ("UInt16", 4) : ("UInt8", 2) }
+    /// The type of a PDU's opcode: that of LMP has room for an escape opcode above an extended one, that of AVDTP for the message type.
+    var opcodeType: (name: String, digits: Int) { self == .lmp || self == .channel ? ("UInt16", 4) : ("UInt8", 2) }
 
     var proto: String {
         switch self {
@@ -36,6 +36,7 @@ enum LayerKind: String {
         case .smp: "SMPPDU"
         case .lmp: "LMPPDU"
         case .l2capSignaling: "L2CAPSignalingPDU"
+        case .channel: "ChannelPDU"
         case .advertising, .header, .structure, .hciData: "PDU"
         }
     }
@@ -124,6 +125,8 @@ enum Size {
     /// All but so many octets of what remains.
     case restLeaving(Int)
     case field(String)
+    /// One data element of service discovery, which tells its own length.
+    case element
 }
 
 enum Count {

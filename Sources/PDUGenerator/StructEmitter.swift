@@ -214,9 +214,10 @@ struct StructEmitter {
         case .bytes(.fixed(let octets)): return "try reader.bytes(\(octets), \"\(name)\")"
         case .bytes(.field(let length)): return "try reader.bytes(\(Naming.property(length)), \"\(name)\")"
         case .bytes(.restLeaving(let tail)): return "try reader.bytes(reader.remaining - \(tail), \"\(name)\")"
+        case .bytes(.element): return "try reader.dataElement(\"\(name)\")"
         case .uuid(.field(let length)): return "try reader.uuid(\(Naming.property(length)), \"\(name)\")"
         case .uuid(.fixed(let octets)): return "try reader.uuid(\(octets), \"\(name)\")"
-        case .uuid(.rest), .uuid(.restLeaving): return "try reader.uuid(reader.remaining, \"\(name)\")"
+        case .uuid(.rest), .uuid(.restLeaving), .uuid(.element): return "try reader.uuid(reader.remaining, \"\(name)\")"
         case .nested(let type): return "try Structures.\(type)(from: &reader)"
         case .bits, .bit, .reserved, .array, .rows, .block: return ""
         }

@@ -44,7 +44,7 @@ enum Answer {
         guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else { return error("no \(name) in \(layer)") }
         var generator = SplitMix(state: UInt64(seed) ?? 0)
         var pdu = declaration.random(using: &generator)
-        if layer == "L2CAPSignaling" { pdu.identifier = UInt8.random(in: 1...255, using: &generator) }
+        if layer == "L2CAPSignaling" { pdu.identifier = UInt16.random(in: 1...255, using: &generator) }
         do {
             let bytes = try pdu.bytes()
             return describe(reread(layer: layer, bytes, declaration), bytes)
@@ -92,7 +92,8 @@ enum Answer {
         switch layer {
         case "HCICommands": DynamicPDU(hci: HCIPacket(.command, bytes))
         case "HCIEvents": DynamicPDU(hci: HCIPacket(.event, bytes))
-        case "LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling": DynamicPDU(layer: layer, bytes: bytes)
+        case "LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling", "SDP", "RFCOMM", "AVDTP", "AVRCPCommands", "AVRCPResponses":
+            DynamicPDU(layer: layer, bytes: bytes)
         default:
             if let declaration { DynamicPDU(declaration, parameters: bytes) } else { DynamicPDU(layer: layer, code: 0, parameters: bytes) }
         }

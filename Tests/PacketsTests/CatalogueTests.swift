@@ -103,6 +103,34 @@ import Testing
         }
     }
 
+    @Test(
+        "A PDU of a channel has its header, and is read by it",
+        arguments: [
+            ("SDP_SERVICE_SEARCH_REQ", "SDP", "02 0007 0008 3503191101 0001 00", UInt16(7)),
+            ("SDP_SERVICE_SEARCH_RSP", "SDP", "03 0007 0009 0001 0001 00010003 00", 7),
+            ("SDP_SERVICE_ATTRIBUTE_REQ", "SDP", "04 0102 000E 00010000 0007 360003090004 01AA", 0x0102),
+            ("SDP_ERROR_RSP", "SDP", "01 0000 0002 0005", 0),
+            ("RFCOMM_PN_CMD", "RFCOMM", "83 11 02 F0 00 00 7F00 00 07", nil),
+            ("RFCOMM_MSC_RSP", "RFCOMM", "E1 05 0B 8D", nil),
+            ("RFCOMM_NSC_RSP", "RFCOMM", "11 03 33", nil),
+            ("AVDTP_DISCOVER_RSP", "AVDTP", "32 01 04 08", 3),
+            ("AVDTP_SET_CONFIGURATION_REJ", "AVDTP", "F3 03 07 29", 15),
+            ("AVDTP_SET_CONFIGURATION_CMD", "AVDTP", "10 03 04 08 01 00 07 06 00 00 21 15 02 35", 1),
+            ("AVRCP_REGISTER_NOTIFICATION_CMD", "AVRCPCommands", "001958 31 00 0005 0D 00000000", nil),
+            ("AVRCP_SET_ABSOLUTE_VOLUME_RSP", "AVRCPResponses", "001958 50 00 0001 40", nil),
+        ])
+    func channelHeaders(_ name: String, _ layer: String, _ text: String, _ identifier: UInt16?) throws {
+        let octets = try #require(Hex.parse(text))
+        let pdu = DynamicPDU(layer: layer, bytes: octets)
+        #expect(pdu.name == name)
+        #expect(pdu.identifier == identifier)
+        #expect(pdu.problem == nil && pdu.trailing.isEmpty, "\(pdu)")
+        #expect(try pdu.bytes() == octets)
+        for count in octets.indices {
+            #expect(try DynamicPDU(layer: layer, bytes: Array(octets.prefix(count))).bytes().count <= octets.count)
+        }
+    }
+
     @Test("The breadth of Core 6.2")
     func breadth() {
         let count = Dictionary(grouping: PDUCatalog.all, by: \.layer).mapValues(\.count)

@@ -39,7 +39,7 @@ import Testing
         #expect(header.transaction == transaction && header.opcode == message.opcode)
         #expect(header.bytes == Array(octets.prefix(header.count)))
         let dynamic = DynamicPDU(layer: "LMP", bytes: octets)
-        #expect(dynamic.identifier == transaction.rawValue && dynamic.code == Int(message.opcode))
+        #expect(dynamic.identifier == UInt16(transaction.rawValue) && dynamic.code == Int(message.opcode))
         #expect(try dynamic.bytes() == octets)
     }
 

@@ -101,4 +101,10 @@ extension DecodedPacket {
         layers = [DecodedLayer(named: text, of: "HCIData", whole, 0..<0, summary: text)]
         layers += traffic.receive(.first, whole, 0..<whole.count, .back)
     }
+
+    /// What a channel of a connection carries, when the layer is known.
+    public init(connection: UInt16, channel: UInt16, _ layer: DecodedLayer) {
+        let text = "ACL \(Hex.number(connection, bits: 16)) L2CAP channel \(Hex.number(channel, bits: 16))"
+        layers = [DecodedLayer(named: text, of: "HCIData", layer.bytes, 0..<0, summary: text), layer]
+    }
 }

@@ -18,7 +18,7 @@ struct OpenChannels {
 
     private struct Request: Hashable {
         var way: Way
-        var identifier: UInt8
+        var identifier: UInt16
     }
 
     private var channels: [Key: Channel] = [:]
@@ -88,6 +88,7 @@ struct OpenChannels {
 
     private func layer(_ identifier: UInt16, _ channel: Channel, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
         if channel.psm == 0x001F || (channel.isCreditBased && channel.psm == 0x0027) { return DecodedLayer(layer: "ATT", bytes, range) }
+        if !channel.isCreditBased, let pdu = ChannelProtocol(psm: channel.psm)?.layer(bytes, range) { return pdu }
         let psm = Self.psm?.text(.integer(Int128(channel.psm))) ?? Hex.number(channel.psm, bits: 16)
         return Self.octets(identifier, channel.isCreditBased ? " SPSM \(Hex.number(channel.psm, bits: 16))" : " \(psm)", bytes, range)
     }

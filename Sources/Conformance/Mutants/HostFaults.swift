@@ -117,10 +117,10 @@ struct PDUChange: Sendable {
     /// Of signalling PDUs: it stands before their fields.
     static let identifier = "Identifier"
 
-    private static func identifier(_ change: FieldChange, _ old: UInt8) -> UInt8 {
+    private static func identifier(_ change: FieldChange, _ old: UInt16) -> UInt16 {
         switch change.source {
-        case .value(let value): UInt8(truncatingIfNeeded: value.int ?? 0)
-        case .more(let more): UInt8(truncatingIfNeeded: Int(old) + more)
+        case .value(let value): UInt16(truncatingIfNeeded: value.int ?? 0)
+        case .more(let more): UInt16(truncatingIfNeeded: Int(old) + more)
         case .field: old
         }
     }

@@ -121,7 +121,7 @@ enum PDUBook {
         fields["Identifier"] = nil
         do {
             var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
-            pdu.identifier = identifier.map { UInt8(truncatingIfNeeded: $0) }
+            pdu.identifier = identifier.map { UInt16(truncatingIfNeeded: $0) }
             return declaration.kind == .hciCommand ? try pdu.parameters() : try pdu.bytes()
         } catch let failure as Failure {
             throw failure

@@ -51,6 +51,7 @@ extension FieldDeclaration.Size {
         case .fixed(let count): page.text("\(count) \(what)\(count == 1 ? "" : "s")")
         case .rest: page.text("\(what)s to the end")
         case .restLeaving(let count): page.text("\(what)s to the end but \(count)")
+        case .element: page.text("one data element")
         case .field(let name):
             page.text("as many \(what)s as ")
             page.code(name)

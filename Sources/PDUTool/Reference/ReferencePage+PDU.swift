@@ -27,6 +27,7 @@ extension ReferencePage {
         case .hciEvent:
             return Hex.number(code, bits: 8) + (declaration.subevent.map { ", subevent " + Hex.number($0, bits: 8) } ?? "")
         case .hciData, .llControl, .att, .smp, .l2capSignaling: return Hex.number(code, bits: 8)
+        case .channel: return Hex.number(code, bits: code > 0xFF ? 16 : 8)
         case .lmp: return code > 0xFF ? "\(code >> 8)/\(code & 0xFF)" : "\(code)"
         case .advertising: return "0b" + binary(code, digits: 4)
         case .header, .structure: return nil

@@ -69,6 +69,10 @@ enum ReferencePage {
         case "LMP": "Link manager"
         case "Advertising": "Advertising and data channel PDUs"
         case "L2CAPSignaling": "L2CAP signalling"
+        case "SDP": "Service discovery"
+        case "RFCOMM": "RFCOMM multiplexer"
+        case "AVRCPCommands": "AVRCP commands"
+        case "AVRCPResponses": "AVRCP responses"
         default: layer
         }
     }

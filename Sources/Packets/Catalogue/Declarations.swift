@@ -1,7 +1,7 @@
 /// A PDU as it was declared: its name, its code and its fields.
 public final class PDUDeclaration: Sendable {
     public enum Kind: String, Sendable, Hashable {
-        case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, advertising, header, structure
+        case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
     }
 
     /// The namespace: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
@@ -67,6 +67,8 @@ public final class FieldDeclaration: Sendable {
         case rest
         case restLeaving(Int)
         case field(String)
+        /// One data element of service discovery, its header included. Core Vol 3, Part B, 3.
+        case element
     }
 
     public enum Count: Sendable {

@@ -139,6 +139,7 @@ struct DescriptionReader {
 
     private static func size(_ word: Column) -> FieldDeclaration.Size {
         if word.first == UInt8(ascii: "*") { return .rest }
+        if word.first == UInt8(ascii: "+") { return .element }
         if let number = word.number { return number < 0 ? .restLeaving(-number) : .fixed(number) }
         return .field(word.text)
     }

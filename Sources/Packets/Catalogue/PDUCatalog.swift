@@ -57,7 +57,8 @@ public enum PDUCatalog {
     /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
     public static func declaration(layer: String, name: String) -> PDUDeclaration? {
         let normal = Spelling.normal(name)
-        for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal, "lmp_" + normal] {
+        for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal, "lmp_" + normal, "sdp_" + normal, "rfcomm_" + normal]
+        {
             if let found = index.byName[layer + "/" + candidate] { return found }
         }
         return normal.hasPrefix("smp_") ? index.byName[layer + "/" + String(normal.dropFirst(4))] : nil

@@ -16,5 +16,17 @@ public enum ATT {}
 public enum SMP {}
 /// Link manager PDUs. Core Vol 2, Part C, 5.1.
 public enum LMP {}
+/// Service discovery. Core Vol 3, Part B, 4.
+public enum SDP {}
+/// Commands and responses of RFCOMM's multiplexer. TS 07.10, 5.4.6.3.
+public enum RFCOMM {}
+/// Signals of AVDTP. AVDTP 1.3, 8.
+public enum AVDTP {}
+/// Messages of AVCTP. AVCTP 1.4, 6.
+public enum AVCTP {}
+/// What a controller of AVRCP asks. AVRCP 1.6, 6.
+public enum AVRCPCommands {}
+/// What a target of AVRCP answers. AVRCP 1.6, 6.
+public enum AVRCPResponses {}
 /// Structures that occur inside PDUs.
 public enum Structures {}

@@ -129,6 +129,11 @@ public protocol ATTPDU: OpcodedPDU {}
 /// A security manager command. Core Vol 3, Part H, 3.3.
 public protocol SMPPDU: OpcodedPDU {}
 
+/// A PDU of a protocol on a channel of BR/EDR. The opcode is as `ChannelHeader` has it.
+public protocol ChannelPDU: PDU {
+    static var opcode: UInt16 { get }
+}
+
 /// An L2CAP signalling command: code, identifier, length, then the parameters. Core Vol 3, Part A, 4.
 public protocol L2CAPSignalingPDU: PDU {
     static var opcode: UInt8 { get }

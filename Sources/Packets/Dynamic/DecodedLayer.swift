@@ -18,8 +18,8 @@ public struct DecodedLayer: Sendable {
     public internal(set) var trailing: Range<Int>
     /// Why reading stopped early.
     public var problem: PDUError?
-    /// The identifier of an L2CAP signalling command, or the transaction ID of an LMP PDU.
-    public internal(set) var identifier: UInt8?
+    /// The identifier of an L2CAP signalling command, the transaction ID of a PDU of LMP or SDP, the transaction label of AVDTP.
+    public internal(set) var identifier: UInt16?
     /// The length that the PDU's header says, where it is wrong.
     public internal(set) var lengthInHeader: Int?
     /// Says in a line what the layer is, instead of its name and fields: headers, data of which there is no more to say.
@@ -146,11 +146,15 @@ extension DecodedLayer {
         note(length: Int(bytes[1]), actual: bytes.count - 2)
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode) or `L2CAPSignaling` (code,
-    /// identifier, length).
+    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode), `L2CAPSignaling` (code,
+    /// identifier, length), or of a protocol that has a `ChannelHeader`.
     public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
         if layer == "LMP" {
             self.init(lmp: bytes, range)
+            return
+        }
+        if let protocolOfChannel = ChannelHeader.Owner(rawValue: layer) {
+            self.init(protocolOfChannel, bytes, range)
             return
         }
         let header = layer == "L2CAPSignaling" ? 4 : 1
@@ -161,7 +165,7 @@ extension DecodedLayer {
         let start = range.lowerBound
         self.init(layer, code: Int(bytes[start]), bytes, range, from: start + header)
         guard header == 4 else { return }
-        identifier = bytes[start + 1]
+        identifier = UInt16(bytes[start + 1])
         note(length: Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8, actual: range.count - 4)
     }
 
@@ -172,7 +176,17 @@ extension DecodedLayer {
             return
         }
         self.init("LMP", code: Int(header.opcode), bytes, range, from: range.lowerBound + header.count)
-        identifier = header.transaction.rawValue
+        identifier = UInt16(header.transaction.rawValue)
+    }
+
+    private init(_ owner: ChannelHeader.Owner, _ bytes: [UInt8], _ range: Range<Int>) {
+        guard let header = ChannelHeader(owner, bytes[range]) else {
+            self.init(short: owner.rawValue, bytes, range, needed: range.count + 1)
+            return
+        }
+        self.init(owner.rawValue, code: header.code, bytes, range, from: range.lowerBound + header.count)
+        identifier = header.identifier
+        if let length = header.length { note(length: length, actual: range.count - header.count) }
     }
 
     /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.

@@ -22,7 +22,7 @@ extension DynamicPDU {
         self.init(DecodedLayer(layer, code: code, subevent: subevent, parameters, 0..<parameters.count, from: 0))
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode) or `L2CAPSignaling` (code, identifier, length).
+    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode), `L2CAPSignaling` (code, identifier, length) or of a protocol that has a `ChannelHeader`.
     public init(layer: String, bytes: [UInt8]) { self.init(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.
@@ -49,9 +49,12 @@ extension DynamicPDU {
         case "L2CAPSignaling":
             let length = lengthInHeader ?? parameters.count
             return [
-                UInt8(truncatingIfNeeded: code), identifier ?? 1, UInt8(truncatingIfNeeded: length), UInt8(truncatingIfNeeded: length >> 8),
+                UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: identifier ?? 1), UInt8(truncatingIfNeeded: length),
+                UInt8(truncatingIfNeeded: length >> 8),
             ] + parameters
-        default: return parameters
+        default:
+            guard let owner = ChannelHeader.Owner(rawValue: layer) else { return parameters }
+            return ChannelHeader(owner, code: code, identifier: identifier, length: lengthInHeader ?? parameters.count).bytes + parameters
         }
     }
 

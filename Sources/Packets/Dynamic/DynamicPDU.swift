@@ -13,8 +13,8 @@ public struct DynamicPDU: Sendable {
     public var trailing: [UInt8] = []
     /// Why reading stopped early.
     public var problem: PDUError?
-    /// The identifier of an L2CAP signalling command, or the transaction ID of an LMP PDU.
-    public var identifier: UInt8?
+    /// The identifier of an L2CAP signalling command, the transaction ID of a PDU of LMP or SDP, the transaction label of AVDTP.
+    public var identifier: UInt16?
     /// The length that the PDU's header says, where it is wrong; encoding repeats it.
     public var lengthInHeader: Int?
 

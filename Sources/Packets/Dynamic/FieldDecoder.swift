@@ -124,6 +124,7 @@ struct FieldDecoder {
         case .rest: remaining
         case .restLeaving(let tail): max(0, remaining - tail)
         case .field(let name): Int(Self.integer(name, values) ?? 0)
+        case .element: DataElementHeader.octets(of: bytes[position..<end])
         }
     }
 

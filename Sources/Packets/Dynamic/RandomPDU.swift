@@ -60,6 +60,9 @@ enum RandomFields {
     {
         switch shape {
         case .bytes(.fixed(let count)): return octets(count, &generator)
+        case .bytes(.element):
+            let content = octets(Int.random(in: 0...20, using: &generator), &generator).octets ?? []
+            return .octets([DataElementHeader.shortSequence, UInt8(content.count)] + content)
         case .bytes: return octets(Int.random(in: 0...20, using: &generator), &generator)
         case .reserved(let count): return .octets([UInt8](repeating: 0, count: count))
         case .uuid: return octets(Bool.random(using: &generator) ? 2 : 16, &generator)

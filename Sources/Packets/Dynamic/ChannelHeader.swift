@@ -1,0 +1,94 @@
+/// What stands before the parameters of a PDU of SDP, of RFCOMM's multiplexer, of AVDTP and of AVRCP.
+struct ChannelHeader {
+    /// The layers whose PDUs have one.
+    enum Owner: String {
+        /// PDU ID, transaction ID, parameter length. Core Vol 3, Part B, 4.2.
+        case sdp = "SDP"
+        /// Type with EA and C/R, length with EA. TS 07.10, 5.4.6.1.
+        case rfcomm = "RFCOMM"
+        /// Transaction label, packet type and message type; signal identifier. AVDTP 1.3, 8.4.1.
+        case avdtp = "AVDTP"
+        /// Company, PDU ID, packet type, parameter length: the operands of a vendor dependent AV/C frame. AVRCP 1.6, 6.3.1.
+        case avrcpCommand = "AVRCPCommands"
+        case avrcpResponse = "AVRCPResponses"
+    }
+
+    let owner: Owner
+    /// The PDU ID, the type, or AVDTP's message type above the signal identifier.
+    let code: Int
+    /// The transaction ID or label.
+    let identifier: UInt16?
+    /// The length that the header says, if it says one.
+    let length: Int?
+    /// Its octets.
+    private(set) var count: Int
+
+    init(_ owner: Owner, code: Int, identifier: UInt16?, length: Int) {
+        (self.owner, self.code, self.identifier, self.length) = (owner, code, identifier, length)
+        count = 0
+        count = bytes.count
+    }
+
+    /// Reads the header that the octets begin with; nil where they are too few.
+    init?(_ owner: Owner, _ bytes: ArraySlice<UInt8>) {
+        let start = bytes.startIndex
+        func octet(_ index: Int) -> Int { Int(bytes[start + index]) }
+        self.owner = owner
+        switch owner {
+        case .sdp:
+            guard bytes.count >= 5 else { return nil }
+            (code, identifier) = (octet(0), UInt16(octet(1) << 8 | octet(2)))
+            (length, count) = (octet(3) << 8 | octet(4), 5)
+        case .rfcomm:
+            guard bytes.count >= 2, octet(1) & 1 == 1 || bytes.count >= 3 else { return nil }
+            let isShort = octet(1) & 1 == 1
+            (code, identifier) = (octet(0), nil)
+            (length, count) = isShort ? (octet(1) >> 1, 2) : (octet(1) >> 1 | octet(2) << 7, 3)
+        case .avdtp:
+            guard bytes.count >= 2 else { return nil }
+            (code, identifier) = ((octet(0) & 3) << 8 | octet(1) & 0x3F, UInt16(octet(0) >> 4))
+            (length, count) = (nil, 2)
+        case .avrcpCommand, .avrcpResponse:
+            guard bytes.count >= 7 else { return nil }
+            (code, identifier) = (octet(3), nil)
+            (length, count) = (octet(5) << 8 | octet(6), 7)
+        }
+    }
+
+    var bytes: [UInt8] {
+        let length = length ?? 0
+        let identifier = Int(identifier ?? 1)
+        let octets: [Int] =
+            switch owner {
+            case .sdp: [code, identifier >> 8, identifier, length >> 8, length]
+            case .rfcomm: length < 128 ? [code, length << 1 | 1] : [code, length << 1, length >> 7]
+            case .avdtp: [identifier << 4 | code >> 8 & 3, code & 0x3F]
+            case .avrcpCommand, .avrcpResponse: [0x00, 0x19, 0x58, code, 0, length >> 8, length]
+            }
+        return octets.map { UInt8(truncatingIfNeeded: $0) }
+    }
+}
+
+/// The header of a data element, which tells how long it is. Core Vol 3, Part B, 3.2 and 3.3.
+enum DataElementHeader {
+    /// A sequence of up to 255 octets.
+    static let shortSequence: UInt8 = 0x35
+
+    /// The octets of the element that stands first, its header included; more than there are where it is cut short.
+    static func octets(of bytes: ArraySlice<UInt8>) -> Int {
+        guard let first = bytes.first else { return 1 }
+        let index = Int(first & 7)
+        guard index >= 5 else { return 1 + (first >> 3 == 0 ? 0 : 1 << index) }
+        let width = 1 << (index - 5)
+        guard bytes.count > width else { return 1 + width }
+        return 1 + width + bytes.dropFirst().prefix(width).reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+extension ByteReader {
+    /// A copy of one data element, its header included.
+    public mutating func dataElement(_ field: StaticString) throws(PDUError) -> [UInt8] {
+        let head = span.extracting(position..<min(end, position + 5)).withUnsafeBytes { [UInt8]($0) }
+        return try bytes(DataElementHeader.octets(of: head[...]), field)
+    }
+}
