@@ -36,6 +36,15 @@ extension ACLConnection {
     /// Remote_Name_Request.
     func requestName() { request(LocalNameRequest()) }
 
+    /// Remote_Name_Request on a link that is there for nothing else: the features of the other side's host come with it. Core Vol 4, Part E, 7.7.50.
+    func requestNameAlone() {
+        for page: UInt8 in [0, 1] { request(LocalFeaturePage(page: page, isReported: false)) }
+        requestName()
+    }
+
+    /// A connection after all, on a link that was there for a name.
+    func establishAfterName() { request(LocalConnectionSetup()) }
+
     /// Read_Clock_Offset.
     func readClockOffset() { request(LocalClockOffset()) }
 
@@ -43,14 +52,34 @@ extension ACLConnection {
     func setSupervisionTimeout(_ timeout: UInt16) { request(LocalSupervisionTimeout(timeout)) }
 
     /// Switch_Role.
-    ///
-    /// - Parameter slotOffset: where this side's piconet would be, for a peripheral.
-    func switchRole(to role: LinkRole, slotOffset: UInt16 = 0) -> ErrorCode {
+    func switchRole(to role: LinkRole) -> ErrorCode {
         guard role != state.role else { return .success }
         guard !engine.isBusy(with: .roleSwitch) else { return .commandDisallowed }
-        request(LocalRoleSwitch(slotOffset: slotOffset))
+        // Roles are switched in active mode only. Core Vol 2, Part C, 4.4.2.
+        if state.sniff != nil { request(LocalUnsniff()) }
+        request(LocalRoleSwitch())
         return .success
     }
+
+    /// Sniff_Mode.
+    func enterSniff(_ wish: SniffWish) -> ErrorCode {
+        guard state.sniff == nil, !engine.isBusy(with: .sniff) else { return .commandDisallowed }
+        request(LocalSniff(wish))
+        return .success
+    }
+
+    /// Exit_Sniff_Mode.
+    func exitSniff() -> ErrorCode {
+        guard state.sniff != nil, !engine.isBusy(with: .sniff) else { return .commandDisallowed }
+        request(LocalUnsniff())
+        return .success
+    }
+
+    /// Has a central hop as its host has classified the channels; nil for the basic hopping sequence.
+    func setChannelMap(_ map: AdaptedChannelMap?) { request(LocalChannelMap(map)) }
+
+    /// QoS_Setup and Flow_Specification: T_poll in slots.
+    func setPollInterval(_ interval: UInt16) { request(LocalQualityOfService(interval: interval)) }
 
     /// Authentication_Requested.
     func authenticate() -> ErrorCode {

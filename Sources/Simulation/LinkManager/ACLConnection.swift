@@ -29,12 +29,14 @@ final class ACLConnection {
         self.transport = transport
         self.loop = loop
         self.delegate = delegate
-        state = ACLLinkState(role: transport.role, own: own, peer: peer, settings: delegate.linkManagerSettings, seed: seed)
+        state = ACLLinkState(role: transport.role, own: own, peer: peer, settings: delegate.linkManagerSettings(for: peer), seed: seed)
         responseTimer = AirTimer(on: loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
     }
 
     var peer: BDADDR { state.peer }
     var role: LinkRole { state.role }
+    /// Whether neither side is ending it.
+    var isOpen: Bool { !isClosed && !engine.isEnding }
     /// Whether nothing waits: no procedure and no time-out.
     var isAtRest: Bool { engine.isIdle && !responseTimer.isSet }
 
@@ -65,7 +67,8 @@ final class ACLConnection {
     private func refresh() {
         state.slot = transport.slot
         state.clockOffset = transport.clockOffset
-        if let settings = delegate?.linkManagerSettings { state.settings = settings }
+        state.slotOffset = transport.slotOffset
+        if let settings = delegate?.linkManagerSettings(for: peer) { state.settings = settings }
     }
 
     private func run(_ step: (inout Engine, Microseconds, inout ACLLinkState) -> [Engine.Output]) {
@@ -104,7 +107,7 @@ final class ACLConnection {
 
     private func tell(_ report: ACLReport) {
         switch report {
-        case .switchWanted: request(LocalRoleSwitch(slotOffset: 0))
+        case .switchWanted: request(LocalRoleSwitch())
         case .roleChanged(let role, let status):
             delegate?.connection(self, reports: report)
             reply(.rolesSettled)

@@ -31,6 +31,8 @@ enum LinkManagement: ControlLayer {
         case authentication
         case pairing
         case encryption
+        case sniff
+        case channelMap
     }
 
     /// Core Vol 2, Part C, 2.6.
@@ -48,6 +50,8 @@ enum LinkManagement: ControlLayer {
             .init(.authentication, .pairing, .differentTransactionCollision),
             .init(.authentication, .encryption, .differentTransactionCollision),
             .init(.pairing, .encryption, .differentTransactionCollision),
+            .init(.sniff, .sniff, .lmpErrorTransactionCollision),
+            .init(.roleSwitch, .sniff, .differentTransactionCollision),
             .init(.roleSwitch, .authentication, .differentTransactionCollision),
             .init(.roleSwitch, .pairing, .differentTransactionCollision),
             .init(.roleSwitch, .encryption, .differentTransactionCollision),
@@ -95,15 +99,26 @@ enum LinkManagement: ControlLayer {
         case .pingReq: begin(RemoteLMPPing(), if: link.supportsPing)
         case .slotOffset: begin(RemoteSlotOffset(), if: link.supports(.slotOffset))
         case .switchReq: begin(RemoteRoleSwitch(), if: link.supports(.roleSwitch))
-        case .auRand: .begin(RemoteAuthentication())
-        case .inRand: link.usesSimplePairing ? .reject(.pairingNotAllowed) : .begin(RemoteLegacyPairing())
+        case .auRand, .inRand, .ioCapabilityReq:
+            link.settings.isAuthenticationBarred ? .reject(.repeatedAttempts) : proof(message.pdu, link)
         case .unitKey: .reject(.pairingWithUnitKeyNotSupported)
-        case .ioCapabilityReq: simplePairing(link)
         case .encryptionModeReq: begin(RemoteEncryptionMode(), if: link.supports(.encryption))
+        case .sniffReq: begin(RemoteSniff(), if: link.supports(.sniff))
+        case .unsniffReq: begin(RemoteUnsniff(), if: link.supports(.sniff))
+        case .setAFH: link.role == .peripheral && link.supports(.adaptiveHoppingPeripheral) ? .begin(RemoteChannelMap()) : .unknown
         case .pauseEncryptionReq, .pauseEncryptionAESReq:
             link.security.mode == .off
                 ? .unknown : begin(EncryptionRefresh(isLocal: false, message.transaction), if: link.supports(.pauseEncryption))
         default: isOptional(message.pdu) ? .reject(.unsupportedRemoteFeature) : .unknown
+        }
+    }
+
+    /// Authentication, or one of the two ways to pair.
+    private static func proof(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
+        switch pdu {
+        case .auRand: .begin(RemoteAuthentication())
+        case .inRand: link.usesSimplePairing ? .reject(.pairingNotAllowed) : .begin(RemoteLegacyPairing())
+        default: simplePairing(link)
         }
     }
 

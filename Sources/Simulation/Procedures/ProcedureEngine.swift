@@ -60,6 +60,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
     var isAwaitingPeer: Bool { running.contains { $0.procedure.isAwaitingPeer || isTerminating($0) } }
     /// Whether this side is ending the link.
     var isTerminating: Bool { running.contains { $0.initiator == .local && isTerminating($0) } }
+    /// Whether either side is ending the link.
+    var isEnding: Bool { running.contains { isTerminating($0) } }
     /// Whether nothing runs, waits or is due.
     var isIdle: Bool { running.isEmpty && waiting.isEmpty && pending.isEmpty && deferred.isEmpty }
 

@@ -6,7 +6,7 @@ import Timing
 /// One end of a link without a baseband: what is sent is on its way until it is delivered.
 private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
     let role: LinkRole
-    let linkManagerSettings: LinkManagerSettings
+    private let settings: LinkManagerSettings
     private let loop: RunLoop
     private(set) var connection: ACLConnection!
     var mail: [[UInt8]] = []
@@ -19,10 +19,11 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
         self.loop = loop
         let features: LMPFeatures = [
             .threeSlotPackets, .fiveSlotPackets, .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .enhancedRate2M,
-            .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages,
+            .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages, .sniff, .adaptiveHoppingPeripheral,
+            .adaptiveHoppingCentral,
         ]
         let host: LMPHostFeatures = settings & 1 == 0 ? [.simplePairing, .secureConnections] : settings & 2 == 0 ? .simplePairing : []
-        linkManagerSettings = LinkManagerSettings(
+        self.settings = LinkManagerSettings(
             pages: [features.rawValue, host.rawValue, 0x300],
             version: RemoteVersion(version: 13, companyIdentifier: 1, subversion: 1), name: Array("fuzz".utf8))
         let (own, peer): (BDADDR, BDADDR) = role == .central ? (1, 2) : (2, 1)
@@ -33,6 +34,8 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
     var slot: UInt32 { UInt32(truncatingIfNeeded: loop.now.rawValue / 625) & 0x7FF_FFFF }
 
     let clockOffset: UInt16 = 0
+    let slotOffset: UInt16 = 0
+    func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings { settings }
 
     func send(lmp pdu: [UInt8]) {
         sent += 1

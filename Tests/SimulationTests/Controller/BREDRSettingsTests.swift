@@ -44,6 +44,10 @@ import Timing
         Setting(
             testDescription: "Current_IAC_LAP", write: 0x0C3A, read: 0x0C39, initial: [1, 0x33, 0x8B, 0x9E],
             good: [[1, 0, 0x8B, 0x9E], [2, 0x33, 0x8B, 0x9E, 0, 0x8B, 0x9E]], bad: [[0], [1, 0x40, 0x8B, 0x9E], [1, 0x33, 0x8A, 0x9E]]),
+        Setting(
+            testDescription: "Default_Link_Policy_Settings", write: 0x080F, read: 0x080E, initial: [0, 0], good: [[5, 0], [0, 0]]),
+        Setting(
+            testDescription: "AFH_Channel_Assessment_Mode", write: 0x0C49, read: 0x0C48, initial: [1], good: [[0], [1]], bad: [[2]]),
         Setting(testDescription: "Inquiry_Scan_Type", write: 0x0C43, read: 0x0C42, initial: [0], good: [[1], [0]], bad: [[2]]),
         Setting(testDescription: "Inquiry_Mode", write: 0x0C45, read: 0x0C44, initial: [0], good: [[1], [2], [0]], bad: [[3]]),
         Setting(
@@ -95,7 +99,7 @@ import Timing
             let page = try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 0))
             #expect(page.maxPageNumber == 2)
             let bits = (0..<64).filter { page.extendedLMPFeatures >> UInt64($0) & 1 == 1 }
-            #expect(bits == [0, 1, 2, 4, 5, 25, 26, 27, 28, 30, 38, 39, 40, 42, 48, 49, 51, 52, 57, 63])
+            #expect(bits == [0, 1, 2, 3, 4, 5, 25, 26, 27, 28, 30, 35, 38, 39, 40, 42, 43, 48, 49, 51, 52, 57, 63])
             #expect(try await host.returns(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures == page.extendedLMPFeatures)
             #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 0)
             try await host.succeed(HCICommands.WriteLEHostSupport(leSupportedHost: 1))

@@ -26,6 +26,7 @@ final class LMPWire: LinkTransport {
     var slot: UInt32 { UInt32(truncatingIfNeeded: loop.now.rawValue / 625) & 0x7FF_FFFF }
 
     let clockOffset: UInt16 = 0x1234
+    let slotOffset: UInt16 = 777
 
     func send(lmp pdu: [UInt8]) {
         guard !isDetached else { return }
@@ -66,6 +67,10 @@ final class LMPEnd: ACLConnectionDelegate {
     var connection: ACLConnection!
     let wire: LMPWire
     private(set) var log: [String] = []
+    private(set) var failedProofs = 0
+
+    func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings { linkManagerSettings }
+
     /// What the host answers to a report, at once.
     var answers: (ACLReport) -> ACLReply? = { $0 == .connectionRequested ? .acceptsConnection(asCentral: false) : nil }
 
@@ -75,7 +80,7 @@ final class LMPEnd: ACLConnectionDelegate {
     }
 
     func connection(_ connection: ACLConnection, reports report: ACLReport) {
-        log.append(LMPBench.text(report))
+        if report == .proofFailed { failedProofs += 1 } else { log.append(LMPBench.text(report)) }
         if let answer = answers(report) { connection.reply(answer) }
     }
 
@@ -99,7 +104,7 @@ final class LMPBench {
     static let addresses: (a: BDADDR, b: BDADDR) = (0x1122_3344_5566, 0xAABB_CCDD_EEFF)
     static let page0: LMPFeatures = [
         .threeSlotPackets, .fiveSlotPackets, .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .enhancedRate2M, .enhancedRate3M,
-        .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages,
+        .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages, .sniff, .adaptiveHoppingPeripheral, .adaptiveHoppingCentral,
     ]
 
     let loop = RunLoop()
@@ -205,6 +210,7 @@ final class LMPBench {
         case .switchWanted: "switch wanted"
         case .roleChanged(let role, let status): "\(role) \(code(status))"
         case .qualityOfService(let interval, let status): "polled every \(interval) \(code(status))"
+        case .modeChanged(let interval, let status): "sniff \(interval.map(String.init) ?? "-") \(code(status))"
         case .linkKeyRequested: "key?"
         case .pinRequested: "PIN?"
         case .ioCapabilityRequested: "IO?"
@@ -216,6 +222,7 @@ final class LMPBench {
         case .outOfBandDataRequested: "OOB?"
         case .simplePairingComplete(let status): "paired \(code(status))"
         case .linkKey(_, let type): "key \(type.rawValue)"
+        case .proofFailed: "proof failed"
         case .authenticated(let status): "authenticated \(code(status))"
         case .encryptionChanged(let mode, let status): "encryption \(mode.rawValue) \(code(status))"
         case .keyRefreshed(let status): "refreshed \(code(status))"

@@ -140,6 +140,16 @@ import Timing
                 $0.b.connection.request(LocalQualityOfService(interval: 30))
             }),
         Row(
+            testDescription: "authentication too soon after one that failed, by this side", pdus: [], a: ["authenticated 17"], b: [],
+            setUp: { $0.a.linkManagerSettings.isAuthenticationBarred = true }, act: { _ = $0.a.connection.authenticate() }),
+        Row(
+            testDescription: "authentication too soon after one that failed, by the other side", pdus: ["A0 auRand", "B0 -auRand 17"],
+            a: ["key?", "authenticated 17"], b: [],
+            setUp: { bench in
+                bench.b.linkManagerSettings.isAuthenticationBarred = true
+                bench.a.answers = { $0 == .linkKeyRequested ? .linkKey(PairingTests.key) : nil }
+            }, act: { _ = $0.a.connection.authenticate() }),
+        Row(
             testDescription: "ping", pdus: ["B1 pingReq", "A1 pingRes"], a: [], b: [], act: { $0.b.connection.request(LocalLMPPing()) }),
         Row(
             testDescription: "the central asks for a switch of roles",
@@ -164,6 +174,81 @@ import Timing
             act: { $0.inject(LMP.SwitchReq(switchInstant: 0).bytes(.central), from: $0.a) }),
     ]
 
+    private static let wish = SniffWish(intervals: 80...800, attempt: 4, timeout: 1)
+    /// A sniff request of A for an interval.
+    private static func sniff(_ interval: UInt16, offset: UInt16 = 0, attempt: UInt16 = 4) -> [UInt8] {
+        LMP.SniffReq(timingControlFlags: 0, dSniff: offset, tSniff: interval, sniffAttempt: attempt, sniffTimeout: 1).bytes(.central)
+    }
+    /// B answers each request of A for sniff mode with its own.
+    private static func counters(_ interval: UInt16) -> @Sendable (LMPBench) -> Void {
+        { bench in
+            bench.onTheWay = { pdu, sender in
+                guard sender == "B", LMPMessage(pdu)?.accepts(LMP.SniffReq.self) == true else { return pdu }
+                return sniff(interval)
+            }
+        }
+    }
+
+    private static let modes: [Row] = [
+        Row(
+            testDescription: "sniff mode, wanted by the central, and back, wanted by the peripheral",
+            pdus: ["A0 sniffReq", "B0 +sniffReq", "B1 unsniffReq", "A1 +unsniffReq"], a: ["sniff 800 00", "sniff - 00"],
+            b: ["sniff 800 00", "sniff - 00"],
+            act: { bench in
+                #expect(bench.a.connection.enterSniff(wish) == .success)
+                bench.loop.schedule(after: 1_000_000) {
+                    #expect(bench.a.connection.state.sniff == bench.b.connection.state.sniff && bench.a.connection.state.sniff != nil)
+                    #expect(bench.a.wire.changes.suffix(1) == bench.b.wire.changes.suffix(1))
+                    #expect(bench.b.connection.enterSniff(wish) == .commandDisallowed)
+                    #expect(bench.b.connection.exitSniff() == .success)
+                }
+            }),
+        Row(
+            testDescription: "sniff mode that the other side does not allow", pdus: ["B1 sniffReq", "A1 -sniffReq 24"], a: [],
+            b: ["sniff - 24"], setUp: { $0.a.linkManagerSettings.allowsSniff = false },
+            act: { _ = $0.b.connection.enterSniff(wish) }),
+        Row(
+            testDescription: "a counter-offer within the host's range", pdus: ["A0 sniffReq", "B0 +sniffReq", "A0 +sniffReq"],
+            a: ["sniff 100 00"], b: ["sniff 800 00"], setUp: { _ in },
+            act: {
+                counters(100)($0)
+                _ = $0.a.connection.enterSniff(wish)
+            }),
+        Row(
+            testDescription: "a counter-offer beyond the host's range", pdus: ["A0 sniffReq", "B0 +sniffReq", "A0 -sniffReq 20"],
+            a: ["sniff - 20"], b: ["sniff 800 00"],
+            act: {
+                counters(1_000)($0)
+                _ = $0.a.connection.enterSniff(wish)
+            }),
+        Row(
+            testDescription: "both want sniff mode: the central's is entered",
+            pdus: ["A0 sniffReq", "B1 sniffReq", "B0 +sniffReq", "A1 -sniffReq 23"], a: ["sniff 800 00"],
+            b: ["sniff 800 00", "sniff - 23"],
+            act: { for end in [$0.a, $0.b] { _ = end.connection.enterSniff(wish) } }),
+        Row(
+            testDescription: "roles are switched in active mode only",
+            pdus: PairingTests.all(
+                ["A0 sniffReq", "B0 +sniffReq", "B1 unsniffReq", "A1 +unsniffReq", "B1 slotOffset", "B1 switchReq", "A1 +switchReq"], table),
+            a: ["sniff 800 00", "sniff - 00", "peripheral 00"], b: ["sniff 800 00", "sniff - 00", "central 00"],
+            act: { bench in
+                _ = bench.a.connection.enterSniff(wish)
+                bench.loop.schedule(after: 1_000_000) { _ = bench.b.connection.switchRole(to: .central) }
+            }),
+        Row(
+            testDescription: "the central adapts hopping, and ends it", pdus: ["A0 setAFH", "A0 setAFH"], a: [], b: [],
+            act: { bench in
+                let map = AdaptedChannelMap(0xFF_FFFF)
+                for map in [map, map, nil] {
+                    for end in [bench.a, bench.b] { end.connection.setChannelMap(map) }
+                    #expect(bench.a.wire.changes.contains { if case .channelMap(map, _) = $0 { true } else { false } })
+                }
+                bench.loop.schedule(after: 1_000_000) {
+                    #expect(bench.a.wire.changes.suffix(2) == bench.b.wire.changes.suffix(2))
+                }
+            }),
+    ]
+
     /// What no link manager asked for. Core Vol 2, Part C, 2.5.
     private static let refused: [(String, [UInt8], String?)] = [
         ("unknown", [67 << 1], "-unknown 19"), ("unknown, with parameters", [120 << 1, 1, 2, 3], "-unknown 19"),
@@ -179,6 +264,13 @@ import Timing
         ("packets of four slots", LMP.MaxSlotReq(maxSlots: 4).bytes(.central), "-maxSlotReq 1E"),
         ("polling too often", LMP.QualityOfServiceReq(pollInterval: 4, nBc: 0).bytes(.central), "-qualityOfServiceReq 1E"),
         ("in a transaction of the other side", LMP.VersionReq().bytes(.peripheral), "-versionReq 24"),
+        ("sniff mode with an odd interval", sniff(81), "-sniffReq 1E"),
+        ("sniff mode without attempts", sniff(80, attempt: 0), "-sniffReq 1E"),
+        ("an anchor point beyond the interval", sniff(80, offset: 80), "-sniffReq 1E"),
+        ("more attempts than slots", sniff(8, attempt: 5), "-sniffReq 1E"),
+        ("sniff mode slower than anybody has to keep", sniff(0x0542), "-sniffReq 20"),
+        ("leaving active mode", LMP.UnsniffReq().bytes(.central), "-unsniffReq 24"),
+        ("too few channels", LMP.SetAFH(afhInstant: 0, afhMode: 1, afhChannelMap: [UInt8](repeating: 1, count: 10)).bytes(.central), nil),
         ("no opcode at all", [], nil), ("half an opcode", [127 << 1], nil),
     ]
 
@@ -186,7 +278,7 @@ import Timing
         Row(testDescription: name, pdus: answer.map { [$0] } ?? [], a: [], b: [], act: { $0.inject(pdu, from: $0.a) })
     }
 
-    @Test(arguments: connecting + asking) func sequence(_ row: Row) throws {
+    @Test(arguments: connecting + asking + modes) func sequence(_ row: Row) throws {
         let bench = LMPBench()
         row.setUp(bench)
         if row.isConnected { try bench.connect() }
@@ -195,6 +287,46 @@ import Timing
         #expect(bench.sent == row.pdus)
         #expect(bench.a.log == row.a)
         #expect(bench.b.log == row.b)
+    }
+
+    /// The side that becomes central tells where its slots will be. Core Vol 2, Part C, 4.4.1.
+    @Test(arguments: [true, false]) func slotOffset(isAskedByCentral: Bool) throws {
+        let bench = LMPBench()
+        try bench.connect()
+        var told: [LMP.SlotOffset] = []
+        bench.onTheWay = { pdu, _ in
+            if case .slotOffset(let offset) = LMPMessage(pdu)?.pdu { told.append(offset) }
+            return pdu
+        }
+        let role: LinkRole = isAskedByCentral ? .peripheral : .central
+        _ = (isAskedByCentral ? bench.a : bench.b).connection.switchRole(to: role)
+        try bench.run()
+        #expect(told.map(\.slotOffset) == [777] && told.map(\.bdADDR) == [LMPBench.addresses.b])
+        for end in [bench.a, bench.b] {
+            #expect(end.wire.changes.contains { if case .roleSwitch(_, let offset) = $0 { offset?.microseconds == 777 } else { false } })
+        }
+    }
+
+    /// Each failure doubles the time in which nobody may try again, eight such times without one halve it. Core Vol 2, Part H, 5.1.
+    @Test func waitingIntervals() {
+        let device = LMPBench.addresses.b
+        var attempts = FailedAttempts()
+        var now = Microseconds.zero
+        // Milliseconds after the end of the last interval, and how long the next one is.
+        for (pause, wait) in [(0, 500), (0, 1_000), (1, 2_000), (0, 4_000), (32_000, 4_000), (600_000, 500), (0, 1_000)] {
+            now = now + .milliseconds(pause)
+            attempts.failed(device, at: now)
+            let end = now + .milliseconds(wait)
+            #expect(attempts.isBarred(device, at: end - 1) && !attempts.isBarred(device, at: end), "\(pause) \(wait)")
+            #expect(!attempts.isBarred(LMPBench.addresses.a, at: now))
+            now = end
+        }
+        for _ in 0..<20 { attempts.failed(device, at: now) }
+        #expect(attempts.isBarred(device, at: now + .seconds(59)) && !attempts.isBarred(device, at: now + .seconds(60)))
+        // What is remembered has a limit: the one that has waited longest is forgiven.
+        for index in 0..<UInt64(FailedAttempts.capacity) { attempts.failed(BDADDR(rawValue: index), at: now + .seconds(61)) }
+        attempts.failed(device, at: now + .seconds(61))
+        #expect(!attempts.isBarred(BDADDR(rawValue: 0), at: now + .seconds(61)) || !attempts.isBarred(device, at: now + .seconds(62)))
     }
 
     @Test(arguments: strange) func refusal(_ row: Row) throws {

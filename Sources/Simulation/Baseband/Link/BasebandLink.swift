@@ -86,6 +86,11 @@ final class BasebandLink: RadioActivity, LinkTransport {
         let tick = state.clock.tick(at: loop.now) & ~3
         return UInt16(truncatingIfNeeded: (state.native.tick(at: state.clock.start(of: tick)) - tick) >> 2 & 0x7FFF)
     }
+    var slotOffset: UInt16 {
+        let pair = NativeClock.slot * 2
+        let offset = (state.native.start(of: 0) - state.clock.start(of: 0)) % pair
+        return UInt16(truncatingIfNeeded: (offset < .zero ? offset + pair : offset).rawValue)
+    }
     var slot: UInt32 { NativeClock.value(of: state.clock.tick(at: loop.now)) >> 1 }
     var wantsEnhancedRates: Bool { state.choice.wantsEnhancedRates }
     var isClosed: Bool { if case .closed = phase { true } else { false } }

@@ -9,6 +9,8 @@ protocol LinkTransport: AnyObject {
     var slot: UInt32 { get }
     /// CLKN16-2 of this side less CLK16-2 of the piconet, modulo 2^15. Core Vol 2, Part C, 4.3.2.
     var clockOffset: UInt16 { get }
+    /// From the start of the central's slots to that of the slots that this side would have as central: 0...1,249 us. Core Vol 2, Part C, 4.4.1.
+    var slotOffset: UInt16 { get }
     /// Whether this side may send anything at 2 or 3 Mb/s.
     var wantsEnhancedRates: Bool { get }
     /// Queues a message of the link manager, which goes out in a DM1 packet before user data, in order.

@@ -18,28 +18,43 @@ final class ACLLinkEnd: HostLink {
         /// The other side asks for it, and the host has not answered.
         case requested
         case connected
-        /// That it has failed, or was refused.
-        case failed
     }
     var stage = Stage.begun
+    /// Why the connection was refused; the host is told when the link is gone, and the device may be paged again.
+    var refusal: ErrorCode?
     /// Allow_Role_Switch of Create_Connection.
     var allowsRoleSwitch = true
+    /// Whether it is there for Remote_Name_Request alone.
+    var isForName = false
+    var policy: LinkPolicy
+    /// Tells the host how QoS_Setup or Flow_Specification has ended.
+    var tellQuality: ((ErrorCode) -> Void)?
     /// Gives up waiting for the host's answer.
     var acceptTimer: AirTimer?
     var inUse = 0
     var completed = 0
 
-    init(handle: ConnectionHandle, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool, link: BasebandLink) {
+    init(handle: ConnectionHandle, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool, link: BasebandLink, policy: LinkPolicy) {
         self.handle = handle
         self.peer = peer
         self.classOfDevice = classOfDevice
         self.isIncoming = isIncoming
         self.link = link
+        self.policy = policy
     }
 
     func manage(by connection: ACLConnection) {
         self.connection = connection
         link.manager = connection
+    }
+
+    /// Takes over what a page was for.
+    func use(for purpose: PagePurpose) {
+        isForName = true
+        guard case .connection(let packetTypes, let allowsRoleSwitch) = purpose else { return }
+        isForName = false
+        self.allowsRoleSwitch = allowsRoleSwitch
+        link.apply(.packetTypes(packetTypes))
     }
 
     let isBREDR = true

@@ -5,7 +5,9 @@ import Timing
 extension BREDRController {
     func makeLink(_ parameters: BasebandLinkParameters, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool) -> ACLLinkEnd {
         let link = BasebandLink(parameters, radio: radio, delegate: self)
-        let end = ACLLinkEnd(handle: controller.makeHandle(), peer: peer, classOfDevice: classOfDevice, isIncoming: isIncoming, link: link)
+        let end = ACLLinkEnd(
+            handle: controller.makeHandle(), peer: peer, classOfDevice: classOfDevice, isIncoming: isIncoming, link: link,
+            policy: settings.policy)
         var random = makeRandomSource()
         end.manage(
             by: ACLConnection(
@@ -25,13 +27,18 @@ extension BREDRController {
 }
 
 extension BREDRController: ACLConnectionDelegate {
-    var linkManagerSettings: LinkManagerSettings {
+    func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings {
         var result = LinkManagerSettings(
             pages: (0...2).compactMap { controller.lmpFeatures(page: $0) },
             version: RemoteVersion(
                 version: configuration.version, companyIdentifier: configuration.companyIdentifier, subversion: configuration.subversion),
             name: settings.localName)
-        result.allowsRoleSwitch = !links.contains { $0.stage == .begun && !$0.allowsRoleSwitch }
+        if let end = links.first(where: { $0.peer == peer }) {
+            // While the connection is made, the command that made it has the say.
+            result.allowsRoleSwitch = end.stage == .connected ? end.policy.contains(.roleSwitch) : end.allowsRoleSwitch
+        }
+        result.allowsSniff = links.first { $0.peer == peer }?.policy.contains(.sniff) ?? false
+        result.isAuthenticationBarred = settings.security.failedAttempts.isBarred(peer, at: controller.loop.now)
         result.keySizes = settings.security.minimumKeySize...16
         result.outOfBand = settings.security.outOfBand
         return result
@@ -45,6 +52,7 @@ extension BREDRController: ACLConnectionDelegate {
         case .maxSlots(let slots): emit(HCIEvents.MaxSlotsChange(connectionHandle: end.handle, lmpMaxSlots: slots))
         case .roleChanged(let role, let status):
             emit(HCIEvents.RoleChange(status: status, bdADDR: end.peer, newRole: ConnectionRole(rawValue: role.rawValue)))
+            if status == .success, role == .central { end.connection.setChannelMap(settings.channels.adapted) }
         default: tell(report, of: end)
         }
     }
@@ -56,20 +64,23 @@ extension BREDRController: ACLConnectionDelegate {
         end.acceptTimer?.cancel()
         controller.forget(end)
         if paging?.end === end { stopPage() }
+        failName(of: end.peer, reason)
         switch end.stage {
         case .connected: emit(HCIEvents.DisconnectionComplete(status: .success, connectionHandle: end.handle, reason: reason))
-        case .begun where !end.isIncoming, .requested: tellConnected(reason, 0, end.peer)
-        case .begun, .failed: break
+        case .begun where !end.isIncoming && !end.isForName, .requested: tellConnected(end.refusal ?? reason, 0, end.peer)
+        case .begun: break
         }
     }
 
-    /// A host that was not asked does not hear of a refusal.
     private func finish(_ end: ACLLinkEnd, _ status: ErrorCode) {
         end.acceptTimer?.cancel()
-        let isUnknown = end.isIncoming && end.stage == .begun
-        end.stage = status == .success ? .connected : .failed
-        if isUnknown, status != .success { return }
+        guard status == .success else {
+            end.refusal = status
+            return
+        }
+        end.stage = .connected
         tellConnected(status, end.handle, end.peer)
+        end.connection.setChannelMap(settings.channels.adapted)
     }
 
     // MARK: Requests of other devices. Core Vol 4, Part E, 7.3.3 and 7.7.4

@@ -22,13 +22,16 @@ extension BREDRController {
                 HCIEvents.ReadRemoteVersionInformationComplete(
                     status: status, connectionHandle: handle, version: version.version, companyIdentifier: version.companyIdentifier,
                     subversion: version.subversion))
-        case .name(let name, let status):
-            // A request that was cancelled has been answered.
-            guard settings.security.isNameWanted(of: end.peer) else { return true }
-            settings.security.namesWanted.remove(end.peer)
-            emit(HCIEvents.RemoteNameRequestComplete(status: status, bdADDR: end.peer, remoteName: name))
+        case .name(let name, let status): tellName(name, status, of: end)
         case .clockOffset(let offset, let status):
             emit(HCIEvents.ReadClockOffsetComplete(status: status, connectionHandle: handle, clockOffset: offset))
+        case .modeChanged(let interval, let status):
+            emit(
+                HCIEvents.ModeChange(
+                    status: status, connectionHandle: handle, currentMode: interval == nil ? 0 : 2, interval: interval ?? 0))
+        case .qualityOfService(_, let status):
+            end.tellQuality?(status)
+            end.tellQuality = nil
         default: return false
         }
         return true
@@ -53,6 +56,7 @@ extension BREDRController {
         case .outOfBandDataRequested: ask(HCIEvents.RemoteOOBDataRequest(bdADDR: peer), end, or: .outOfBandData(nil))
         case .simplePairingComplete(let status): emit(HCIEvents.SimplePairingComplete(status: status, bdADDR: peer))
         case .linkKey(let key, let type): emit(HCIEvents.LinkKeyNotification(bdADDR: peer, linkKey: key, keyType: type))
+        case .proofFailed: settings.security.failedAttempts.failed(peer, at: controller.loop.now)
         case .authenticated(let status): emit(HCIEvents.AuthenticationComplete(status: status, connectionHandle: end.handle))
         case .encryptionChanged(let mode, let status):
             emit(HCIEvents.EncryptionChange(status: status, connectionHandle: end.handle, encryptionEnabled: mode.rawValue))
@@ -74,8 +78,5 @@ struct BREDRSecuritySettings {
     var minimumKeySize: UInt8 = 7
     /// What Read_Local_OOB_Data has told; kept until it is asked for again.
     var outOfBand: LocalOutOfBandData?
-    /// Devices whose name was asked for.
-    var namesWanted: Set<BDADDR> = []
-
-    func isNameWanted(of device: BDADDR) -> Bool { namesWanted.contains(device) }
+    var failedAttempts = FailedAttempts()
 }

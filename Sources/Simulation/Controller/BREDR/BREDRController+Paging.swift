@@ -1,14 +1,23 @@
 import Packets
 
+/// What a device is paged for.
+enum PagePurpose {
+    /// Create_Connection.
+    ///
+    /// - Parameters:
+    ///   - packetTypes: what the host lets be sent.
+    ///   - allowsRoleSwitch: Allow_Role_Switch.
+    case connection(packetTypes: Set<BREDRPacketType>, allowsRoleSwitch: Bool)
+    /// Remote_Name_Request.
+    case name
+}
+
 /// A page that the host has asked for.
 struct Paging {
     let pager: Pager
     /// The LT_ADDR that the device will have.
     let ltAddr: UInt8
-    /// What the host lets be sent.
-    let packetTypes: Set<BREDRPacketType>
-    /// Allow_Role_Switch.
-    let allowsRoleSwitch: Bool
+    var purpose: PagePurpose
     /// The link that is tried.
     var end: ACLLinkEnd?
 }
@@ -17,10 +26,16 @@ extension BREDRController {
     /// How many devices a piconet has beside its central. Core Vol 2, Part B, 1.
     static let mostPeripherals = 7
 
-    func startPage(_ settings: Pager.Settings, packetTypes: Set<BREDRPacketType>, allowsRoleSwitch: Bool) throws(CommandFailure) {
+    /// - Parameter clockOffset: bits 16-2 of the difference of the clocks; the uppermost bit says that they are known.
+    func startPage(
+        _ device: BDADDR, repetitionMode: UInt8, clockOffset: UInt16, for purpose: PagePurpose
+    ) throws(CommandFailure) {
         guard let ltAddr = freeLTAddr else { throw .connectionLimitExceeded }
-        let pager = Pager(settings, clock: clock, radio: radio, delegate: self)
-        paging = Paging(pager: pager, ltAddr: ltAddr, packetTypes: packetTypes, allowsRoleSwitch: allowsRoleSwitch)
+        let offset = clockOffset & 0x8000 == 0 ? 0 : Int(clockOffset & 0x7FFF) << 2
+        let page = Pager.Settings(
+            address: device, clockOffset: offset, repetitionMode: repetitionMode, timeout: NativeClock.slot * Int(settings.pageTimeout))
+        let pager = Pager(page, clock: clock, radio: radio, delegate: self)
+        paging = Paging(pager: pager, ltAddr: ltAddr, purpose: purpose)
         pagers.add(pager)
         pager.start()
     }
@@ -62,15 +77,16 @@ extension BREDRController: PagerDelegate {
             role: .central, central: configuration.address.bdADDR, clock: clock, ltAddr: paging.ltAddr, start: start,
             own: configuration.address.bdADDR, native: clock)
         let end = makeLink(parameters, peer: pager.settings.address, classOfDevice: 0, isIncoming: false)
-        end.link.apply(.packetTypes(paging.packetTypes))
-        end.allowsRoleSwitch = paging.allowsRoleSwitch
+        end.use(for: paging.purpose)
         self.paging?.end = end
     }
 
     func pagerTimedOut(_ pager: Pager) {
+        let device = pager.settings.address
         pagers.remove(pager)
+        if case .connection = paging?.purpose { tellConnected(.pageTimeout, 0, device) }
         paging = nil
-        tellConnected(.pageTimeout, 0, pager.settings.address)
+        failName(of: device, .pageTimeout)
     }
 }
 
@@ -88,7 +104,9 @@ extension BREDRController: BasebandLinkDelegate {
     func linkEstablished(_ link: BasebandLink) {
         guard let end = end(of: link), !end.isIncoming else { return }
         stopPage()
+        guard !end.isForName else { return end.connection.requestNameAlone() }
         end.connection.establish()
+        if namesWanted.contains(end.peer) { end.connection.requestName() }
     }
 
     /// The pager goes on for the rest of its time, the page scan as before.

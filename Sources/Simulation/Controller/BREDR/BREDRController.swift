@@ -10,6 +10,8 @@ final class BREDRController {
     let inquiring = Activities<Inquirer>()
     let inquiryScanning = Activities<InquiryScanner>()
     var paging: Paging?
+    /// Devices whose name was asked for.
+    var namesWanted: Set<BDADDR> = []
     let pagers = Activities<Pager>()
     let pageScanning = Activities<PageScanner>()
     let linkEnds = Activities<ACLLinkEnd>()
@@ -29,6 +31,7 @@ final class BREDRController {
     func reset() {
         inquiry = nil
         paging = nil
+        namesWanted = []
         buffersInUse = 0
         settings = BREDRSettings()
     }

@@ -28,6 +28,9 @@ struct BREDRSettings {
     var connectionAcceptTimeout: UInt16 = 0x1F40
     var pageTimeout: UInt16 = 0x2000
     var voiceSetting: UInt16 = 0x0060
+    /// Of new links.
+    var policy: LinkPolicy = []
+    var channels = ChannelSettings()
 
     /// How inquiry results are told. Core Vol 4, Part E, 7.3.50.
     enum InquiryMode: UInt8 {
@@ -41,4 +44,24 @@ struct BREDRSettings {
         if pageScan.window == pageScan.interval { return 0 }
         return pageScan.interval <= 0x0800 ? 1 : 2
     }
+}
+
+/// Link_Policy_Settings: what this side does when the other asks for it. Core Vol 4, Part E, 7.2.9.
+struct LinkPolicy: OptionSet {
+    var rawValue: UInt16
+
+    static let roleSwitch = LinkPolicy(rawValue: 1 << 0)
+    static let hold = LinkPolicy(rawValue: 1 << 1)
+    static let sniff = LinkPolicy(rawValue: 1 << 2)
+}
+
+/// What a host has said of RF channels. Core Vol 4, Part E, 7.3.46 and 7.3.54.
+struct ChannelSettings {
+    /// Those that are not known to be bad.
+    var classification = AdaptedChannelMap.all
+    /// Whether the controller may judge channels by itself; this one sees no need to.
+    var isAssessed = true
+
+    /// What hopping is adapted to; nil where every channel is good.
+    var adapted: AdaptedChannelMap? { classification == .all ? nil : classification }
 }

@@ -10,16 +10,19 @@ struct LMPFeatures: OptionSet {
     static let slotOffset = LMPFeatures(rawValue: 1 << 3)
     static let timingAccuracy = LMPFeatures(rawValue: 1 << 4)
     static let roleSwitch = LMPFeatures(rawValue: 1 << 5)
+    static let sniff = LMPFeatures(rawValue: 1 << 7)
     static let enhancedRate2M = LMPFeatures(rawValue: 1 << 25)
     static let enhancedRate3M = LMPFeatures(rawValue: 1 << 26)
     static let enhancedInquiryScan = LMPFeatures(rawValue: 1 << 27)
     static let interlacedInquiryScan = LMPFeatures(rawValue: 1 << 28)
     static let rssiWithInquiryResults = LMPFeatures(rawValue: 1 << 30)
+    static let adaptiveHoppingPeripheral = LMPFeatures(rawValue: 1 << 35)
     static let bredrNotSupported = LMPFeatures(rawValue: 1 << 37)
     static let leSupportedController = LMPFeatures(rawValue: 1 << 38)
     static let threeSlotEnhancedRate = LMPFeatures(rawValue: 1 << 39)
     static let fiveSlotEnhancedRate = LMPFeatures(rawValue: 1 << 40)
     static let pauseEncryption = LMPFeatures(rawValue: 1 << 42)
+    static let adaptiveHoppingCentral = LMPFeatures(rawValue: 1 << 43)
     static let extendedInquiryResponse = LMPFeatures(rawValue: 1 << 48)
     static let simultaneousLEAndBREDR = LMPFeatures(rawValue: 1 << 49)
     static let simplePairing = LMPFeatures(rawValue: 1 << 51)
@@ -30,9 +33,9 @@ struct LMPFeatures: OptionSet {
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
     static let dual: LMPFeatures = [
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
-        .encryption, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU, .enhancedInquiryScan,
-        .interlacedInquiryScan, .rssiWithInquiryResults, .leSupportedController,
-        .extendedInquiryResponse,
+        .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU,
+        .adaptiveHoppingPeripheral, .adaptiveHoppingCentral, .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults,
+        .leSupportedController, .extendedInquiryResponse,
         .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
     ]
 }

@@ -5,6 +5,9 @@ extension CommandTable {
     mutating func addBREDR() {
         addBREDRConnections()
         addLinkManager()
+        addLinkPolicy()
+        addLinkStatus()
+        addChannelClassification()
         addBREDRSecurity()
         start(HCICommands.Inquiry.self, BREDRController.execute)
         perform(HCICommands.InquiryCancel.self, BREDRController.execute)

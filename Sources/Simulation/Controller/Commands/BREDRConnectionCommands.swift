@@ -22,32 +22,41 @@ extension BREDRController {
         throw .unknownConnection
     }
 
-    /// One page at a time.
+    /// One page at a time; what was begun for a name serves a connection to the same device.
     func execute(_ command: HCICommands.CreateConnection) throws(CommandFailure) {
-        guard !links.contains(where: { $0.peer == command.bdADDR }) else { throw CommandFailure(status: .connectionAlreadyExists) }
-        try Check.that(paging == nil && command.bdADDR != configuration.address.bdADDR, else: .disallowed)
-        let types = ACLPacketTypes(rawValue: command.packetType).types
-        // Bits 16-2 of the difference of the clocks; the uppermost bit says that they are known.
-        let offset = command.clockOffset & 0x8000 == 0 ? 0 : Int(command.clockOffset & 0x7FFF) << 2
-        try startPage(
-            .init(
-                address: command.bdADDR, clockOffset: offset, repetitionMode: command.pageScanRepetitionMode,
-                timeout: NativeClock.slot * Int(settings.pageTimeout)),
-            packetTypes: types, allowsRoleSwitch: command.allowRoleSwitch == 1)
+        let device = command.bdADDR
+        let purpose = PagePurpose.connection(
+            packetTypes: ACLPacketTypes(rawValue: command.packetType).types, allowsRoleSwitch: command.allowRoleSwitch == 1)
+        if paging == nil, let end = links.first(where: { $0.peer == device }) {
+            guard end.isForName else { throw CommandFailure(status: .connectionAlreadyExists) }
+            guard end.connection.isOpen else { throw .disallowed }
+            end.use(for: purpose)
+            return end.connection.establishAfterName()
+        }
+        guard !links.contains(where: { $0.peer == device && !$0.isForName }) else { throw CommandFailure(status: .connectionAlreadyExists) }
+        if case .name = paging?.purpose, paging?.pager.settings.address == device {
+            paging?.purpose = purpose
+            paging?.end?.use(for: purpose)
+            return
+        }
+        try Check.that(paging == nil && device != configuration.address.bdADDR, else: .disallowed)
+        try startPage(device, repetitionMode: command.pageScanRepetitionMode, clockOffset: command.clockOffset, for: purpose)
     }
 
     func execute(_ command: HCICommands.CreateConnectionCancel) throws(CommandFailure) -> HCICommands.CreateConnectionCancel.Return {
         let answer = HCICommands.CreateConnectionCancel.Return(status: .success, bdADDR: command.bdADDR)
-        if let paging, paging.pager.settings.address == command.bdADDR {
-            if let end = paging.end { linkEnds.stop(end) }
+        if case .connection = paging?.purpose, paging?.pager.settings.address == command.bdADDR {
+            if let end = paging?.end { linkEnds.stop(end) }
             stopPage()
-            tellConnected(.unknownConnectionIdentifier, 0, command.bdADDR)
-            return answer
+        } else {
+            guard let end = links.first(where: { $0.peer == command.bdADDR && !$0.isIncoming && !$0.isForName }) else {
+                throw .unknownConnection
+            }
+            guard end.stage == .begun else { throw CommandFailure(status: .connectionAlreadyExists) }
+            linkEnds.stop(end)
         }
-        guard let end = links.first(where: { $0.peer == command.bdADDR && !$0.isIncoming }) else { throw .unknownConnection }
-        guard end.stage == .begun else { throw CommandFailure(status: .connectionAlreadyExists) }
-        linkEnds.stop(end)
         tellConnected(.unknownConnectionIdentifier, 0, command.bdADDR)
+        failName(of: command.bdADDR, .unknownConnectionIdentifier)
         return answer
     }
 

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a host asks of the link manager beside security. Core Vol 4, Part E, 7.1.19 to 7.1.23 and 7.2.7 to 7.2.8.
+/// What a host asks of the link manager beside security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
 extension CommandTable {
     mutating func addLinkManager() {
         start(HCICommands.RemoteNameRequest.self, BREDRController.execute)
@@ -24,20 +24,25 @@ extension BREDRController {
         try link(command.connectionHandle).connection.readClockOffset()
     }
 
-    /// The name of a device that this one is connected to.
+    /// On the link to the device, if there is one or it is being made; else on a link of its own.
     func execute(_ command: HCICommands.RemoteNameRequest) throws(CommandFailure) {
-        guard let end = links.first(where: { $0.peer == command.bdADDR && $0.isKnownToHost }) else { throw .unknownConnection }
-        guard settings.security.namesWanted.insert(command.bdADDR).inserted else { throw .disallowed }
-        end.connection.requestName()
+        let device = command.bdADDR
+        try Check.that(!namesWanted.contains(device), else: .disallowed)
+        if let end = links.first(where: { $0.peer == device && $0.link.state.isEstablished }) {
+            try Check.that(end.connection.isOpen, else: .disallowed)
+            end.connection.requestName()
+        } else if paging?.pager.settings.address != device {
+            try Check.that(paging == nil && device != configuration.address.bdADDR, else: .disallowed)
+            try startPage(device, repetitionMode: command.pageScanRepetitionMode, clockOffset: command.clockOffset, for: .name)
+        }
+        namesWanted.insert(device)
     }
 
     func execute(_ command: HCICommands.RemoteNameRequestCancel) throws(CommandFailure) -> HCICommands.RemoteNameRequestCancel.Return {
-        guard settings.security.namesWanted.remove(command.bdADDR) != nil else {
+        guard namesWanted.contains(command.bdADDR) else {
             return .init(status: .invalidHCICommandParameters, bdADDR: command.bdADDR)
         }
-        let empty = [UInt8](repeating: 0, count: BREDRSettings.nameLength)
-        controller.emit(
-            HCIEvents.RemoteNameRequestComplete(status: .unknownConnectionIdentifier, bdADDR: command.bdADDR, remoteName: empty))
+        cancelName(of: command.bdADDR)
         return .init(status: .success, bdADDR: command.bdADDR)
     }
 }

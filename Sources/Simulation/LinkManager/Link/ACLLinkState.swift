@@ -12,6 +12,8 @@ struct ACLLinkState {
     var slot: UInt32 = 0
     /// CLKN of this side less the piconet's clock, in units of 1.25 ms. Core Vol 2, Part C, 4.3.2.
     var clockOffset: UInt16 = 0
+    /// Where the piconet of this side would be, in microseconds from the slots of this one: 0...1,249. Core Vol 2, Part C, 4.4.1.
+    var slotOffset: UInt16 = 0
     /// The pages of the other side's features that it has told.
     private(set) var peerPages: [UInt8: UInt64] = [:]
     /// The highest page it has.
@@ -25,6 +27,10 @@ struct ACLLinkState {
     /// T_poll in slots.
     private(set) var pollInterval: UInt16 = 40
     private(set) var packetTypeTable = PacketTypeTable.basic
+    /// Nil in active mode.
+    private(set) var sniff: SniffParameters?
+    /// The channels of the adapted hopping sequence that is in use, or will be at its instant; nil for the basic one.
+    private(set) var channelMap: AdaptedChannelMap?
     private(set) var security = ACLSecurity()
     /// Where the other side's piconet would be.
     private(set) var peerSlotOffset: SlotOffset?
@@ -83,6 +89,7 @@ struct ACLLinkState {
             hasSwitched = hasSwitched || (!isSetUp && new != role)
             role = new
             packetTypeTable = .basic
+            channelMap = nil
         case .peerSlotOffset(let offset): peerSlotOffset = offset
         case .baseband(let change): note(change)
         case .linkKey(let key):
@@ -99,6 +106,8 @@ struct ACLLinkState {
         switch change {
         case .polling(let interval, _): pollInterval = interval
         case .packetTypeTable(let table): packetTypeTable = table
+        case .sniff(let parameters): sniff = parameters
+        case .channelMap(let map, _): channelMap = map
         default: break
         }
     }

@@ -19,6 +19,8 @@ enum ACLReport: Equatable {
     case switchWanted
     case roleChanged(LinkRole, ErrorCode)
     case qualityOfService(UInt16, ErrorCode)
+    /// T_sniff in slots; nil for active mode.
+    case modeChanged(interval: UInt16?, ErrorCode)
     /// Answered by `ACLReply.linkKey` or `.noLinkKey`.
     case linkKeyRequested
     /// Answered by `ACLReply.pin` or `.noPIN`.
@@ -39,6 +41,8 @@ enum ACLReport: Equatable {
     case linkKey([UInt8], LinkKeyType)
     /// The authentication that this side's host asked for is over.
     case authenticated(ErrorCode)
+    /// The other side did not prove that it has the link key: it has to wait until it may try again.
+    case proofFailed
     case encryptionChanged(ACLEncryptionMode, ErrorCode)
     case keyRefreshed(ErrorCode)
 }
@@ -75,8 +79,8 @@ enum ACLReply: Equatable {
 
 /// What a link reports to its controller. Every call is on the loop, and may start another procedure at once.
 protocol ACLConnectionDelegate: AnyObject {
-    /// What the controller is able to do now, with what its host has set.
-    var linkManagerSettings: LinkManagerSettings { get }
+    /// What the controller is able to do now, with what its host has set for a link to a device.
+    func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings
     func connection(_ connection: ACLConnection, reports report: ACLReport)
     /// The link is gone; nothing more comes from it. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x3D.
     func connection(_ connection: ACLConnection, disconnected reason: ErrorCode)

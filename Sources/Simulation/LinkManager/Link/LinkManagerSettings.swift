@@ -7,8 +7,12 @@ struct LinkManagerSettings {
     var version: RemoteVersion
     /// 248 octets, zeros behind the name.
     var name: [UInt8]
-    /// Whether the other side may become central, or this side be asked to. Core Vol 4, Part E, 7.2.9.
+    /// Whether the other side may ask for a switch of roles. Core Vol 4, Part E, 7.1.5 and 7.2.9.
     var allowsRoleSwitch = true
+    /// Whether the other side may ask for sniff mode. Core Vol 4, Part E, 7.2.9.
+    var allowsSniff = true
+    /// Whether an authentication has failed so recently that neither side may try again. Core Vol 2, Part H, 5.1.
+    var isAuthenticationBarred = false
     /// The sizes of encryption keys in octets that it agrees to. Core Vol 4, Part E, 7.3.102.
     var keySizes: ClosedRange<UInt8> = 7...16
     /// What Read_Local_OOB_Data has told.

@@ -44,6 +44,6 @@ struct RemoteDetach: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// T_poll.
-    var pollTime: Microseconds { NativeClock.slot * Int(pollInterval) }
+    /// How often the two sides meet at least: T_poll, or T_sniff.
+    var pollTime: Microseconds { NativeClock.slot * Int(max(pollInterval, sniff?.interval ?? 0)) }
 }

@@ -29,6 +29,9 @@ struct RemoteSupervisionTimeout: LMPProcedure {
 
 /// The interval in which the central polls: it tells, the peripheral asks. Core Vol 2, Part C, 4.1.8.
 struct LocalQualityOfService: LMPProcedure {
+    /// What T_poll may be; it is even. Core Vol 2, Part C, 5.2.
+    static let intervals = 6...4096
+
     /// T_poll in slots.
     let interval: UInt16
     let kind = LinkManagement.Kind.qualityOfService
@@ -75,8 +78,7 @@ struct RemoteQualityOfService: LMPProcedure {
         }
     }
 
-    /// Core Vol 2, Part C, 5.2.
-    private static func isLegal(_ interval: UInt16) -> Bool { (6...4096).contains(interval) && interval % 2 == 0 }
+    private static func isLegal(_ interval: UInt16) -> Bool { LocalQualityOfService.intervals.contains(Int(interval)) && interval % 2 == 0 }
 }
 
 /// How well the other side keeps time. Core Vol 2, Part C, 4.3.1.

@@ -7,14 +7,10 @@ struct LocalRoleSwitch: LMPProcedure {
         case awaitingInstant
     }
 
-    /// Where the piconet of a peripheral that becomes central will be: 0...1,249 us.
-    let slotOffset: UInt16
     private var state = State.awaitingAnswer
     private var instant: UInt32 = 0
     let kind = LinkManagement.Kind.roleSwitch
     let holdsData = true
-
-    init(slotOffset: UInt16) { self.slotOffset = slotOffset }
 
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
@@ -26,14 +22,14 @@ struct LocalRoleSwitch: LMPProcedure {
             instant = link.switchInstant
             let request = LMPAction.send(LMP.SwitchReq(switchInstant: instant), link.ownTransaction)
             guard link.role == .peripheral, link.bothSupport(.slotOffset) else { return [request] }
-            return [.send(LMP.SlotOffset(slotOffset: slotOffset, bdADDR: link.own), link.ownTransaction), request]
+            return [.send(LMP.SlotOffset(slotOffset: link.slotOffset, bdADDR: link.own), link.ownTransaction), request]
         case (.message(let message), .awaitingAnswer):
             if case .slotOffset(let pdu) = message.pdu {
                 return [.change(.peerSlotOffset(SlotOffset(microseconds: pdu.slotOffset, address: pdu.bdADDR)))]
             }
             guard message.accepts(LMP.SwitchReq.self) else { return nil }
             state = .awaitingInstant
-            let own = link.role == .peripheral ? SlotOffset(microseconds: slotOffset, address: link.own) : link.peerSlotOffset
+            let own = link.role == .peripheral ? SlotOffset(microseconds: link.slotOffset, address: link.own) : link.peerSlotOffset
             return [.baseband(.roleSwitch(instant: instant, slotOffset: own))]
         case (.refused(let refusal), .awaitingAnswer) where refusal.concerns(LMP.SwitchReq.self): return end(link.role, refusal.reason)
         case (.hostReplied(.switched(let isDone)), .awaitingInstant): return link.switched(isDone)
@@ -69,7 +65,7 @@ struct RemoteRoleSwitch: LMPProcedure {
         guard link.role == .peripheral else {
             return [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: link.peerSlotOffset))]
         }
-        let own = SlotOffset(microseconds: 0, address: link.own)
+        let own = SlotOffset(microseconds: link.slotOffset, address: link.own)
         let offset: [LMPAction] =
             link.bothSupport(.slotOffset) ? [.send(LMP.SlotOffset(slotOffset: own.microseconds, bdADDR: own.address), transaction)] : []
         return offset + [.accept(LMP.SwitchReq.self, transaction), .baseband(.roleSwitch(instant: instant, slotOffset: own))]
@@ -96,8 +92,8 @@ extension ACLLinkState {
     /// Whether an instant has not passed: it lies no more than half the clock's range ahead. Core Vol 2, Part C, 2.6.
     func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
 
-    /// Not while the link is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
-    fileprivate var maySwitchRoles: Bool { security.mode == .off }
+    /// Not in sniff mode, nor while the link is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
+    fileprivate var maySwitchRoles: Bool { security.mode == .off && sniff == nil }
 
     fileprivate func switched(_ isDone: Bool) -> [LMPAction] {
         let new: LinkRole = isDone ? (role == .central ? .peripheral : .central) : role

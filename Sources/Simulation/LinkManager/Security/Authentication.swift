@@ -35,7 +35,10 @@ struct LocalAuthentication: LMPProcedure {
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
         switch (event, state) {
-        case (.start, .awaitingKey): return purpose == .asked ? [.report(.linkKeyRequested)] : challenge(link)
+        case (.start, .awaitingKey):
+            guard purpose == .asked else { return challenge(link) }
+            guard !link.settings.isAuthenticationBarred else { return [.report(.authenticated(.repeatedAttempts)), .finish] }
+            return [.report(.linkKeyRequested)]
         case (.hostReplied(.linkKey(let key)), .awaitingKey):
             return [.change(.linkKey(key))] + challenge(link)
         case (.hostReplied(.noLinkKey), .awaitingKey):
@@ -95,7 +98,10 @@ struct LocalAuthentication: LMPProcedure {
     private func end(_ link: ACLLinkState) -> [LMPAction] { link.told(purpose) + [.report(.authenticated(.success)), .finish] }
 
     private func fail() -> [LMPAction] {
-        [.change(.linkKey(nil)), .report(.authenticated(.authenticationFailure)), .goOn(LocalDetach(.authenticationFailure))]
+        [
+            .change(.linkKey(nil)), .report(.proofFailed), .report(.authenticated(.authenticationFailure)),
+            .goOn(LocalDetach(.authenticationFailure)),
+        ]
     }
 }
 
@@ -176,7 +182,7 @@ struct RemoteAuthentication: LMPProcedure {
         return answer + [.change(.cipheringOffset(answers.offset))] + link.told(purpose) + [.finish]
     }
 
-    private func fail() -> [LMPAction] { [.change(.linkKey(nil)), .goOn(LocalDetach(.authenticationFailure))] }
+    private func fail() -> [LMPAction] { [.change(.linkKey(nil)), .report(.proofFailed), .goOn(LocalDetach(.authenticationFailure))] }
 }
 
 extension ACLLinkState {

@@ -1,0 +1,110 @@
+import Packets
+import Timing
+
+/// Roles, policies and quality of service. Core Vol 4, Part E, 7.2.6 to 7.2.13.
+extension CommandTable {
+    mutating func addLinkPolicy() {
+        start(HCICommands.QoSSetup.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.RoleDiscovery.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.SwitchRole.self, BREDRController.execute)
+        complete(HCICommands.ReadLinkPolicySettings.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.WriteLinkPolicySettings.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.ReadDefaultLinkPolicySettings.self, BREDRController.execute)
+        perform(HCICommands.WriteDefaultLinkPolicySettings.self, BREDRController.execute)
+        start(HCICommands.FlowSpecification.self, handle: { $0.connectionHandle }, BREDRController.execute)
+    }
+}
+
+extension BREDRController {
+    // MARK: Sniff mode
+
+    func execute(_ command: HCICommands.SniffMode) throws(CommandFailure) {
+        let (longest, shortest) = (command.sniffMaxInterval, command.sniffMinInterval)
+        try Check.that(shortest <= longest && shortest % 2 == 0 && longest % 2 == 0)
+        let wish = SniffWish(intervals: shortest...longest, attempt: command.sniffAttempt, timeout: command.sniffTimeout)
+        try link(command.connectionHandle).connection.enterSniff(wish).check()
+    }
+
+    func execute(_ command: HCICommands.ExitSniffMode) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.exitSniff().check()
+    }
+
+    // MARK: Roles
+
+    func execute(_ command: HCICommands.RoleDiscovery) throws(CommandFailure) -> HCICommands.RoleDiscovery.Return {
+        let end = try link(command.connectionHandle)
+        return .init(
+            status: .success, connectionHandle: end.handle, currentRole: ConnectionRole(rawValue: end.connection.role.rawValue))
+    }
+
+    /// The event comes in any case, also where there is nothing to switch.
+    func execute(_ command: HCICommands.SwitchRole) throws(CommandFailure) {
+        guard let end = links.first(where: { $0.peer == command.bdADDR && $0.isKnownToHost }) else { throw .unknownConnection }
+        let role: LinkRole = command.role == .central ? .central : .peripheral
+        guard role != end.connection.role else {
+            return emit(HCIEvents.RoleChange(status: .success, bdADDR: end.peer, newRole: command.role))
+        }
+        try end.connection.switchRole(to: role).check()
+    }
+
+    // MARK: Policies
+
+    func execute(_ command: HCICommands.ReadLinkPolicySettings) throws(CommandFailure) -> HCICommands.ReadLinkPolicySettings.Return {
+        let end = try link(command.connectionHandle)
+        return .init(status: .success, connectionHandle: end.handle, linkPolicySettings: end.policy.rawValue)
+    }
+
+    func execute(_ command: HCICommands.WriteLinkPolicySettings) throws(CommandFailure) -> HCICommands.WriteLinkPolicySettings.Return {
+        let end = try link(command.connectionHandle)
+        end.policy = LinkPolicy(rawValue: command.linkPolicySettings)
+        return .init(status: .success, connectionHandle: end.handle)
+    }
+
+    func execute(_ command: HCICommands.ReadDefaultLinkPolicySettings) throws(CommandFailure)
+        -> HCICommands.ReadDefaultLinkPolicySettings.Return
+    {
+        .init(status: .success, defaultLinkPolicySettings: settings.policy.rawValue)
+    }
+
+    func execute(_ command: HCICommands.WriteDefaultLinkPolicySettings) throws(CommandFailure) {
+        settings.policy = LinkPolicy(rawValue: command.defaultLinkPolicySettings)
+    }
+
+    // MARK: Quality of service
+
+    private static let guaranteed: UInt8 = 2
+
+    func execute(_ command: HCICommands.QoSSetup) throws(CommandFailure) {
+        let end = try link(command.connectionHandle)
+        try setUpQuality(of: end, command.serviceType == Self.guaranteed ? command.latency : nil) { [unowned self] status in
+            emit(
+                HCIEvents.QoSSetupComplete(
+                    status: status, connectionHandle: command.connectionHandle, unused: 0, serviceType: command.serviceType,
+                    tokenRate: command.tokenRate, peakBandwidth: command.peakBandwidth, latency: command.latency,
+                    delayVariation: command.delayVariation))
+        }
+    }
+
+    func execute(_ command: HCICommands.FlowSpecification) throws(CommandFailure) {
+        let end = try link(command.connectionHandle)
+        try setUpQuality(of: end, command.serviceType == Self.guaranteed ? command.accessLatency : nil) { [unowned self] status in
+            emit(
+                HCIEvents.FlowSpecificationComplete(
+                    status: status, connectionHandle: command.connectionHandle, unused: 0, flowDirection: command.flowDirection,
+                    serviceType: command.serviceType, tokenRate: command.tokenRate, tokenBucketSize: command.tokenBucketSize,
+                    peakBandwidth: command.peakBandwidth, accessLatency: command.accessLatency))
+        }
+    }
+
+    /// Has the link polled as often as a guarantee of its latency takes; what is served as well as possible is so already.
+    ///
+    /// - Parameter latency: in microseconds; nil where nothing is guaranteed.
+    private func setUpQuality(of end: ACLLinkEnd, _ latency: UInt32?, _ tell: @escaping (ErrorCode) -> Void) throws(CommandFailure) {
+        try Check.that(end.tellQuality == nil, else: .disallowed)
+        guard let latency else { return tell(.success) }
+        let slots = Int(latency) / Int(NativeClock.slot.rawValue) & ~1
+        guard slots >= LocalQualityOfService.intervals.lowerBound else { return tell(.qosRejected) }
+        end.tellQuality = tell
+        end.connection.setPollInterval(UInt16(min(slots, LocalQualityOfService.intervals.upperBound)))
+    }
+}

@@ -1,0 +1,75 @@
+import Packets
+
+/// How a link is. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
+extension CommandTable {
+    mutating func addLinkStatus() {
+        complete(HCICommands.ReadLinkQuality.self, handle: { $0.handle }, BREDRController.execute)
+        complete(HCICommands.ReadAFHChannelMap.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        // The handle says nothing where the local clock is read.
+        complete(HCICommands.ReadClock.self, BREDRController.execute)
+    }
+}
+
+extension BREDRController {
+    /// Every link is as good as can be.
+    func execute(_ command: HCICommands.ReadLinkQuality) throws(CommandFailure) -> HCICommands.ReadLinkQuality.Return {
+        .init(status: .success, handle: try link(command.handle).handle, linkQuality: 255)
+    }
+
+    func execute(_ command: HCICommands.ReadAFHChannelMap) throws(CommandFailure) -> HCICommands.ReadAFHChannelMap.Return {
+        let end = try link(command.connectionHandle)
+        let map = end.link.state.channelMap
+        let channels = (map ?? .all).octets
+        return .init(status: .success, connectionHandle: end.handle, afhMode: map == nil ? 0 : 1, afhChannelMap: channels)
+    }
+
+    /// Its own clock, or that of the piconet.
+    func execute(_ command: HCICommands.ReadClock) throws(CommandFailure) -> HCICommands.ReadClock.Return {
+        guard command.whichClock == 1 else {
+            return .init(
+                status: .success, connectionHandle: command.connectionHandle,
+                clock: NativeClock.value(of: clock.tick(at: controller.loop.now)), accuracy: 0)
+        }
+        let end = try link(command.connectionHandle)
+        // A peripheral may be wrong by what it follows its central late.
+        return .init(
+            status: .success, connectionHandle: end.handle,
+            clock: NativeClock.value(of: end.link.state.clock.tick(at: controller.loop.now)), accuracy: end.link.role == .central ? 0 : 1)
+    }
+}
+
+/// Which channels are used. Core Vol 4, Part E, 7.3.46, 7.3.53 and 7.3.54.
+extension CommandTable {
+    mutating func addChannelClassification() {
+        perform(HCICommands.SetAFHHostChannelClassification.self, BREDRController.execute)
+        complete(HCICommands.ReadAFHChannelAssessmentMode.self, BREDRController.execute)
+        perform(HCICommands.WriteAFHChannelAssessmentMode.self, BREDRController.execute)
+    }
+}
+
+extension BREDRController {
+    /// It is about links on which this side is central.
+    func execute(_ command: HCICommands.SetAFHHostChannelClassification) throws(CommandFailure) {
+        guard let map = AdaptedChannelMap(octets: command.afhHostChannelClassification) else { throw .invalidParameters }
+        settings.channels.classification = map
+        for end in links where end.isKnownToHost { end.connection.setChannelMap(settings.channels.adapted) }
+    }
+
+    func execute(_ command: HCICommands.ReadAFHChannelAssessmentMode) throws(CommandFailure)
+        -> HCICommands.ReadAFHChannelAssessmentMode.Return
+    {
+        .init(status: .success, afhChannelAssessmentMode: settings.channels.isAssessed ? 1 : 0)
+    }
+
+    func execute(_ command: HCICommands.WriteAFHChannelAssessmentMode) throws(CommandFailure) {
+        settings.channels.isAssessed = command.afhChannelAssessmentMode == 1
+    }
+}
+
+extension AdaptedChannelMap {
+    /// As AFH_Channel_Map has it: bit n of octet 0 is RF channel n.
+    var octets: [UInt8] { (0..<10).map { UInt8(truncatingIfNeeded: mask >> UInt128(8 * $0)) } }
+
+    /// Nil for fewer channels than have to be used, or a bit that is none's.
+    init?(octets: [UInt8]) { self.init(octets.reversed().reduce(0) { $0 << 8 | UInt128($1) }) }
+}

@@ -1,0 +1,41 @@
+import Packets
+
+/// The central brings an adapted hopping sequence into use at an instant, or the basic one. Core Vol 2, Part C, 4.1.4.
+struct LocalChannelMap: LMPProcedure {
+    /// Nil for the basic hopping sequence.
+    private let map: AdaptedChannelMap?
+    let kind = LinkManagement.Kind.channelMap
+
+    init(_ map: AdaptedChannelMap?) { self.map = map }
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        guard case .start = event else { return nil }
+        guard link.mayAdaptHopping, map != link.channelMap else { return [.finish] }
+        let instant = link.hoppingInstant
+        let pdu = LMP.SetAFH(
+            afhInstant: instant, afhMode: map == nil ? 0 : 1, afhChannelMap: map?.octets ?? [UInt8](repeating: 0, count: 10))
+        return [.send(pdu, link.ownTransaction), .baseband(.channelMap(map, instant: instant)), .finish]
+    }
+}
+
+/// The same at the peripheral. One that hears of it too late changes at once.
+struct RemoteChannelMap: LMPProcedure {
+    let kind = LinkManagement.Kind.channelMap
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        guard case .message(let message) = event, case .setAFH(let pdu) = message.pdu else { return nil }
+        guard pdu.afhMode == 1 else { return [.baseband(.channelMap(nil, instant: pdu.afhInstant)), .finish] }
+        guard let map = AdaptedChannelMap(octets: pdu.afhChannelMap) else { return [.finish] }
+        return [.baseband(.channelMap(map, instant: pdu.afhInstant)), .finish]
+    }
+}
+
+extension ACLLinkState {
+    var mayAdaptHopping: Bool { role == .central && supports(.adaptiveHoppingCentral) && peerSupports(.adaptiveHoppingPeripheral) }
+
+    /// At least 96 slots, and six times that the peripheral is sure to listen, lie before it. Core Vol 2, Part C, 4.1.4.
+    fileprivate var hoppingInstant: UInt32 {
+        let listening = max(UInt32(pollInterval), UInt32(sniff?.interval ?? 0))
+        return ((slot + max(96, 6 * listening) + 2) & ~1) % Self.slots
+    }
+}
