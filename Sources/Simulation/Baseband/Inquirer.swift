@@ -24,9 +24,7 @@ final class Inquirer: RadioActivity {
 
     private enum Phase {
         /// The radio is somebody else's.
-        case waitingForRadio
-        /// The radio was given to others until `trainTimer` takes it back.
-        case yielding
+        case away
         /// Sending the ID packet of a tick.
         case sending(tick: Int)
         /// Listening for the answer that starts in a tick.
@@ -39,13 +37,10 @@ final class Inquirer: RadioActivity {
     private let clock: NativeClock
     private let radio: Radio
     private unowned let delegate: any InquirerDelegate
-    private var phase = Phase.waitingForRadio
+    private var phase = Phase.away
     private var end = Microseconds.zero
-    private var firstTick = 0
-    /// The tick in which the train under way began.
-    private var trainStart = 0
     private var endTimer: AirTimer!
-    private var trainTimer: AirTimer!
+    private var turns: TrainTurns!
 
     /// How far an answer may start from where it is due. Core Vol 2, Part B, 2.2.5.
     private static let uncertainty: Microseconds = 10
@@ -59,14 +54,13 @@ final class Inquirer: RadioActivity {
         self.radio = radio
         self.delegate = delegate
         endTimer = AirTimer(on: radio.air.loop) { [unowned self] in finish() }
-        trainTimer = AirTimer(on: radio.air.loop) { [unowned self] in takeRadio() }
+        turns = TrainTurns(clock: clock, radio: radio) { [unowned self] in takeRadio() }
     }
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     func start() {
-        firstTick = (clock.tick(at: loop.now) + 4) & ~3
-        trainStart = firstTick
+        turns.begin()
         end = loop.now + settings.duration
         endTimer.set(at: end)
         takeRadio()
@@ -74,7 +68,7 @@ final class Inquirer: RadioActivity {
 
     func stop() {
         endTimer.cancel()
-        trainTimer.cancel()
+        turns.stop()
         radio.forget(self)
     }
 
@@ -86,51 +80,33 @@ final class Inquirer: RadioActivity {
     // MARK: Arbitration
 
     private func takeRadio() {
-        guard radio.acquire(self) else {
-            phase = .waitingForRadio
-            return radio.wait(self)
+        guard let tick = turns.takeRadio(for: self) else {
+            phase = .away
+            return
         }
-        trainTimer.cancel()
-        radio.reserve(self, at: nil)
-        let now = max(clock.tick(at: loop.now), firstTick)
-        if now - trainStart >= InquiryHops.ticksPerTrain { trainStart = now }
-        sendNext(from: clock.start(of: now) < loop.now ? now + 1 : now)
+        sendNext(from: tick)
     }
 
     func radioIsFree() {
-        if case .waitingForRadio = phase { takeRadio() }
+        if case .away = phase { takeRadio() }
     }
 
     func preempted() {
-        phase = .waitingForRadio
+        phase = .away
         radio.wait(self)
-    }
-
-    /// After each train the radio is offered to those that wait for it; whoever takes it has it for as long.
-    private func yieldRadio(at tick: Int) {
-        phase = .yielding
-        radio.release(self)
-        guard radio.owner != nil else {
-            trainStart = tick
-            return takeRadio()
-        }
-        let next = clock.start(of: tick + InquiryHops.ticksPerTrain)
-        trainTimer.set(at: next)
-        radio.reserve(self, at: next)
     }
 
     // MARK: Sending
 
     /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
     private func sendNext(from tick: Int) {
-        if tick - trainStart >= InquiryHops.ticksPerTrain { return yieldRadio(at: tick) }
-        let tick = NativeClock.value(of: tick) & 2 == 0 ? tick : (tick | 1) + 1
+        guard let tick = turns.nextTick(from: tick, for: self) else {
+            phase = .away
+            return
+        }
         let start = clock.start(of: tick)
         phase = .sending(tick: tick)
-        let sent = start + BREDRPacket.idAirTime
-        guard sent <= end else { return radio.idle() }
-        let reservation = radio.nextReservation(besides: self)
-        if start <= reservation, reservation < sent { return sendNext(from: tick + 1) }
+        guard start + BREDRPacket.idAirTime <= end else { return radio.idle() }
         radio.transmit(
             BREDRPacket(rfChannel: InquiryHops.idChannels[hop(in: tick)], lap: settings.lap, power: settings.power), at: start)
     }
@@ -141,7 +117,7 @@ final class Inquirer: RadioActivity {
     }
 
     private func hop(in tick: Int) -> Int {
-        InquiryHops.train(in: tick - firstTick).phase(clock: NativeClock.value(of: tick))
+        InquiryHops.train(in: tick - turns.firstTick).phase(clock: NativeClock.value(of: tick))
     }
 
     // MARK: Receiving
@@ -159,7 +135,7 @@ final class Inquirer: RadioActivity {
 
     func windowClosed() {
         switch phase {
-        case .waitingForRadio, .yielding, .sending: break
+        case .away, .sending: break
         case .awaitingResponse(let tick): tick & 1 == 0 ? listen(in: tick + 1) : sendNext(from: tick + 1)
         case .awaitingExtended(let response, let start, let rssi): tell(response, nil, start, rssi)
         }
@@ -167,7 +143,7 @@ final class Inquirer: RadioActivity {
 
     func received(_ reception: BREDRReception) {
         switch phase {
-        case .waitingForRadio, .yielding, .sending: break
+        case .away, .sending: break
         case .awaitingResponse:
             guard reception.isIntact, reception.packet.type == .fhs, let response = FHSPayload(payload: reception.packet.payload)
             else {

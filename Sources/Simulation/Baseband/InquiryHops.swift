@@ -5,16 +5,11 @@
 enum InquiryHops {
     static let count = 32
 
-    /// How long it takes to send a train once: 16 slots, in ticks.
-    static let ticksPerTrain = 16 * 2
     /// How often a train is sent before the other.
     static let trainRepetitions = 256
 
     /// The train in a tick of an inquiry, counted from its first.
-    static func train(in tick: Int) -> HopTrain { tick / (ticksPerTrain * trainRepetitions) % 2 == 0 ? .a : .b }
-
-    /// How many ticks a scanner stays in a phase.
-    static let ticksPerScanPhase = 1 << 12
+    static func train(in tick: Int) -> HopTrain { tick / (TrainTurns.ticksPerTrain * trainRepetitions) % 2 == 0 ? .a : .b }
 
     /// Xir: where a scanner listens.
     ///

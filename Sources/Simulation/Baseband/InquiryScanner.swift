@@ -19,9 +19,8 @@ final class InquiryScanner: RadioActivity {
     }
 
     private enum Phase {
-        /// Between windows, or silent after an answer.
+        /// Between windows, silent after an answer, or without the radio.
         case idle
-        case waitingForRadio
         /// Listening in a phase of the sequence.
         case scanning(phase: Int)
         case sendingResponse(extended: ExtendedResponse?, on: UInt8, lap: UInt32, start: Microseconds)
@@ -36,15 +35,13 @@ final class InquiryScanner: RadioActivity {
     private var phase = Phase.idle
     /// N.
     private var shift = 0
-    /// The start of the first window.
-    private var began = Microseconds.zero
     /// The random time of silence after an answer.
     private var silentUntil = Microseconds.zero
-    private var timer: AirTimer!
+    private var schedule: ScanSchedule!
 
     private var loop: RunLoop { radio.air.loop }
     /// Who scans without a pause leaves the radio to others as a scanner of LE does.
-    var priority: Int { settings.window == settings.interval ? RadioPriority.scanning : RadioPriority.inquiry }
+    var priority: Int { schedule.priority }
 
     init(
         _ settings: Settings, clock: NativeClock, radio: Radio, random: RandomSource, delegate: any InquiryScannerDelegate
@@ -54,18 +51,22 @@ final class InquiryScanner: RadioActivity {
         self.radio = radio
         self.random = random
         self.delegate = delegate
-        timer = AirTimer(on: radio.air.loop) { [unowned self] in scan() }
+        schedule = ScanSchedule(clock: clock, radio: radio) { [unowned self] in scan() }
     }
 
     func start() {
-        began = loop.now
+        begin()
         scan()
+    }
+
+    private func begin() {
+        schedule.begin(interval: settings.interval, window: settings.window, isInterlaced: settings.isInterlaced)
     }
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     func stop() {
-        timer.cancel()
+        schedule.stop()
         radio.forget(self)
     }
 
@@ -73,9 +74,9 @@ final class InquiryScanner: RadioActivity {
     func change(_ settings: Settings) {
         guard settings != self.settings else { return }
         self.settings = settings
-        began = loop.now
+        begin()
         switch phase {
-        case .idle, .waitingForRadio, .scanning: scan()
+        case .idle, .scanning: scan()
         case .sendingResponse, .sendingExtended: break
         }
     }
@@ -84,50 +85,24 @@ final class InquiryScanner: RadioActivity {
 
     /// Listens for the rest of the window and of the phase, or waits for the next window.
     private func scan() {
-        timer.cancel()
-        radio.reserve(self, at: nil)
-        let now = loop.now
-        guard now >= silentUntil else { return rest(until: silentUntil) }
-        let interval = began + settings.interval * ((now - began) / settings.interval)
-        let part: Int = (now - interval) / settings.window
-        guard part < partsPerInterval else { return rest(until: interval + settings.interval) }
-        let end = interval + settings.window * (part + 1)
-        // An ID packet must fall whole into the window.
-        guard now + BREDRPacket.idAirTime <= end else { return rest(until: end) }
-        guard radio.acquire(self) else {
-            phase = .waitingForRadio
-            return radio.wait(self)
-        }
-        let tick = clock.tick(at: now)
-        let hop = InquiryHops.scanPhase(clock: NativeClock.value(of: tick), shift: shift + (part == 1 ? 16 : 0))
-        let nextHop = clock.start(of: (tick / InquiryHops.ticksPerScanPhase + 1) * InquiryHops.ticksPerScanPhase)
+        phase = .idle
+        guard loop.now >= silentUntil else { return schedule.rest(self, until: silentUntil) }
+        guard let stretch = schedule.open(for: self) else { return }
+        let hop = InquiryHops.scanPhase(clock: NativeClock.value(of: stretch.tick), shift: shift + stretch.shift)
         phase = .scanning(phase: hop)
         let tuning = BREDRTuning(
             rfChannel: InquiryHops.idChannels[hop], lap: settings.laps.first ?? InquiryLAP.general,
             otherLAP: settings.laps.dropFirst().first)
-        radio.listen(tuning, from: now, until: min(end - BREDRPacket.idAirTime, nextHop - 1))
+        radio.listen(tuning, from: loop.now, until: stretch.end)
     }
-
-    private func rest(until time: Microseconds) {
-        phase = .idle
-        timer.set(at: time)
-        radio.reserve(self, at: time)
-        radio.release(self)
-    }
-
-    /// Interlaced scanning needs room for two windows. Core Vol 2, Part B, 8.4.1.
-    private var partsPerInterval: Int { settings.isInterlaced && settings.interval >= settings.window * 2 ? 2 : 1 }
 
     func windowClosed() { scan() }
 
     func radioIsFree() {
-        if case .waitingForRadio = phase { scan() }
+        if case .idle = phase { scan() }
     }
 
-    func preempted() {
-        phase = .idle
-        scan()
-    }
+    func preempted() { scan() }
 
     // MARK: Answering
 

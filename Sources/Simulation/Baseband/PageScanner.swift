@@ -29,9 +29,8 @@ final class PageScanner: RadioActivity {
     }
 
     private enum Phase {
-        /// Between windows.
+        /// Between windows, or without the radio.
         case idle
-        case waitingForRadio
         case scanning(phase: Int)
         case sendingResponse(Page)
         case awaitingHandover(Page)
@@ -45,17 +44,14 @@ final class PageScanner: RadioActivity {
     private let channels: PageChannels
     private unowned let delegate: any PageScannerDelegate
     private var phase = Phase.idle
-    /// The start of the first window.
-    private var began = Microseconds.zero
-    private var timer: AirTimer!
+    private var schedule: ScanSchedule!
 
-    private static let ticksPerPhase = 1 << 12
     private var loop: RunLoop { radio.air.loop }
 
     /// Who scans without a pause leaves the radio to others as a scanner of LE does; a pager that was answered is not kept waiting.
     var priority: Int {
         switch phase {
-        case .idle, .waitingForRadio, .scanning: settings.window == settings.interval ? RadioPriority.scanning : RadioPriority.inquiry
+        case .idle, .scanning: schedule.priority
         case .sendingResponse, .awaitingHandover, .sendingAnswer: RadioPriority.connection
         }
     }
@@ -67,18 +63,22 @@ final class PageScanner: RadioActivity {
         self.radio = radio
         self.delegate = delegate
         channels = PageChannels(address)
-        timer = AirTimer(on: radio.air.loop) { [unowned self] in scan() }
+        schedule = ScanSchedule(clock: clock, radio: radio) { [unowned self] in scan() }
     }
 
     func start() {
-        began = loop.now
+        begin()
         scan()
+    }
+
+    private func begin() {
+        schedule.begin(interval: settings.interval, window: settings.window, isInterlaced: settings.isInterlaced)
     }
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     func stop() {
-        timer.cancel()
+        schedule.stop()
         radio.forget(self)
     }
 
@@ -86,9 +86,9 @@ final class PageScanner: RadioActivity {
     func change(_ settings: Settings) {
         guard settings != self.settings else { return }
         self.settings = settings
-        began = loop.now
+        begin()
         switch phase {
-        case .idle, .waitingForRadio, .scanning: scan()
+        case .idle, .scanning: scan()
         case .sendingResponse, .awaitingHandover, .sendingAnswer: break
         }
     }
@@ -97,43 +97,19 @@ final class PageScanner: RadioActivity {
 
     /// Listens for the rest of the window and of the phase, or waits for the next window.
     private func scan() {
-        timer.cancel()
-        radio.reserve(self, at: nil)
         phase = .idle
-        let now = loop.now
-        let interval = began + settings.interval * ((now - began) / settings.interval)
-        let part: Int = (now - interval) / settings.window
-        guard part < partsPerInterval else { return rest(until: interval + settings.interval) }
-        let end = interval + settings.window * (part + 1)
-        // An ID packet must fall whole into the window.
-        guard now + BREDRPacket.idAirTime <= end else { return rest(until: end) }
-        guard radio.acquire(self) else {
-            phase = .waitingForRadio
-            return radio.wait(self)
-        }
-        let tick = clock.tick(at: now)
-        let hop = PageHops.scanPhase(clock: NativeClock.value(of: tick)) + (part == 1 ? 16 : 0)
-        let nextHop = clock.start(of: (tick / Self.ticksPerPhase + 1) * Self.ticksPerPhase)
+        guard let stretch = schedule.open(for: self) else { return }
+        let hop = PageHops.scanPhase(clock: NativeClock.value(of: stretch.tick)) + stretch.shift
         phase = .scanning(phase: hop)
-        listen(on: channels.id(hop), from: now, until: min(end - BREDRPacket.idAirTime, nextHop - 1))
+        listen(on: channels.id(hop), from: loop.now, until: stretch.end)
     }
 
     private func listen(on channel: UInt8, from start: Microseconds, until end: Microseconds) {
         radio.listen(BREDRTuning(rfChannel: channel, lap: address.lap), from: start, until: end)
     }
 
-    private func rest(until time: Microseconds) {
-        phase = .idle
-        timer.set(at: time)
-        radio.reserve(self, at: time)
-        radio.release(self)
-    }
-
-    /// Interlaced scanning needs room for two windows. Core Vol 2, Part B, 8.3.1.
-    private var partsPerInterval: Int { settings.isInterlaced && settings.interval >= settings.window * 2 ? 2 : 1 }
-
     func radioIsFree() {
-        if case .waitingForRadio = phase { scan() }
+        if case .idle = phase { scan() }
     }
 
     func preempted() { scan() }
@@ -168,7 +144,7 @@ final class PageScanner: RadioActivity {
             }
             phase = .sendingAnswer(central, sent: reception.start)
             answer(on: page.phase + page.count, reception)
-        case .idle, .waitingForRadio, .scanning, .sendingResponse, .sendingAnswer: scan()
+        case .idle, .scanning, .sendingResponse, .sendingAnswer: scan()
         }
     }
 
@@ -182,9 +158,10 @@ final class PageScanner: RadioActivity {
         switch phase {
         case .sendingResponse(let page): awaitHandover(page)
         case .sendingAnswer(let central, let sent):
-            rest(until: sent + PageTiming.answerDelay * 2)
+            phase = .idle
+            schedule.rest(self, until: sent + PageTiming.answerDelay * 2)
             delegate.pageScanner(self, joins: central, sentAt: sent, firstPacketAt: sent + PageTiming.answerDelay * 2)
-        case .idle, .waitingForRadio, .scanning, .awaitingHandover: break
+        case .idle, .scanning, .awaitingHandover: break
         }
     }
 }

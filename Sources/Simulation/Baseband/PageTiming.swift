@@ -10,8 +10,6 @@ enum PageTiming {
     static let answerDelay: Microseconds = NativeClock.slot
     /// How far a packet may start from where it is due. Core Vol 2, Part B, 2.2.5.
     static let uncertainty: Microseconds = 10
-    /// How long it takes to send a train once: 16 slots, in ticks.
-    static let ticksPerTrain = 16 * 2
 
     /// N_page: how often a train is sent before the other, by the page scan repetition mode of the device that is paged. Core Vol 2, Part B, 8.3.2.
     static func trainRepetitions(mode: UInt8) -> Int {

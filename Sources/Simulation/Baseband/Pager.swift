@@ -37,9 +37,7 @@ final class Pager: RadioActivity {
 
     private enum Phase {
         /// The radio is somebody else's.
-        case waitingForRadio
-        /// The radio was given to others until `trainTimer` takes it back.
-        case yielding
+        case away
         case sending(tick: Int)
         case awaitingResponse(tick: Int)
         case sendingHandover(Answered)
@@ -53,19 +51,16 @@ final class Pager: RadioActivity {
     private let radio: Radio
     private let channels: PageChannels
     private unowned let delegate: any PagerDelegate
-    private var phase = Phase.waitingForRadio
-    private var firstTick = 0
-    /// The tick in which the train under way began.
-    private var trainStart = 0
+    private var phase = Phase.away
     private var endTimer: AirTimer!
-    private var trainTimer: AirTimer!
+    private var turns: TrainTurns!
 
     private var loop: RunLoop { radio.air.loop }
 
     /// A device that has answered is not kept waiting.
     var priority: Int {
         switch phase {
-        case .waitingForRadio, .yielding, .sending, .awaitingResponse: RadioPriority.inquiry
+        case .away, .sending, .awaitingResponse: RadioPriority.inquiry
         case .sendingHandover, .awaitingAnswer, .connecting: RadioPriority.connection
         }
     }
@@ -77,21 +72,20 @@ final class Pager: RadioActivity {
         self.delegate = delegate
         channels = PageChannels(settings.address)
         endTimer = AirTimer(on: radio.air.loop) { [unowned self] in timedOut() }
-        trainTimer = AirTimer(on: radio.air.loop) { [unowned self] in takeRadio() }
+        turns = TrainTurns(clock: clock, radio: radio) { [unowned self] in takeRadio() }
     }
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     func start() {
-        firstTick = (clock.tick(at: loop.now) + 4) & ~3
-        trainStart = firstTick
+        turns.begin()
         endTimer.set(at: loop.now + settings.timeout)
         takeRadio()
     }
 
     func stop() {
         endTimer.cancel()
-        trainTimer.cancel()
+        turns.stop()
         radio.forget(self)
     }
 
@@ -99,7 +93,7 @@ final class Pager: RadioActivity {
     func resume() {
         guard case .connecting(let isOverdue) = phase else { return }
         guard !isOverdue else { return finish() }
-        phase = .waitingForRadio
+        phase = .away
         takeRadio()
     }
 
@@ -115,38 +109,21 @@ final class Pager: RadioActivity {
     // MARK: Arbitration
 
     private func takeRadio() {
-        guard radio.acquire(self) else {
-            phase = .waitingForRadio
-            return radio.wait(self)
+        guard let tick = turns.takeRadio(for: self) else {
+            phase = .away
+            return
         }
-        trainTimer.cancel()
-        radio.reserve(self, at: nil)
-        let now = max(clock.tick(at: loop.now), firstTick)
-        if now - trainStart >= PageTiming.ticksPerTrain { trainStart = now }
-        sendNext(from: clock.start(of: now) < loop.now ? now + 1 : now)
+        sendNext(from: tick)
     }
 
     func radioIsFree() {
-        if case .waitingForRadio = phase { takeRadio() }
+        if case .away = phase { takeRadio() }
     }
 
     func preempted() {
         if case .connecting = phase { return }
-        phase = .waitingForRadio
+        phase = .away
         radio.wait(self)
-    }
-
-    /// After each train the radio is offered to those that wait for it; whoever takes it has it for as long.
-    private func yieldRadio(at tick: Int) {
-        phase = .yielding
-        radio.release(self)
-        guard radio.owner != nil else {
-            trainStart = tick
-            return takeRadio()
-        }
-        let next = clock.start(of: tick + PageTiming.ticksPerTrain)
-        trainTimer.set(at: next)
-        radio.reserve(self, at: next)
     }
 
     // MARK: Paging
@@ -156,19 +133,18 @@ final class Pager: RadioActivity {
 
     private func train(in tick: Int) -> HopTrain {
         let repetitions = PageTiming.trainRepetitions(mode: settings.repetitionMode)
-        return (tick - firstTick) / (PageTiming.ticksPerTrain * repetitions) % 2 == 0 ? .a : .b
+        return (tick - turns.firstTick) / (TrainTurns.ticksPerTrain * repetitions) % 2 == 0 ? .a : .b
     }
 
     /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
     private func sendNext(from tick: Int) {
-        if tick - trainStart >= PageTiming.ticksPerTrain { return yieldRadio(at: tick) }
-        let tick = tick & 2 == 0 ? tick : (tick | 1) + 1
-        let start = clock.start(of: tick)
+        guard let tick = turns.nextTick(from: tick, for: self) else {
+            phase = .away
+            return
+        }
         phase = .sending(tick: tick)
-        let reservation = radio.nextReservation(besides: self)
-        if start <= reservation, reservation < start + BREDRPacket.idAirTime { return sendNext(from: tick + 1) }
         let channel = channels.id(train(in: tick).phase(clock: estimate(at: tick)))
-        radio.transmit(BREDRPacket(rfChannel: channel, lap: settings.address.lap), at: start)
+        radio.transmit(BREDRPacket(rfChannel: channel, lap: settings.address.lap), at: clock.start(of: tick))
     }
 
     func transmitted(at end: Microseconds) {
@@ -178,7 +154,7 @@ final class Pager: RadioActivity {
         case .sendingHandover(let answered):
             phase = .awaitingAnswer(answered)
             listen(on: channels.response(phase(of: answered)), in: answered.handoverTick + 2)
-        case .waitingForRadio, .yielding, .awaitingResponse, .awaitingAnswer, .connecting: break
+        case .away, .awaitingResponse, .awaitingAnswer, .connecting: break
         }
     }
 
@@ -201,7 +177,7 @@ final class Pager: RadioActivity {
         case .awaitingAnswer(var answered):
             answered.count += 1
             handOver(answered)
-        case .waitingForRadio, .yielding, .sending, .sendingHandover, .connecting: break
+        case .away, .sending, .sendingHandover, .connecting: break
         }
     }
 
@@ -214,7 +190,7 @@ final class Pager: RadioActivity {
             phase = .connecting(isOverdue: false)
             radio.release(self)
             delegate.pager(self, reachedAt: clock.start(of: answered.handoverTick + 4))
-        case .waitingForRadio, .yielding, .sending, .sendingHandover, .connecting: break
+        case .away, .sending, .sendingHandover, .connecting: break
         }
     }
 
@@ -229,7 +205,7 @@ final class Pager: RadioActivity {
     private func handOver(_ answered: Answered) {
         let start = clock.start(of: answered.handoverTick)
         guard start <= clock.start(of: answered.tick) + PageTiming.answerDelay + PageTiming.responseTimeout else {
-            phase = .waitingForRadio
+            phase = .away
             return takeRadio()
         }
         phase = .sendingHandover(answered)

@@ -370,7 +370,8 @@ extension BasebandChange {
     var instant: UInt32? {
         switch self {
         case .channelMap(_, let instant), .roleSwitch(let instant, _): instant
-        case .supervisionTimeout, .polling, .packetTypes, .packetTypeTable, .maximumSlots, .encryption, .holdsData, .sniff: nil
+        case .supervisionTimeout, .polling, .packetTypes, .packetTypeTable, .maximumSlots, .encryption, .holdsData, .sniff, .synchronous:
+            nil
         }
     }
 }

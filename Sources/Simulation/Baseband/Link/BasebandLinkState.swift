@@ -70,7 +70,7 @@ struct BasebandLinkState {
         case .encryption(let encryption, let direction): protection.apply(encryption, direction)
         case .holdsData(let isHeld): exchange.holdData(isHeld)
         case .channelMap(let map, _): channelMap = map
-        case .roleSwitch, .sniff: break
+        case .roleSwitch, .sniff, .synchronous: break
         }
     }
 

@@ -13,6 +13,12 @@ protocol LinkTransport: AnyObject {
     var slotOffset: UInt16 { get }
     /// Whether this side may send anything at 2 or 3 Mb/s.
     var wantsEnhancedRates: Bool { get }
+    /// An LT_ADDR of this side's piconet for an eSCO transport; nil when none is left. Core Vol 2, Part B, 4.2.
+    var freeLTAddr: UInt8? { get }
+    /// D_SCO or D_eSCO: where slots are left in each interval beside the synchronous transports that this side has; nil when there are none.
+    ///
+    /// - Parameter slots: of both directions, with the retransmission window.
+    func freeOffset(every interval: UInt8, slots: Int) -> UInt8?
     /// Queues a message of the link manager, which goes out in a DM1 packet before user data, in order.
     func send(lmp pdu: [UInt8])
     /// Makes a change, at once or at its instant; the delegate hears of those with an instant when they are made.
@@ -23,6 +29,8 @@ protocol LinkTransport: AnyObject {
 
 extension LinkTransport {
     var wantsEnhancedRates: Bool { true }
+    var freeLTAddr: UInt8? { 2 }
+    func freeOffset(every interval: UInt8, slots: Int) -> UInt8? { 0 }
 }
 
 protocol LinkTransportDelegate: AnyObject {
@@ -57,6 +65,9 @@ enum BasebandChange: Equatable {
     case roleSwitch(instant: UInt32, slotOffset: SlotOffset?)
     /// Sniff mode from its first anchor point on; nil for active mode, from now on. Core Vol 2, Part B, 8.7.
     case sniff(SniffParameters?)
+    /// A synchronous logical transport with its SCO_Handle or eSCO_Handle: made or changed, from its first instant on; nil where it ends. Core Vol 2, Part B,
+    /// 4.3, 4.4 and 8.6.
+    indirect case synchronous(id: UInt8, SynchronousParameters?)
 }
 
 enum LinkDirection: Equatable {
@@ -99,4 +110,28 @@ struct SniffParameters: Equatable {
     var interval: UInt16
     var attempt: UInt16
     var timeout: UInt16
+}
+
+/// The contents of LMP_SCO_link_req or LMP_eSCO_link_req, as one end has them. Core Vol 2, Part C, 4.6.1 and 4.6.2.
+struct SynchronousParameters: Equatable {
+    /// eSCO, which has an LT_ADDR of its own, checks and retransmissions.
+    var isExtended: Bool
+    /// Of eSCO; SCO has the link's.
+    var ltAddr: UInt8
+    /// Timing control flags: bit 1 chooses between the two formulas of the first instant.
+    var flags: UInt8
+    /// D_SCO or D_eSCO.
+    var offset: UInt8
+    /// T_SCO or T_eSCO.
+    var interval: UInt8
+    /// W_eSCO: slots after those that are reserved.
+    var window: UInt8
+    /// What this side sends and hears; nil where there is no payload, and POLL or NULL is sent.
+    var transmitType: BREDRPacketType?
+    var receiveType: BREDRPacketType?
+    /// Octets of voice in each packet.
+    var transmitLength: UInt16
+    var receiveLength: UInt16
+    /// 0 for u-law, 1 for A-law, 2 for CVSD, 3 for transparent data.
+    var airMode: UInt8
 }
