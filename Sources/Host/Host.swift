@@ -50,6 +50,13 @@ public final class Host {
     /// Decides about devices that want a connection over BR/EDR; nil leaves HCI_Connection_Request to whoever waits for it.
     public var acceptsClassic: ((BDADDR) -> Bool)?
 
+    // BR/EDR
+    /// The controller has been told what the host does on BR/EDR.
+    var isClassicPrepared = false
+    /// Devices that this side pages.
+    var paging: Set<BDADDR> = []
+    var inquiry: Inquiry?
+
     var commands = CommandQueue()
     var answers: [Int: PendingCommand] = [:]
     var nextCommand = 0
@@ -90,6 +97,8 @@ public final class Host {
 
     /// The connections that are up, in no particular order.
     public var connections: [Connection] { path.connections.all }
+    /// The same of BR/EDR.
+    public var classicConnections: [ClassicConnection] { path.classicConnections.all }
 
     /// Told of all packets between host and controller; a listener is called synchronously and must not block.
     public var packetObservers: Listeners<PacketObserver> { path.observers }
@@ -146,6 +155,9 @@ public final class Host {
             set.isRunning = false
             set.end.fail(error)
         }
+        isClassicPrepared = false
+        inquiry?.finish(error)
+        inquiry = nil
         let ended = scans
         scans.removeAll()
         for scan in ended { scan.finish(error) }

@@ -156,7 +156,7 @@ final class PairSession {
         decide(answer)
     }
 
-    private func consent(_ link: Connection, _ answer: @escaping (Bool) -> Void) {
+    private func consent(_ link: any SecuredLink, _ answer: @escaping (Bool) -> Void) {
         var event = PairEvent("consent")
         event.peer = link.peer.address.argument
         tell(event, "pair with \(link.peer)? yes or no:")

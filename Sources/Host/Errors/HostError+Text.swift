@@ -53,6 +53,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .sending: "sending"
         case .pairing: "pairing"
         case .privacy: "privacy"
+        case .inquiry: "an inquiry"
         case .reconfiguration: "a reconfiguration of channels"
         }
     }

@@ -53,6 +53,7 @@ public enum HostError: Error, Sendable, Equatable {
         case pairing
         case privacy
         case reconfiguration
+        case inquiry
     }
 
     /// What did not come in time.

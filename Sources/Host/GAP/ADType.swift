@@ -33,6 +33,7 @@ enum ADType {
         }
     }
 
+    static func name(isComplete: Bool) -> UInt8 { isComplete ? completeLocalName : shortenedLocalName }
     static func solicitation(width: Int) -> UInt8 { width == 2 ? solicitation16 : width == 4 ? solicitation32 : solicitation128 }
     static func serviceData(width: Int) -> UInt8 { width == 2 ? serviceData16 : width == 4 ? serviceData32 : serviceData128 }
 }

@@ -17,10 +17,15 @@ extension Host {
     }
 
     private func dispatch(_ packet: HCIPacket) throws(PDUError) {
+        // Data that waited for encryption finds that its link is encrypted.
+        try receivedSecurity(packet)
         if let change = try path.tracker.received(packet) { connectionChanged(change) }
         if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
         switch packet.eventCode {
         case HCIEvents.LEAdvertisingReport.code: try dispatchLE(packet)
+        case HCIEvents.InquiryResult.code, HCIEvents.InquiryResultWithRSSI.code, HCIEvents.ExtendedInquiryResult.code:
+            try receivedInquiry(packet)
+        case HCIEvents.InquiryComplete.code: inquiryEnded()
         case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
         case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1

@@ -61,6 +61,9 @@ public final class KeyStore {
         changed()
     }
 
+    /// The link key of a device.
+    func linkKey(of address: BDADDR) -> LinkKey? { entries[PeerIdentity(DeviceAddress(address, kind: .public))]?.bond.linkKey }
+
     /// Forgets a peer; false if it was not known.
     @discardableResult
     public func remove(_ peer: PeerIdentity) -> Bool {

@@ -1,25 +1,25 @@
 import Packets
 
-/// What the user, or a test in its place, is shown and asked while a connection pairs. Answers may come at once or later; one that comes too late changes nothing.
+/// What the user, or a test in its place, is shown and asked while a connection of either transport pairs. Answers may come at once or later; one that comes too late changes nothing.
 public struct PairingDialogue {
     /// Shows a passkey, 0...999999, that is entered at the other side.
-    public var showPasskey: (Connection, UInt32) -> Void
+    public var showPasskey: (any SecuredLink, UInt32) -> Void
     /// Asks for the passkey that the other side shows; nil gives up.
-    public var enterPasskey: (Connection, @escaping (UInt32?) -> Void) -> Void
+    public var enterPasskey: (any SecuredLink, @escaping (UInt32?) -> Void) -> Void
     /// Asks whether both sides show this number, 0...999999.
-    public var compare: (Connection, UInt32, @escaping (Bool) -> Void) -> Void
+    public var compare: (any SecuredLink, UInt32, @escaping (Bool) -> Void) -> Void
     /// Asks whether to pair with a peer that asked for it, where nothing else will be asked.
-    public var consent: (Connection, @escaping (Bool) -> Void) -> Void
+    public var consent: (any SecuredLink, @escaping (Bool) -> Void) -> Void
     /// Tells what is going on at the keyboard of the other side. Core Vol 3, Part H, 3.5.8.
-    public var keypress: (Connection, Keypress) -> Void = { _, _ in }
+    public var keypress: (any SecuredLink, Keypress) -> Void = { _, _ in }
     /// Nothing of what was shown or asked matters any more.
-    public var ended: (Connection) -> Void = { _ in }
+    public var ended: (any SecuredLink) -> Void = { _ in }
 
     public init(
-        showPasskey: @escaping (Connection, UInt32) -> Void = { _, _ in },
-        enterPasskey: @escaping (Connection, @escaping (UInt32?) -> Void) -> Void,
-        compare: @escaping (Connection, UInt32, @escaping (Bool) -> Void) -> Void,
-        consent: @escaping (Connection, @escaping (Bool) -> Void) -> Void
+        showPasskey: @escaping (any SecuredLink, UInt32) -> Void = { _, _ in },
+        enterPasskey: @escaping (any SecuredLink, @escaping (UInt32?) -> Void) -> Void,
+        compare: @escaping (any SecuredLink, UInt32, @escaping (Bool) -> Void) -> Void,
+        consent: @escaping (any SecuredLink, @escaping (Bool) -> Void) -> Void
     ) {
         self.showPasskey = showPasskey
         self.enterPasskey = enterPasskey

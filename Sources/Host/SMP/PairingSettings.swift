@@ -33,6 +33,13 @@ public struct PairingSettings: Sendable, Hashable {
     public var acceptsDebugKeys = false
     /// Replaces a bond by one that is less well authenticated or shorter.
     public var acceptsWeakerBond = false
+    // BR/EDR alone
+    /// Offers Secure Simple Pairing, and thus security mode 4. Core Vol 3, Part C, 5.2.2.
+    public var supportsSimplePairing = true
+    /// The PIN for devices without Secure Simple Pairing, 1...16 octets; nil refuses them. Core Vol 3, Part C, 5.2.1 and 3.2.3.
+    public var pin: [UInt8]?
+    /// What came from a peer by other means for Secure Simple Pairing.
+    public var classicOutOfBandData: ClassicOutOfBandData?
 
     public init() {}
 
@@ -73,6 +80,21 @@ public struct OutOfBandData: Sendable, Hashable {
         self.temporaryKey = temporaryKey
         self.confirm = confirm
         self.random = random
+    }
+}
+
+/// What one device tells another by other means for Secure Simple Pairing. Core Vol 2, Part H, 7.2.2. Each value is 16 octets, least significant first.
+public struct ClassicOutOfBandData: Sendable, Hashable {
+    /// C and R of the key pair on P-192.
+    public var commitment192: [UInt8]
+    public var random192: [UInt8]
+    /// C and R of the key pair on P-256.
+    public var commitment256: [UInt8]
+    public var random256: [UInt8]
+
+    public init(commitment192: [UInt8], random192: [UInt8], commitment256: [UInt8], random256: [UInt8]) {
+        (self.commitment192, self.random192) = (commitment192, random192)
+        (self.commitment256, self.random256) = (commitment256, random256)
     }
 }
 

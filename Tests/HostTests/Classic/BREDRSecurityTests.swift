@@ -117,7 +117,7 @@ import Testing
                 + [(.keySize(16), [.reached(.secureConnections)]), (.require(.unauthenticated), [.reached(.secureConnections)])]),
         Row(
             "a key of PIN is kept from who needs more", known: .combination, ends: .open,
-            [(.require(.authenticated), [.authenticate]), (.keyRequested, [.replyKey(nil)]), (.pinRequested, [.refusePIN])]
+            [(.require(.authenticated), [.authenticate]), (.keyRequested, [.replyKey(nil)]), (.pinRequested, [.replyPIN(nil)])]
                 + [(.authenticated(.pinOrKeyMissing), [.failed(.pinOrKeyMissing)])]),
         Row(
             "E0 is not enough for level 4", known: .authenticatedCombinationP256, ends: .authenticated,
@@ -252,7 +252,7 @@ import Testing
         case .unencrypted: return machine.encryptionChanged(.success, isAESCCM: nil)
         case .encryptionFailed: return machine.encryptionChanged(.authenticationFailure, isAESCCM: nil)
         case .keySize(let octets): return machine.keySizeRead(.success, octets: octets)
-        case .pairingEnded: machine.pairingEnded()
+        case .pairingEnded: machine.pairingEnded(.success)
         case .featuresReceived(let io, let requirements): machine.featuresReceived(SimplePairingFeatures(io, requirements: requirements))
         }
         return []

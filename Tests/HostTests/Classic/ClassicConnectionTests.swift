@@ -23,7 +23,7 @@ import Timing
             let near = try await central.connectClassic(to: peripheral.controller.address.bdADDR)
             try await world.loop.sleep(for: .seconds(1))
             let far = try #require(incoming)
-            #expect(near.peer == peripheral.controller.address.bdADDR && far.peer == central.controller.address.bdADDR)
+            #expect(near.address == peripheral.controller.address.bdADDR && far.address == central.controller.address.bdADDR)
             try await body(central, peripheral, near, far)
         }
     }
@@ -52,8 +52,8 @@ import Timing
             var wanted = ClassicChannelSettings()
             (wanted.mode, wanted.mtu) = (mode, 3_000)
             var arrived: [ClassicDataChannel] = []
-            peripheral.listen(psm: 0x1001, wanted) { arrived.append($0) }
-            let one = try await near.openChannel(0x1001, wanted)
+            peripheral.listen(psm: 0x1001, wanted, level: .open) { channel, _ in arrived.append(channel) }
+            let one = try await near.openChannel(0x1001, wanted, level: .open)
             try await peripheral.loop.sleep(for: .seconds(1))
             let other = try #require(arrived.first)
             #expect(one.terms.mode == mode && other.terms.mode == mode)
@@ -66,7 +66,9 @@ import Timing
             }
             one.disconnect()
             await #expect(throws: HostError.peer(.channel(.byPeer))) { _ = try await other.receive() }
-            await #expect(throws: HostError.peer(.channel(.refused(.refusedPSMNotSupported)))) { _ = try await near.openChannel(0x1003) }
+            await #expect(throws: HostError.peer(.channel(.refused(.refusedPSMNotSupported)))) {
+                _ = try await near.openChannel(0x1003, level: .open)
+            }
             try await far.disconnect()
         }
     }

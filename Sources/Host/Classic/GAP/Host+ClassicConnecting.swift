@@ -2,23 +2,10 @@ import HCI
 import Packets
 import Timing
 
-/// A service that peers may open connection-oriented channels to.
-struct ClassicService {
-    var settings: ClassicChannelSettings
-    var opened: (ClassicDataChannel) -> Void
-}
-
 /// Connections over BR/EDR. Core Vol 3, Part C, 4 and 7.
 extension Host {
     /// Every ACL packet type of basic rate; packets of enhanced data rate are not excluded. Core Vol 4, Part E, 7.1.5.
     private static let packetTypes: UInt16 = 0xCC18
-
-    /// Which inquiries and pages are answered; whoever connects is let in, unless `acceptsClassic` says otherwise. Core Vol 3, Part C, 4.1 and 4.2.
-    public func setScan(isDiscoverable: Bool, isConnectable: Bool) async throws {
-        try await prepareClassic()
-        acceptsClassic = acceptsClassic ?? { _ in true }
-        try await send(HCICommands.WriteScanEnable(scanEnable: (isDiscoverable ? 1 : 0) | (isConnectable ? 2 : 0)))
-    }
 
     /// Connects to a device over BR/EDR.
     ///
@@ -27,6 +14,8 @@ extension Host {
         try await prepareClassic()
         let command = HCICommands.CreateConnection(
             bdADDR: peer, packetType: Self.packetTypes, pageScanRepetitionMode: 1, clockOffset: 0, allowRoleSwitch: 0)
+        paging.insert(peer)
+        defer { paging.remove(peer) }
         let event = try await procedure(command, ends: HCIEvents.ConnectionComplete.self, on: nil) {
             $0.bdADDR == peer && $0.linkType == .acl
         }
@@ -37,16 +26,17 @@ extension Host {
     }
 
     /// Lets peers open channels to a service over BR/EDR. Core Vol 3, Part A, 4.2.
-    func listen(psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings(), opened: @escaping (ClassicDataChannel) -> Void)
-    {
-        context.classicServices[psm] = ClassicService(settings: settings, opened: opened)
+    ///
+    /// - Parameter level: what a link has to be before a channel is let in; nil for the least that there is.
+    func listen(
+        psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings(), level: SecurityMode4Level? = nil,
+        opened: @escaping (ClassicDataChannel, ClassicConnection) -> Void
+    ) {
+        context.classicServices[psm] = ClassicService(settings: settings, level: level ?? ClassicService.leastLevel(psm), opened: opened)
     }
 
-    /// Lets the events of BR/EDR through, beside those of LE.
-    private func prepareClassic() async throws {
-        let events: [any HCIEvent.Type] = [HCIEvents.ConnectionComplete.self, HCIEvents.ConnectionRequest.self]
-        try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents + events)))
-    }
+    /// Lets nobody in any more; channels that are open stay.
+    func stopListening(psm: UInt16) { context.classicServices[psm] = nil }
 
     // MARK: Events
 
@@ -62,7 +52,8 @@ extension Host {
         guard let peer = state.peer?.bdADDR else { return }
         if let old = path.classicConnection(state.handle) { endClassic(old, .connectionTimeout) }
         let slot = context.scheduler.open(handle: state.handle.rawValue, pool: 1)
-        let connection = ClassicConnection(state.handle, peer: peer, host: self, slot: slot)
+        let connection = ClassicConnection(
+            state.handle, peer: peer, isInitiator: paging.contains(peer), host: self, slot: slot)
         newClassicConnections.tell { $0(connection) }
         path.add(connection, slot: slot)
     }

@@ -24,9 +24,9 @@ extension BREDRSecurity {
         case HCIEvents.UserPasskeyNotification.code:
             let event: HCIEvents.UserPasskeyNotification = try packet.event()
             return passkeyShown(event.passkey)
-        case HCIEvents.RemoteOOBDataRequest.code: return [.refuseOutOfBand]
+        case HCIEvents.RemoteOOBDataRequest.code: return outOfBandRequested()
         case HCIEvents.SimplePairingComplete.code:
-            pairingEnded()
+            pairingEnded(try packet.event(as: HCIEvents.SimplePairingComplete.self).status)
             return []
         default: return try receivedOfLink(packet)
         }
@@ -63,20 +63,33 @@ extension BREDRSecurity.Action {
         switch self {
         case .authenticate: HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))
         case .encrypt: HCIPacket(command: HCICommands.SetConnectionEncryption(connectionHandle: handle, encryptionEnable: 1))
+        case .refresh: HCIPacket(command: HCICommands.RefreshEncryptionKey(connectionHandle: handle))
         case .readKeySize: HCIPacket(command: HCICommands.ReadEncryptionKeySize(connectionHandle: handle))
         case .replyKey(let key?): HCIPacket(command: HCICommands.LinkKeyRequestReply(bdADDR: peer, linkKey: key.value))
         case .replyKey(nil): HCIPacket(command: HCICommands.LinkKeyRequestNegativeReply(bdADDR: peer))
         case .replyFeatures(let features):
             HCIPacket(
                 command: HCICommands.IOCapabilityRequestReply(
-                    bdADDR: peer, ioCapability: features.ioCapability, authenticationRequirements: features.requirements))
+                    bdADDR: peer, ioCapability: features.ioCapability, oobDataPresent: features.hasOutOfBandData ? 3 : 0,
+                    authenticationRequirements: features.requirements))
         case .refuseFeatures(let reason): HCIPacket(command: HCICommands.IOCapabilityRequestNegativeReply(bdADDR: peer, reason: reason))
         case .confirm(true): HCIPacket(command: HCICommands.UserConfirmationRequestReply(bdADDR: peer))
         case .confirm(false): HCIPacket(command: HCICommands.UserConfirmationRequestNegativeReply(bdADDR: peer))
         case .replyPasskey(let passkey?): HCIPacket(command: HCICommands.UserPasskeyRequestReply(bdADDR: peer, numericValue: passkey))
         case .replyPasskey(nil): HCIPacket(command: HCICommands.UserPasskeyRequestNegativeReply(bdADDR: peer))
-        case .refusePIN: HCIPacket(command: HCICommands.PINCodeRequestNegativeReply(bdADDR: peer))
-        case .refuseOutOfBand: HCIPacket(command: HCICommands.RemoteOOBDataRequestNegativeReply(bdADDR: peer))
+        case .replyPIN(let pin?):
+            HCIPacket(
+                command: HCICommands.PINCodeRequestReply(
+                    bdADDR: peer, pinCodeLength: UInt8(clamping: pin.count),
+                    pinCode: pin + [UInt8](repeating: 0, count: max(0, 16 - pin.count))))
+        case .replyPIN(nil): HCIPacket(command: HCICommands.PINCodeRequestNegativeReply(bdADDR: peer))
+        case .replyOutOfBand(let data?, isExtended: true):
+            HCIPacket(
+                command: HCICommands.RemoteOOBExtendedDataRequestReply(
+                    bdADDR: peer, c192: data.commitment192, r192: data.random192, c256: data.commitment256, r256: data.random256))
+        case .replyOutOfBand(let data?, isExtended: false):
+            HCIPacket(command: HCICommands.RemoteOOBDataRequestReply(bdADDR: peer, c: data.commitment192, r: data.random192))
+        case .replyOutOfBand(nil, _): HCIPacket(command: HCICommands.RemoteOOBDataRequestNegativeReply(bdADDR: peer))
         case .disconnect(let reason): HCIPacket(command: HCICommands.Disconnect(connectionHandle: handle, reason: reason))
         case .ask, .keep, .reached, .failed: nil
         }

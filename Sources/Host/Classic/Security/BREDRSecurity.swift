@@ -7,6 +7,8 @@ struct BREDRSecurity {
         case authenticate
         /// HCI_Set_Connection_Encryption.
         case encrypt
+        /// HCI_Refresh_Encryption_Key: the link is encrypted already, with another key.
+        case refresh
         /// HCI_Read_Encryption_Key_Size.
         case readKeySize
         /// HCI_Link_Key_Request_Reply; nil says that there is none.
@@ -18,10 +20,10 @@ struct BREDRSecurity {
         case confirm(Bool)
         /// HCI_User_Passkey_Request_Reply; nil for its negative.
         case replyPasskey(UInt32?)
-        /// HCI_PIN_Code_Request_Negative_Reply.
-        case refusePIN
-        /// HCI_Remote_OOB_Data_Request_Negative_Reply.
-        case refuseOutOfBand
+        /// HCI_PIN_Code_Request_Reply; nil for its negative.
+        case replyPIN([UInt8]?)
+        /// HCI_Remote_OOB_Data_Request_Reply, or HCI_Remote_OOB_Extended_Data_Request_Reply; nil for the negative of both.
+        case replyOutOfBand(ClassicOutOfBandData?, isExtended: Bool)
         /// A question that wants an answer is the last action.
         case ask(PairingQuestion)
         /// The key is to be kept beside those of LE.
@@ -35,14 +37,14 @@ struct BREDRSecurity {
 
     private enum State {
         case idle
-        /// This side has asked for it.
-        case authenticating
+        /// This side has asked for it; a pairing anew does without the key that is there.
+        case authenticating(isAnew: Bool)
         case encrypting
         /// The link is encrypted; how many octets the key has is not known yet.
         case measuring(isAESCCM: Bool)
     }
 
-    private let settings: PairingSettings?
+    private var settings: PairingSettings?
     private var state = State.idle
     /// What is being worked for.
     private var needed = SecurityMode4Level.open
@@ -50,13 +52,20 @@ struct BREDRSecurity {
     private var known: LinkKey?
     /// What the controller was given or has made.
     private var used: LinkKey?
+    private var own: SimplePairingFeatures?
     private var peer: SimplePairingFeatures?
+    /// How the last pairing made sure that there is nobody between the two; nil after one with a PIN.
+    private(set) var model: AssociationModel?
     /// The user has been asked and has not answered.
     private var question: PairingQuestion?
     /// How the link is encrypted; nil while it is not.
     private(set) var encryption: BREDREncryption?
 
     var level: SecurityMode4Level { encryption?.level ?? .open }
+    /// Nothing is under way that this side has begun.
+    var isIdle: Bool { if case .idle = state { true } else { false } }
+    /// The link is encrypted, and what it is worth will be known in a moment.
+    var isMeasuring: Bool { if case .measuring = state { true } else { false } }
     /// This side began the pairing under way, and so its user wants it.
     private var isInitiator: Bool { if case .authenticating = state { true } else { false } }
 
@@ -70,12 +79,30 @@ struct BREDRSecurity {
 
     // MARK: From above
 
+    /// What the host's settings and its store say now; settings change between procedures only.
+    mutating func learn(_ settings: PairingSettings?, known: LinkKey?) {
+        self.known = known
+        if isIdle, own == nil, peer == nil { self.settings = settings }
+    }
+
+    /// Pairs, whether or not there is a key.
+    mutating func pair(_ settings: PairingSettings) -> [Action] {
+        guard isIdle else { return [] }
+        self.settings = settings
+        (needed, used) = (SecurityMode4Level(settings.minimumLevel), nil)
+        state = .authenticating(isAnew: true)
+        return [.authenticate]
+    }
+
+    /// The controller is busy with what the other side has begun: that comes first.
+    mutating func deferred() { if isInitiator { (state, needed) = (.idle, .open) } }
+
     /// A service wants the link to be of a level.
     mutating func require(_ level: SecurityMode4Level) -> [Action] {
         guard level > self.level else { return [.reached(self.level)] }
         needed = max(needed, level)
-        guard case .idle = state else { return [] }
-        state = .authenticating
+        guard isIdle else { return [] }
+        state = .authenticating(isAnew: false)
         return [.authenticate]
     }
 
@@ -93,6 +120,7 @@ struct BREDRSecurity {
 
     /// A key that is not good enough for what is needed is not given: then there is pairing. Core Vol 4, Part E, 7.7.23.
     mutating func keyRequested() -> [Action] {
+        if case .authenticating(isAnew: true) = state { return [.replyKey(nil)] }
         used = known.flatMap { $0.bestLevel >= needed ? $0 : nil }
         return [.replyKey(used)]
     }
@@ -101,7 +129,8 @@ struct BREDRSecurity {
     mutating func keyMade(_ key: LinkKey) -> [Action] {
         let key = key.inPlace(of: known)
         used = key
-        defer { peer = nil }
+        model = own.flatMap(association)?.model
+        defer { (own, peer) = (nil, nil) }
         guard let settings, settings.isBonding, peer?.isBonding ?? true else { return [] }
         guard key.type != .debugCombination || settings.acceptsDebugKeys else { return [] }
         if let known, key.strength.isWeaker(than: known.strength), !settings.acceptsWeakerBond { return [] }
@@ -109,17 +138,26 @@ struct BREDRSecurity {
         return [.keep(key)]
     }
 
-    /// Legacy pairing is not offered. Core Vol 4, Part E, 7.7.22.
-    func pinRequested() -> [Action] { [.refusePIN] }
+    /// Legacy pairing is for who has set a PIN, and protects too little for who needs an authenticated key. Core Vol 4, Part E, 7.7.22.
+    func pinRequested() -> [Action] {
+        guard let settings, needed < .authenticated, settings.minimumLevel < .authenticated else { return [.replyPIN(nil)] }
+        return [.replyPIN(settings.pin)]
+    }
+
+    /// Core Vol 4, Part E, 7.7.44.
+    func outOfBandRequested() -> [Action] {
+        [.replyOutOfBand(settings?.classicOutOfBandData, isExtended: settings?.supportsSecureConnections ?? false)]
+    }
 
     // MARK: Secure Simple Pairing
 
     /// Core Vol 4, Part E, 7.7.40.
-    func featuresRequested() -> [Action] {
+    mutating func featuresRequested() -> [Action] {
         guard let settings else { return [.refuseFeatures(.pairingNotAllowed)] }
         let own = SimplePairingFeatures(settings, needs: needed)
         // The initiator hears of the responder's features later.
         guard isInitiator || association(own).map({ allows($0, settings) }) ?? true else { return [.refuseFeatures(.pairingNotAllowed)] }
+        self.own = own
         return [.replyFeatures(own)]
     }
 
@@ -136,9 +174,7 @@ struct BREDRSecurity {
 
     /// Core Vol 4, Part E, 7.7.42.
     mutating func confirmationRequested(_ number: UInt32) -> [Action] {
-        guard let settings, let association = association(SimplePairingFeatures(settings, needs: needed)),
-            allows(association, settings)
-        else { return [.confirm(false)] }
+        guard let settings, let own, let association = association(own), allows(association, settings) else { return [.confirm(false)] }
         switch association {
         case .numericComparison: return ask(.compare(number))
         // Who has not asked for the pairing is asked whether it may be, whatever the other side is.
@@ -159,7 +195,10 @@ struct BREDRSecurity {
     }
 
     /// Core Vol 4, Part E, 7.7.45.
-    mutating func pairingEnded() { question = nil }
+    mutating func pairingEnded(_ status: ErrorCode) {
+        question = nil
+        if status != .success { (own, peer) = (nil, nil) }
+    }
 
     // MARK: Authentication and encryption
 
@@ -171,7 +210,7 @@ struct BREDRSecurity {
         used = used ?? known
         guard let used, used.bestLevel >= needed else { return fail(.insufficientSecurity) }
         state = .encrypting
-        return [.encrypt]
+        return [encryption == nil ? .encrypt : .refresh]
     }
 
     /// Core Vol 4, Part E, 7.7.8.
@@ -184,7 +223,7 @@ struct BREDRSecurity {
         }
         guard let isAESCCM else {
             encryption = nil
-            return []
+            return isMeasuring ? fail(.insufficientSecurity) : []
         }
         used = used ?? known
         // Nobody has authenticated: encryption without a key is none.
@@ -208,7 +247,8 @@ struct BREDRSecurity {
     }
 
     private mutating func fail(_ status: ErrorCode) -> [Action] {
-        (state, needed, used, peer, question) = (.idle, .open, nil, nil, nil)
+        (state, needed, used, question) = (.idle, .open, nil, nil)
+        (own, peer) = (nil, nil)
         return [.failed(status)]
     }
 }

@@ -16,6 +16,28 @@ public enum SecurityMode4Level: Int, Sendable, Comparable, CaseIterable {
     public static func < (a: SecurityMode4Level, b: SecurityMode4Level) -> Bool { a.rawValue < b.rawValue }
 }
 
+extension SecurityMode4Level {
+    /// What a link of LE of the same worth is.
+    var linkSecurity: LinkSecurity {
+        switch self {
+        case .open: .none
+        case .low, .unauthenticated: .encrypted
+        case .authenticated: .authenticated
+        case .secureConnections: .secureConnections
+        }
+    }
+
+    /// The least that makes a link worth that much.
+    init(_ level: LinkSecurity) {
+        switch level {
+        case .none: self = .open
+        case .encrypted: self = .unauthenticated
+        case .authenticated: self = .authenticated
+        case .secureConnections: self = .secureConnections
+        }
+    }
+}
+
 extension LinkKey {
     /// The best that a link can reach with the key. One of a PIN counts as unauthenticated: how long the PIN was is not known.
     var bestLevel: SecurityMode4Level { BREDREncryption(linkKey: self, isAESCCM: true, keySize: LongTermKeySize.maximum).level }

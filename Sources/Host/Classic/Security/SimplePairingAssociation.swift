@@ -17,7 +17,9 @@ struct SimplePairingFeatures: Sendable, Hashable {
 
     init(_ settings: PairingSettings, needs level: SecurityMode4Level) {
         let isProtected = settings.asksForMITM || settings.minimumLevel >= .authenticated || level >= .authenticated
-        self.init(settings.ioCapability, requirements: (settings.isBonding ? 4 : 0) | (isProtected ? 1 : 0))
+        self.init(
+            settings.ioCapability, hasOutOfBandData: settings.classicOutOfBandData != nil,
+            requirements: (settings.isBonding ? 4 : 0) | (isProtected ? 1 : 0))
     }
 
     var asksForMITM: Bool { requirements & 1 == 1 }
@@ -40,6 +42,16 @@ enum SimplePairingAssociation: Sendable, Hashable {
         switch self {
         case .automatic, .consent: false
         case .numericComparison, .passkeyEntry, .outOfBand: true
+        }
+    }
+
+    /// The same by the name that it has in LE.
+    var model: AssociationModel {
+        switch self {
+        case .automatic, .consent: .justWorks
+        case .numericComparison: .numericComparison
+        case .passkeyEntry: .passkeyEntry
+        case .outOfBand: .outOfBand
         }
     }
 

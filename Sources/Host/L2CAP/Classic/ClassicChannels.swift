@@ -6,8 +6,8 @@ final class ClassicChannels {
     /// Of the signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
     static let signalingCID: UInt16 = 0x0001
 
-    /// Says whether a peer's channel is let in; a decision that is pending is made later by `decide`.
-    var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision = { _, _ in .refuse(.refusedPSMNotSupported) }
+    /// Says whether a peer's channel is let in; a decision that is pending, or nil, is made later by `decide`.
+    var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? = { _, _ in .refuse(.refusedPSMNotSupported) }
     /// Gets each channel that a peer has opened.
     var arrived: (ClassicDataChannel) -> Void = { _ in }
     private let multiplexer: L2CAPMultiplexer
@@ -63,7 +63,8 @@ final class ClassicChannels {
         for action in actions {
             switch action {
             case .send(let pdu): signaling.transmit(pdu)
-            case .requested(let cid, let psm): perform(machine.decide(cid, admits(cid, psm), at: loop.now))
+            case .requested(let cid, let psm):
+                if let decision = admits(cid, psm) { perform(machine.decide(cid, decision, at: loop.now)) }
             case .opened(let terms): opened(terms)
             case .closed(let cid, let end):
                 opening.removeValue(forKey: cid)?.fail(HostError.peer(.channel(end)))

@@ -1,0 +1,108 @@
+import HCI
+import Packets
+
+/// What a device tells those who inquire. Core Vol 3, Part C, 3.2.
+public struct ClassicDescription: Sendable, Hashable {
+    /// The user-friendly name; at most 248 octets of UTF-8 are told. Core Vol 3, Part C, 3.2.2.
+    public var name: String
+    /// Major and minor device class with the service classes, 24 bits. Core Vol 3, Part C, 3.2.4.
+    public var classOfDevice: UInt32
+    /// Services for the extended inquiry response. Core Vol 3, Part C, 8.
+    public var services: [BluetoothUUID]
+
+    public init(name: String, classOfDevice: UInt32 = 0x1F00, services: [BluetoothUUID] = []) {
+        self.name = name
+        self.classOfDevice = classOfDevice
+        self.services = services
+    }
+
+    /// Octets of a name, and of an extended inquiry response. Core Vol 4, Part E, 7.3.11 and 7.3.56.
+    static let nameLength = 248
+    private static let responseLength = 240
+
+    /// UTF-8, cut between characters, and filled with zeros.
+    var nameOctets: [UInt8] { Self.filled(Self.cut(name, to: Self.nameLength), to: Self.nameLength) }
+
+    /// A list that does not fit into what is left is told in part, and says so. Supplement, Part A, 1.1 and 1.2.
+    var extendedResponse: [UInt8] {
+        let own = [UInt8](name.utf8)
+        let told = Self.cut(name, to: 80)
+        var elements: [AdvertisingElement] = told.isEmpty ? [] : [.other(type: ADType.name(isComplete: told == own), told)]
+        for width in [2, 4, 16] {
+            let uuids = services.filter { $0.octetCount == width }
+            let room = (Self.responseLength - AdvertisingData(elements).octets.count - 2) / width
+            guard !uuids.isEmpty, room > 0 else { continue }
+            elements.append(.services(Array(uuids.prefix(room)), complete: uuids.count <= room))
+        }
+        return Self.filled(AdvertisingData(elements).octets, to: Self.responseLength)
+    }
+
+    private static func cut(_ text: String, to length: Int) -> [UInt8] {
+        var octets: [UInt8] = []
+        for character in text {
+            guard octets.count + character.utf8.count <= length else { break }
+            octets += character.utf8
+        }
+        return octets
+    }
+
+    private static func filled(_ octets: [UInt8], to length: Int) -> [UInt8] {
+        octets + [UInt8](repeating: 0, count: max(0, length - octets.count))
+    }
+}
+
+/// What the host sets in its controller for BR/EDR.
+extension Host {
+    /// Which inquiries and pages are answered; whoever connects is let in, unless `acceptsClassic` says otherwise. Core Vol 3, Part C, 4.1 and 4.2.
+    public func setScan(isDiscoverable: Bool, isConnectable: Bool) async throws {
+        try await prepareClassic()
+        acceptsClassic = acceptsClassic ?? { _ in true }
+        try await send(HCICommands.WriteScanEnable(scanEnable: (isDiscoverable ? 1 : 0) | (isConnectable ? 2 : 0)))
+    }
+
+    /// Sets the name, the class and what an extended inquiry response holds. Core Vol 4, Part E, 7.3.11, 7.3.26 and 7.3.56.
+    public func describeClassic(_ description: ClassicDescription) async throws {
+        try await prepareClassic()
+        try await send(HCICommands.WriteLocalName(localName: description.nameOctets))
+        try await send(HCICommands.WriteClassOfDevice(classOfDevice: description.classOfDevice & 0xFF_FFFF))
+        guard controller.supports(HCICommands.WriteExtendedInquiryResponse.self) else { return }
+        try await send(HCICommands.WriteExtendedInquiryResponse(extendedInquiryResponse: description.extendedResponse))
+    }
+
+    /// Values for a peer to have by other means before the two pair; the next pairing uses them. Core Vol 4, Part E, 7.3.95.
+    public func makeClassicOutOfBandData() async throws -> ClassicOutOfBandData {
+        try await prepareClassic()
+        let made = try await send(HCICommands.ReadLocalOOBExtendedData())
+        return ClassicOutOfBandData(commitment192: made.c192, random192: made.r192, commitment256: made.c256, random256: made.r256)
+    }
+
+    /// Says once after each start what the host does on BR/EDR, and which events it wants beside those of LE: Secure Simple Pairing and Secure Connections
+    /// are on for all links or for none. Core Vol 4, Part E, 7.3.59 and 7.3.92.
+    func prepareClassic() async throws {
+        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        guard !isClassicPrepared else { return }
+        isClassicPrepared = true
+        do {
+            let events: [any HCIEvent.Type] = [
+                HCIEvents.ConnectionComplete.self, HCIEvents.ConnectionRequest.self, HCIEvents.InquiryComplete.self,
+                HCIEvents.InquiryResult.self, HCIEvents.InquiryResultWithRSSI.self, HCIEvents.ExtendedInquiryResult.self,
+                HCIEvents.RemoteNameRequestComplete.self,
+            ]
+            try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents + Self.classicSecurityEvents + events)))
+            try await prepareClassicSecurity(pairingSettings ?? PairingSettings())
+        } catch {
+            isClassicPrepared = false
+            throw error
+        }
+    }
+
+    private func prepareClassicSecurity(_ settings: PairingSettings) async throws {
+        if settings.supportsSimplePairing, controller.supports(HCICommands.WriteSimplePairingMode.self) {
+            try await send(HCICommands.WriteSimplePairingMode(simplePairingMode: 1))
+            if settings.supportsSecureConnections, controller.supports(HCICommands.WriteSecureConnectionsHostSupport.self) {
+                try await send(HCICommands.WriteSecureConnectionsHostSupport(secureConnectionsHostSupport: 1))
+            }
+        }
+        if controller.supports(HCICommands.WriteLEHostSupport.self) { try await send(HCICommands.WriteLEHostSupport(leSupportedHost: 1)) }
+    }
+}

@@ -1,0 +1,104 @@
+import HCI
+import Packets
+import Timing
+
+/// Devices around, and their names. Core Vol 3, Part C, 6.
+extension Host {
+    /// Starts an inquiry; a controller has one at a time.
+    ///
+    /// - Parameter onResult: takes the results synchronously; otherwise they are read from `Inquiry.results`, or all at once from `Inquiry.ended()`.
+    public func inquire(_ settings: InquirySettings = InquirySettings(), onResult: ((InquiryResult) -> Void)? = nil) async throws -> Inquiry
+    {
+        try await prepareClassic()
+        guard inquiry == nil else { throw HostError.misuse(.busy(.inquiry)) }
+        let started = Inquiry(host: self, bufferLimit: settings.bufferLimit)
+        started.onResult = onResult
+        inquiry = started
+        do {
+            try await setInquiryMode(settings.mode)
+            try await send(
+                HCICommands.Inquiry(lap: settings.lap, inquiryLength: settings.length, numResponses: settings.mostResponses))
+        } catch {
+            inquiry = nil
+            started.finish(nil)
+            throw error
+        }
+        return started
+    }
+
+    /// A controller without extended results may have those with RSSI, and else has standard ones. Core Vol 4, Part E, 7.3.50.
+    private func setInquiryMode(_ wanted: InquirySettings.Mode?) async throws {
+        guard controller.supports(HCICommands.WriteInquiryMode.self) else { return }
+        for mode in wanted.map({ [$0] }) ?? [.extended, .rssi] {
+            do {
+                try await send(HCICommands.WriteInquiryMode(inquiryMode: mode.rawValue))
+                return
+            } catch HostError.peer(.rejected) where wanted == nil {
+                continue
+            }
+        }
+    }
+
+    func stop(_ inquiry: Inquiry) async throws {
+        guard inquiry.isRunning else { return }
+        self.inquiry = nil
+        inquiry.finish(nil)
+        do {
+            try await send(HCICommands.InquiryCancel())
+        } catch HostError.peer(.rejected(_, .commandDisallowed)) {
+            // It had ended by itself.
+        }
+    }
+
+    /// The name of a device, which need not be connected. Core Vol 3, Part C, 6.3.
+    ///
+    /// - Throws: `HostError.peer(.rejected)` with the reason, such as Page Timeout.
+    public func name(of address: BDADDR, found: InquiryResult? = nil) async throws -> String {
+        try await prepareClassic()
+        // The uppermost bit says that the offset is known.
+        let command = HCICommands.RemoteNameRequest(
+            bdADDR: address, pageScanRepetitionMode: found?.pageScanRepetition ?? 1,
+            clockOffset: found.map { $0.clockOffset | 0x8000 } ?? 0)
+        let event = try await procedure(command, ends: HCIEvents.RemoteNameRequestComplete.self, on: nil) { $0.bdADDR == address }
+        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.RemoteNameRequest.name, event.status)) }
+        return String(decoding: event.remoteName.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    // MARK: Events
+
+    func receivedInquiry(_ packet: HCIPacket) throws(PDUError) {
+        guard let inquiry else { return }
+        for result in try Self.results(packet) { inquiry.receive(result) }
+    }
+
+    private static func results(_ packet: HCIPacket) throws(PDUError) -> [InquiryResult] {
+        switch packet.eventCode {
+        case HCIEvents.InquiryResult.code:
+            return try packet.event(as: HCIEvents.InquiryResult.self).responses.map {
+                InquiryResult(
+                    address: $0.bdADDR, classOfDevice: $0.classOfDevice, clockOffset: $0.clockOffset,
+                    pageScanRepetition: $0.pageScanRepetitionMode)
+            }
+        case HCIEvents.InquiryResultWithRSSI.code:
+            return try packet.event(as: HCIEvents.InquiryResultWithRSSI.self).responses.map {
+                InquiryResult(
+                    address: $0.bdADDR, classOfDevice: $0.classOfDevice, clockOffset: $0.clockOffset,
+                    pageScanRepetition: $0.pageScanRepetitionMode, rssi: $0.rssi)
+            }
+        default:
+            let event: HCIEvents.ExtendedInquiryResult = try packet.event()
+            // All zero if the response announced one that was not heard.
+            let data = event.extendedInquiryResponse.contains { $0 != 0 } ? AdvertisingData(octets: event.extendedInquiryResponse) : nil
+            return [
+                InquiryResult(
+                    address: event.bdADDR, classOfDevice: event.classOfDevice, clockOffset: event.clockOffset,
+                    pageScanRepetition: event.pageScanRepetitionMode, rssi: event.rssi, data: data)
+            ]
+        }
+    }
+
+    func inquiryEnded() {
+        inquiry?.finish(nil)
+        inquiry = nil
+    }
+}

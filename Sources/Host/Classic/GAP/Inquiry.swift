@@ -1,0 +1,101 @@
+import Packets
+import Timing
+
+/// How to inquire. Core Vol 4, Part E, 7.1.1 and 7.3.50.
+public struct InquirySettings: Sendable, Hashable {
+    /// How results are told.
+    public enum Mode: UInt8, Sendable, Hashable, CaseIterable {
+        case standard
+        case rssi
+        case extended
+    }
+
+    /// Limited instead of general inquiry. Core Vol 3, Part C, 6.1 and 6.2.
+    public var isLimited = false
+    /// N x 1.28 s, 1...48; half of it finds nearly everybody. Core Vol 3, Part C, Appendix A.
+    public var length: UInt8 = 8
+    /// Devices after which it is enough; 0 for any number.
+    public var mostResponses: UInt8 = 0
+    /// Nil: the most that the controller can.
+    public var mode: Mode?
+    /// Results that may wait for a reader of `Inquiry.results`.
+    public var bufferLimit = 256
+
+    public init() {}
+
+    /// GIAC or LIAC. Assigned numbers, 2.2.
+    var lap: UInt32 { isLimited ? 0x9E8B00 : 0x9E8B33 }
+}
+
+/// A device that an inquiry has found. Core Vol 4, Part E, 7.7.2, 7.7.33 and 7.7.38.
+public struct InquiryResult: Sendable, Hashable {
+    public var address: BDADDR
+    public var classOfDevice: UInt32
+    /// Bits 16-2 of the difference of the clocks.
+    public var clockOffset: UInt16
+    /// R0, R1 or R2: how soon a page is heard.
+    public var pageScanRepetition: UInt8
+    /// dBm; nil from a controller that does not tell.
+    public var rssi: Int8?
+    /// The extended inquiry response, if there was one.
+    public var data: AdvertisingData?
+
+    /// The name in the extended inquiry response.
+    public var name: String? { data?.localName }
+}
+
+/// An inquiry that is running or has ended.
+public final class Inquiry {
+    /// Devices in order, each once, and once more when more is known of it; those that find the buffer full are dropped and counted.
+    public let results: AsyncThrowingStream<InquiryResult, any Error>
+    /// Takes each result on the loop instead of `results`.
+    public var onResult: ((InquiryResult) -> Void)?
+    /// All devices so far, in the order in which they were found.
+    public private(set) var found: [InquiryResult] = []
+    public private(set) var dropped = 0
+    public private(set) var isRunning = true
+    private let continuation: AsyncThrowingStream<InquiryResult, any Error>.Continuation
+    private let end: Promise<Void>
+    private unowned let host: Host
+
+    /// More devices than a piconet's neighbourhood has; beyond it a peer makes them up.
+    private static let mostDevices = 1_024
+
+    init(host: Host, bufferLimit: Int) {
+        self.host = host
+        end = Promise(on: host.loop)
+        (results, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, bufferLimit)))
+    }
+
+    /// Waits until the inquiry has ended by itself, and tells whom it has found.
+    @discardableResult
+    public func ended() async throws -> [InquiryResult] {
+        try await end.value()
+        return found
+    }
+
+    /// Ends the inquiry; `results` ends after what is buffered.
+    public func stop() async throws { try await host.stop(self) }
+
+    func receive(_ result: InquiryResult) {
+        if let index = found.firstIndex(where: { $0.address == result.address }) {
+            guard found[index].data == nil, result.data != nil else { return }
+            found[index] = result
+        } else {
+            guard found.count < Self.mostDevices else {
+                dropped += 1
+                return
+            }
+            found.append(result)
+        }
+        if let onResult { return onResult(result) }
+        if case .dropped = continuation.yield(result) { dropped += 1 }
+    }
+
+    func finish(_ error: HostError?) {
+        guard isRunning else { return }
+        isRunning = false
+        continuation.finish(throwing: error)
+        if let error { end.fail(error) } else { end.fulfil(()) }
+    }
+}

@@ -1,0 +1,222 @@
+import HCI
+import Packets
+import Timing
+
+/// The security of one BR/EDR link: its machine, the controller's commands, the user, and who waits for a level. Core Vol 3, Part C, 5.2.2.
+final class ClassicSecurity {
+    private struct Waiter {
+        var level: SecurityMode4Level
+        var promise: Promise<Void>
+    }
+
+    /// A user may take his time; a link on which nothing happens for so long does not reach the level.
+    private static let patience = Microseconds.seconds(120)
+
+    private(set) var machine: BREDRSecurity
+    /// Owns this.
+    unowned var connection: ClassicConnection?
+    /// Told when the level is known again, whatever it is.
+    var settled: () -> Void = {}
+    private let host: Host
+    private let handle: ConnectionHandle
+    private let address: BDADDR
+    private var waiters: [Waiter] = []
+    private var pairing: Promise<PairingResult>?
+    /// A key was made, and the link is not encrypted with it yet.
+    private var hasNewKey = false
+    private var isKept = false
+    /// The user was shown or asked something.
+    private var isAsking = false
+    /// Counts questions: an answer belongs to one.
+    private var question = 0
+
+    init(_ handle: ConnectionHandle, of address: BDADDR, host: Host) {
+        (self.handle, self.address, self.host) = (handle, address, host)
+        machine = BREDRSecurity(host.pairingSettings, known: host.keys.linkKey(of: address))
+    }
+
+    // MARK: From above
+
+    /// Waits until the link is of a level, which a key that is there or else pairing makes it.
+    func secure(to level: SecurityMode4Level) async throws {
+        guard machine.level < level else { return }
+        let waiter = Waiter(level: level, promise: Promise<Void>(on: host.loop))
+        waiters.append(waiter)
+        proceed()
+        do {
+            try await waiter.promise.value(until: host.loop.now + Self.patience)
+        } catch is TimeOut {
+            waiters.removeAll { $0.promise === waiter.promise }
+            throw HostError.peer(.timedOut(.encryption))
+        }
+    }
+
+    /// Pairs, whether or not there is a key.
+    func pair(_ settings: PairingSettings) async throws -> PairingResult {
+        guard pairing == nil, machine.isIdle, waiters.isEmpty else { throw HostError.misuse(.busy(.pairing)) }
+        let promise = Promise<PairingResult>(on: host.loop)
+        pairing = promise
+        learn()
+        perform(machine.pair(settings))
+        do {
+            return try await promise.value(until: host.loop.now + Self.patience)
+        } catch is TimeOut {
+            pairing = nil
+            throw HostError.peer(.timedOut(.encryption))
+        }
+    }
+
+    /// Asks for what somebody still waits for.
+    private func proceed() {
+        guard machine.isIdle, pairing == nil, let level = waiters.map(\.level).max() else { return }
+        learn()
+        perform(machine.require(level))
+    }
+
+    private func learn() { machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address)) }
+
+    private func answered(_ answer: PairingAnswer, to question: Int) {
+        guard question == self.question, isAsking else { return }
+        perform(machine.answered(answer))
+    }
+
+    // MARK: From below
+
+    func received(_ packet: HCIPacket) throws(PDUError) {
+        learn()
+        guard let actions = try machine.received(packet) else { return }
+        if packet.eventCode == HCIEvents.LinkKeyNotification.code { hasNewKey = true }
+        perform(actions)
+        if packet.eventCode == HCIEvents.SimplePairingComplete.code {
+            pairingEnded(try packet.event(as: HCIEvents.SimplePairingComplete.self).status)
+        }
+    }
+
+    /// The side that did not begin hears of a failure here alone. Core Vol 4, Part E, 7.7.45.
+    private func pairingEnded(_ status: ErrorCode) {
+        endQuestions()
+        guard status != .success, machine.isIdle else { return }
+        connection?.tell(.pairingFailed(.peer(.rejected(HCIEvents.SimplePairingComplete.name, status))))
+        proceed()
+    }
+
+    func ended(_ error: HostError) {
+        endQuestions()
+        fail(error)
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [BREDRSecurity.Action]) {
+        for action in actions {
+            switch action {
+            case .authenticate: authenticate()
+            case .encrypt, .refresh: encrypt(action)
+            case .readKeySize: readKeySize()
+            case .ask(let question): ask(question)
+            case .keep(let key):
+                isKept = true
+                host.keys.keep(key, of: address)
+            case .reached(let level): reached(level)
+            case .failed(let status): failed(status)
+            default: if let command = action.command(for: address, on: handle) { submit(command) { _ in } }
+            }
+        }
+    }
+
+    /// Sends a command; the answer comes while the link is up.
+    private func submit(_ command: HCIPacket, _ answered: @escaping (CommandAnswer) -> Void) {
+        guard let opcode = command.commandOpcode else { return }
+        host.submit(opcode: opcode, command) { [weak self] result in
+            guard let connection = self?.connection, connection.isConnected else { return }
+            switch result {
+            case .success(let answer): answered(answer)
+            case .failure(let error): self?.fail(error)
+            }
+        }
+    }
+
+    private func authenticate() {
+        submit(HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))) { [weak self] answer in
+            guard let self, answer.status != .success else { return }
+            // What the other side has begun comes to an end, and then this side sees what is still wanted.
+            if answer.status == .commandDisallowed, pairing == nil { return machine.deferred() }
+            perform(machine.authenticated(answer.status))
+        }
+    }
+
+    private func encrypt(_ action: BREDRSecurity.Action) {
+        guard let command = action.command(for: address, on: handle) else { return }
+        submit(command) { [weak self] answer in
+            guard let self, answer.status != .success else { return }
+            perform(machine.encryptionChanged(answer.status, isAESCCM: nil))
+        }
+    }
+
+    private func readKeySize() {
+        submit(HCIPacket(command: HCICommands.ReadEncryptionKeySize(connectionHandle: handle))) { [weak self] answer in
+            guard let self else { return }
+            let size = (try? HCICommands.ReadEncryptionKeySize.Return(prefixOf: answer.returns))?.keySize ?? 0
+            perform(machine.keySizeRead(answer.status, octets: Int(size)))
+            settled()
+        }
+    }
+
+    private func ask(_ question: PairingQuestion) {
+        guard let connection else { return }
+        self.question += 1
+        isAsking = true
+        let (number, dialogue) = (self.question, host.pairingDialogue)
+        switch question {
+        case .showPasskey(let passkey): dialogue.showPasskey(connection, passkey)
+        case .enterPasskey: dialogue.enterPasskey(connection) { [weak self] in self?.answered(.passkey($0), to: number) }
+        case .compare(let value): dialogue.compare(connection, value) { [weak self] in self?.answered(.agrees($0), to: number) }
+        case .consent: dialogue.consent(connection) { [weak self] in self?.answered(.agrees($0), to: number) }
+        }
+    }
+
+    private func endQuestions() {
+        guard isAsking, let connection else { return }
+        isAsking = false
+        host.pairingDialogue.ended(connection)
+    }
+
+    // MARK: Ends
+
+    private func reached(_ level: SecurityMode4Level) {
+        let result = hasNewKey || pairing != nil ? self.result(level) : nil
+        (hasNewKey, isKept) = (false, false)
+        if let result {
+            connection?.tell(.paired(result))
+            pairing?.fulfil(result)
+            pairing = nil
+        }
+        connection?.tell(.secured(level))
+        let served = waiters.filter { $0.level <= level }
+        waiters.removeAll { $0.level <= level }
+        for waiter in served { waiter.promise.fulfil(()) }
+        proceed()
+    }
+
+    private func result(_ level: SecurityMode4Level) -> PairingResult {
+        let encryption = machine.encryption
+        return PairingResult(
+            peer: PeerIdentity(DeviceAddress(address, kind: .public)), level: level.linkSecurity, model: hasNewKey ? machine.model : nil,
+            isSecureConnections: encryption?.linkKey.strength.isSecureConnections ?? false, keySize: encryption?.keySize ?? 0,
+            isBonded: isKept)
+    }
+
+    private func failed(_ status: ErrorCode) {
+        let error = HostError.peer(.rejected(HCICommands.AuthenticationRequested.name, status))
+        connection?.tell(.pairingFailed(error))
+        fail(error)
+    }
+
+    private func fail(_ error: HostError) {
+        (hasNewKey, isKept) = (false, false)
+        let (failed, pairing) = (waiters, pairing)
+        (waiters, self.pairing) = ([], nil)
+        for waiter in failed { waiter.promise.fail(error) }
+        pairing?.fail(error)
+    }
+}
