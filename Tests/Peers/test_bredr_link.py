@@ -4,7 +4,7 @@ import pytest
 from bumble.core import AdvertisingData
 from bumble.core import ConnectionError as Refused
 from bumble.device import Device
-from bumble.hci import LmpFeatureMask, Role
+from bumble.hci import HCI_Error, HCI_Write_Default_Link_Policy_Settings_Command, LmpFeatureMask, Role
 
 from bredr import BR_EDR, RANDOM_ADDRESSES, Bench, classic_host
 from support import Inbox
@@ -27,11 +27,18 @@ async def test_an_inquiry_finds_who_is_discoverable(dual_ports):
         await inquirer.stop_discovery()
 
 
-async def test_a_name_is_asked_for_on_a_connection(dual_ports):
+async def test_a_name_is_asked_for_with_and_without_a_connection(dual_ports):
     bench = Bench(dual_ports)
-    async with bench.powered(), bench.link() as (link, other):
-        assert await bench.near.request_remote_name(link) == "far"
-        assert await bench.far.request_remote_name(other) == "near"
+    async with bench.powered():
+        async with bench.link() as (link, other):
+            assert await bench.near.request_remote_name(link) == "far"
+            assert await bench.far.request_remote_name(other) == "near"
+        assert await bench.near.request_remote_name(bench.far.public_address) == "far"
+        assert not bench.near.connections and not bench.far.connections
+        await bench.far.set_connectable(False)
+        with pytest.raises(HCI_Error) as raised:
+            await bench.near.request_remote_name(bench.far.public_address)
+        assert raised.value.error_code == 0x04
 
 
 async def test_a_connection_is_made_asked_about_and_ended(dual_ports):
@@ -62,3 +69,20 @@ async def test_no_connection_comes_of_a_page(dual_ports, connectable, error):
         with pytest.raises(Refused) as raised:
             await bench.near.connect(bench.far.public_address, transport=BR_EDR)
         assert raised.value.error_code == error
+
+
+@pytest.mark.parametrize("asks", [0, 1], ids=["the central", "the peripheral"])
+async def test_roles_are_switched_and_data_goes_on(dual_ports, asks):
+    bench = Bench(dual_ports)
+    async with bench.powered():
+        for device in (bench.near, bench.far):
+            await device.send_sync_command(HCI_Write_Default_Link_Policy_Settings_Command(default_link_policy_settings=1))
+        async with bench.link() as sides:
+            wanted = [Role.PERIPHERAL, Role.CENTRAL]
+            for _ in range(2):
+                other = Inbox(sides[1 - asks], sides[1 - asks].EVENT_ROLE_CHANGE)
+                await sides[asks].switch_role(wanted[asks])
+                await other.next()
+                assert [side.role for side in sides] == wanted
+                assert await sides[0].device.request_remote_name(sides[0]) == "far"
+                wanted.reverse()

@@ -24,6 +24,7 @@ NAMES = {
     2: {8: "3-DH1", 11: "3-DH3", 15: "3-DH5"},
 }
 START, CONTINUATION, LINK_MANAGER = 2, 1, 3
+SET_AFH, SLOT_OFFSET = 60, 52
 
 
 def number(bits):
@@ -96,6 +97,19 @@ class Link:
         self.lt_addr = lt_addr
         self.directions = {"central": Direction(), "peripheral": Direction()}
         self.heard = False
+        # Channel maps by the slot from which they hold; without one the sequence is the basic one.
+        self.maps = []
+        self.adapted = 0
+        self.secrets = None
+
+    def channel_map(self, tick):
+        return next((channels for slot, channels in reversed(self.maps) if tick >> 1 >= slot), None)
+
+    def adapt(self, body):
+        """LMP_set_AFH: the instant in slots, whether there is a map, and the map. Core Vol 2, Part C, 4.1.4."""
+        if len(body) == 17 and body[0] & 3 == LINK_MANAGER and body[1] >> 1 == SET_AFH and body[6] < 2 and not body[16] & 0x80:
+            channels = int.from_bytes(body[7:17], "little") if body[6] else None
+            self.maps.append((int.from_bytes(body[2:6], "little"), channels))
 
 
 class Piconet:
@@ -104,7 +118,9 @@ class Piconet:
     def __init__(self, check, address, clock, start):
         self.check, self.address, self.lap, self.uap = check, address & 0xFFFFFFF, address & 0xFFFFFF, address >> 24 & 0xFF
         self.clock, self.start = clock, start
-        self.links, self.asked, self.channel_map = {}, None, None
+        self.links, self.asked = {}, None
+        # Of the piconet of whoever told it, from the start of an even slot of this one. Core Vol 2, Part C, 4.1.4.4.
+        self.slot_offset = 0
 
     def tick(self, time):
         return self.clock + (time - self.start) / HALF_SLOT
@@ -121,11 +137,13 @@ class Piconet:
         tick, link = int(tick) % (1 << 28), self.links.get(packet.lt_addr)
         if link is None:
             return fault(packet, "lt-addr", f"nobody has LT_ADDR {packet.lt_addr}")
+        if link.secrets:
+            packet.payload = link.secrets.open(packet.payload, "peripheral" if tick & 2 else "central", tick)
         self._content(packet)
         if tick & 2:
             self._answer(packet, tick, link)
         else:
-            self._expect_channel(packet, tick, tick)
+            self._expect_channel(packet, link, tick, tick)
             if packet.name == "NULL":
                 fault(packet, "poll", "a central that neither polls nor sends")
             self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
@@ -136,14 +154,17 @@ class Piconet:
         if asked is None or asked[:2] != (packet.lt_addr, tick):
             self.check.fault(packet, "slot", "a peripheral that was not addressed in the slot before")
             return
-        self._expect_channel(packet, tick, asked[2])
+        self._expect_channel(packet, link, tick, asked[2])
         if packet.name == "POLL":
             self.check.fault(packet, "poll", "a peripheral does not poll")
         link.heard = True
         self._sequence(packet, link, "peripheral", "central")
 
-    def _expect_channel(self, packet, tick, asked):
-        expected = adapted(asked, self.address, self.channel_map) if self.channel_map else basic(tick, self.address)
+    def _expect_channel(self, packet, link, tick, asked):
+        """With a map the peripheral answers on the channel on which it was asked, which is one that is used. 2.6.4.6"""
+        channels = link.channel_map(asked)
+        expected = adapted(asked, self.address, channels) if channels else basic(tick, self.address)
+        link.adapted += channels is not None
         if packet.channel != expected:
             self.check.fault(packet, "hop", f"on channel {packet.channel}, due on {expected}")
 
@@ -165,6 +186,8 @@ class Piconet:
         sender, receiver = link.directions[own], link.directions[other]
         if packet.arqn and not receiver.acknowledged:
             receiver.acknowledged = True
+            if link.secrets and receiver.body[0] & 3 == LINK_MANAGER:
+                link.secrets.taken(receiver.body[1:], other)
             receiver.deliveries.append((packet.start, receiver.body))
         if not TYPES[packet.name][5]:
             return
@@ -173,6 +196,12 @@ class Piconet:
             if packet.seqn == sender.seqn:
                 self.check.fault(packet, "seqn", "a new payload with the SEQN of the one before")
             sender.seqn, sender.body, sender.acknowledged = packet.seqn, packet.body, False
+            if own == "central":
+                link.adapt(packet.body)
+            if len(packet.body) == 10 and packet.body[0] & 3 == LINK_MANAGER and packet.body[1] >> 1 == SLOT_OFFSET:
+                self.slot_offset = int.from_bytes(packet.body[2:4], "little")
+            if link.secrets and packet.body[0] & 3 == LINK_MANAGER and (wrong := link.secrets.sent(packet.body[1:], own)):
+                self.check.fault(packet, "authentication", wrong)
         elif packet.seqn != sender.seqn:
             self.check.fault(packet, "seqn", "another SEQN before the payload was acknowledged")
         elif packet.body != sender.body:
@@ -190,7 +219,10 @@ class Piconet:
 
 
 class PiconetCheck:
-    def __init__(self):
+    """`secrets` makes those of a link from the LAP of its central, or None."""
+
+    def __init__(self, secrets=lambda lap: None):
+        self.secrets = secrets
         self.piconets, self.violations, self.recent, self.count, self.pages = {}, [], [], 0, 0
 
     def fault(self, packet, rule, text):
@@ -218,14 +250,21 @@ class PiconetCheck:
         self.pages += 1
         self._response(packet)
         clock, lt_addr = number(bits[115:141]) << 2, number(bits[112:115])
+        # In a role switch the FHS packet comes in a slot of the old piconet, within a slot pair of the new one.
+        before = self.piconets.get(packet.lap)
+        start = packet.start
+        if before:
+            even = start - before.tick(start) % 4 * HALF_SLOT + before.slot_offset
+            start -= (start - even) % (2 * SLOT)
         old = self.piconets.get(lap)
         if old is None:
-            old = self.piconets[lap] = Piconet(self, address, clock, packet.start)
-        elif (old.tick(packet.start) - clock) % (1 << 28):
+            old = self.piconets[lap] = Piconet(self, address, clock, start)
+        elif (old.tick(start) - clock) % (1 << 28):
             self.fault(packet, "clock", "an FHS packet whose clock is not that of the one before")
         if not 1 <= lt_addr <= 7:
             self.fault(packet, "lt-addr", f"LT_ADDR {lt_addr} is handed over")
         old.links[lt_addr] = Link(lt_addr)
+        old.links[lt_addr].secrets = self.secrets(lap)
 
     def _response(self, packet):
         """ID, ID and FHS of a page: 625 us apart, then the next even slot; two channels of a phase of the page sequence, then that of the next. 8.3.3"""
@@ -239,8 +278,8 @@ class PiconetCheck:
             self.fault(packet, "page-hop", "the FHS packet is not on the channel after that of the answer")
 
 
-def load(path):
-    check = PiconetCheck()
+def load(path, secrets=lambda lap: None):
+    check = PiconetCheck(secrets)
     for number_, (link_type, ticks, per_second, record) in enumerate(packets(path), 1):
         if link_type == LINK_TYPE:
             check.feed(Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record))

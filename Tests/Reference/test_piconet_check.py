@@ -47,13 +47,14 @@ class Air:
         self.send(start, ids[2], lap, uap, "FHS", octets(bits))
         self.send(start + SLOT, kernel(phase + 1, 1, uap << 24 | lap), lap, uap)
 
-    def exchange(self, tick, down="POLL", up="NULL", data=b"", back=b"", lt_addr=1, acks=(0, 0), seqns=(0, 0), shift=0):
+    def exchange(self, tick, down="POLL", up="NULL", data=b"", back=b"", lt_addr=1, acks=(0, 0), seqns=(0, 0), shift=0, llid=2, channels=None):
         address, lap, uap = CENTRAL & 0xFFFFFFF, CENTRAL & 0xFFFFFF, CENTRAL >> 24 & 0xFF
         answer = tick + 2 * TYPES[down][1]
         for start, name, payload, arqn, seqn in ((tick, down, data, acks[0], seqns[0]), (answer, up, back, acks[1], seqns[1])):
             width = TYPES[name][2]
-            body = (len(payload) << 3 | 6).to_bytes(2, "little")[:width] + payload
-            self.send(self.at(start) + shift, basic(start, address), lap, uap, name, body, lt_addr, arqn, seqn)
+            body = (len(payload) << 3 | 4 | llid).to_bytes(2, "little")[:width] + payload
+            channel = adapted(tick, address, channels) if channels else basic(start, address)
+            self.send(self.at(start) + shift, channel, lap, uap, name, body, lt_addr, arqn, seqn)
         return answer + 2 * TYPES[up][1]
 
 
@@ -115,6 +116,22 @@ def test_a_broken_rule_is_found(rule, spoil):
     assert rule in {fault["rule"] for fault in check(air).violations}
 
 
-def test_an_adapted_sequence_has_the_central_and_the_peripheral_on_one_channel():
+def adapted_link(held, used):
+    """A map is announced, and another one used from its instant on, eight slots later."""
+    air = Air()
+    air.page()
+    tick = air.exchange(CLOCK + 4)
+    instant = (tick >> 1) + 8
+    lmp = bytes([60 << 1]) + instant.to_bytes(4, "little") + b"\1" + held.to_bytes(10, "little")
+    tick = air.exchange(tick, "DM1", data=lmp, llid=3, seqns=(1, 0), acks=(0, 1))
+    while tick < CLOCK + 400:
+        tick = air.exchange(tick, channels=used if tick >> 1 >= instant else None)
+    return check(air)
+
+
+def test_an_adapted_link_hops_over_its_map():
     channel_map = 0x7FFFFFFFFFC000000000
-    assert adapted(CLOCK + 2, CENTRAL & 0xFFFFFFF, channel_map) == adapted(CLOCK, CENTRAL & 0xFFFFFFF, channel_map)
+    checker = adapted_link(channel_map, channel_map)
+    assert checker.violations == [] and next(iter(checker.piconets.values())).links[1].adapted > 100
+    assert {fault["rule"] for fault in adapted_link(channel_map, channel_map >> 2).violations} == {"hop"}
+    assert {fault["rule"] for fault in adapted_link(channel_map, None).violations} == {"hop"}

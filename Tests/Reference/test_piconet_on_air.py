@@ -129,3 +129,52 @@ def test_the_log_of_a_connection_keeps_the_rules(tmp_path, packet_type, name):
         assert len(data) == count and side.retransmissions == 0
         gaps = [later - earlier for earlier, later in zip(data, data[1:], strict=False)]
         assert min(gaps) in ((TYPES[name][1] + 1) * SLOT, 2 * TYPES[name][1] * SLOT)
+
+
+def echo(hosts, handles, count=4):
+    """Both send, and have what the other sent."""
+    for host, handle in zip(hosts, handles, strict=True):
+        host.data.clear()
+        for index in range(count):
+            host.send(handle, bytes([index]) * 27)
+    for host in hosts:
+        while sum(map(len, host.data)) < count * 27:
+            packet = host.packet()
+            if packet[0] == 2:
+                host.data.append(packet[5:])
+
+
+def test_an_adapted_link_keeps_to_its_channels(tmp_path):
+    air, channels = tmp_path / "air.pcapng", 0x7FFFFC00000000000000 | 0x1F
+    with dongles(air) as hosts:
+        handles = connect(hosts, 0xCC18)
+        echo(hosts, handles)
+        hosts[0].command(0x0C3F, *channels.to_bytes(10, "little"))
+        for host, handle in zip(hosts, handles, strict=True):
+            # Until the instant is over the map is the one before.
+            while host.command(0x1406, *struct.pack("<H", handle))[2:] != bytes([1]) + channels.to_bytes(10, "little"):
+                pass
+        for _ in range(10):
+            echo(hosts, handles)
+    check = load(air)
+    assert check.violations == []
+    link = next(iter(check.piconets.values())).links[1]
+    assert [held for _, held in link.maps] == [channels] and link.adapted > 20
+
+
+@pytest.mark.parametrize("asks", [0, 1], ids=["the central", "the peripheral"])
+def test_a_role_switch_begins_another_piconet(tmp_path, asks):
+    air = tmp_path / "air.pcapng"
+    with dongles(air) as hosts:
+        handles = connect(hosts, 0xCC18)
+        addresses = [host.command(0x1009)[:6] for host in hosts]
+        for host, handle in zip(hosts, handles, strict=True):
+            host.command(0x080D, *struct.pack("<HH", handle, 1))
+        echo(hosts, handles)
+        hosts[asks].command(0x080B, *addresses[1 - asks], 1 - asks)
+        for side, host in enumerate(hosts):
+            assert host.event(0x12)[1] == b"\0" + addresses[1 - side] + bytes([1 - side])
+        echo(hosts, handles)
+    check = load(air)
+    assert check.violations == [] and len(check.piconets) == 2
+    assert [len(way.deliveries) >= 4 for piconet in check.piconets.values() for link in piconet.links.values() for way in link.directions.values()] == [True] * 4
