@@ -49,6 +49,14 @@ struct ActionContext {
         return link
     }
 
+    /// The BR/EDR connection after `on:`.
+    func classicLink() throws(StepFailure) -> ClassicConnection {
+        guard let link = try driver().classicLinks[try self(.connection).rawValue] else {
+            throw StepFailure(.precondition, "\(action.name) needs a BR/EDR connection of the host")
+        }
+        return link
+    }
+
     /// Looks a characteristic up on the connection after `on:`.
     func characteristic(_ uuid: BluetoothUUID) async throws -> RemoteCharacteristic {
         let client = try link().gatt

@@ -8,6 +8,8 @@ final class HostDriver {
     let loop: RunLoop
     private var accessory: ReferenceAccessory?
     var links: [UInt16: Connection] = [:]
+    /// Those over BR/EDR.
+    var classicLinks: [UInt16: ClassicConnection] = [:]
     /// Who answers what the host asks while it pairs.
     var user = PairingUser(passkey: nil)
 
@@ -36,6 +38,7 @@ final class HostDriver {
         host.quirks = try HostFaults.quirks(faults, rewrites)
         host.pairingDialogue = driver.dialogue
         host.newConnections.add { [weak driver] link in driver?.links[link.handle.rawValue] = link }
+        host.newClassicConnections.add { [weak driver] link in driver?.classicLinks[link.handle.rawValue] = link }
         if let conduct {
             let accessory = ReferenceAccessory(host, loop: loop, conduct: conduct)
             driver.accessory = accessory

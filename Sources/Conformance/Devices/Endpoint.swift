@@ -25,6 +25,10 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var isStarted = false
     /// What the controller has said about its connections.
     private(set) var tracker = ConnectionTracker()
+    /// The connection-oriented channels of its BR/EDR links.
+    private(set) var channels = ChannelBook()
+    /// Answers L2CAP_INFORMATION_REQ with this Extended Feature Mask by itself; nil: the case answers, or nobody.
+    var extendedFeatures: UInt32?
     private let scheduler: ACLScheduler
     private var outstanding = OutstandingPackets()
     /// What the controller did first against the rules that hold in every case.
@@ -129,6 +133,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
+        if channel == ChannelBook.signalling { note(payload, .sent, handle) }
         if let slot = scheduler.slot(of: handle) {
             scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
         } else {
@@ -137,6 +142,12 @@ final class Endpoint: HCITransport, HCITransportSink {
             writer.bytes(payload)
             transmit(HCIPacket(acl: ConnectionHandle(handle), .firstNonFlushable, writer.bytes))
         }
+    }
+
+    func isClassic(_ handle: UInt16) -> Bool { tracker[ConnectionHandle(handle)]?.kind == .classic }
+
+    private func note(_ pdu: [UInt8], _ way: ChannelBook.Way, _ handle: UInt16) {
+        for command in ChannelBook.commands(in: pdu) { channels.note(command, way, on: handle) }
     }
 
     // MARK: The host's end
@@ -151,6 +162,7 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
+            if isClassic(handle.rawValue), let pdu = ChannelBook.signalling(in: packet) { note(pdu, .sent, handle.rawValue) }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -177,15 +189,31 @@ final class Endpoint: HCITransport, HCITransportSink {
                 break
             }
             if violation == nil, tracker[handle]?.kind == .le { violation = HCIViolation(data: packet, number: number, at: side) }
-            if let pdu = reassembly.receive(packet) {
-                let layer = PDULayer(channel: pdu.cid)
-                log.add(
-                    side, PDUBook.name(of: pdu.payload, in: layer), .upper(layer, pdu.payload, handle: handle.rawValue), number: number,
-                    at: time)
-            }
+            if let pdu = reassembly.receive(packet) { receivedPDU(pdu.cid, pdu.payload, handle.rawValue, number, at: time) }
             host?.received(packet, at: time)
         case .command, .sco, .iso: host?.received(packet, at: time)
         }
+    }
+
+    private func receivedPDU(_ cid: UInt16, _ payload: [UInt8], _ handle: UInt16, _ number: Int, at time: Microseconds) {
+        let isClassic = isClassic(handle)
+        func add(_ layer: PDULayer, _ name: String, _ bytes: [UInt8]) {
+            log.add(side, name, .upper(layer, bytes, handle: handle), number: number, at: time)
+        }
+        if isClassic, cid == ChannelBook.signalling {
+            for command in ChannelBook.commands(in: payload) {
+                channels.note(command, .received, on: handle)
+                add(.signalling, PDUBook.name(of: command, in: .signalling), command)
+                if let answer = extendedFeatures.flatMap({ ChannelBook.information($0, for: command) }) {
+                    sendFrame(answer, channel: ChannelBook.signalling, handle: handle)
+                }
+            }
+            return
+        }
+        let layer = isClassic && cid >= L2CAPFrame.usualChannel ? channels.layer(of: cid, on: handle) : PDULayer(channel: cid)
+        add(layer, PDUBook.name(of: payload, in: layer), payload)
+        guard case .profile(.rfcomm, _) = layer else { return }
+        for message in RFCOMMFrames.messages(in: payload) { add(layer, PDUBook.name(ofMessage: message), message) }
     }
 
     func closed(_ reason: TransportError) {
@@ -229,11 +257,13 @@ final class Endpoint: HCITransport, HCITransportSink {
         case .closed(let handle, _):
             scheduler.close(handle: handle.rawValue)
             reassembly.forget(handle)
+            channels.forget(handle.rawValue)
         case .reset:
             scheduler.closeAll()
             outstanding.reset()
             wasReset = true
             reassembly.forgetAll()
+            channels.forgetAll()
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
     }

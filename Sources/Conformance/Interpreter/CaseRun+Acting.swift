@@ -23,7 +23,7 @@ extension CaseRun {
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
         guard let opcode = PDUBook.opcode(of: command.name) else {
             lastCommands[step.side] = nil
-            try sendUpper(command, bytes + trailing, on: end, scope)
+            try sendUpper(command, bytes + trailing, fields, on: end, scope)
             scope.reference = TimeReference(loop.now)
             return
         }
@@ -33,15 +33,20 @@ extension CaseRun {
         }
     }
 
-    private func sendUpper(_ command: Command, _ bytes: [UInt8], on end: Endpoint, _ scope: Scope) throws {
+    private func sendUpper(_ command: Command, _ bytes: [UInt8], _ fields: CaseRecord, on end: Endpoint, _ scope: Scope) throws {
         guard let layer = PDUBook.layer(of: command.name), let connection = command.connection else {
             throw StepFailure(.bench, "\(command.name) needs a connection")
         }
         guard case .number(let handle) = try resolve(connection, scope), let handle = UInt16(exactly: handle) else {
             throw StepFailure(.precondition, "a connection handle is expected after on:")
         }
-        let channel = try command.fields.first { $0.name == L2CAPFrame.channel }.map { try resolve($0.value, scope) }
-        end.sendFrame(bytes, channel: channel?.asNumber.flatMap { UInt16(exactly: $0) } ?? layer.channel, handle: handle)
+        let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
+        let channel = given ?? (end.isClassic(handle) ? layer.classicChannel : layer.channel)
+        var frame = bytes
+        if case .retransmission = layer, command.raw == nil, end.channels.hasCheck(remote: channel, on: handle) {
+            frame = RetransmissionFrames.checked(bytes, channel, fields)
+        }
+        end.sendFrame(frame, channel: channel, handle: handle)
     }
 
     /// - Returns: the answer; nil when nobody waits for it.

@@ -12,7 +12,7 @@ public struct CaseSchema {
         let steps = reference("steps")
         let properties: Schema = [
             "title": text, "purpose": text,
-            "reference": ["type": "string", "pattern": "^Core (Vol [0-9]|Supplement), Part [A-Z], [0-9.]+"],
+            "reference": ["type": "string", "pattern": "^(Core (Vol [0-9]|Supplement), Part [A-Z]|[A-Z0-9]+ [0-9.]+), [0-9.]+"],
             "subject": ["enum": SubjectKind.allCases.map(\.rawValue)],
             "covers": ["type": "object", "additionalProperties": ["enum": ["full", "partial"]]],
             "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,

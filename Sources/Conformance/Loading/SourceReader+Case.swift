@@ -91,12 +91,20 @@ extension SourceReader {
         return text
     }
 
+    /// Specifications of protocols and profiles that have no parts.
+    private static let profiles: Set<String> = ["RFCOMM 1.2", "TS 07.10", "AVDTP 1.3", "AVCTP 1.4", "AVRCP 1.6", "A2DP 1.3", "HFP 1.8"]
+
     private static func isSection(_ text: Substring) -> Bool {
-        let parts = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
-        guard parts.count == 3, parts[0].hasPrefix("Core Vol ") || parts[0] == "Core Supplement", parts[1].hasPrefix("Part ") else {
-            return false
+        var parts = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
+        guard let numbersText = parts.popLast() else { return false }
+        if parts.count == 1 {
+            guard profiles.contains(parts[0]) else { return false }
+        } else {
+            guard parts.count == 2, parts[0].hasPrefix("Core Vol ") || parts[0] == "Core Supplement", parts[1].hasPrefix("Part ") else {
+                return false
+            }
         }
-        let numbers = parts[2].split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = numbersText.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count > 0 && numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
     }
 

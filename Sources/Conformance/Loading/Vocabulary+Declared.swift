@@ -8,20 +8,24 @@ extension Vocabulary {
     public static func declared(covers: Set<String>?) -> Vocabulary {
         let layers: [String: PDU.Layer] = [
             "HCICommands": .command, "HCIEvents": .event, "ATT": .att, "SMP": .smp, "L2CAPSignaling": .signalling, "LLControl": .linkLayer,
-            "Advertising": .linkLayer,
+            "Advertising": .linkLayer, "SDP": .data, "RFCOMM": .data, "AVDTP": .data, "AVCTP": .data, "AVRCPCommands": .data,
+            "AVRCPResponses": .data,
         ]
         var pdus: [PDU] = []
         for declaration in PDUCatalog.all {
             guard let layer = layers[declaration.layer] else { continue }
             var fields = fields(declaration.fields, isCommand: layer == .command)
-            if layer == .att || layer == .smp || layer == .signalling { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
-            if layer == .signalling { fields.append(Field("Identifier", .number(0...255))) }
+            if [.att, .smp, .signalling, .data].contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
+            if layer == .att || layer == .data { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
+            if [.signalling, .data].contains(layer) { fields.append(Field("Identifier", .number(0...0xFFFF))) }
             if layer != .command { fields.append(Field("trailing", .octets(atMost: nil))) }
             var returns = declaration.returns.map { self.fields($0) }
             if layer == .command, declaration.completion == .status { returns = nil }
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
         pdus.append(PDU(name: L2CAPFrame.name, layer: .data, fields: L2CAPFrame.fields))
+        for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .data, fields: fields)) }
+        pdus.append(PDU(name: RFCOMMFrames.name, layer: .data, fields: RFCOMMFrames.fields))
         pdus.append(PDU(name: LinkLayerData.name, layer: .linkLayer, fields: LinkLayerData.fields))
         let alternatives = AlternativeEvents.all
         for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .event, fields: common(to: events, pdus))) }

@@ -35,6 +35,11 @@ enum HostFaults {
         "keepsOldBond": { $0.pairing.keepsOldBond = $1 != 0 },
         "usesRandomAsKey": { $0.pairing.usesRandomAsKey = $1 != 0 },
         "repeatsPasskey": { $0.pairing.repeatsPasskey = $1 != 0 },
+        "ignoresFrameCheck": { $0.channels.ignoresFrameCheck = $1 != 0 },
+        "repeatsSequence": { $0.channels.repeatsSequence = $1 != 0 },
+        "ignoresRemoteBusy": { $0.channels.ignoresRemoteBusy = $1 != 0 },
+        "ignoresWindow": { $0.channels.ignoresWindow = $1 != 0 },
+        "deliversRepetitions": { $0.channels.deliversRepetitions = $1 != 0 },
         "errorCode": { $0.errorCode = ATTErrorCode(UInt8(clamping: $1)) },
     ]
 
@@ -53,11 +58,13 @@ enum HostFaults {
                 let declaration = PDUCatalog.declaration(layer: layer.catalogName, name: rule.pdu)
             else { continue }
             let change = try PDUChange(rule, declaration)
-            var rewrite = PDURewrite(
-                cid: layer.channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times,
-                replace: { change.applied(to: $0) })
-            rewrite.every = rule.every
-            if rule.target == .sent { quirks.rewrites.append(rewrite) } else { quirks.receivedRewrites.append(rewrite) }
+            for channel in Set([layer.channel, layer.classicChannel]).sorted() {
+                var rewrite = PDURewrite(
+                    cid: channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times,
+                    replace: { change.applied(to: $0) })
+                rewrite.every = rule.every
+                if rule.target == .sent { quirks.rewrites.append(rewrite) } else { quirks.receivedRewrites.append(rewrite) }
+            }
         }
         return quirks
     }

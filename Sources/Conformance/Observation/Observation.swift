@@ -36,6 +36,9 @@ struct Observation: Sendable {
         var decoder = PacketDecoder()
         return switch content {
         case .event(let bytes): decoder.decode(HCIPacket(.event, bytes), .controllerToHost)
+        case .upper(.profile(let carried, let channel), let bytes, let handle):
+            carried.layer(bytes, of: name).map { DecodedPacket(connection: handle, channel: channel, $0) }
+                ?? DecodedPacket(connection: handle, channel: channel, pdu: bytes)
         case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, channel: layer.channel, pdu: bytes)
         case .air(let frame): decoder.decode(frame)
         }
@@ -63,23 +66,45 @@ enum PDULayer: Sendable, Hashable {
     case signalling
     /// A B-frame of any other channel. Core Vol 3, Part A, 3.1.
     case frame(channel: UInt16)
+    /// A protocol on a channel that it has by its PSM.
+    case profile(ChannelProtocol, channel: UInt16)
+    /// A frame of enhanced retransmission or streaming mode, with a check sequence or without. Core Vol 3, Part A, 3.3.
+    case retransmission(channel: UInt16, hasCheck: Bool)
 
-    /// The fixed channel of an LE link.
+    /// The fixed channel of an LE link, or the channel itself.
     var channel: UInt16 {
         switch self {
         case .att: 0x0004
         case .signalling: 0x0005
         case .smp: 0x0006
-        case .frame(let channel): channel
+        case .frame(let channel), .profile(_, let channel), .retransmission(let channel, _): channel
+        }
+    }
+
+    /// The fixed channels of a BR/EDR link are others. Core Vol 3, Part A, 2.1.
+    var classicChannel: UInt16 {
+        switch self {
+        case .signalling: 0x0001
+        case .smp: 0x0007
+        case .att, .frame, .profile, .retransmission: channel
         }
     }
 
     init(channel: UInt16) {
         switch channel {
         case 0x0004: self = .att
-        case 0x0005: self = .signalling
-        case 0x0006: self = .smp
+        case 0x0001, 0x0005: self = .signalling
+        case 0x0006, 0x0007: self = .smp
         default: self = .frame(channel: channel)
         }
+    }
+}
+
+extension ChannelProtocol {
+    /// The layer that an observation of that name is about.
+    fileprivate func layer(_ bytes: [UInt8], of name: String) -> DecodedLayer? {
+        // The message of RFCOMM's multiplexer without its frame.
+        if self == .rfcomm, name != RFCOMMFrames.name { return DecodedLayer(layer: "RFCOMM", bytes, 0..<bytes.count) }
+        return layer(bytes, 0..<bytes.count)
     }
 }

@@ -1,3 +1,4 @@
+import Capture
 import Packets
 
 /// The declared PDUs as cases see them: by name, with values of `CaseValue`.
@@ -14,10 +15,20 @@ enum PDUBook {
 
     static func layer(of name: String) -> PDULayer? {
         if name == L2CAPFrame.name { return .frame(channel: L2CAPFrame.usualChannel) }
+        if RetransmissionFrames.fields[name] != nil { return .retransmission(channel: L2CAPFrame.usualChannel, hasCheck: true) }
+        if name == RFCOMMFrames.name { return .profile(.rfcomm, channel: L2CAPFrame.usualChannel) }
+        for (layer, carried) in profiles where PDUCatalog.declaration(layer: layer, name: name) != nil {
+            return .profile(carried, channel: L2CAPFrame.usualChannel)
+        }
         if PDUCatalog.declaration(layer: "ATT", name: name) != nil { return .att }
         if PDUCatalog.declaration(layer: "L2CAPSignaling", name: name) != nil { return .signalling }
         return PDUCatalog.declaration(layer: "SMP", name: name) != nil ? .smp : nil
     }
+
+    /// The layers of PDUs on channels of BR/EDR.
+    static let profiles: KeyValuePairs<String, ChannelProtocol> = [
+        "SDP": .serviceDiscovery, "RFCOMM": .rfcomm, "AVDTP": .avdtp, "AVCTP": .avctp, "AVRCPCommands": .avctp, "AVRCPResponses": .avctp,
+    ]
 
     /// Whether a PDU of that name is seen on the air rather than at an HCI.
     static func layerIsAir(_ name: String) -> Bool {
@@ -32,10 +43,19 @@ enum PDUBook {
     }
 
     static func name(of payload: [UInt8], in layer: PDULayer) -> String {
-        if case .frame = layer { return L2CAPFrame.name }
+        switch layer {
+        case .frame: return L2CAPFrame.name
+        case .retransmission: return RetransmissionFrames.name(of: payload)
+        case .profile(.rfcomm, _): return RFCOMMFrames.name
+        case .profile(let carried, _): return carried.layer(payload, 0..<payload.count)?.name ?? L2CAPFrame.name
+        case .att, .smp, .signalling: break
+        }
         guard let code = payload.first else { return "empty frame" }
         return PDUCatalog.declaration(layer: layer.catalogName, code: Int(code))?.name ?? "PDU \(code)"
     }
+
+    /// A message of RFCOMM's multiplexer.
+    static func name(ofMessage message: [UInt8]) -> String { DecodedLayer(layer: "RFCOMM", message, 0..<message.count).name }
 
     // MARK: Decoding
 
@@ -43,11 +63,18 @@ enum PDUBook {
     static func record(of observation: Observation) -> CaseRecord {
         switch observation.content {
         case .upper(.frame(let channel), let bytes, let handle): return L2CAPFrame.record(of: bytes, channel, handle)
+        case .upper(.retransmission(let channel, let hasCheck), let bytes, let handle):
+            return RetransmissionFrames.record(of: bytes, channel, handle, hasCheck: hasCheck)
+        case .upper(.profile(_, let channel), let bytes, let handle) where observation.name == RFCOMMFrames.name:
+            return RFCOMMFrames.record(of: bytes, channel, handle)
+        case .upper(.profile(_, let channel), let bytes, let handle) where observation.name == L2CAPFrame.name:
+            return L2CAPFrame.record(of: bytes, channel, handle)
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
         case .event, .upper, .air: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
+        if case .upper(.profile(_, let channel), _, _) = observation.content { record[L2CAPFrame.channel] = .number(Int(channel)) }
         if case .upper(_, _, let handle) = observation.content {
             record["Connection_Handle"] = .number(Int(handle))
             if let identifier = pdu.identifier { record["Identifier"] = .number(Int(identifier)) }
@@ -112,17 +139,21 @@ enum PDUBook {
     /// The parameters of a command, or a whole PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
         if name == L2CAPFrame.name { return fields["Information_Payload"]?.asOctets ?? [] }
-        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl"]
+        if RetransmissionFrames.fields[name] != nil { return RetransmissionFrames.encode(name, fields) }
+        if name == RFCOMMFrames.name { return RFCOMMFrames.encode(fields, given: Set(fields.names)) }
+        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl"] + profiles.map(\.key)
         guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
             throw Failure(text: "it is not declared")
         }
         var fields = fields
         let identifier = fields["Identifier"]?.asNumber
         fields["Identifier"] = nil
+        fields[L2CAPFrame.channel] = nil
         do {
             var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
             pdu.identifier = identifier.map { UInt16(truncatingIfNeeded: $0) }
-            return declaration.kind == .hciCommand ? try pdu.parameters() : try pdu.bytes()
+            if declaration.kind == .hciCommand { return try pdu.parameters() }
+            return declaration.layer == "RFCOMM" ? RFCOMMFrames.carrying(try pdu.bytes()) : try pdu.bytes()
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -185,7 +216,20 @@ extension PDULayer {
         case .att: "ATT"
         case .smp: "SMP"
         case .signalling: "L2CAPSignaling"
-        case .frame: "L2CAP"
+        case .frame, .retransmission: "L2CAP"
+        case .profile(let carried, _): carried.catalogName
+        }
+    }
+}
+
+extension ChannelProtocol {
+    fileprivate var catalogName: String {
+        switch self {
+        case .serviceDiscovery: "SDP"
+        case .rfcomm: "RFCOMM"
+        case .avdtp: "AVDTP"
+        case .avctp: "AVCTP"
+        case .attributes: "ATT"
         }
     }
 }

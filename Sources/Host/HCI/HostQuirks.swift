@@ -46,6 +46,25 @@ public struct HostQuirks: Sendable {
     /// How pairing departs from it.
     public var pairing = PairingQuirks()
 
+    /// How channels of BR/EDR depart from it.
+    public var channels = ChannelQuirks()
+
+    public init() {}
+}
+
+/// What a host does wrong on connection-oriented channels.
+public struct ChannelQuirks: Sendable, Hashable {
+    /// Takes frames whose check sequence is wrong.
+    public var ignoresFrameCheck = false
+    /// Numbers all I-frames alike.
+    public var repeatsSequence = false
+    /// Sends although the peer is not ready.
+    public var ignoresRemoteBusy = false
+    /// Sends more I-frames than the peer's window has room for.
+    public var ignoresWindow = false
+    /// Delivers I-frames again that came before.
+    public var deliversRepetitions = false
+
     public init() {}
 }
 

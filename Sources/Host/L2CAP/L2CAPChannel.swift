@@ -43,6 +43,9 @@ public final class L2CAPChannel {
     /// ACL fragments that wait in the channel's queue.
     public var queuedFragments: Int { isOpen ? context.scheduler.waiting(slot, lane: lane) : 0 }
 
+    /// What goes wrong on purpose.
+    var quirks: ChannelQuirks { context.quirks.channels }
+
     // MARK: Sending
 
     /// Sends a PDU, whatever it holds; false if the queue is full or the channel closed.

@@ -21,14 +21,16 @@ final class ClassicDataChannel {
 
     private let channel: L2CAPChannel
     private unowned let owner: ClassicChannels
-    private let loop: RunLoop
+    let loop: RunLoop
     private var mode: Mode
     private var timer: Timer?
     private var inbox = Deque<[UInt8]>()
     private var arrival: Promise<Void>?
     private var room: Promise<Void>?
 
-    init(_ terms: ChannelTerms, on channel: L2CAPChannel, of owner: ClassicChannels, loop: RunLoop) {
+    init(_ agreed: ChannelTerms, on channel: L2CAPChannel, of owner: ClassicChannels, loop: RunLoop) {
+        var terms = agreed
+        terms.quirks = channel.quirks
         self.terms = terms
         self.channel = channel
         self.owner = owner

@@ -49,6 +49,8 @@ struct ChannelTerms: Equatable {
     var monitorTimeOut = Self.monitorTimeOut
     var usesFrameCheckSequence = true
     var usesExtendedControl = false
+    /// What goes wrong on the channel on purpose.
+    var quirks = ChannelQuirks()
 }
 
 /// Why a channel is no more, or never was.

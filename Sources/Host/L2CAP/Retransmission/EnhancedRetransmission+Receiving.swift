@@ -78,10 +78,15 @@ extension EnhancedRetransmission {
         let expected = distance(from: acknowledgedTxSeq, to: expectedTxSeq)
         // Beyond the window; with a window of half the numbers or less it can be a frame of before. Core Vol 3, Part A, 8.6.5.
         guard offset < window else { return window <= Int(modulus) / 2 ? [] : close(.violated) }
-        guard offset >= expected else { return [] }
+        guard offset >= expected else { return repeated(frame) }
         missing.removeAll { $0 == txSeq }
         if offset == expected { return take(frame, kind) }
         return skipped(to: txSeq, frame)
+    }
+
+    /// What came before does not count any more. Core Vol 3, Part A, 8.6.5.6.
+    private func repeated(_ frame: RetransmissionFrame) -> [Action] {
+        terms.quirks.deliversRepetitions ? [.deliver(Array(frame.octets))] : []
     }
 
     private mutating func take(_ frame: RetransmissionFrame, _ kind: SegmentKind) -> [Action] {

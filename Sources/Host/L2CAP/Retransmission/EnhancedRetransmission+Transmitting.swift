@@ -9,7 +9,8 @@ extension EnhancedRetransmission {
             return [poll(1, at: now)]
         }
         var actions: [Action] = []
-        while transmitter == .ready, !isRemoteBusy, unacknowledged.count < Int(terms.sendWindow), let segment = waiting.popFirst() {
+        let window = terms.quirks.ignoresWindow ? Int(modulus) - 1 : Int(terms.sendWindow)
+        while transmitter == .ready, !isRemoteBusy, unacknowledged.count < window, let segment = waiting.popFirst() {
             let txSeq = nextTxSeq
             unacknowledged.append(SentFrame(segment: segment))
             actions.append(sendInformation(segment, txSeq))
@@ -56,6 +57,7 @@ extension EnhancedRetransmission {
     }
 
     mutating func remoteBecameBusy() {
+        guard !terms.quirks.ignoresRemoteBusy else { return }
         isRemoteBusy = true
         retransmissionDeadline = nil
     }

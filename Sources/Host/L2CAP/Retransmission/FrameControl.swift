@@ -42,6 +42,12 @@ enum FrameControl: Equatable {
         }
     }
 
+    /// With the first number, whichever it has.
+    var unnumbered: FrameControl {
+        guard case .information(let kind, _, let reqSeq, let isFinal) = self else { return self }
+        return .information(kind, txSeq: 0, reqSeq: reqSeq, isFinal: isFinal)
+    }
+
     /// The extended control field.
     var extended: UInt32 {
         switch self {

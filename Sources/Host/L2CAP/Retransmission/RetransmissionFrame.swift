@@ -22,17 +22,20 @@ struct RetransmissionFraming {
     let remoteCID: UInt16
     let hasCheckSequence: Bool
     let isExtended: Bool
+    private let quirks: ChannelQuirks
 
     init(_ terms: ChannelTerms) {
         localCID = terms.localCID
         remoteCID = terms.remoteCID
         hasCheckSequence = terms.usesFrameCheckSequence
         isExtended = terms.usesExtendedControl
+        quirks = terms.quirks
     }
 
     /// The PDU without its basic header.
     func encode(_ control: FrameControl, _ segment: SDUSegment? = nil) -> [UInt8] {
         var writer = ByteWriter(reserving: 8 + (segment?.octets.count ?? 0))
+        let control = quirks.repeatsSequence ? control.unnumbered : control
         if isExtended { writer.u32(control.extended) } else { writer.u16(control.standard) }
         if let length = segment?.sduLength { writer.u16(length) }
         if let segment { writer.bytes(segment.octets) }
@@ -50,7 +53,8 @@ struct RetransmissionFraming {
             body = pdu.dropLast(L2CAPFrameCheckSequence.octets)
             let header = L2CAPHeader(length: UInt16(truncatingIfNeeded: pdu.count), channel: localCID)
             let check = L2CAPFrameCheckSequence.of(header, body)
-            guard UInt16(pdu[pdu.count - 2]) | UInt16(pdu[pdu.count - 1]) << 8 == check else { return nil }
+            let isRight = UInt16(pdu[pdu.count - 2]) | UInt16(pdu[pdu.count - 1]) << 8 == check
+            guard isRight || quirks.ignoresFrameCheck else { return nil }
         }
         let control = take(isExtended ? 4 : 2, of: &body).map {
             isExtended ? FrameControl(extended: $0) : FrameControl(standard: UInt16(truncatingIfNeeded: $0))

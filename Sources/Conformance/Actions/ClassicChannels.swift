@@ -1,0 +1,80 @@
+import Host
+import Packets
+
+/// Page scan, and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
+enum BeConnectable: NamedAction {
+    static let name = "be connectable"
+    static let about = "the host answers pages over BR/EDR, and lets in whoever connects"
+    static let discoverable = TypedArgument.number("discoverable", 0...1, default: 0, "whether it answers inquiries, too")
+    static var arguments: [ActionArgument] { [discoverable.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try await context.driver().host.setScan(isDiscoverable: try context(discoverable) == 1, isConnectable: true)
+        return CaseRecord()
+    }
+}
+
+/// What a host wants of a channel that it echoes on.
+enum EchoArguments {
+    static let psm = TypedArgument.number("psm", 1...0xFEFF, default: 0x1001, "of the service")
+    static let mode = TypedArgument.number("mode", 0...4, default: 0, "0 basic, 3 enhanced retransmission, 4 streaming")
+    static let mandatory = TypedArgument.number("mandatory", 0...1, default: 0, "whether another mode is worse than no channel")
+    static let mtu = TypedArgument.number("mtu", 48...0xFFFF, default: 672, "the longest SDU that it takes")
+    static let window = TypedArgument.number("window", 1...63, default: 63, "I-frames that it takes without acknowledging one")
+    static let maxTransmit = TypedArgument.number("maxTransmit", 0...255, default: 20, "how often the peer may send an I-frame")
+    static let mps = TypedArgument.number("mps", 1...0xFFFF, default: 1_010, "the longest payload of an I-frame that it takes")
+    static let check = TypedArgument.number("check", 0...1, default: 1, "whether it wants a frame check sequence")
+
+    static var all: [ActionArgument] { [psm, mode, mandatory, mtu, window, maxTransmit, mps, check].map(\.declaration) }
+
+    static func service(_ context: ActionContext) throws -> EchoService {
+        var service = EchoService(psm: UInt16(clamping: try context(psm)))
+        service.mode = UInt8(clamping: try context(mode))
+        service.isModeMandatory = try context(mandatory) == 1
+        service.mtu = UInt16(clamping: try context(mtu))
+        service.window = UInt16(clamping: try context(window))
+        service.maxTransmit = UInt8(clamping: try context(maxTransmit))
+        service.mps = UInt16(clamping: try context(mps))
+        service.usesFrameCheckSequence = try context(check) == 1
+        return service
+    }
+}
+
+enum OfferEcho: NamedAction {
+    static let name = "offer echo"
+    static let about = "the host lets peers open BR/EDR channels to a service that sends back each SDU"
+    static var arguments: [ActionArgument] { EchoArguments.all }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.driver().host.offer(try EchoArguments.service(context))
+        return CaseRecord()
+    }
+}
+
+enum OpenEcho: NamedAction {
+    static let name = "open echo"
+    static let about = "the host opens a BR/EDR channel to a service of the peer and sends back each SDU"
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + EchoArguments.all }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try await context.classicLink().open(try EchoArguments.service(context))
+        return CaseRecord()
+    }
+}
+
+/// A bare HCI that says what its L2CAP can do, so that the other side may use it. Core Vol 3, Part A, 4.12.
+enum TellFeatures: NamedAction {
+    static let name = "tell L2CAP features"
+    static let about = "answers each L2CAP_INFORMATION_REQ for extended features with this mask from now on"
+    static let features = TypedArgument.number(
+        "features", 0...0xFFFF_FFFF, default: 0x38, "the mask: 8 enhanced retransmission, 16 streaming, 32 FCS option")
+    static var arguments: [ActionArgument] { [features.declaration] }
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.end().extendedFeatures = UInt32(clamping: try context(features))
+        return CaseRecord()
+    }
+}
