@@ -86,6 +86,7 @@ public final class Host {
         path = DataPath(loop: loop, transport: transport, server: GATTServer(database: database))
         context = path.context
         random = RandomSource(seed: seed, label: "host \(transport.name)")
+        listenForDiscovery()
     }
 
     public var counters: HostCounters {

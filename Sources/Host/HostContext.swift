@@ -14,6 +14,12 @@ final class HostContext {
     var services: [UInt16: ChannelService] = [:]
     /// By PSM.
     var classicServices: [UInt16: ClassicService] = [:]
+    /// Service records for peers on BR/EDR.
+    var discovery = SDPServer()
+    /// By RFCOMM's server channel.
+    var serialServices: [UInt8: SerialService] = [:]
+    /// The records of the services in the database, where they are offered over BR/EDR.
+    var attributeRecords: [UInt32] = []
 
     init(loop: RunLoop, scheduler: ACLScheduler, server: GATTServer) {
         self.loop = loop

@@ -45,7 +45,7 @@ final class ATTBearer {
     let client: GATTServerSession
     /// Told of a new ATT_MTU.
     let mtuChanges = Listeners<(Int) -> Void>()
-    private let context: HostContext
+    let context: HostContext
     private var loop: RunLoop { context.loop }
     private let server: ATTServer
     private var requests = ATTRequestQueue()
@@ -57,18 +57,35 @@ final class ATTBearer {
     /// Why requests, commands, notifications and indications are sent no more.
     private(set) var failure: HostError? { didSet { hasFailed = failure != nil } }
     private var hasFailed = false
+    private(set) var isOpen = true
     /// By characteristic value handle.
     private var valueListeners: [UInt16: Listeners<AttributeValueHandler>] = [:]
     /// Told of values that nobody else is told of.
     let otherValues = Listeners<AttributeValueHandler>()
 
-    init(on channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
+    private init(_ channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
         self.channel = channel
         self.client = client
         self.context = context
         server = ATTServer(client: client)
+    }
+
+    /// On the fixed channel of an LE link.
+    convenience init(on channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
+        self.init(channel, client: client, context: context)
         channel.user = { [unowned self] in received($0) }
     }
+
+    /// On a channel of a BR/EDR link, in basic mode; ATT_MTU is what L2CAP's configuration has left. Core Vol 3, Part F, 3.2.8.
+    convenience init(over channel: ClassicDataChannel, client: GATTServerSession, context: HostContext) {
+        self.init(channel.channel, client: client, context: context)
+        server.mtu = Int(min(channel.terms.sendMTU, channel.terms.receiveMTU))
+        server.exchangesMTU = false
+        channel.onReceive = { [unowned self] in received($0.span.bytes) }
+    }
+
+    /// Whether ATT_MTU is what the two sides tell one another. Core Vol 3, Part G, 4.3.1.
+    var exchangesMTU: Bool { server.exchangesMTU }
 
     /// ATT_MTU.
     var mtu: Int { server.mtu }
@@ -140,7 +157,7 @@ final class ATTBearer {
 
     private func indicated(_ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
-        client.connection?.indicated(pdu.u16(at: 1))
+        client.link?.indicated(pdu.u16(at: 1))
         value(.indication, pdu)
         if !context.quirks.neverConfirms { channel.transmit(ATT.HandleValueCfm().bytes) }
     }
@@ -149,7 +166,7 @@ final class ATTBearer {
 
     /// Sends a value at once or not at all; allocates nothing.
     func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
-        guard channel.isOpen else { return .disconnected }
+        guard isOpen, channel.isOpen else { return .disconnected }
         guard !hasFailed else { return .timedOut }
         guard value.byteCount + 3 <= mtu else { return .tooLong }
         guard channel.isWritable else { return .full }
@@ -203,7 +220,7 @@ final class ATTBearer {
                 requestTimer = nil
             case .finish(let id, .success(let pdu)): responses.removeValue(forKey: id)?.fulfil(pdu)
             case .finish(let id, .failure(let error)):
-                if case .peer(.att(_, _, .databaseOutOfSync)) = error { client.connection?.forgetRemoteDatabase() }
+                if case .peer(.att(_, _, .databaseOutOfSync)) = error { client.link?.forgetRemoteDatabase() }
                 responses.removeValue(forKey: id)?.fail(error)
             }
         }
@@ -252,6 +269,7 @@ final class ATTBearer {
 
     /// The channel is closed.
     func ended(_ error: HostError) {
+        isOpen = false
         fail(error)
         valueListeners.removeAll()
         otherValues.removeAll()

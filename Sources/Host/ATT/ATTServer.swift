@@ -22,6 +22,8 @@ final class ATTServer {
     var mtu = ATTBearer.defaultMTU
     /// What ATT_EXCHANGE_MTU_RSP offers.
     var offeredMTU = ATTBearer.maximumMTU
+    /// Only on LE is ATT_MTU exchanged. Core Vol 3, Part G, 4.3.1.
+    var exchangesMTU = true
     var quirks = HostQuirks()
     private var prepared: [Prepared] = []
     static let preparedLimit = 64
@@ -64,7 +66,7 @@ final class ATTServer {
 
     private func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         switch opcode {
-        case ATT.ExchangeMTUReq.opcode: try exchangeMTU(try Self.parse(request))
+        case ATT.ExchangeMTUReq.opcode where exchangesMTU: try exchangeMTU(try Self.parse(request))
         case ATT.FindInformationReq.opcode: try findInformation(try Self.parse(request))
         case ATT.FindByTypeValueReq.opcode: try findByTypeValue(try Self.parse(request), access)
         case ATT.ReadByTypeReq.opcode: try readByType(try Self.parse(request), access)

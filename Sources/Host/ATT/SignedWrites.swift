@@ -30,7 +30,8 @@ extension SigningKey {
 extension GATTServerSession {
     /// How well a signed PDU proves that it is the client's; nil if it does not.
     func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> LinkSecurity? {
-        guard let connection, var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks) else { return nil }
+        guard let connection = link as? Connection, var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks)
+        else { return nil }
         bond.peerSigningKey = key
         connection.context.keys.update(bond)
         return bond.isAuthenticated ? .authenticated : .encrypted
@@ -42,7 +43,7 @@ extension GATTClient {
     ///
     /// - Throws: `HostError.misuse(.noKey)` if there is no signing key, or it is used up.
     public func signedWrite(_ handle: UInt16, _ value: [UInt8]) async throws {
-        guard let connection = bearer.client.connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
+        guard let connection = bearer.client.link as? Connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         if connection.security > .none { return try await writeCommand(handle, value) }
         guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
         try await bearer.waitForRoom()

@@ -49,7 +49,7 @@ public final class Connection {
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
         channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)
         securityChannel = SecurityChannel(on: multiplexer.channel(L2CAP.smpCID), loop: context.loop)
-        client.connection = self
+        client.link = self
         securityChannel.connection = self
         bearer.mtuChanges.add { [unowned self] in tell(.mtuChanged($0)) }
         signaling.grants = { [unowned self] in host.parameterPolicy(self, $0) }

@@ -27,6 +27,7 @@ extension HostError.Misuse: CustomStringConvertible {
         case .notEncrypted: "the link is not encrypted as the client's subscription demands"
         case .outOfSync: "the client does not know of the last change of the database"
         case .noChannelLeft: "there are not so many L2CAP channels left"
+        case .noServerChannel(let channel): "RFCOMM has no server channel \(channel), but 1...30"
         case .illegalChannel: "no credit-based channel has such an MTU, MPS or number of credits (Core Vol 3, Part A, 4.22)"
         }
     }
@@ -55,6 +56,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .privacy: "privacy"
         case .inquiry: "an inquiry"
         case .reconfiguration: "a reconfiguration of channels"
+        case .serialPort(let channel): "a connection to server channel \(channel)"
         }
     }
 }
@@ -73,6 +75,7 @@ extension HostError.Awaited: CustomStringConvertible {
         case .pairing: "pairing, 30 s (Core Vol 3, Part H, 3.4)"
         case .encryption: "the end of the encryption procedure"
         case .sdu: "data on an L2CAP channel"
+        case .serialData: "octets on a serial port"
         }
     }
 }
@@ -90,6 +93,8 @@ extension HostError.PeerFault: CustomStringConvertible {
         case .pairingRefused(let reason): "pairing ended by this side: \(reason)"
         case .channel(let end): "the L2CAP channel \(end)"
         case .notReconfigured(let result): "the peer did not take the channels' new limits: \(result)"
+        case .serviceDiscovery(let failure): "service discovery: \(failure.text)"
+        case .serialPort(let end): "the serial port \(end.text)"
         case .malformed(let malformation): "malformed: \(malformation)"
         }
     }
@@ -106,6 +111,29 @@ extension ChannelEnd: CustomStringConvertible {
         case .timedOut: "timed out"
         case .notConfigured(let result): "could not be configured: \(result)"
         case .violated: "was ended because the peer broke its rules"
+        }
+    }
+}
+
+extension SDPFailure {
+    fileprivate var text: String {
+        switch self {
+        case .refused(let code): "the server refused with \(Hex.number(code.rawValue))"
+        case .malformed: "the response cannot be read"
+        case .endless: "the response does not end"
+        case .timedOut: "the server did not answer"
+        }
+    }
+}
+
+extension RFCOMMEnd {
+    fileprivate var text: String {
+        switch self {
+        case .local: "was closed by this side"
+        case .remote: "was closed by the peer"
+        case .refused: "was refused"
+        case .timedOut: "timed out"
+        case .violation: "was closed because the peer broke RFCOMM's rules"
         }
     }
 }

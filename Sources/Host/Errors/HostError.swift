@@ -33,6 +33,8 @@ public enum HostError: Error, Sendable, Equatable {
         case noChannelLeft
         /// MTU, MPS or credits that such a channel cannot have. Core Vol 3, Part A, 4.22 and 4.25.
         case illegalChannel
+        /// RFCOMM has server channels 1...30. RFCOMM 1.2, 5.4.
+        case noServerChannel(UInt8)
     }
 
     /// What a controller may lack.
@@ -54,6 +56,8 @@ public enum HostError: Error, Sendable, Equatable {
         case privacy
         case reconfiguration
         case inquiry
+        /// A connection to that server channel.
+        case serialPort(UInt8)
     }
 
     /// What did not come in time.
@@ -77,6 +81,8 @@ public enum HostError: Error, Sendable, Equatable {
         case encryption
         /// Data on an L2CAP channel.
         case sdu
+        /// Octets on a serial port.
+        case serialData
     }
 
     public enum PeerFault: Sendable, Equatable {
@@ -97,6 +103,10 @@ public enum HostError: Error, Sendable, Equatable {
         case channel(ChannelEnd)
         /// L2CAP_CREDIT_BASED_RECONFIGURE_RSP. Core Vol 3, Part A, 4.28.
         case notReconfigured(ReconfigurationResult)
+        /// Service discovery came to nothing. Core Vol 3, Part B.
+        case serviceDiscovery(SDPFailure)
+        /// A connection of RFCOMM was refused, or is no more.
+        case serialPort(RFCOMMEnd)
         /// What came is not what its name says.
         case malformed(Malformation)
     }

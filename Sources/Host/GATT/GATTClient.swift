@@ -53,9 +53,10 @@ public struct GATTClient {
         do throws(PDUError) { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed(.pdu(error))) }
     }
 
-    /// Agrees on ATT_MTU; to be done once per bearer. Core Vol 3, Part G, 4.3.1.
+    /// Agrees on ATT_MTU; to be done once per bearer. Over BR/EDR, where L2CAP's configuration does that, nothing is asked. Core Vol 3, Part G, 4.3.1.
     @discardableResult
     public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
+        guard bearer.exchangesMTU else { return bearer.mtu }
         let response: ATT.ExchangeMTURsp = try await request(ATT.ExchangeMTUReq(clientRxMTU: UInt16(clamping: mtu)))
         bearer.setMTU(max(ATTBearer.defaultMTU, min(mtu, Int(response.serverRxMTU))))
         return bearer.mtu

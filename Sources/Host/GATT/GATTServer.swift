@@ -6,12 +6,17 @@ final class GATTServer {
     let database: GATTDatabase
     /// The ATT_MTU offered to clients.
     var offeredMTU = ATTBearer.maximumMTU
+    /// Told after the clients.
+    var databaseChanged: (() -> Void)?
     private var sessions: [GATTServerSession] = []
     private var listener: Listeners<(ClosedRange<UInt16>) -> Void>.Token?
 
     init(database: GATTDatabase) {
         self.database = database
-        listener = database.changes.add { [unowned self] range in for session in sessions { session.databaseChanged(range) } }
+        listener = database.changes.add { [unowned self] range in
+            for session in sessions { session.databaseChanged(range) }
+            databaseChanged?()
+        }
     }
 
     deinit { if let listener { database.changes.remove(listener) } }
@@ -25,7 +30,7 @@ final class GATTServer {
 
     /// A client has gone.
     func ended(_ session: GATTServerSession) {
-        session.connection = nil
+        session.link = nil
         sessions.removeAll { $0 === session }
     }
 }
@@ -71,7 +76,7 @@ final class GATTServerSession {
     private(set) var features: ClientFeatures
     var awareness = ChangeAwareness()
     /// Until the connection has ended; nil for a server without one.
-    unowned var connection: Connection?
+    unowned var link: (any AttributeLink)?
     /// What the client configured on an earlier link goes out once this one is as well protected as it must be. Core Vol 3, Part C, 10.3.1.1.
     private let wasRestored: Bool
     /// How often the database has changed.
@@ -87,10 +92,7 @@ final class GATTServerSession {
     }
 
     /// Who asks, for the handlers of attributes.
-    var access: AttributeAccess {
-        guard let connection else { return AttributeAccess() }
-        return AttributeAccess(connection: connection, security: connection.security, keySize: connection.encryptionKeySize)
-    }
+    var access: AttributeAccess { link?.access ?? AttributeAccess() }
 
     var record: ClientRecord {
         ClientRecord(configurations: configurations, features: features, knownHash: awareness.isAware ? database.databaseHash : nil)
@@ -113,7 +115,7 @@ final class GATTServerSession {
     }
 
     func databaseChanged(_ range: ClosedRange<UInt16>) {
-        guard let connection, !connection.context.quirks.hidesChanges else { return }
+        guard let link, !link.context.quirks.hidesChanges else { return }
         awareness.databaseChanged()
         changes += 1
         hasChanged()
@@ -127,12 +129,15 @@ final class GATTServerSession {
 
     /// Core Vol 3, Part G, 7.1.
     private func tellOfChange(_ range: ClosedRange<UInt16>) {
-        guard let connection, let handle = database.valueHandle(of: .serviceChanged), configurations[handle] & 2 != 0 else { return }
+        guard let bearer = link?.attributeBearer, let handle = database.valueHandle(of: .serviceChanged), configurations[handle] & 2 != 0
+        else {
+            return
+        }
         let change = changes
         var writer = ByteWriter()
         writer.u16(range.lowerBound)
         writer.u16(range.upperBound)
-        connection.bearer.indicate(handle, writer.bytes) { [weak self] result in
+        bearer.indicate(handle, writer.bytes) { [weak self] result in
             guard let self, case .success = result, change == changes else { return }
             awareness.confirmed()
             hasChanged()
@@ -142,11 +147,11 @@ final class GATTServerSession {
     // MARK: Bonds
 
     /// What is kept of the client with its bond has changed.
-    func hasChanged() { connection?.keep(record) }
+    func hasChanged() { link?.keep(record) }
 
-    /// Whether values of a characteristic may go out on a link that is protected like this.
-    func maySend(_ characteristic: UInt16, on security: LinkSecurity) -> Bool {
+    /// Whether values of a characteristic may go out on the link as it is protected.
+    func maySend(_ characteristic: UInt16) -> Bool {
         guard wasRestored, let attribute = database[attribute: characteristic] else { return true }
-        return security >= attribute.permissions.protectionForReading(keySize: 0).level
+        return access.security >= attribute.permissions.protectionForReading(keySize: 0).level
     }
 }

@@ -40,7 +40,7 @@ extension GATTClient {
     /// Everything on the server: what is kept with the bond if the server's Database Hash is that of then, and what is found else.
     public func discoverDatabase() async throws -> RemoteDatabase {
         let hash = try await readDatabaseHash()
-        if let hash, let kept = bearer.client.connection?.remoteDatabase, kept.hash == hash { return kept }
+        if let hash, let kept = bearer.client.link?.remoteDatabase, kept.hash == hash { return kept }
         var found = RemoteDatabase(hash: hash, services: [])
         for service in try await discoverServices() {
             var entry = RemoteDatabase.Service(service: service, characteristics: [])
@@ -50,7 +50,7 @@ extension GATTClient {
             }
             found.services.append(entry)
         }
-        if hash?.count == 16, found.isInOrder { bearer.client.connection?.remoteDatabase = found }
+        if hash?.count == 16, found.isInOrder { bearer.client.link?.remoteDatabase = found }
         return found
     }
 
@@ -76,7 +76,7 @@ extension GATTClient {
     }
 }
 
-extension Connection {
+extension AttributeLink {
     /// What this host has found on the peer's server, kept with the bond. Core Vol 3, Part G, 2.5.2.
     var remoteDatabase: RemoteDatabase? {
         get { bond.flatMap { context.keys.database(of: PeerIdentity($0.identity)) } }

@@ -41,6 +41,8 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
 public struct AttributeAccess {
     /// Nil when the database is used without a connection.
     public var connection: Connection?
+    /// The same of BR/EDR.
+    public var classicConnection: ClassicConnection?
     public var security: LinkSecurity
     /// Octets of the link's encryption key.
     public var keySize: Int
@@ -50,9 +52,11 @@ public struct AttributeAccess {
 
     /// - Parameter isBonded: the two devices share a key; with a connection the host's key store knows.
     public init(
-        connection: Connection? = nil, security: LinkSecurity = .none, keySize: Int = 16, isBonded: Bool = false, handle: UInt16 = 0
+        connection: Connection? = nil, over classicConnection: ClassicConnection? = nil, security: LinkSecurity = .none, keySize: Int = 16,
+        isBonded: Bool = false, handle: UInt16 = 0
     ) {
         self.connection = connection
+        self.classicConnection = classicConnection
         self.security = security
         self.keySize = keySize
         self.isBonded = isBonded
@@ -60,7 +64,7 @@ public struct AttributeAccess {
     }
 
     /// Whether the link could be encrypted without another pairing.
-    var hasKey: Bool { isBonded || connection?.bond != nil }
+    var hasKey: Bool { isBonded || connection?.bond != nil || classicConnection?.bond != nil }
 }
 
 /// What a read handler answers.

@@ -25,6 +25,8 @@ public final class ClassicConnection {
     public let events = Listeners<(ClassicConnectionEvent) -> Void>()
     let channels: ClassicChannels
     let security: ClassicSecurity
+    /// What this host has on the channels.
+    private(set) lazy var layers = ClassicLayers(self)
     private let multiplexer: L2CAPMultiplexer
     private let end: Promise<ErrorCode>
     /// Channels that the peer wants while it is not known yet how well the link is encrypted.
@@ -130,6 +132,7 @@ public final class ClassicConnection {
         multiplexer.close(error)
         channels.ended(error)
         security.ended(error)
+        layers.ended()
         end.fulfil(reason)
         tell(.disconnected(reason))
     }

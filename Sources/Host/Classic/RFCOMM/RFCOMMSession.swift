@@ -83,7 +83,7 @@ public struct RFCOMMSession: Sendable {
     }
 
     public let role: Role
-    public let settings: RFCOMMSettings
+    public internal(set) var settings: RFCOMMSettings
     var state = State.idle
     var links: [UInt8: RFCOMMDataLink] = [:]
     var awaited: [Awaited] = []
@@ -103,6 +103,8 @@ public struct RFCOMMSession: Sendable {
     }
 
     public var isOver: Bool { state == .ended }
+    /// Whether connections can still be opened.
+    public var isUsable: Bool { state != .ended && state != .awaitDisconnect }
     /// The connections that are open.
     public var openLinks: [UInt8] { links.filter { $0.value.isOpen }.keys.sorted() }
 
@@ -127,7 +129,7 @@ public struct RFCOMMSession: Sendable {
     /// Opens a connection to a server channel of the other side, 1...30, and the multiplexer before it.
     public mutating func open(channel: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         let dlci = dlci(toChannel: channel)
-        guard (1...30).contains(channel), links[dlci] == nil, state != .ended, state != .awaitDisconnect else { return [] }
+        guard (1...30).contains(channel), links[dlci] == nil, isUsable else { return [] }
         links[dlci] = RFCOMMDataLink(.waiting)
         return state == .open ? negotiate(dlci, at: now) : start(at: now)
     }

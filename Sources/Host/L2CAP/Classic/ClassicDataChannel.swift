@@ -16,10 +16,13 @@ final class ClassicDataChannel {
     private(set) var terms: ChannelTerms
     /// Takes each SDU as it comes; what came before is handed over at once. Nil gives SDUs to `receive` again.
     var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
+    /// Told once, when the channel is no more.
+    var onEnd: ((HostError) -> Void)?
     /// Why the channel is no more.
     private(set) var failure: HostError?
 
-    private let channel: L2CAPChannel
+    /// In basic mode a layer above may send on it as it is.
+    let channel: L2CAPChannel
     private unowned let owner: ClassicChannels
     let loop: RunLoop
     private var mode: Mode
@@ -52,6 +55,27 @@ final class ClassicDataChannel {
     func send(_ sdu: [UInt8]) async throws {
         if let failure { throw failure }
         guard sdu.count <= Int(terms.sendMTU) else { throw HostError.misuse(.tooLong(octets: sdu.count, limit: Int(terms.sendMTU))) }
+        try await waitForRoom()
+        transmit(sdu)
+    }
+
+    /// Whether another SDU finds room on the link and in the peer's window.
+    var isWritable: Bool {
+        guard failure == nil, channel.isWritable else { return false }
+        if case .enhanced(let core) = mode { return core.queuedFrames < Self.mostQueued }
+        return true
+    }
+
+    /// Sends an SDU at once or not at all.
+    @discardableResult
+    func trySend(_ sdu: [UInt8]) -> Bool {
+        guard isWritable, sdu.count <= Int(terms.sendMTU) else { return false }
+        transmit(sdu)
+        return true
+    }
+
+    func waitForRoom() async throws {
+        if let failure { throw failure }
         try await channel.waitForRoom()
         while case .enhanced(let core) = mode, core.queuedFrames >= Self.mostQueued {
             let promise = room ?? Promise<Void>(on: loop)
@@ -59,6 +83,11 @@ final class ClassicDataChannel {
             try await promise.value()
         }
         if let failure { throw failure }
+    }
+
+    /// Sends whatever the queue's length, for what another flow control bounds.
+    func transmit(_ sdu: [UInt8]) {
+        guard failure == nil else { return }
         switch mode {
         case .basic: channel.transmit(sdu)
         case .enhanced(var core):
@@ -75,13 +104,15 @@ final class ClassicDataChannel {
     // MARK: Receiving
 
     /// The next SDU; what came before the channel ended is handed over first.
-    func receive() async throws -> [UInt8] {
+    ///
+    /// - Parameter deadline: the loop's time at which the wait ends with `HostError.environment(.timedOut(.sdu))`.
+    func receive(until deadline: Microseconds? = nil) async throws -> [UInt8] {
         while true {
             if let sdu = inbox.popFirst() { return sdu }
             if let failure { throw failure }
             let promise = arrival ?? Promise<Void>(on: loop)
             arrival = promise
-            try await promise.value()
+            do { try await promise.value(until: deadline) } catch is TimeOut { throw HostError.environment(.timedOut(.sdu)) }
         }
     }
 
@@ -169,5 +200,8 @@ final class ClassicDataChannel {
         channel.user = nil
         for promise in [room, arrival] { promise?.fail(error) }
         (room, arrival) = (nil, nil)
+        let told = onEnd
+        (onEnd, onReceive) = (nil, nil)
+        told?(error)
     }
 }

@@ -1,0 +1,49 @@
+import Packets
+
+/// What this host has on the channels of one BR/EDR connection.
+final class ClassicLayers {
+    unowned let connection: ClassicConnection
+    /// Bearers of the attribute protocol, of one client.
+    private(set) var bearers: [ATTBearer] = []
+    /// RFCOMM; a second one only where both sides have begun at once.
+    private(set) var multiplexers: [SerialMultiplexer] = []
+    private var client: GATTServerSession?
+
+    init(_ connection: ClassicConnection) { self.connection = connection }
+
+    func addBearer(_ channel: ClassicDataChannel) -> ATTBearer {
+        let bearer = ATTBearer(over: channel, client: client ?? makeClient(), context: connection.context)
+        bearers.append(bearer)
+        channel.onEnd = { [unowned self] error in
+            bearers.removeAll { $0 === bearer }
+            bearer.ended(error)
+        }
+        return bearer
+    }
+
+    private func makeClient() -> GATTServerSession {
+        let (context, peer) = (connection.context, connection.peer)
+        let made = context.server.session(of: peer, record: context.keys.client(of: peer))
+        made.link = connection
+        client = made
+        return made
+    }
+
+    func addMultiplexer(_ role: RFCOMMSession.Role, _ channel: ClassicDataChannel) -> SerialMultiplexer {
+        let multiplexer = SerialMultiplexer(role, on: channel, of: connection)
+        multiplexers.append(multiplexer)
+        channel.onEnd = { [unowned self] error in
+            multiplexers.removeAll { $0 === multiplexer }
+            multiplexer.ended(error)
+        }
+        return multiplexer
+    }
+
+    /// The connection is gone, and all channels with it.
+    func ended() {
+        guard let client else { return }
+        connection.keep(client.record)
+        connection.context.server.ended(client)
+        self.client = nil
+    }
+}

@@ -1,0 +1,58 @@
+import Packets
+
+/// A serial port that peers may open.
+struct SerialService {
+    var opened: (SerialPort, ClassicConnection) -> Void
+}
+
+extension Host {
+    /// What RFCOMM is carried by: a frame fills one 3-DH5 packet at most.
+    static let serialChannel: ClassicChannelSettings = {
+        var settings = ClassicChannelSettings()
+        settings.mtu = 1_017
+        settings.isModeMandatory = true
+        return settings
+    }()
+
+    /// Lets peers open a serial port. A service record tells them which server channel it is: `SDPRecord.serialPort`.
+    ///
+    /// - Parameters:
+    ///   - channel: the server channel, 1...30; the first that is free if nil.
+    ///   - opened: gets each port, before anything is received on it.
+    /// - Returns: the server channel.
+    /// - Throws: `HostError.misuse(.noServerChannel)`.
+    @discardableResult
+    public func listen(rfcomm channel: UInt8? = nil, opened: @escaping (SerialPort, ClassicConnection) -> Void) throws -> UInt8 {
+        guard let channel = channel ?? (1...30).first(where: { context.serialServices[$0] == nil }), (1...30).contains(channel) else {
+            throw HostError.misuse(.noServerChannel(channel ?? 0))
+        }
+        context.serialServices[channel] = SerialService(opened: opened)
+        listen(psm: ClassicPSM.rfcomm, Self.serialChannel) { link, connection in _ = connection.layers.addMultiplexer(.acceptor, link) }
+        serveSerialPorts()
+        return channel
+    }
+
+    /// Refuses connections to a server channel from now on; those that are open stay.
+    public func stopListening(rfcomm channel: UInt8) {
+        context.serialServices[channel] = nil
+        serveSerialPorts()
+    }
+
+    private func serveSerialPorts() {
+        let channels = Set(context.serialServices.keys)
+        for multiplexer in path.classicConnections.all.flatMap(\.layers.multiplexers) { multiplexer.serve(channels) }
+    }
+}
+
+extension ClassicConnection {
+    /// Opens a serial port of the peer, on the session that is there or on a new one. RFCOMM 1.2, 5.2.
+    ///
+    /// - Throws: `HostError.peer(.serialPort)` with the reason, `.peer(.channel)`, `.misuse(.noServerChannel)`, or why there is no connection.
+    public func openSerialPort(channel: UInt8) async throws -> SerialPort {
+        guard (1...30).contains(channel) else { throw HostError.misuse(.noServerChannel(channel)) }
+        if let multiplexer = layers.multiplexers.first(where: \.isUsable) { return try await multiplexer.open(channel) }
+        let link = try await openChannel(ClassicPSM.rfcomm, Host.serialChannel)
+        // The other side may have been faster.
+        return try await layers.addMultiplexer(.initiator, link).open(channel)
+    }
+}
