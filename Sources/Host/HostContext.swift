@@ -18,6 +18,8 @@ final class HostContext {
     var discovery = SDPServer()
     /// By RFCOMM's server channel.
     var serialServices: [UInt8: SerialService] = [:]
+    /// A phone that offers nothing, unless told otherwise.
+    var profileOffer = ProfileOffer(role: .phone)
     /// The records of the services in the database, where they are offered over BR/EDR.
     var attributeRecords: [UInt32] = []
 

@@ -56,6 +56,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .privacy: "privacy"
         case .inquiry: "an inquiry"
         case .reconfiguration: "a reconfiguration of channels"
+        case .profiles: "setting profiles up"
         case .serialPort(let channel): "a connection to server channel \(channel)"
         }
     }

@@ -58,6 +58,7 @@ public enum HostError: Error, Sendable, Equatable {
         case inquiry
         /// A connection to that server channel.
         case serialPort(UInt8)
+        case profiles
     }
 
     /// What did not come in time.

@@ -13,7 +13,7 @@ import Testing
     func everythingComesUp(_ role: ClassicProfiles.Role) throws {
         let parameters = try #require(Self.sbc)
         var link = ProfileLink(role, role == .phone ? .accessory : .phone)
-        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
         let found = [ClassicProfile.a2dp, .hfp, .avrcp].map { ProfileStep.found($0) }
         let audio: [ProfileStep] = [.configured(parameters), .mediaOpen, .streaming]
         let calls: [ProfileStep] = [.serviceLevelConnection, .codec(.mSBC)]
@@ -22,7 +22,6 @@ import Testing
         #expect(link.steps[0].filter(audio.contains) == audio && link.steps[0].filter(calls.contains) == calls)
         #expect(link.steps[1].filter((audio + calls).contains).count == 5)
         #expect(link.ends.allSatisfy { $0.pending.isEmpty })
-        // Service discovery's channel is closed again.
         #expect(link.ends.map { end in ProfileChannel.allCases.filter { end.number(of: $0) != nil }.count } == [4, 4])
 
         let phone = role == .phone ? 0 : 1
@@ -37,7 +36,7 @@ import Testing
     @Test(arguments: ClassicProfile.allCases)
     func oneProfileComesUpAlone(_ profile: ClassicProfile) {
         var link = ProfileLink(.phone, .accessory)
-        link.perform(0) { $0.connect([profile], at: 0) }
+        link.perform(0) { $0.connect([profile]) }
         #expect(link.steps[0].first == .found(profile) && link.steps[0].contains(.finished))
         #expect(link.steps[0].allSatisfy { if case .failed = $0 { false } else { true } })
     }
@@ -45,7 +44,7 @@ import Testing
     /// Two phones have nothing to say to one another but AVRCP, and no volume.
     @Test func whatIsMissingIsSaid() {
         var link = ProfileLink(.phone, .phone)
-        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
         #expect(link.steps[0] == [.missing(.a2dp), .missing(.hfp), .found(.avrcp), .finished])
     }
 
@@ -53,26 +52,43 @@ import Testing
     func refusedChannelsAreReported(_ refused: ProfileChannel) {
         var link = ProfileLink(.phone, .accessory)
         link.refused = refused
-        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
         let failures = link.steps[0].filter { if case .failed = $0 { true } else { false } }
-        #expect(failures.count == (refused == .discovery ? 3 : 1))
+        #expect(failures.count == 1)
         #expect(link.steps[0].contains(.finished) && link.ends[0].pending.isEmpty)
     }
 
     /// The other side says nothing on a channel: each profile gives up by itself.
-    @Test(arguments: [ProfileChannel.discovery, .serial, .signaling, .control])
+    @Test(arguments: [ProfileChannel.serial, .signaling, .control])
     func silenceEnds(_ silent: ProfileChannel) {
         var link = ProfileLink(.phone, .accessory)
         link.silent = silent
-        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
         #expect(!link.ends[0].pending.isEmpty)
         link.run(until: .seconds(100))
         #expect(link.steps[0].contains(.finished) && link.ends[0].pending.isEmpty)
     }
 
+    @Test func discoveryThatFailsEndsEverything() {
+        var profiles = ClassicProfiles(.phone)
+        #expect(profiles.connect([.a2dp, .hfp]) == [.discover])
+        #expect(profiles.discoveryFailed("gone") == [.step(.failed(.a2dp, "gone")), .step(.failed(.hfp, "gone")), .step(.finished)])
+    }
+
+    /// What is not offered has no record, and its channels no use.
+    @Test(arguments: ClassicProfile.allCases)
+    func whatIsOfferedIsAccepted(_ profile: ClassicProfile) {
+        let profiles = ClassicProfiles(.accessory, offers: [profile])
+        let records = ClassicProfiles.records(of: .accessory, [profile], serverChannel: 4)
+        #expect(records.count == (profile == .avrcp ? 2 : 1))
+        #expect(records.compactMap(\.rfcommChannel) == (profile == .hfp ? [4] : []))
+        #expect(profiles.purpose(ofPSM: ClassicPSM.avdtp) == (profile == .a2dp ? .signaling : nil))
+        #expect(profiles.purpose(ofPSM: ClassicPSM.avctp) == (profile == .avrcp ? .control : nil))
+    }
+
     @Test func mediaThatIsGoneEndsTheStream() throws {
         var link = ProfileLink(.phone, .accessory)
-        link.perform(0) { $0.connect([.a2dp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp]) }
         let media = try #require(link.ends[0].number(of: .media))
         link.perform(0) { $0.channelClosed(media, at: 0) }
         link.perform(1) { $0.channelClosed(media, at: 0) }
@@ -81,7 +97,7 @@ import Testing
         // And it can be set up once more.
         let signaling = try #require(link.ends[0].number(of: .signaling))
         for end in 0..<2 { link.perform(end) { $0.channelClosed(signaling, at: 0) } }
-        link.perform(0) { $0.connect([.a2dp], at: 0) }
+        link.perform(0) { $0.connect([.a2dp]) }
         #expect(link.steps[0].last == .finished)
     }
 }
@@ -112,13 +128,15 @@ private struct ProfileLink {
         let to = 1 - from
         switch action {
         case .step(let step): steps[from].append(step)
+        case .discover:
+            let records = ClassicProfiles.records(of: ends[to].role, ends[to].offered, serverChannel: 3)
+            return ends[from].discovered(records).map { (from, $0) }
         case .open(let purpose):
-            guard purpose != refused, ends[to].accepts(psm: purpose.psm) else {
-                return ends[from].channelFailed(purpose, at: now).map { (from, $0) }
-            }
+            let use = purpose.psm.map { ends[to].purpose(ofPSM: $0) } ?? (ends[from].peerServerChannel == 3 ? .serial : nil)
+            guard purpose != refused, use == purpose else { return ends[from].channelFailed(purpose, at: now).map { (from, $0) } }
             let number = next
             next += 1
-            let accepted = ends[to].channelAccepted(number, psm: purpose.psm, mtu: 672, at: now).map { (to, $0) }
+            let accepted = ends[to].channelAccepted(number, purpose, mtu: 672, at: now).map { (to, $0) }
             return accepted + ends[from].channelOpened(number, purpose, mtu: 672, at: now).map { (from, $0) }
         case .send(let number, let octets):
             if let silent, ends[to].channels[number]?.purpose == silent { return [] }

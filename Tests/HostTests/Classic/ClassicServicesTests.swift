@@ -1,6 +1,4 @@
-import BenchTesting
 import Packets
-import Simulation
 import Testing
 import Timing
 
@@ -12,19 +10,10 @@ import Timing
     static let characteristic: BluetoothUUID = 0xFFF1
 
     static func run(_ body: @escaping (Host, Host, ClassicConnection, ClassicConnection) async throws -> Void) throws {
-        try World.run(seed: 5) { world in
-            var hosts: [Host] = []
-            for number in UInt64(1)...2 {
-                var configuration = ControllerConfiguration(address: DeviceAddress(value: 0xB1BE_0000 + number))
-                configuration.profile = .dual
-                hosts.append(try await world.addHost(configuration, database: GATTDatabase(deviceName: "host \(number)"), seed: number))
-            }
-            var incoming: ClassicConnection?
-            hosts[1].newClassicConnections.add { incoming = $0 }
-            try await hosts[1].setScan(isDiscoverable: false, isConnectable: true)
-            let near = try await hosts[0].connectClassic(to: hosts[1].controller.address.bdADDR)
-            try await world.loop.sleep(for: .seconds(1))
-            try await body(hosts[0], hosts[1], near, try #require(incoming))
+        try ClassicHosts.run(seed: 5, [PairingSettings(), PairingSettings()]) { hosts in
+            try await hosts.far.setScan(isDiscoverable: false, isConnectable: true)
+            let (near, far) = try await hosts.link()
+            try await body(hosts.near, hosts.far, near, far)
         }
     }
 
@@ -54,7 +43,7 @@ import Timing
             }
             // And the other way round.
             near.addServiceRecord(.audio(isSink: false))
-            let other = try #require(far.path.classicConnections.all.first)
+            let other = try #require(far.classicConnections.first)
             #expect(try await other.services().map(\.serviceClasses) == [[.audioSource]])
         }
     }
@@ -159,7 +148,7 @@ import Timing
             characteristics: [
                 CharacteristicDefinition(
                     characteristic, properties: [.read, .write, .notify, .indicate], value: [UInt8](repeating: 7, count: 400)),
-                CharacteristicDefinition(0xFFF2, properties: .read, permissions: [.read, .readEncrypted], value: [1]),
+                CharacteristicDefinition(0xFFF2, properties: .read, permissions: [.read, .readAuthenticated], value: [1]),
             ])
     }
 

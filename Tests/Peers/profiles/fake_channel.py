@@ -37,10 +37,15 @@ class Channel(utils.EventEmitter):
             asyncio.get_running_loop().call_soon(lambda data=bytes.fromhex(octets): self.sink(data))
         return answer
 
-    async def until(self, text, rounds=200):
+    async def until(self, text):
         """A report that contains the text."""
-        for _ in range(rounds):
-            if any(text in report for report in self.reports):
-                return
-            await asyncio.sleep(0)
-        raise AssertionError(f"no {text} in {self.reports}")
+        await eventually(lambda: any(text in report for report in self.reports), lambda: f"no {text} in {self.reports}")
+
+
+async def eventually(condition, complaint, rounds=5_000):
+    """Lets the event loop go on until a condition holds; nothing takes more than rounds here."""
+    for _ in range(rounds):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(complaint())

@@ -1,11 +1,10 @@
 """RFCOMM: our session with Bumble's multiplexer, each in both roles."""
 
-import asyncio
 import random
 
 import pytest
 from bumble import rfcomm
-from fake_channel import Channel
+from fake_channel import Channel, eventually
 
 ROLES = rfcomm.Multiplexer.Role
 
@@ -29,14 +28,15 @@ async def exchange(channel, dlc, dlci):
     dlc.sink = received.append
     text = random.Random(dlci).randbytes(9_000)
     channel.tell("rfcomm", "send", dlci, text.hex())
-    for _ in range(500):
-        await asyncio.sleep(0)
+    await eventually(lambda: sum(map(len, received)) >= len(text), lambda: f"{sum(map(len, received))} octets came")
     assert b"".join(received) == text
     dlc.write(text)
-    for _ in range(500):
-        await asyncio.sleep(0)
-    ours = "".join(report.split()[2] for report in channel.reports if report.startswith(f"received {dlci} "))
-    assert bytes.fromhex(ours) == text
+
+    def ours():
+        return bytes.fromhex("".join(report.split()[2] for report in channel.reports if report.startswith(f"received {dlci} ")))
+
+    await eventually(lambda: len(ours()) >= len(text), lambda: f"{len(ours())} octets came")
+    assert ours() == text
 
 
 @pytest.mark.parametrize("mtu", [120, 672])

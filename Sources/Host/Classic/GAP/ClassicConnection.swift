@@ -132,7 +132,7 @@ public final class ClassicConnection {
         multiplexer.close(error)
         channels.ended(error)
         security.ended(error)
-        layers.ended()
+        layers.ended(error)
         end.fulfil(reason)
         tell(.disconnected(reason))
     }

@@ -8,6 +8,16 @@ final class ClassicLayers {
     /// RFCOMM; a second one only where both sides have begun at once.
     private(set) var multiplexers: [SerialMultiplexer] = []
     private var client: GATTServerSession?
+    private var started: ProfileSession?
+    /// They begin when somebody wants them.
+    var profiles: ProfileSession {
+        if let started { return started }
+        let offer = connection.host.context.profileOffer
+        let made = ProfileSession(ClassicProfiles(offer.role, offers: offer.profiles), on: connection)
+        started = made
+        offer.started(made)
+        return made
+    }
 
     init(_ connection: ClassicConnection) { self.connection = connection }
 
@@ -40,7 +50,8 @@ final class ClassicLayers {
     }
 
     /// The connection is gone, and all channels with it.
-    func ended() {
+    func ended(_ error: HostError) {
+        started?.ended(error)
         guard let client else { return }
         connection.keep(client.record)
         connection.context.server.ended(client)

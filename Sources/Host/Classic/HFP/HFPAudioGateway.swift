@@ -48,6 +48,9 @@ public struct HFPAudioGateway: Sendable {
 
     // MARK: From this side
 
+    /// The RFCOMM connection is open: the hands-free unit brings the service level connection up, or takes too long. HFP 1.8, 4.2.1.
+    public mutating func start(at now: Microseconds) { deadline = now + Self.responseTimeOut }
+
     /// An indicator has another value: the hands-free unit hears of it, if it wants to. HFP 1.8, 4.35.4.
     public mutating func set(_ name: String, to value: Int) -> [HFPAction] {
         guard let index = indicators.firstIndex(where: { $0.name == name }), indicators[index].range.contains(value),
@@ -75,7 +78,7 @@ public struct HFPAudioGateway: Sendable {
         guard let due = deadline, due <= now else { return [] }
         deadline = nil
         offered = nil
-        return [.failed(.timedOut("+BCS"))]
+        return [.failed(.timedOut(isConnected ? "+BCS" : "the service level connection"))]
     }
 
     private func result(_ text: String) -> HFPAction { .send([UInt8]("\r\n\(text)\r\n".utf8)) }
@@ -176,6 +179,7 @@ public struct HFPAudioGateway: Sendable {
         let needsIndicators = features.contains(.indicators) && other.contains(.indicators)
         guard !needsCallHold || knowsCallHold, !needsIndicators || knowsIndicators else { return [] }
         isConnected = true
+        deadline = nil
         return [.connected]
     }
 }

@@ -52,15 +52,24 @@ extension ClassicProfiles {
         switch state {
         case .configured: return parameters.map { [.step(.configured($0))] } ?? []
         case .streaming:
+            isStreaming = true
             source?.start(at: now)
             return [.step(.streaming)] + done(.a2dp)
         case .open, .closing, .aborting:
             source?.stop()
-            return []
+            defer { isStreaming = false }
+            return isStreaming ? [.step(.suspended)] : []
         case .idle:
             source?.stop()
+            isStreaming = false
             return [.step(.streamEnded)] + failed(.a2dp, "the stream has ended")
         }
+    }
+
+    /// Suspends the stream or starts it again, as a phone does. AVDTP 1.3, 6.9 and 6.10.
+    public mutating func setStreaming(_ isStreaming: Bool, at now: Microseconds) -> [ProfileAction] {
+        guard role == .phone, let stream, stream.hasMedia, stream.state == (isStreaming ? .open : .streaming) else { return [] }
+        return audio(avdtp.send(isStreaming ? .start([stream.remote]) : .suspend([stream.remote]), at: now), at: now)
     }
 
     /// The source starts the stream; for a sink this is all.

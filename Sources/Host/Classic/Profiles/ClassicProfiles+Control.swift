@@ -16,6 +16,12 @@ extension ClassicProfiles {
         }
     }
 
+    /// Presses and releases a key of the other side. AVRCP 1.6, 6.
+    public mutating func press(_ key: AVRCPKey, at now: Microseconds) -> [ProfileAction] {
+        guard number(of: .control) != nil else { return [] }
+        return control(avrcp.send(.press(key), at: now) + avrcp.send(.press(key, isReleased: true), at: now), at: now)
+    }
+
     private mutating func answered(_ request: AVRCPRequest, _ result: AVRCPResult, at now: Microseconds) -> [ProfileAction] {
         switch (request, result) {
         case (.supportedEvents, .events(let events)):

@@ -2,24 +2,11 @@ import Packets
 
 /// Which profiles the other side has. Core Vol 3, Part B, 2.
 extension ClassicProfiles {
-    mutating func discovered(_ actions: [SDPClientAction], at now: Microseconds) -> [ProfileAction] {
-        actions.flatMap { action -> [ProfileAction] in
-            let channel = channels.first { $0.value.purpose == .discovery && $0.value.isOwn }?.key
-            switch action {
-            case .send(let octets): return channel.map { [.send($0, octets)] } ?? []
-            case .finished(let result):
-                return (channel.map { [.close($0)] } ?? []) + found(result)
-            }
-        }
-    }
+    /// The other side's records have come.
+    public mutating func discovered(_ records: [SDPRecord]) -> [ProfileAction] { wanted.flatMap { look(for: $0, in: records) } }
 
-    private mutating func found(_ result: Result<SDPResult, SDPFailure>) -> [ProfileAction] {
-        switch result {
-        case .failure(let failure): return wanted.flatMap { failed($0, "service discovery: \(failure)") }
-        case .success(.handles): return []
-        case .success(.records(let records)): return wanted.flatMap { look(for: $0, in: records) }
-        }
-    }
+    /// They have not, and why.
+    public mutating func discoveryFailed(_ why: String) -> [ProfileAction] { wanted.flatMap { failed($0, why) } }
 
     private mutating func look(for profile: ClassicProfile, in records: [SDPRecord]) -> [ProfileAction] {
         func record(_ service: BluetoothUUID) -> SDPRecord? { records.first { $0.serviceClasses.contains(service) } }

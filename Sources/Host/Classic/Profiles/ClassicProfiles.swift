@@ -7,10 +7,9 @@ public enum ClassicProfile: Sendable, Hashable, CaseIterable {
     case avrcp
 }
 
-/// What an L2CAP channel of a link is for.
+/// What a channel of a link is for.
 public enum ProfileChannel: Sendable, Hashable, CaseIterable {
-    case discovery
-    /// RFCOMM.
+    /// A serial port over RFCOMM.
     case serial
     /// AVDTP's first channel, and its second.
     case signaling
@@ -18,10 +17,18 @@ public enum ProfileChannel: Sendable, Hashable, CaseIterable {
     /// AVCTP.
     case control
 
-    public var psm: UInt16 {
+    var profile: ClassicProfile {
         switch self {
-        case .discovery: ClassicPSM.sdp
-        case .serial: ClassicPSM.rfcomm
+        case .serial: .hfp
+        case .signaling, .media: .a2dp
+        case .control: .avrcp
+        }
+    }
+
+    /// Of a channel of L2CAP; nil for a serial port.
+    public var psm: UInt16? {
+        switch self {
+        case .serial: nil
         case .signaling, .media: ClassicPSM.avdtp
         case .control: ClassicPSM.avctp
         }
@@ -33,10 +40,11 @@ public enum ProfileStep: Sendable, Hashable {
     /// The other side's records have the profile, or do not.
     case found(ClassicProfile)
     case missing(ClassicProfile)
-    /// A stream is set up with this codec, its media channel is there, packets flow, or it is gone.
+    /// A stream is set up with this codec, its media channel is there, packets flow, rest, or it is gone.
     case configured(SBCParameters)
     case mediaOpen
     case streaming
+    case suspended
     case streamEnded
     case serviceLevelConnection
     case codec(HFPCodec)
@@ -51,7 +59,9 @@ public enum ProfileStep: Sendable, Hashable {
 }
 
 public enum ProfileAction: Sendable, Hashable {
-    /// An L2CAP channel is to be opened; `channelOpened` or `channelFailed` follows.
+    /// The other side's service records are to be read; `discovered` follows.
+    case discover
+    /// A channel is to be opened, a serial port to the server channel `peerServerChannel`; `channelOpened` or `channelFailed` follows.
     case open(ProfileChannel)
     case send(Int, [UInt8])
     case close(Int)
@@ -59,8 +69,8 @@ public enum ProfileAction: Sendable, Hashable {
 }
 
 /// The profiles of one BR/EDR link, in both directions: what a phone or an accessory answers, and what either sets up on its own:
-/// service discovery, then A2DP's stream, HFP's service level connection and AVRCP's control channel. Channels go by the numbers that
-/// whoever has the link gives them.
+/// A2DP's stream, HFP's service level connection and AVRCP's control channel. Channels and serial ports go by the numbers that whoever has
+/// the link gives them; it asks the other side for its records, too, and lets it read `records`.
 public struct ClassicProfiles: Sendable {
     public enum Role: Sendable {
         /// Source of audio, audio gateway, player.
@@ -72,79 +82,79 @@ public struct ClassicProfiles: Sendable {
     struct Channel: Sendable {
         var purpose: ProfileChannel
         var mtu: Int
-        var isOwn: Bool
     }
 
     static let endpoint: UInt8 = 1
-    static let serverChannel: UInt8 = 1
 
     public let role: Role
-    public let server: SDPServer
+    /// What the other side may set up.
+    public let offered: Set<ClassicProfile>
     var channels: [Int: Channel] = [:]
     /// What was asked for and is not done.
     public internal(set) var pending: Set<ClassicProfile> = []
     var wanted: [ClassicProfile] = []
     /// The server channel of the other side's HFP.
-    var peerServerChannel: UInt8 = 0
-    var client = SDPClient()
+    public internal(set) var peerServerChannel: UInt8 = 0
     var avdtp = AVDTPSession(endpoints: [])
-    var rfcomm: RFCOMMSession?
     var avrcp: AVRCPSession
+    var isStreaming = false
     var unit: HFPHandsFree
     var gateway: HFPAudioGateway
-    /// The connection of RFCOMM that HFP has.
-    var callLink: UInt8?
     public internal(set) var source: A2DPSource?
     public internal(set) var sink: A2DPSink?
 
-    public init(_ role: Role) {
-        self.role = role
-        let isAccessory = role == .accessory
-        var server = SDPServer()
-        server.add(.audio(isSink: isAccessory))
-        server.add(
-            isAccessory
-                ? .handsFree(channel: Self.serverChannel, features: 0x0020) : .audioGateway(channel: Self.serverChannel, features: 0x0020))
-        server.add(.remoteControl(isTarget: true))
-        server.add(.remoteControl(isTarget: false))
-        self.server = server
-        avrcp = AVRCPSession(target: isAccessory ? .loudspeaker : .player)
+    public init(_ role: Role, offers offered: Set<ClassicProfile> = Set(ClassicProfile.allCases)) {
+        (self.role, self.offered) = (role, offered)
+        avrcp = AVRCPSession(target: role == .accessory ? .loudspeaker : .player)
         unit = HFPHandsFree(features: [.codecNegotiation, .indicators, .remoteVolume])
         gateway = HFPAudioGateway(features: [.codecNegotiation, .indicators, .rejectsCalls])
+    }
+
+    /// Service records of what is offered.
+    ///
+    /// - Parameter serverChannel: RFCOMM's, of HFP.
+    public static func records(of role: Role, _ offered: Set<ClassicProfile>, serverChannel: UInt8) -> [SDPRecord] {
+        let isAccessory = role == .accessory
+        var records: [SDPRecord] = []
+        if offered.contains(.a2dp) { records.append(.audio(isSink: isAccessory)) }
+        // Bit 5: wide band speech. HFP 1.8, 5.3.
+        if offered.contains(.hfp) {
+            records.append(
+                isAccessory
+                    ? .handsFree(channel: serverChannel, features: 0x0020) : .audioGateway(channel: serverChannel, features: 0x0020))
+        }
+        if offered.contains(.avrcp) { records += [.remoteControl(isTarget: true), .remoteControl(isTarget: false)] }
+        return records
     }
 
     /// When `expire` is due.
     public var deadline: Microseconds? {
         let hfp = role == .phone ? gateway.deadline : unit.deadline
-        return [client.deadline, avdtp.deadline, rfcomm?.deadline, avrcp.deadline, hfp, source?.deadline].compactMap { $0 }.min()
+        return [avdtp.deadline, avrcp.deadline, hfp, source?.deadline].compactMap { $0 }.min()
     }
 
     // MARK: Channels
 
     func number(of purpose: ProfileChannel) -> Int? { channels.filter { $0.value.purpose == purpose }.keys.min() }
 
-    /// Whether a channel that the other side opens has a use.
-    public func accepts(psm: UInt16) -> Bool {
+    func isMedia(_ number: Int) -> Bool { channels[number]?.purpose == .media }
+
+    /// What a channel that the other side opens is for; nil if it has no use.
+    public func purpose(ofPSM psm: UInt16) -> ProfileChannel? {
         switch psm {
-        case ClassicPSM.sdp: true
-        case ClassicPSM.rfcomm: number(of: .serial) == nil
-        case ClassicPSM.avctp: number(of: .control) == nil
-        case ClassicPSM.avdtp: number(of: .signaling) == nil || avdtp.endpointAwaitingMedia != nil && number(of: .media) == nil
-        default: false
+        case ClassicPSM.avctp where offered.contains(.avrcp): number(of: .control) == nil ? .control : nil
+        case ClassicPSM.avdtp where number(of: .signaling) == nil: offered.contains(.a2dp) ? .signaling : nil
+        case ClassicPSM.avdtp: avdtp.endpointAwaitingMedia != nil && number(of: .media) == nil ? .media : nil
+        default: nil
         }
     }
 
-    /// The other side has opened a channel, which `accepts` allowed.
-    public mutating func channelAccepted(_ number: Int, psm: UInt16, mtu: Int, at now: Microseconds) -> [ProfileAction] {
-        guard accepts(psm: psm), channels[number] == nil else { return [.close(number)] }
-        let purposes = ProfileChannel.allCases.filter { $0.psm == psm }
-        let purpose = purposes.first == .signaling && self.number(of: .signaling) != nil ? .media : purposes.first ?? .discovery
-        channels[number] = Channel(purpose: purpose, mtu: mtu, isOwn: false)
+    /// The other side has opened a channel or a serial port that has a use.
+    public mutating func channelAccepted(_ number: Int, _ purpose: ProfileChannel, mtu: Int, at now: Microseconds) -> [ProfileAction] {
+        guard self.number(of: purpose) == nil, channels[number] == nil else { return [.close(number)] }
+        channels[number] = Channel(purpose: purpose, mtu: mtu)
         switch purpose {
-        case .discovery: return []
-        case .serial:
-            rfcomm = RFCOMMSession(.acceptor, serialSettings(mtu))
-            return []
+        case .serial: return serialOpened(at: now)
         case .signaling:
             avdtp = AVDTPSession(endpoints: [ownEndpoint], mtu: mtu)
             return []
@@ -157,15 +167,11 @@ public struct ClassicProfiles: Sendable {
 
     /// A channel that `open` asked for is there.
     public mutating func channelOpened(_ number: Int, _ purpose: ProfileChannel, mtu: Int, at now: Microseconds) -> [ProfileAction] {
-        guard channels[number] == nil else { return [] }
-        channels[number] = Channel(purpose: purpose, mtu: mtu, isOwn: true)
+        // The other side may have been faster; one channel of a kind is enough.
+        guard self.number(of: purpose) == nil, channels[number] == nil else { return [.close(number)] + done(purpose.profile) }
+        channels[number] = Channel(purpose: purpose, mtu: mtu)
         switch purpose {
-        case .discovery: return discovered(client.start(.searchAttributes([.l2capProtocol], [.all]), at: now), at: now)
-        case .serial:
-            var session = RFCOMMSession(.initiator, serialSettings(mtu))
-            let actions = session.open(channel: peerServerChannel, at: now)
-            rfcomm = session
-            return serial(actions, at: now)
+        case .serial: return serialOpened(at: now)
         case .signaling:
             avdtp = AVDTPSession(endpoints: [ownEndpoint], mtu: mtu)
             return audio(avdtp.send(.discover, at: now), at: now)
@@ -177,36 +183,33 @@ public struct ClassicProfiles: Sendable {
     }
 
     /// A channel that `open` asked for was refused.
-    public mutating func channelFailed(_ purpose: ProfileChannel, at now: Microseconds) -> [ProfileAction] {
+    public mutating func channelFailed(_ purpose: ProfileChannel, _ why: String = "refused", at now: Microseconds) -> [ProfileAction] {
         switch purpose {
-        case .discovery: wanted.flatMap { failed($0, "no channel for service discovery") }
-        case .serial: failed(.hfp, "no channel for RFCOMM")
-        case .signaling, .media: failed(.a2dp, "no channel for AVDTP")
-        case .control: failed(.avrcp, "no channel for AVCTP")
+        case .serial: failed(.hfp, "no serial port: \(why)")
+        case .signaling, .media: failed(.a2dp, "no channel for AVDTP: \(why)")
+        case .control: failed(.avrcp, "no channel for AVCTP: \(why)")
         }
     }
 
     public mutating func channelClosed(_ number: Int, at now: Microseconds) -> [ProfileAction] {
         guard let channel = channels.removeValue(forKey: number) else { return [] }
         switch channel.purpose {
-        case .discovery: return channel.isOwn && client.isBusy ? discovered(client.expire(), at: now) : []
         case .serial:
-            let actions = rfcomm?.channelClosed() ?? []
-            return serial(actions, at: now)
+            gateway = HFPAudioGateway(features: gateway.features)
+            unit = HFPHandsFree(features: unit.features)
+            return failed(.hfp, "the serial port was closed")
         case .signaling: return audio(avdtp.channelClosed(), at: now)
         case .media: return audio(avdtp.mediaClosed(Self.endpoint), at: now)
-        case .control: return failed(.avrcp, "the channel was closed")
+        case .control:
+            avrcp = AVRCPSession(target: avrcp.target)
+            return failed(.avrcp, "the channel was closed")
         }
     }
 
     public mutating func receive(_ number: Int, _ octets: [UInt8], at now: Microseconds) -> [ProfileAction] {
         guard let channel = channels[number] else { return [] }
         switch channel.purpose {
-        case .discovery where channel.isOwn: return discovered(client.receive(octets, at: now), at: now)
-        case .discovery: return server.receive(octets, mtu: channel.mtu).map { [.send(number, $0)] } ?? []
-        case .serial:
-            let actions = rfcomm?.receive(octets, at: now) ?? []
-            return serial(actions, at: now)
+        case .serial: return calls(role == .phone ? gateway.receive(octets, at: now) : unit.receive(octets, at: now), at: now)
         case .signaling: return audio(avdtp.receive(octets, at: now), at: now)
         case .media:
             sink?.receive(octets)
@@ -216,13 +219,7 @@ public struct ClassicProfiles: Sendable {
     }
 
     public mutating func expire(at now: Microseconds) -> [ProfileAction] {
-        var actions: [ProfileAction] = []
-        if let due = client.deadline, due <= now { actions += discovered(client.expire(), at: now) }
-        if let due = rfcomm?.deadline, due <= now {
-            let late = rfcomm?.expire(at: now) ?? []
-            actions += serial(late, at: now)
-        }
-        actions += audio(avdtp.expire(at: now), at: now)
+        var actions = audio(avdtp.expire(at: now), at: now)
         actions += control(avrcp.expire(at: now), at: now)
         actions += calls(role == .phone ? gateway.expire(at: now) : unit.expire(at: now), at: now)
         if let media = number(of: .media) { actions += (source?.expire(at: now) ?? []).map { .send(media, $0) } }
@@ -232,11 +229,11 @@ public struct ClassicProfiles: Sendable {
     // MARK: What was asked for
 
     /// Sets profiles up: looks for them in the other side's records first.
-    public mutating func connect(_ profiles: [ClassicProfile], at now: Microseconds) -> [ProfileAction] {
+    public mutating func connect(_ profiles: [ClassicProfile]) -> [ProfileAction] {
         guard pending.isEmpty, !profiles.isEmpty else { return [] }
         wanted = profiles
         pending = Set(profiles)
-        return [.open(.discovery)]
+        return [.discover]
     }
 
     mutating func done(_ profile: ClassicProfile) -> [ProfileAction] {

@@ -1,0 +1,87 @@
+import Packets
+import Timing
+
+/// How far a connection over LE that brings up profiles over BR/EDR is.
+public enum BridgeStep: Sendable, Hashable {
+    /// Connected over LE.
+    case connected(PeerIdentity)
+    case paired(PairingResult)
+    /// There was a bond, and the LE link is encrypted with its key.
+    case encrypted
+    /// There is a link key of that worth for BR/EDR.
+    case hasLinkKey(LinkKeyType)
+    /// Connected over BR/EDR.
+    case paged(BDADDR)
+    /// The BR/EDR link is authenticated and encrypted with the link key.
+    case secured(SecurityMode4Level)
+    case profile(ProfileStep)
+}
+
+/// What `connect(to:bridging:)` has brought up.
+public struct Bridge {
+    public let connection: Connection
+    public let classic: ClassicConnection
+    public var profiles: ProfileSession { classic.profiles }
+    /// The profiles that the peer lacks, or that have failed.
+    public let failures: [ProfileStep]
+}
+
+/// One pairing for both transports: LE first, BR/EDR with the key that comes of it. Core Vol 3, Part C, 14.
+extension Host {
+    /// How this host pairs so that a link key comes of it: LE Secure Connections, and LinkKey in both key distributions. Core Vol 3, Part H, 2.4.2.4.
+    public var bridgingSettings: PairingSettings {
+        var settings = pairingSettings ?? PairingSettings()
+        settings.supportsSecureConnections = true
+        settings.supportsH7 = true
+        settings.localKeys.insert(.linkKey)
+        settings.peerKeys.insert(.linkKey)
+        return settings
+    }
+
+    /// Connects over LE and pairs, then over BR/EDR, where the derived key authenticates and encrypts without another question to the user, and
+    /// sets up profiles there.
+    ///
+    /// - Parameters:
+    ///   - peer: a device that goes by its public address, which is its address on BR/EDR, or tells it by pairing.
+    ///   - step: told of each step.
+    /// - Throws: `HostError.misuse(.noKey)` if no link key comes of the pairing, and as the procedures of each step.
+    public func connect(
+        to peer: DeviceAddress, bridging profiles: [ClassicProfile], _ settings: ConnectSettings = ConnectSettings(),
+        step: @escaping (BridgeStep) -> Void = { _ in }
+    ) async throws -> Bridge {
+        let link = try await connect(to: peer, settings)
+        step(.connected(link.peer))
+        if link.bond?.linkKey != nil, link.bond?.peerLongTermKey != nil {
+            try await link.encrypt()
+            step(.encrypted)
+        } else {
+            step(.paired(try await link.pair(bridgingSettings)))
+        }
+        guard let bond = link.bond, let key = bond.linkKey, bond.identity.kind == .public else { throw HostError.misuse(.noKey) }
+        step(.hasLinkKey(key.type))
+        let classic = try await connectClassic(to: bond.identity.bdADDR)
+        step(.paged(classic.address))
+        try await classic.secure(to: key.bestLevel)
+        step(.secured(classic.securityLevel))
+        let token = classic.profiles.steps.add { step(.profile($0)) }
+        defer { classic.profiles.steps.remove(token) }
+        return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))
+    }
+
+    /// Lets a peer that has paired over LE come over BR/EDR and set up profiles: advertises, answers pages, and pairs so that a link key comes of it.
+    ///
+    /// - Parameters:
+    ///   - name: that is advertised.
+    ///   - started: as in `offerProfiles`.
+    @discardableResult
+    public func acceptBridging(
+        _ profiles: Set<ClassicProfile>, as role: ClassicProfiles.Role = .accessory, named name: String,
+        started: @escaping (ProfileSession) -> Void = { _ in }
+    ) async throws -> AdvertisingSet {
+        pairingSettings = bridgingSettings
+        try offerProfiles(profiles, as: role, started: started)
+        offerAttributesOverClassic()
+        try await setScan(isDiscoverable: false, isConnectable: true)
+        return try await advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable), .completeLocalName(name)])))
+    }
+}

@@ -1,0 +1,172 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Host
+
+/// A phone and an accessory: profiles over BR/EDR, and one pairing over LE that brings them up.
+@Suite struct BridgingTests {
+    private static let all: [ClassicProfile] = [.a2dp, .hfp, .avrcp]
+
+    /// What the two sides have seen, in order.
+    private final class Told {
+        var phone: [BridgeStep] = []
+        var accessory: [ProfileStep] = []
+        var session: ProfileSession?
+        /// Questions to either user.
+        var questions = 0
+    }
+
+    private static func settings(_ capability: IOCapability) -> PairingSettings {
+        var settings = PairingSettings()
+        settings.ioCapability = capability
+        settings.asksForMITM = capability != .noInputNoOutput
+        return settings
+    }
+
+    private static func run(
+        _ capability: IOCapability = .displayYesNo, offers: Set<ClassicProfile> = Set(all),
+        _ body: @escaping (ClassicHosts, Told) async throws -> Void
+    ) throws {
+        try ClassicHosts.run(seed: 11, [settings(capability), settings(capability)]) { hosts in
+            let told = Told()
+            for host in [hosts.near, hosts.far] {
+                var dialogue = PairingDialogue.unattended(accepts: true)
+                dialogue.compare = { _, _, answer in
+                    told.questions += 1
+                    answer(true)
+                }
+                host.pairingDialogue = dialogue
+            }
+            try await hosts.far.acceptBridging(offers, named: "accessory") { session in
+                told.session = session
+                session.steps.add { told.accessory.append($0) }
+            }
+            try await body(hosts, told)
+        }
+    }
+
+    private static func bridge(_ hosts: ClassicHosts, _ told: Told, _ profiles: [ClassicProfile] = all) async throws -> Bridge {
+        try await hosts.near.connect(to: hosts.far.address, bridging: profiles) { told.phone.append($0) }
+    }
+
+    /// Each step once and in its order, and nobody is asked a second time.
+    @Test(arguments: [
+        (IOCapability.displayYesNo, 2, SecurityMode4Level.secureConnections, LinkKeyType.authenticatedCombinationP256),
+        (.noInputNoOutput, 0, .unauthenticated, .unauthenticatedCombinationP256),
+    ])
+    func onePairingBringsUpEverything(_ row: (IOCapability, Int, SecurityMode4Level, LinkKeyType)) throws {
+        try Self.run(row.0) { hosts, told in
+            let bridge = try await Self.bridge(hosts, told)
+            #expect(bridge.failures.isEmpty && told.questions == row.1)
+            let beginning = told.phone.prefix { if case .profile = $0 { false } else { true } }
+            #expect(beginning.map(Self.name) == ["connected", "paired", "key", "paged", "secured"])
+            #expect(beginning.suffix(3).first == .hasLinkKey(row.3) && beginning.last == .secured(row.2))
+            let steps = told.phone.compactMap { if case .profile(let step) = $0 { step } else { nil } }
+            #expect(steps.prefix(3) == [.found(.a2dp), .found(.hfp), .found(.avrcp)] && steps.last == .finished)
+            #expect([ProfileStep.mediaOpen, .streaming, .serviceLevelConnection, .codec(.mSBC)].allSatisfy(steps.contains))
+            #expect(steps.contains(.remoteControl(.volume(0x40))))
+            try await hosts.loop.sleep(for: .milliseconds(100))
+            #expect([ProfileStep.mediaOpen, .streaming, .serviceLevelConnection, .codec(.mSBC)].allSatisfy(told.accessory.contains))
+            #expect(bridge.classic.peer == bridge.connection.peer && bridge.classic.securityLevel == row.2)
+        }
+    }
+
+    private static func name(_ step: BridgeStep) -> String {
+        switch step {
+        case .connected: "connected"
+        case .paired: "paired"
+        case .encrypted: "encrypted"
+        case .hasLinkKey: "key"
+        case .paged: "paged"
+        case .secured: "secured"
+        case .profile: "profile"
+        }
+    }
+
+    /// Sound goes out at its pace and is counted at the other end; it rests and goes on, and keys are pressed.
+    @Test func mediaFlow() throws {
+        try Self.run { hosts, told in
+            let phone = try await Self.bridge(hosts, told).profiles
+            let accessory = try #require(told.session)
+            let begin = phone.mediaSent
+            try await hosts.loop.sleep(for: .seconds(2))
+            // Five frames of 128 samples fit into a packet of 672 octets.
+            #expect(abs(phone.mediaSent - begin - 2 * 44_100 / 640) <= 1)
+            phone.setStreaming(false)
+            try await hosts.loop.sleep(for: .seconds(1))
+            let sent = phone.mediaSent
+            #expect(!phone.isStreaming && !accessory.isStreaming && told.accessory.last == .suspended)
+            #expect(accessory.sink?.packets == sent && accessory.sink?.lost == 0 && accessory.sink?.malformed == 0)
+            #expect(phone.mediaDropped == 0 && accessory.coding == phone.coding)
+            phone.setStreaming(true)
+            try await hosts.loop.sleep(for: .seconds(1))
+            #expect(phone.mediaSent > sent + 60 && accessory.isStreaming)
+            phone.press(.volumeUp)
+            accessory.press(.pause)
+            try await hosts.loop.sleep(for: .seconds(1))
+            #expect(told.accessory.suffix(2) == [.key(.volumeUp, isPressed: true), .key(.volumeUp, isPressed: false)])
+        }
+    }
+
+    /// The bond serves for both transports when the two meet again: nobody pairs, and nobody is asked.
+    @Test func bondedDevicesBridgeAgain() throws {
+        try Self.run { hosts, told in
+            let first = try await Self.bridge(hosts, told)
+            try await first.classic.disconnect()
+            try await first.connection.disconnect()
+            (told.phone, told.accessory, told.questions) = ([], [], 0)
+            try await hosts.loop.sleep(for: .seconds(1))
+            try await hosts.far.acceptBridging(Set(Self.all), named: "accessory")
+            let second = try await Self.bridge(hosts, told)
+            #expect(told.phone.prefix(5).map(Self.name) == ["connected", "encrypted", "key", "paged", "secured"])
+            #expect(told.questions == 0 && second.failures.isEmpty && second.profiles.isStreaming)
+        }
+    }
+
+    /// What the accessory lacks is told; the rest comes up.
+    @Test(arguments: all) func oneProfileIsOffered(_ profile: ClassicProfile) throws {
+        try Self.run(offers: [profile]) { hosts, told in
+            let bridge = try await Self.bridge(hosts, told)
+            #expect(bridge.failures == Self.all.filter { $0 != profile }.map { .missing($0) })
+            #expect(bridge.profiles.isStreaming == (profile == .a2dp))
+        }
+    }
+
+    /// A link key that one side has corrupted opens nothing.
+    @Test func aCorruptedKeyFails() throws {
+        try Self.run { hosts, told in
+            let first = try await Self.bridge(hosts, told)
+            try await first.classic.disconnect()
+            try await first.connection.disconnect()
+            var bond = try #require(hosts.near.keys[first.connection.peer])
+            bond.linkKey?.value[0] ^= 1
+            hosts.near.keys.update(bond)
+            try await hosts.loop.sleep(for: .seconds(1))
+            try await hosts.far.acceptBridging(Set(Self.all), named: "accessory")
+            told.accessory = []
+            await #expect(throws: HostError.peer(.rejected(HCICommands.AuthenticationRequested.name, .authenticationFailure))) {
+                _ = try await Self.bridge(hosts, told)
+            }
+            #expect(told.accessory.isEmpty)
+        }
+    }
+
+    /// The link goes while everything is under way.
+    @Test(arguments: [5, 40, 100, 200, 300, 600]) func aLinkThatGoesEndsEverything(milliseconds: Int) throws {
+        try Self.run { hosts, told in
+            hosts.near.newClassicConnections.add { link in
+                hosts.loop.schedule(after: .milliseconds(milliseconds)) { [unowned link] in
+                    _ = hosts.loop.start { _ = try? await link.disconnect() }
+                }
+            }
+            do {
+                let bridge = try await Self.bridge(hosts, told)
+                _ = try await bridge.classic.ended()
+            } catch HostError.peer {}
+            try await hosts.loop.sleep(for: .seconds(2))
+            #expect(hosts.near.classicConnections.isEmpty && hosts.far.classicConnections.isEmpty)
+            #expect(told.session?.isStreaming != true)
+        }
+    }
+}
