@@ -31,7 +31,7 @@ public struct ControllerConfiguration: Sendable {
     /// Those of links over BR/EDR. Core Vol 4, Part E, 7.4.5.
     public var bredrACLLength: UInt16 = 1_021
     public var bredrACLCount: UInt8 = 8
-    /// Buffers for the host's voice, none in a controller without BR/EDR. Core Vol 4, Part E, 7.4.5.
+    /// Buffers for the host's voice; where there are none, a controller with BR/EDR has some nevertheless. Core Vol 4, Part E, 7.4.5.
     public var synchronousLength: UInt8 = 0
     public var synchronousCount: UInt16 = 0
     public var maxAdvertisingSets = 3
@@ -58,6 +58,11 @@ public struct ControllerConfiguration: Sendable {
     public var quirks = ControllerQuirks()
 
     public init(address: DeviceAddress) { self.address = address }
+
+    /// The buffers for voice that Read_Buffer_Size tells of.
+    var voiceBuffers: (length: UInt8, count: UInt16) {
+        profile == .dual && synchronousCount == 0 ? (64, 8) : (synchronousLength, synchronousCount)
+    }
 
     /// What Read_Buffer_Size tells: the buffers of BR/EDR where there is any, else those that LE has. Core Vol 4, Part E, 7.4.5.
     var dataBuffers: (length: UInt16, count: UInt8) {

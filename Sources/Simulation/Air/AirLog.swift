@@ -53,14 +53,28 @@ extension BasebandFrame {
         var flags: Flags = [.dewhitened, .signalPowerValid, .referenceLAPValid, .referenceUAPValid]
         let crc = packet.crc
         if packet.type != nil { flags.formUnion([.hecChecked, .hecValid]) }
-        if crc != nil { flags.formUnion([.payloadPresent, .crcChecked, .crcValid]) }
+        if crc != nil { flags.formUnion([.crcChecked, .crcValid]) }
+        if crc != nil || !packet.payload.isEmpty { flags.formUnion(.payloadPresent) }
         self.init(
-            rfChannel: packet.rfChannel, signalPower: packet.power, transport: packet.type == nil ? .any : .acl, lap: packet.lap,
+            rfChannel: packet.rfChannel, signalPower: packet.power, transport: Transport(packet.type), lap: packet.lap,
             referenceUAP: packet.uap, packetHeader: packet.header, flags: flags, payload: packet.payload + (crc ?? []))
         switch packet.type?.format.modulation {
         case .gfsk, nil: modulation = .basicRate
         case .dqpsk: modulation = .edr2M
         case .dpsk8: modulation = .edr3M
+        }
+    }
+}
+
+extension BasebandFrame.Transport {
+    /// By which the type code is to be read.
+    init(_ type: BREDRPacketType?) {
+        switch type {
+        case nil: self = .any
+        case .hv1, .hv2, .hv3: self = .sco
+        case .ev3, .ev4, .ev5, .twoEV3, .twoEV5, .threeEV3, .threeEV5: self = .esco
+        case .null, .poll, .fhs, .dm1, .dh1, .dm3, .dh3, .dm5, .dh5, .aux1, .twoDH1, .twoDH3, .twoDH5, .threeDH1, .threeDH3, .threeDH5:
+            self = .acl
         }
     }
 }

@@ -65,6 +65,12 @@ final class InquiryScanner: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
+    /// Whether the device inquires or pages itself.
+    var isSharing: Bool {
+        get { schedule.isSharing }
+        set { schedule.isSharing = newValue }
+    }
+
     func stop() {
         schedule.stop()
         radio.forget(self)

@@ -77,6 +77,12 @@ final class PageScanner: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
+    /// Whether the device inquires or pages itself.
+    var isSharing: Bool {
+        get { schedule.isSharing }
+        set { schedule.isSharing = newValue }
+    }
+
     func stop() {
         schedule.stop()
         radio.forget(self)

@@ -21,6 +21,8 @@ final class ScanSchedule {
     private var interval = Microseconds.zero
     private var window = Microseconds.zero
     private var isInterlaced = false
+    /// Whether the device looks for others itself: then only some windows are taken, so that two of them whose windows fall together find each other.
+    var isSharing = false
     /// The start of the first window.
     private var began = Microseconds.zero
     private var timer: AirTimer!
@@ -54,7 +56,12 @@ final class ScanSchedule {
         timer.cancel()
         radio.reserve(scanner, at: nil)
         let now = loop.now
-        let start = began + interval * ((now - began) / interval)
+        let number: Int = (now - began) / interval
+        let start = began + interval * number
+        guard !isSharing || isTaken(number) else {
+            rest(scanner, until: start + interval)
+            return nil
+        }
         let part: Int = (now - start) / window
         guard part < windowsPerInterval else {
             rest(scanner, until: start + interval)
@@ -74,6 +81,9 @@ final class ScanSchedule {
         let nextPhase = clock.start(of: (tick / Self.ticksPerPhase + 1) * Self.ticksPerPhase)
         return Stretch(tick: tick, shift: part * 16, end: min(end - BREDRPacket.idAirTime, nextPhase - 1))
     }
+
+    /// Every second window or so, in no rhythm that another device's windows could have. Two devices leave out different ones.
+    private func isTaken(_ number: Int) -> Bool { (number.nonzeroBitCount + radio.identifier) % 2 == 0 }
 
     /// Leaves the radio to others until then.
     func rest(_ scanner: any RadioActivity, until time: Microseconds) {

@@ -91,7 +91,7 @@ final class Controller {
         switch packet.kind {
         case .command: receiveCommand(packet)
         case .acl: loopback == nil ? receiveACL(packet) : loopBack(data: packet)
-        case .sco: loopBack(voice: packet)
+        case .sco: loopback == nil ? bredr.receiveVoice(packet) : loopBack(voice: packet)
         case .iso, .event: break
         }
     }
@@ -224,6 +224,7 @@ final class Controller {
             lastHandle = lastHandle % 0x0EFF + 1
         } while links.contains { $0.handle.rawValue == lastHandle }
             || bredr.links.contains { $0.handle.rawValue == lastHandle }
+            || bredr.synchronousEnds.contains { $0.handle.rawValue == lastHandle }
         return ConnectionHandle(lastHandle)
     }
 

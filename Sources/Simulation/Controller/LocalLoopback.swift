@@ -27,7 +27,7 @@ extension Controller {
     func beginLoopback() throws(CommandFailure) {
         guard loopback == nil else { return }
         try Check.that(isIdle, else: .disallowed)
-        let voice = (0..<min(LocalLoopback.mostVoiceHandles, Int(configuration.synchronousCount))).map { _ in makeHandle() }
+        let voice = (0..<min(LocalLoopback.mostVoiceHandles, Int(configuration.voiceBuffers.count))).map { _ in makeHandle() }
         let new = LocalLoopback(data: makeHandle(), voice: voice)
         loopback = new
         tellConnected(new.data, .acl)
@@ -68,7 +68,7 @@ extension Controller {
     func loopBack(voice packet: HCIPacket) {
         guard let loopback, let handle = packet.dataHandle, loopback.voice.contains(handle) else { return }
         let length = packet.bytes.count - HCIPacket.Kind.sco.headerLength
-        guard length <= configuration.synchronousLength else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x00)) }
+        guard length <= configuration.voiceBuffers.length else { return emit(HCIEvents.DataBufferOverflow(linkType: 0x00)) }
         if packet.isWhole { emitData(packet) }
     }
 }

@@ -1,3 +1,4 @@
+import Capture
 import Packets
 import Testing
 import Timing
@@ -18,6 +19,9 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     /// Length of the packets that follow one another for ever; zero for none.
     var length = 0
     var endedAt: Microseconds?
+    /// Voice by transport, packet by packet.
+    var voice: [UInt8: [(octets: [UInt8], isCorrect: Bool)]] = [:]
+    var spoken: [UInt8: [[UInt8]]] = [:]
     private var number: UInt8 = 0
 
     func feed(_ count: Int) {
@@ -34,6 +38,23 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
         for _ in 0..<4 { feed(length) }
     }
 
+    /// Gives a transport its next packets, one more with each that comes.
+    func speak(_ id: UInt8, length: Int) {
+        for _ in 0..<4 { sayMore(on: id, length: length) }
+    }
+
+    private func sayMore(on id: UInt8, length: Int) {
+        let count = UInt16(truncatingIfNeeded: spoken[id]?.count ?? 0)
+        let octets = (0..<length).map { UInt8(truncatingIfNeeded: count &* 7 &+ UInt16($0) &+ count >> 8 &+ UInt16(id)) }
+        spoken[id, default: []].append(octets)
+        link.send(voice: octets[...], on: id)
+    }
+
+    func link(_ link: BasebandLink, voice octets: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8) {
+        voice[id, default: []].append((Array(octets), isCorrect))
+        if let length = spoken[id]?.first?.count { sayMore(on: id, length: length) }
+    }
+
     func linkEstablished(_ link: BasebandLink) { log.append("established") }
     func linkFailed(_ link: BasebandLink) {
         log.append("failed")
@@ -43,7 +64,7 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
         received += data
         order += "d"
     }
-    func freeLTAddr(for link: BasebandLink) -> UInt8 { 6 }
+    func freeLTAddr(for link: BasebandLink) -> UInt8? { 6 }
     func link(_ link: BasebandLink, completed count: Int) {
         completed += count
         if length > 0 { for _ in 0..<count { feed(length) } }
@@ -60,6 +81,16 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     }
 }
 
+extension BREDRPacketType {
+    fileprivate var rate: BasebandFrame.Modulation {
+        switch format.modulation {
+        case .gfsk: .basicRate
+        case .dqpsk: .edr2M
+        case .dpsk8: .edr3M
+        }
+    }
+}
+
 /// A piconet as pages leave it: a central and its peripherals, whose first packets are due.
 final class BasebandLinkBench {
     static let address: BDADDR = 0x1234_5678_9ABC
@@ -70,7 +101,9 @@ final class BasebandLinkBench {
     let otherClock: NativeClock
     let centralRadio: Radio
     private(set) var ends: [BasebandEnd] = []
-    var frames: [(packet: BREDRHeader, channel: UInt8, octets: Int, start: Microseconds)] = []
+    var frames:
+        [(packet: BREDRHeader, channel: UInt8, octets: Int, start: Microseconds, transport: BasebandFrame.Transport, airTime: Microseconds)] =
+            []
 
     /// A link's ends: central, peripheral.
     var central: BasebandEnd { ends[0] }
@@ -104,8 +137,17 @@ final class BasebandLinkBench {
     func watch() {
         bench.air.log = { [unowned self] frame, start in
             guard case .bredr(let frame) = frame, let header = BREDRHeader(bits: frame.packetHeader, uap: Self.address.uap) else { return }
-            frames.append((header, frame.rfChannel, frame.payload.count, start))
+            frames.append(
+                (header, frame.rfChannel, frame.payload.count, start, frame.transport, Self.airTime(header, frame)))
         }
+    }
+
+    private static func airTime(_ header: BREDRHeader, _ frame: BasebandFrame) -> Microseconds {
+        let type = BREDRPacketType.allCases.first {
+            $0.code == header.type && (header.type < 3 || (BasebandFrame.Transport($0) == frame.transport && $0.rate == frame.modulation))
+        }
+        guard let type else { return .zero }
+        return Microseconds(type.airTime(payload: max(0, frame.payload.count - (type.format.hasCRC ? 2 : 0))))
     }
 
     func applyToAll(_ changes: BasebandChange...) { for end in ends { for change in changes { end.link.apply(change) } } }

@@ -40,7 +40,7 @@ extension BasebandLink {
         let start = state.clock.start(of: nextTick)
         if roleSwitch.isNewCentral {
             phase = .sendingHandover(tick: nextTick)
-            let ltAddr = delegate?.freeLTAddr(for: self) ?? 1
+            let ltAddr = freeLTAddr ?? 1
             newLTAddr = ltAddr
             var packet = state.accessCode(in: nextTick)
             packet.type = .fhs

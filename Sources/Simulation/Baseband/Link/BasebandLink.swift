@@ -9,8 +9,15 @@ protocol BasebandLinkDelegate: AnyObject {
     func linkFailed(_ link: BasebandLink)
     /// - Parameter isStart: whether it begins an L2CAP message (LLID 2) or continues one (LLID 1).
     func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool)
-    /// An LT_ADDR for the other side, which becomes this one's peripheral.
-    func freeLTAddr(for link: BasebandLink) -> UInt8
+    /// An LT_ADDR for the other side, which becomes this one's peripheral, or for an eSCO transport; nil when none is left.
+    func freeLTAddr(for link: BasebandLink) -> UInt8?
+    /// - Parameters:
+    ///   - voice: what one packet of a synchronous transport has brought, or silence.
+    ///   - isCorrect: false where nothing came, or it came broken.
+    ///   - id: the transport's number.
+    func link(_ link: BasebandLink, voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8)
+    /// The synchronous transports with which another of this link must share the slots, its own among them.
+    func synchronousLinks(beside link: BasebandLink) -> [SynchronousLink]
     /// `count` HCI ACL packets were acknowledged to their last octet.
     func link(_ link: BasebandLink, completed count: Int)
 }
@@ -51,6 +58,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
     /// Of the central's slot that `timer` is set for.
     var nextTick = 0
     var roleSwitch: RoleSwitch?
+    /// Its SCO and eSCO transports.
+    var synchronous: [SynchronousLink] = []
     /// What the other side will have after a switch of roles.
     var newLTAddr: UInt8 = 1
     /// Changes whose instant is yet to come.
@@ -99,9 +108,9 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     /// A link on which nothing goes on leaves the radio to advertising; one that has not had its turns for long takes it from other links.
     var priority: Int {
-        let overdue = (loop.now - (role == .central ? state.lastExchange : state.lastHeard)) / state.pollInterval
+        let overdue = (loop.now - (role == .central ? state.lastExchange : state.lastHeard)) / state.turnInterval
         let isWaiting =
-            role == .peripheral && roleSwitch == nil && state.isEstablished && overdue < 2 && !state.peerIsSending
+            role == .peripheral && roleSwitch == nil && state.sniff == nil && state.isEstablished && overdue < 2 && !state.peerIsSending
             && !state.exchange.hasMore
         if isWaiting, case .listening = phase { return radio.isReceiving ? RadioPriority.connection : RadioPriority.idleLink }
         if isWaiting, case .idle = phase { return RadioPriority.idleLink }
@@ -131,10 +140,14 @@ final class BasebandLink: RadioActivity, LinkTransport {
             scheduled.append((instant, change))
             return wake()
         }
-        state.apply(change)
+        state.apply(change, at: loop.now)
         switch change {
         case .supervisionTimeout where state.isEstablished: supervisionTimer.start()
         case .supervisionTimeout: break
+        case .synchronous(let id, let parameters): self.change(id, parameters)
+        case .sniff:
+            radio.reserve(self, at: nil)
+            if case .idle = phase, !isHandingOver { plan(from: loop.now) }
         default: wake()
         }
     }
@@ -159,6 +172,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
         supervisionTimer.cancel()
         connectionTimer.cancel()
         scheduled.removeAll()
+        for transport in synchronous { transport.close() }
+        synchronous.removeAll()
         roleSwitch = nil
         state.exchange.removeAll()
         radio.forget(self)
@@ -170,18 +185,20 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     /// When the next turn is: a central's when there is something to send, to acknowledge or to poll, a peripheral's in each slot of the central.
     private func plan(from time: Microseconds) {
-        let next = state.centralTick(from: time)
+        let next = state.turn(from: time)
         phase = .idle
         guard role == .central else {
             nextTick = next
-            return timer.set(at: state.clock.start(of: next) - lead)
+            let start = state.clock.start(of: next)
+            if state.sniff != nil { radio.reserve(self, at: start) }
+            return timer.set(at: start - lead)
         }
-        var isPoll = false
+        var isPoll = state.sniff != nil
         nextTick = next
         if state.isEstablished, !state.exchange.hasMore, !state.peerIsSending {
-            let poll = state.centralTick(from: state.lastExchange + state.pollInterval)
-            isPoll = poll > next
-            nextTick = max(next, min(poll, earliestInstant ?? poll))
+            let poll = state.poll(from: next)
+            isPoll = isPoll || poll > next
+            nextTick = state.sniff == nil ? max(next, min(poll, earliestInstant ?? poll)) : poll
         }
         let start = state.clock.start(of: nextTick)
         radio.reserve(self, at: isPoll ? start : nil)
@@ -254,7 +271,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         while let index = scheduled.firstIndex(where: { (now &- $0.slot) & 0x7FF_FFFF < 0x400_0000 }) {
             let change = scheduled.remove(at: index).change
             if case .roleSwitch = change { return beginSwitch(change) }
-            state.apply(change)
+            state.apply(change, at: time)
             manager?.transport(self, made: change, isDone: true)
         }
     }
@@ -270,7 +287,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
     /// A central's turn, if the answer to its packet ends in time.
     private func beginExchange(in tick: Int, at start: Microseconds) {
         let room = room(from: start)
-        let isUrgent = priority > RadioPriority.connection
+        let isUrgent = priority > RadioPriority.connection && synchronous.isEmpty
         guard room >= 2 || isUrgent else {
             radio.release(self)
             return plan(from: start + NativeClock.slot * (room + 1))
@@ -286,6 +303,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     func transmitted(at end: Microseconds) {
         guard case .sending(let type, let tick) = phase else { return handoverTransmitted() }
+        state.note(type, in: tick)
         guard role == .central else { return endTurn() }
         let answer = tick + 2 * type.slots
         let due = state.clock.start(of: answer)
@@ -313,6 +331,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         let awaited = phase
         if isSearching, case .listening(let tick) = phase { state.synchronise(to: reception.start, in: tick) }
         rssi = reception.rssi
+        state.note(type, in: state.clock.tick(at: reception.start))
         follow(state.take(reception))
         switch awaited {
         case .listening(let tick) where !isClosed: answer(type, in: tick)

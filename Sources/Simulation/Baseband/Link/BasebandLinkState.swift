@@ -27,6 +27,8 @@ struct BasebandLinkState {
     private(set) var choice = PacketChoice()
     private(set) var protection = PayloadProtection()
     private(set) var channelMap: AdaptedChannelMap?
+    /// In sniff mode.
+    private(set) var sniff: SniffSchedule?
     var exchange = SlotExchange()
     /// T_poll. Core Vol 2, Part B, 4.2 and Part C, 4.1.8.
     private(set) var pollInterval: Microseconds = NativeClock.slot * 40
@@ -59,8 +61,13 @@ struct BasebandLinkState {
 
     var supervisionDeadline: Microseconds { supervisionTimeout == .zero ? .never : lastHeard + supervisionTimeout }
 
+    /// How long the link may do without a turn.
+    var turnInterval: Microseconds { max(pollInterval, sniff?.interval ?? .zero) }
+
     /// Makes a change that has no instant.
-    mutating func apply(_ change: BasebandChange) {
+    ///
+    /// - Parameter now: from when on it holds.
+    mutating func apply(_ change: BasebandChange, at now: Microseconds) {
         switch change {
         case .supervisionTimeout(let slots): supervisionTimeout = NativeClock.slot * Int(slots)
         case .polling(let interval, _): pollInterval = NativeClock.slot * max(2, Int(interval) & ~1)
@@ -70,7 +77,8 @@ struct BasebandLinkState {
         case .encryption(let encryption, let direction): protection.apply(encryption, direction)
         case .holdsData(let isHeld): exchange.holdData(isHeld)
         case .channelMap(let map, _): channelMap = map
-        case .roleSwitch, .sniff, .synchronous: break
+        case .sniff(let parameters): sniff = parameters.map { SniffSchedule($0, from: centralTick(from: now)) }
+        case .roleSwitch, .synchronous: break
         }
     }
 
@@ -80,6 +88,7 @@ struct BasebandLinkState {
     mutating func join(role: LinkRole, central: BDADDR, clock: NativeClock, ltAddr: UInt8, now: Microseconds) {
         (self.role, self.central, self.clock, self.ltAddr) = (role, central, clock, ltAddr)
         channelMap = nil
+        sniff = nil
         choice.table = .basic
         isEstablished = false
         peerIsSending = false
@@ -105,6 +114,27 @@ struct BasebandLinkState {
         let tick = clock.tick(at: time)
         let next = (clock.start(of: tick) < time ? tick + 4 : tick + 3) & ~3
         return next
+    }
+
+    /// The first slot of the central from `time` on in which the two ends may meet.
+    func turn(from time: Microseconds) -> Int {
+        let tick = centralTick(from: time)
+        return sniff?.next(from: tick) ?? tick
+    }
+
+    /// When a central with nothing to send polls.
+    ///
+    /// - Parameter tick: its next turn.
+    func poll(from tick: Int) -> Int {
+        let poll = max(tick, centralTick(from: lastExchange + pollInterval))
+        guard let sniff else { return poll }
+        guard sniff.anchors.first <= tick else { return min(poll, sniff.anchors.first) }
+        return sniff.poll(from: tick, lastHeard: clock.tick(at: lastHeard))
+    }
+
+    /// In sniff mode, data of either side keeps the other listening.
+    mutating func note(_ type: BREDRPacketType, in tick: Int) {
+        if sniff != nil, type.format.hasCRC { sniff?.noteData(in: tick...(tick + 2 * (type.slots - 1))) }
     }
 
     /// The RF channel of a packet that starts in a tick.
@@ -171,6 +201,9 @@ struct BasebandLinkState {
         taken.payload = (opened, llid)
         return taken
     }
+
+    /// A packet of a synchronous transport came.
+    mutating func heard(at start: Microseconds) { lastHeard = start }
 
     /// Nothing of the other side came where it was due; it may still have more to send.
     mutating func heardNothing() {

@@ -52,13 +52,14 @@ struct PayloadProtection {
         return opened[...]
     }
 
-    /// Encrypts payload and CRC of a packet that starts at `clock`.
+    /// Encrypts payload and CRC, where there is one, of a packet that starts at `clock`.
     func encrypt(_ packet: inout BREDRPacket, clock: UInt32) {
-        guard case .e0(let key, let central) = transmit.encryption, let crc = packet.crc else { return }
+        guard case .e0(let key, let central) = transmit.encryption, !packet.payload.isEmpty else { return }
+        let crc = packet.crc ?? []
         var octets = packet.payload + crc
         var stream = E0(key: key, central: central, clock: clock)
         stream.apply(to: &octets)
-        packet.encryptedCRC = Array(octets.suffix(crc.count))
+        if !crc.isEmpty { packet.encryptedCRC = Array(octets.suffix(crc.count)) }
         octets.removeLast(crc.count)
         packet.payload = octets
     }
@@ -68,11 +69,11 @@ struct PayloadProtection {
         guard case .e0(let key, let central) = receive.encryption else {
             return packet.encryptedCRC == nil || packet.encryptedCRC == CRC16.of(packet.payload, uap: packet.uap) ? packet.payload : nil
         }
-        guard let crc = packet.crc else { return packet.payload }
+        let crc = packet.crc ?? []
         var octets = packet.payload + crc
         var stream = E0(key: key, central: central, clock: clock)
         stream.apply(to: &octets)
         let payload = Array(octets.dropLast(crc.count))
-        return CRC16.of(payload, uap: packet.uap) == Array(octets.suffix(crc.count)) ? payload : nil
+        return crc.isEmpty || CRC16.of(payload, uap: packet.uap) == Array(octets.suffix(crc.count)) ? payload : nil
     }
 }

@@ -22,9 +22,16 @@ struct SlotExchange {
     private var isPeerReady = true
     private var isDataHeld = false
     private var payloads = PacketPool(4)
+    /// Of what was sent.
+    private(set) var statistics = LinkStatistics()
 
     /// Whether there is something to send at once.
     var hasMore: Bool { outstanding != nil || !queue.isEmpty }
+    /// Whether a message of the link manager waits for its turn or for its acknowledgement.
+    var hasControl: Bool {
+        if case .control = outstanding?.pdu.kind { return true }
+        return queue.hasControl
+    }
     var isEmpty: Bool { outstanding == nil && queue.packetCount == 0 && !queue.hasControl }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { queue.append(data, isStart: isStart) }
@@ -54,7 +61,11 @@ struct SlotExchange {
 
     /// The packet that has not been acknowledged, or else the next one; nil when there is nothing, or nothing short enough.
     mutating func next(_ choice: PacketChoice, slots: Int, _ protection: inout PayloadProtection, isCentral: Bool) -> OutgoingSlots? {
-        if let outstanding { return outstanding.type.slots <= slots ? outstanding : nil }
+        if let outstanding {
+            guard outstanding.type.slots <= slots else { return nil }
+            statistics.retransmissions &+= 1
+            return outstanding
+        }
         let isControl = queue.hasControl
         let overhead = isControl ? 0 : protection.overhead
         let type = isControl ? .dm1 : choice.type(for: queue.nextLength(limit: .max), overhead: overhead, slots: slots)
@@ -66,6 +77,7 @@ struct SlotExchange {
             if type.payloadHeaderLength == 2 { packet.u8(UInt8(truncatingIfNeeded: header >> 8)) }
             packet.bytes(data)
         }
+        statistics.dataPDUs &+= 1
         seqn.toggle()
         outstanding = OutgoingSlots(type: type, pdu: pdu, payload: payload)
         return outstanding

@@ -38,6 +38,7 @@ extension BREDRController {
         let scanner = InquiryScanner(
             scan, clock: clock, radio: radio, random: makeRandomSource(), delegate: self)
         inquiryScanning.add(scanner)
+        shareWindows()
         scanner.start()
     }
 }

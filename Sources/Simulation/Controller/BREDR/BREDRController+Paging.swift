@@ -41,7 +41,8 @@ extension BREDRController {
     }
 
     private var freeLTAddr: UInt8? {
-        var taken = Set(links.filter { $0.link.role == .central }.map(\.link.state.ltAddr))
+        let own = links.map(\.link).filter { $0.role == .central }
+        var taken = Set(own.map(\.state.ltAddr) + own.flatMap(\.synchronous).filter(\.parameters.isExtended).map(\.parameters.ltAddr))
         if let paging { taken.insert(paging.ltAddr) }
         return (1...UInt8(Self.mostPeripherals)).first { !taken.contains($0) }
     }
@@ -60,6 +61,7 @@ extension BREDRController {
         if let scanner = pageScanning.first { return scanner.change(scan) }
         let scanner = PageScanner(scan, address: configuration.address.bdADDR, clock: clock, radio: radio, delegate: self)
         pageScanning.add(scanner)
+        shareWindows()
         scanner.start()
     }
 }
@@ -125,7 +127,11 @@ extension BREDRController: BasebandLinkDelegate {
         if controller.hostFlow.isOverrun { _ = end.disconnect(.remoteDeviceTerminatedConnectionDueToLowResources) }
     }
 
-    func freeLTAddr(for link: BasebandLink) -> UInt8 { freeLTAddr ?? 1 }
+    func freeLTAddr(for link: BasebandLink) -> UInt8? { freeLTAddr }
+
+    func synchronousLinks(beside link: BasebandLink) -> [SynchronousLink] {
+        links.map(\.link).filter { $0.role == link.role }.flatMap(\.synchronous)
+    }
 
     func link(_ link: BasebandLink, completed count: Int) {
         if let end = end(of: link) { controller.complete(count, end) }

@@ -6,15 +6,16 @@ final class BREDRController {
     unowned let controller: Controller
     let clock: NativeClock
     var settings = BREDRSettings()
-    var inquiry: InquiryState?
+    var inquiry: InquiryState? { didSet { shareWindows() } }
     let inquiring = Activities<Inquirer>()
     let inquiryScanning = Activities<InquiryScanner>()
-    var paging: Paging?
+    var paging: Paging? { didSet { shareWindows() } }
     /// Devices whose name was asked for.
     var namesWanted: Set<BDADDR> = []
     let pagers = Activities<Pager>()
     let pageScanning = Activities<PageScanner>()
     let linkEnds = Activities<ACLLinkEnd>()
+    var synchronousEnds: [SynchronousLinkEnd] = []
     /// ACL packets of the host that have not been acknowledged.
     var buffersInUse = 0
 
@@ -27,11 +28,19 @@ final class BREDRController {
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
 
+    /// A device that looks for others leaves out some of its own windows.
+    func shareWindows() {
+        let isSharing = inquiry != nil || paging != nil
+        inquiryScanner?.isSharing = isSharing
+        pageScanning.first?.isSharing = isSharing
+    }
+
     /// Takes back what the host has set.
     func reset() {
         inquiry = nil
         paging = nil
         namesWanted = []
+        synchronousEnds = []
         buffersInUse = 0
         settings = BREDRSettings()
     }

@@ -110,8 +110,8 @@ extension Controller {
     func execute(_ command: HCICommands.ReadBufferSize) throws(CommandFailure) -> HCICommands.ReadBufferSize.Return {
         .init(
             status: .success, aclDataPacketLength: configuration.dataBuffers.length,
-            synchronousDataPacketLength: configuration.synchronousLength, totalNumACLDataPackets: UInt16(configuration.dataBuffers.count),
-            totalNumSynchronousDataPackets: configuration.synchronousCount)
+            synchronousDataPacketLength: configuration.voiceBuffers.length, totalNumACLDataPackets: UInt16(configuration.dataBuffers.count),
+            totalNumSynchronousDataPackets: configuration.voiceBuffers.count)
     }
 
     func execute(_ command: HCICommands.ReadBDADDR) throws(CommandFailure) -> HCICommands.ReadBDADDR.Return {

@@ -1,0 +1,77 @@
+import Packets
+import Timing
+
+/// Synchronous transports of a link. Core Vol 2, Part B, 4.3, 4.4 and 8.6.
+extension BasebandLink {
+    /// Makes a transport, in place of one that has its number, or ends it.
+    func change(_ id: UInt8, _ parameters: SynchronousParameters?) {
+        if let index = synchronous.firstIndex(where: { $0.id == id }) { synchronous.remove(at: index).close() }
+        if let parameters { synchronous.append(SynchronousLink(id, parameters, on: self)) }
+    }
+
+    /// Queues voice of the host.
+    func send(voice: ArraySlice<UInt8>, on id: UInt8) { synchronous.first { $0.id == id }?.send(voice) }
+
+    // MARK: What the link manager asks
+
+    var freeLTAddr: UInt8? { delegate?.freeLTAddr(for: self) }
+
+    func freeOffset(every interval: UInt8, slots: Int) -> UInt8? {
+        let others = delegate?.synchronousLinks(beside: self) ?? []
+        let tick = state.centralTick(from: loop.now)
+        let flags: UInt8 = NativeClock.value(of: tick) >> 27 == 1 ? 2 : 0
+        guard slots <= Int(interval) else { return nil }
+        return stride(from: 0, to: interval, by: 2).first { offset in
+            let grid = SlotGrid(flags: flags, offset: Int(offset), interval: Int(interval), from: tick)
+            return !others.contains { $0.collides(with: grid.first, every: grid.interval, slots: slots) }
+        }
+    }
+
+    // MARK: What its transports tell and ask
+
+    /// Whether a central has a message to send, or a poll is due: where voice takes all slots, that takes some of them.
+    func needsTurn(in tick: Int) -> Bool {
+        role == .central
+            && (state.exchange.hasControl || state.clock.start(of: tick) >= state.lastExchange + state.pollInterval)
+    }
+
+    func noteHeard(at start: Microseconds) { state.heard(at: start) }
+
+    /// The voice in a packet; nil when it came broken.
+    func voice(of reception: BREDRReception) -> ArraySlice<UInt8>? { state.voice(of: reception) }
+
+    func deliver(voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8) {
+        delegate?.link(self, voice: voice, isCorrect: isCorrect, of: id)
+    }
+
+    /// Takes a packet for the link that came while a transport of a peripheral listened.
+    func adopt(_ reception: BREDRReception, in tick: Int) {
+        guard case .idle = phase, role == .peripheral, radio.acquire(self) else { return }
+        timer.cancel()
+        phase = .listening(tick: tick)
+        received(reception)
+    }
+}
+
+extension BasebandLinkDelegate {
+    func link(_ link: BasebandLink, voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8) {}
+    func synchronousLinks(beside link: BasebandLink) -> [SynchronousLink] { link.synchronous }
+}
+
+extension BasebandLinkState {
+    /// A packet of a synchronous transport.
+    func packet(
+        _ type: BREDRPacketType, _ payload: [UInt8], ltAddr: UInt8, arqn: Bool, seqn: Bool, in tick: Int, answering answered: Int?
+    ) -> BREDRPacket {
+        var packet = BREDRPacket(rfChannel: channel(in: tick, answering: answered), lap: central.lap, uap: central.uap)
+        (packet.type, packet.ltAddr, packet.flow, packet.arqn, packet.seqn) = (type, ltAddr, true, arqn, seqn)
+        packet.payload = payload
+        protection.encrypt(&packet, clock: NativeClock.value(of: tick))
+        return packet
+    }
+
+    func voice(of reception: BREDRReception) -> ArraySlice<UInt8>? {
+        guard reception.isIntact else { return nil }
+        return protection.decrypt(reception.packet, clock: NativeClock.value(of: clock.tick(at: reception.start))).map { $0[...] }
+    }
+}

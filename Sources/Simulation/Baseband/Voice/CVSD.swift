@@ -1,0 +1,52 @@
+/// Continuously variable slope delta modulation: one bit at 64 kHz says whether the voice lies above or below what the bits before it told. Core Vol 2, Part B,
+/// 9.2.
+struct CVSD {
+    /// h and beta of the specification's table, and its least and greatest step.
+    private static let decay = 1 - 1.0 / 32
+    private static let stepDecay = 1 - 1.0 / 1_024
+    private static let steps = 10.0...1_280.0
+    private static let range = -32_768.0...32_767.0
+    /// How many bits a sample at 8 kHz takes.
+    static let bitsPerSample = 8
+
+    /// What the voice is taken for.
+    private var estimate = 0.0
+    private var step = steps.lowerBound
+    /// The last four bits.
+    private var recent: UInt8 = 0b0101
+    /// The sample before, at 8 kHz.
+    private var lastSample = 0.0
+
+    /// - Parameter isNegative: the bit on the air; a step down is 1.
+    private mutating func advance(_ isNegative: Bool) {
+        recent = (recent << 1 | (isNegative ? 1 : 0)) & 0xF
+        let isSteep = recent == 0 || recent == 0xF
+        step = isSteep ? min(step + Self.steps.lowerBound, Self.steps.upperBound) : max(step * Self.stepDecay, Self.steps.lowerBound)
+        let moved = estimate + (isNegative ? -step : step)
+        estimate = Self.decay * min(max(moved, Self.range.lowerBound), Self.range.upperBound)
+    }
+
+    /// The bits of a sample at 8 kHz, the first in the least significant place. The way to it from the sample before is taken for straight.
+    mutating func encode(_ sample: Int16) -> UInt8 {
+        let new = Double(sample)
+        var octet: UInt8 = 0
+        for bit in 0..<Self.bitsPerSample {
+            let value = lastSample + (new - lastSample) * Double(bit + 1) / Double(Self.bitsPerSample)
+            let isNegative = value < estimate
+            if isNegative { octet |= 1 << UInt8(bit) }
+            advance(isNegative)
+        }
+        lastSample = new
+        return octet
+    }
+
+    /// The sample at 8 kHz of eight bits: their mean.
+    mutating func decode(_ octet: UInt8) -> Int16 {
+        var sum = 0.0
+        for bit in 0..<Self.bitsPerSample {
+            advance(octet >> UInt8(bit) & 1 == 1)
+            sum += estimate
+        }
+        return Int16((sum / Double(Self.bitsPerSample)).rounded())
+    }
+}

@@ -1,0 +1,63 @@
+import Packets
+
+/// A synchronous connection as the host knows it: a transport of a link, and how its voice is coded. Core Vol 4, Part E, 5.4.3 and 6.12.
+final class SynchronousLinkEnd {
+    let handle: ConnectionHandle
+    let acl: ACLLinkEnd
+    /// SCO_Handle or eSCO_Handle of the link manager.
+    let id: UInt8
+    var parameters: SynchronousParameters
+    private var coder: VoiceCoder
+
+    init(handle: ConnectionHandle, acl: ACLLinkEnd, id: UInt8, parameters: SynchronousParameters, voiceSetting: UInt16) {
+        self.handle = handle
+        self.acl = acl
+        self.id = id
+        self.parameters = parameters
+        coder = VoiceCoder(VoiceSetting(rawValue: voiceSetting), airMode: parameters.airMode)
+    }
+
+    func send(_ voice: ArraySlice<UInt8>) { acl.link.send(voice: coder.toAir(voice)[...], on: id) }
+
+    /// For the host.
+    func received(_ voice: ArraySlice<UInt8>) -> [UInt8] { coder.fromAir(voice) }
+}
+
+/// Voice between host and links. Core Vol 4, Part E, 5.4.3.
+extension BREDRController {
+    /// - Parameter voiceSetting: Voice_Setting of the connection. Core Vol 4, Part E, 6.12.
+    /// - Returns: the new connection, which has a handle of its own; its transport is the link manager's to make.
+    func addSynchronous(_ id: UInt8, _ parameters: SynchronousParameters, voiceSetting: UInt16, on end: ACLLinkEnd) -> SynchronousLinkEnd {
+        let new = SynchronousLinkEnd(handle: controller.makeHandle(), acl: end, id: id, parameters: parameters, voiceSetting: voiceSetting)
+        synchronousEnds.append(new)
+        return new
+    }
+
+    func removeSynchronous(_ end: SynchronousLinkEnd) { synchronousEnds.removeAll { $0 === end } }
+
+    func synchronous(_ handle: ConnectionHandle) -> SynchronousLinkEnd? { synchronousEnds.first { $0.handle == handle } }
+
+    /// Of the host. It comes at its pace, without credits.
+    func receiveVoice(_ packet: HCIPacket) {
+        guard let end = packet.dataHandle.flatMap(synchronous), packet.isWhole else { return }
+        let voice = packet.bytes.dropFirst(HCIPacket.Kind.sco.headerLength)
+        guard voice.count <= Int(configuration.voiceBuffers.length) else {
+            return emit(HCIEvents.DataBufferOverflow(linkType: 0x00))
+        }
+        end.send(voice)
+    }
+
+    func link(_ link: BasebandLink, voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8) {
+        guard let end = synchronousEnds.first(where: { $0.acl.link === link && $0.id == id }) else { return }
+        let octets = end.received(voice)
+        for start in stride(from: 0, to: octets.count, by: Self.longestVoice) {
+            let part = octets[start..<min(start + Self.longestVoice, octets.count)]
+            var writer = ByteWriter(reserving: part.count + HCIPacket.Kind.sco.headerLength)
+            HCIData.SynchronousData(connectionHandle: end.handle, data: Array(part)).encode(into: &writer)
+            controller.sendData(HCIPacket(.sco, writer.bytes))
+        }
+    }
+
+    /// Data_Total_Length has one octet.
+    private static let longestVoice = 255
+}
