@@ -27,7 +27,7 @@ UNAVAILABLE = 77
 MODULES = """
 virtio_pci virtio_net 9pnet_virtio 9p overlay
 sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
-bluetooth btusb vhci-hcd
+bluetooth rfcomm btusb vhci-hcd
 """.split()
 
 
