@@ -54,10 +54,14 @@ extension ACLConnection {
     /// Switch_Role.
     func switchRole(to role: LinkRole) -> ErrorCode {
         guard role != state.role else { return .success }
-        guard !engine.isBusy(with: .roleSwitch) else { return .commandDisallowed }
+        guard !engine.isBusy(with: .roleSwitch), !engine.isBusy(with: .encryption) else { return .commandDisallowed }
         // Roles are switched in active mode only. Core Vol 2, Part C, 4.4.2.
         if state.sniff != nil { request(LocalUnsniff()) }
-        request(LocalRoleSwitch())
+        if state.security.mode != .off, state.bothSupport(.pauseEncryption) {
+            request(EncryptionRefresh(isLocal: true, switchesRoles: true, state.ownTransaction))
+        } else {
+            request(LocalRoleSwitch())
+        }
         return .success
     }
 
@@ -85,6 +89,13 @@ extension ACLConnection {
     func authenticate() -> ErrorCode {
         guard !engine.isBusy(with: .authentication), !engine.isBusy(with: .pairing) else { return .commandDisallowed }
         request(LocalAuthentication(.asked, state.ownTransaction))
+        return .success
+    }
+
+    /// Change_Connection_Link_Key.
+    func changeKey() -> ErrorCode {
+        guard !engine.isBusy(with: .authentication), !engine.isBusy(with: .pairing) else { return .commandDisallowed }
+        request(LocalLinkKeyChange())
         return .success
     }
 

@@ -15,6 +15,8 @@ final class ACLConnection {
     private(set) var engine = Engine()
     private(set) var isClosed = false
     private var holdsData = false
+    /// Whether the link key was changed and encryption takes it up.
+    private var isTakingUpKey = false
     private var deadline: Microseconds?
     private var responseTimer: AirTimer!
 
@@ -30,6 +32,9 @@ final class ACLConnection {
         self.loop = loop
         self.delegate = delegate
         state = ACLLinkState(role: transport.role, own: own, peer: peer, settings: delegate.linkManagerSettings(for: peer), seed: seed)
+        state.slots = SynchronousSlots(
+            freeOffset: { [unowned transport] in transport.freeOffset(every: $0, slots: $1) },
+            freeLTAddr: { [unowned transport] in transport.freeLTAddr })
         responseTimer = AirTimer(on: loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
     }
 
@@ -111,11 +116,20 @@ final class ACLConnection {
         case .roleChanged(let role, let status):
             delegate?.connection(self, reports: report)
             reply(.rolesSettled)
-            // The new piconet begins with the basic table.
-            if status == .success, role == .central, state.isSetUp { request(LocalPacketTypeTable(.enhanced)) }
+            // The new piconet begins with the basic table; where encryption has paused, it comes first.
+            if status == .success, role == .central, state.isSetUp, !state.security.isPaused { request(LocalPacketTypeTable(.enhanced)) }
         case .connected(.success):
             delegate?.connection(self, reports: report)
             agreeOnPackets()
+        case .keyChanged(.success) where state.security.mode != .off:
+            isTakingUpKey = true
+            request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+        case .keyRefreshed:
+            delegate?.connection(self, reports: report)
+            if state.role == .central, transport.wantsEnhancedRates { request(LocalPacketTypeTable(.enhanced)) }
+            guard isTakingUpKey else { return }
+            isTakingUpKey = false
+            delegate?.connection(self, reports: .keyChanged(.success))
         default: delegate?.connection(self, reports: report)
         }
     }

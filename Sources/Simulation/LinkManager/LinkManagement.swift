@@ -33,6 +33,7 @@ enum LinkManagement: ControlLayer {
         case encryption
         case sniff
         case channelMap
+        case synchronous
     }
 
     /// Core Vol 2, Part C, 2.6.
@@ -50,6 +51,8 @@ enum LinkManagement: ControlLayer {
             .init(.authentication, .pairing, .differentTransactionCollision),
             .init(.authentication, .encryption, .differentTransactionCollision),
             .init(.pairing, .encryption, .differentTransactionCollision),
+            .init(.synchronous, .synchronous, .lmpErrorTransactionCollision),
+            .init(.roleSwitch, .synchronous, .differentTransactionCollision),
             .init(.sniff, .sniff, .lmpErrorTransactionCollision),
             .init(.roleSwitch, .sniff, .differentTransactionCollision),
             .init(.roleSwitch, .authentication, .differentTransactionCollision),
@@ -101,8 +104,10 @@ enum LinkManagement: ControlLayer {
         case .switchReq: begin(RemoteRoleSwitch(), if: link.supports(.roleSwitch))
         case .auRand, .inRand, .ioCapabilityReq:
             link.settings.isAuthenticationBarred ? .reject(.repeatedAttempts) : proof(message.pdu, link)
+        case .combKey: .begin(RemoteLinkKeyChange())
         case .unitKey: .reject(.pairingWithUnitKeyNotSupported)
         case .encryptionModeReq: begin(RemoteEncryptionMode(), if: link.supports(.encryption))
+        case .scoLinkReq, .removeScoLinkReq, .escoLinkReq, .removeEscoLinkReq: synchronous(message.pdu, link)
         case .sniffReq: begin(RemoteSniff(), if: link.supports(.sniff))
         case .unsniffReq: begin(RemoteUnsniff(), if: link.supports(.sniff))
         case .setAFH: link.role == .peripheral && link.supports(.adaptiveHoppingPeripheral) ? .begin(RemoteChannelMap()) : .unknown
@@ -110,6 +115,16 @@ enum LinkManagement: ControlLayer {
             link.security.mode == .off
                 ? .unknown : begin(EncryptionRefresh(isLocal: false, message.transaction), if: link.supports(.pauseEncryption))
         default: isOptional(message.pdu) ? .reject(.unsupportedRemoteFeature) : .unknown
+        }
+    }
+
+    /// Core Vol 2, Part C, 4.6.
+    private static func synchronous(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
+        switch pdu {
+        case .scoLinkReq: begin(SynchronousSetup(), if: link.supports(.sco))
+        case .escoLinkReq: begin(SynchronousSetup(), if: link.supports(.extendedSCO))
+        case .removeScoLinkReq: begin(RemoteSynchronousEnd(), if: link.supports(.sco))
+        default: begin(RemoteSynchronousEnd(), if: link.supports(.extendedSCO))
         }
     }
 
@@ -152,8 +167,8 @@ enum LinkManagement: ControlLayer {
     /// PDUs of features that the simulation does not have.
     private static func isOptional(_ pdu: LMP.Message) -> Bool {
         switch pdu {
-        case .holdReq, .scoLinkReq, .removeScoLinkReq, .pageModeReq, .pageScanModeReq, .useSemiPermanentKey, .encryptionKeySizeMaskReq,
-            .escoLinkReq, .removeEscoLinkReq, .sniffSubratingReq, .powerControlReq, .samSetType0, .samDefineMap, .samSwitch, .clkAdj,
+        case .holdReq, .pageModeReq, .pageScanModeReq, .useSemiPermanentKey, .encryptionKeySizeMaskReq,
+            .sniffSubratingReq, .powerControlReq, .samSetType0, .samDefineMap, .samSwitch, .clkAdj,
             .clkAdjReq, .testActivate, .testControl:
             true
         default: false

@@ -20,7 +20,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
         let features: LMPFeatures = [
             .threeSlotPackets, .fiveSlotPackets, .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .enhancedRate2M,
             .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages, .sniff, .adaptiveHoppingPeripheral,
-            .adaptiveHoppingCentral,
+            .adaptiveHoppingCentral, .sco, .hv3, .cvsd, .transparentSynchronous, .extendedSCO, .enhancedRateSCO2M,
         ]
         let host: LMPHostFeatures = settings & 1 == 0 ? [.simplePairing, .secureConnections] : settings & 2 == 0 ? .simplePairing : []
         self.settings = LinkManagerSettings(
@@ -55,6 +55,12 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
             connection.reply(.ioCapability(IOOffer(capability: .displayYesNo, hasOutOfBandData: false, requirements: 1)))
         case .userConfirmationRequested: connection.reply(.confirmsNumber(true))
         case .passkeyRequested: connection.reply(.passkey(0))
+        case .synchronousRequested:
+            connection.reply(
+                .acceptsSynchronous(
+                    SynchronousWish(
+                        transmitBandwidth: 8_000, receiveBandwidth: 8_000, maxLatency: 13, airMode: 3, effort: .some,
+                        types: [.twoEV3, .hv3])))
         default: break
         }
     }

@@ -106,7 +106,7 @@ import Timing
             testDescription: "E0 with a fresh key, wanted by the central", isSecure: false, a: ["refreshed 00"], b: ["refreshed 00"],
             pdus: [
                 "A0 pauseEncryptionReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq",
-                "B0 resumeEncryptionReq", "A0 startEncryptionReq", "B0 +startEncryptionReq",
+                "A0 startEncryptionReq", "B0 +startEncryptionReq",
             ], ends: (.e0, 16), act: { _ = $0.a.connection.refreshKey() }),
         Row(
             testDescription: "E0 with a fresh key, wanted by the peripheral", isSecure: false, a: ["refreshed 00"], b: ["refreshed 00"],
@@ -118,7 +118,7 @@ import Timing
             testDescription: "AES-CCM with a fresh session, wanted by the central", a: ["refreshed 00"], b: ["refreshed 00"],
             pdus: [
                 "A0 pauseEncryptionAESReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq",
-                "B0 resumeEncryptionReq", "A0 startEncryptionReq", "B0 +startEncryptionReq",
+                "A0 startEncryptionReq", "B0 +startEncryptionReq",
             ], act: { _ = $0.a.connection.refreshKey() }),
         Row(
             testDescription: "AES-CCM with a fresh session, wanted by the peripheral", a: ["refreshed 00"], b: ["refreshed 00"],
@@ -126,6 +126,66 @@ import Timing
                 "B1 pauseEncryptionReq", "A1 pauseEncryptionAESReq", "A1 stopEncryptionReq", "B1 +stopEncryptionReq",
                 "B1 resumeEncryptionReq", "A1 startEncryptionReq", "B1 +startEncryptionReq",
             ], act: { _ = $0.b.connection.refreshKey() }),
+    ]
+
+    private static let pausedByA = ["A0 pauseEncryptionAESReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq"]
+    private static let byA: @Sendable (LMPBench) -> Void = { #expect($0.a.connection.switchRole(to: .peripheral) == .success) }
+
+    /// Encryption pauses for a switch of roles, and goes on in the new ones, or in the old ones where it fails. Core Vol 2, Part C, 4.4.2.
+    private static let switching: [Row] = [
+        Row(
+            testDescription: "roles are switched, wanted by the central", a: ["peripheral 00", "refreshed 00"],
+            b: ["central 00", "refreshed 00"],
+            pdus: pausedByA + [
+                "A0 switchReq", "B0 slotOffset", "B0 +switchReq", "A1 resumeEncryptionReq", "B1 startEncryptionReq",
+                "A1 +startEncryptionReq", "B0 packetTypeTableReq", "A0 +packetTypeTableReq",
+            ], act: byA),
+        Row(
+            testDescription: "roles are switched, wanted by the peripheral, on a link with E0", isSecure: false,
+            a: ["peripheral 00", "refreshed 00"], b: ["central 00", "refreshed 00"],
+            pdus: [
+                "B1 pauseEncryptionReq", "A1 stopEncryptionReq", "B1 +stopEncryptionReq", "B1 slotOffset", "B1 switchReq", "A1 +switchReq",
+                "B0 startEncryptionReq", "A0 +startEncryptionReq", "B0 packetTypeTableReq", "A0 +packetTypeTableReq",
+            ], ends: (.e0, 16), act: { #expect($0.b.connection.switchRole(to: .central) == .success) }),
+        Row(
+            testDescription: "the switch of roles is refused", a: ["central 21", "refreshed 00"], b: ["refreshed 00"],
+            pdus: pausedByA + ["A0 switchReq", "B0 -switchReq 21", "A0 startEncryptionReq", "B0 +startEncryptionReq"],
+            act: {
+                $0.b.linkManagerSettings.allowsRoleSwitch = false
+                byA($0)
+            }),
+        Row(
+            testDescription: "the switch of roles fails", a: ["central 35", "refreshed 00"], b: ["peripheral 35", "refreshed 00"],
+            pdus: pausedByA + ["A0 switchReq", "B0 slotOffset", "B0 +switchReq", "A0 startEncryptionReq", "B0 +startEncryptionReq"],
+            act: {
+                for end in [$0.a, $0.b] { end.wire.switchesRoles = false }
+                byA($0)
+            }),
+    ]
+
+    /// A combination key takes the place of another. Core Vol 2, Part C, 4.2.3.
+    private static let changing: [Row] = [
+        Row(
+            testDescription: "the link key changes", isSecure: false, isEncrypted: false, a: ["key 6", "changed 00"], b: ["key 6"],
+            pdus: ["A0 combKey", "B0 combKey", "A0 auRand", "B0 sres", "B0 auRand", "A0 sres"], ends: (.off, 0),
+            act: { #expect($0.a.connection.changeKey() == .success) }),
+        Row(
+            testDescription: "encryption takes up the changed key", isSecure: false, a: ["key 6", "refreshed 00"],
+            b: ["key 6", "refreshed 00", "changed 00"],
+            pdus: [
+                "B1 combKey", "A1 combKey", "B1 auRand", "A1 sres", "A1 auRand", "B1 sres", "B1 pauseEncryptionReq", "A1 stopEncryptionReq",
+                "B1 +stopEncryptionReq", "B1 resumeEncryptionReq", "A1 startEncryptionReq", "B1 +startEncryptionReq",
+            ], ends: (.e0, 16), act: { #expect($0.b.connection.changeKey() == .success) }),
+        Row(
+            testDescription: "no key to change", isSecure: false, hasKeys: false, isEncrypted: false, a: ["changed 06"], b: [], pdus: [],
+            ends: (.off, 0), act: { #expect($0.a.connection.changeKey() == .success) }),
+        Row(
+            testDescription: "a key of Secure Connections stays", isEncrypted: false, a: ["changed 26"], b: [], pdus: [], ends: (.off, 0),
+            act: { #expect($0.a.connection.changeKey() == .success) }),
+        Row(
+            testDescription: "a change of a key that is not known", hasKeys: false, isEncrypted: false, a: [], b: [],
+            pdus: ["A0 combKey", "B0 -combKey 06"], ends: (.off, 0),
+            act: { $0.inject(LMP.CombKey(randomNumber: PairingTests.key).bytes(.central), from: $0.a) }),
     ]
 
     private static func bench(isSecure: Bool, hasKeys: Bool = true) throws -> LMPBench {
@@ -140,7 +200,7 @@ import Timing
         return bench
     }
 
-    @Test(arguments: rows) func encryption(_ row: Row) throws {
+    @Test(arguments: rows + switching + changing) func encryption(_ row: Row) throws {
         let bench = try Self.bench(isSecure: row.isSecure, hasKeys: row.hasKeys)
         bench.a.linkManagerSettings.keySizes = row.sizes.central
         bench.b.linkManagerSettings.keySizes = row.sizes.peripheral
@@ -168,7 +228,7 @@ import Timing
         let (one, two) = (bench.a.wire.protection, bench.b.wire.protection)
         #expect(one.transmit == two.receive && one.receive == two.transmit && one.transmit == one.receive)
         #expect((one.transmit == .off) == (row.ends.mode == .off))
-        if row.a == ["refreshed 00"] { #expect(one.transmit != before) }
+        if row.a.last == "refreshed 00" { #expect(one.transmit != before) }
     }
 
     /// A switch of roles before authentication spares nobody the proof: the side that became central still has to know the key (BIAS).

@@ -27,6 +27,10 @@ final class LMPWire: LinkTransport {
 
     let clockOffset: UInt16 = 0x1234
     let slotOffset: UInt16 = 777
+    /// Whether there are slots for voice.
+    var hasRoom = true
+    let freeLTAddr: UInt8? = 3
+    func freeOffset(every interval: UInt8, slots: Int) -> UInt8? { hasRoom ? 2 : nil }
 
     func send(lmp pdu: [UInt8]) {
         guard !isDetached else { return }
@@ -102,10 +106,10 @@ final class LMPEnd: ACLConnectionDelegate {
 /// Two link managers with a wire between them, on virtual time. A paged B, and is central at first.
 final class LMPBench {
     static let addresses: (a: BDADDR, b: BDADDR) = (0x1122_3344_5566, 0xAABB_CCDD_EEFF)
-    static let page0: LMPFeatures = [
+    static let page0 = LMPFeatures.synchronous.union([
         .threeSlotPackets, .fiveSlotPackets, .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .enhancedRate2M, .enhancedRate3M,
         .pauseEncryption, .simplePairing, .encapsulatedPDU, .extendedPages, .sniff, .adaptiveHoppingPeripheral, .adaptiveHoppingCentral,
-    ]
+    ])
 
     let loop = RunLoop()
     let a: LMPEnd
@@ -210,6 +214,12 @@ final class LMPBench {
         case .switchWanted: "switch wanted"
         case .roleChanged(let role, let status): "\(role) \(code(status))"
         case .qualityOfService(let interval, let status): "polled every \(interval) \(code(status))"
+        case .synchronousRequested(let isExtended): isExtended ? "eSCO?" : "SCO?"
+        case .synchronousMade(let id, let made):
+            "\(made.isExtended ? "eSCO" : "SCO") \(id) \(made.transmitType?.rawValue ?? "-") \(made.interval)+\(made.window) "
+                + "\(made.transmitLength)/\(made.receiveLength)"
+        case .synchronousFailed(_, let status): "no voice \(code(status))"
+        case .synchronousEnded(let id, let reason): "voice \(id) ended \(code(reason))"
         case .modeChanged(let interval, let status): "sniff \(interval.map(String.init) ?? "-") \(code(status))"
         case .linkKeyRequested: "key?"
         case .pinRequested: "PIN?"
@@ -225,6 +235,7 @@ final class LMPBench {
         case .proofFailed: "proof failed"
         case .authenticated(let status): "authenticated \(code(status))"
         case .encryptionChanged(let mode, let status): "encryption \(mode.rawValue) \(code(status))"
+        case .keyChanged(let status): "changed \(code(status))"
         case .keyRefreshed(let status): "refreshed \(code(status))"
         }
     }

@@ -60,6 +60,7 @@ extension BREDRController {
         case .authenticated(let status): emit(HCIEvents.AuthenticationComplete(status: status, connectionHandle: end.handle))
         case .encryptionChanged(let mode, let status):
             emit(HCIEvents.EncryptionChange(status: status, connectionHandle: end.handle, encryptionEnabled: mode.rawValue))
+        case .keyChanged(let status): emit(HCIEvents.ChangeConnectionLinkKeyComplete(status: status, connectionHandle: end.handle))
         case .keyRefreshed(let status): emit(HCIEvents.EncryptionKeyRefreshComplete(status: status, connectionHandle: end.handle))
         default: break
         }

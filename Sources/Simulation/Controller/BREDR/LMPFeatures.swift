@@ -11,11 +11,21 @@ struct LMPFeatures: OptionSet {
     static let timingAccuracy = LMPFeatures(rawValue: 1 << 4)
     static let roleSwitch = LMPFeatures(rawValue: 1 << 5)
     static let sniff = LMPFeatures(rawValue: 1 << 7)
+    static let sco = LMPFeatures(rawValue: 1 << 11)
+    static let hv2 = LMPFeatures(rawValue: 1 << 12)
+    static let hv3 = LMPFeatures(rawValue: 1 << 13)
+    static let muLaw = LMPFeatures(rawValue: 1 << 14)
+    static let aLaw = LMPFeatures(rawValue: 1 << 15)
+    static let cvsd = LMPFeatures(rawValue: 1 << 16)
+    static let transparentSynchronous = LMPFeatures(rawValue: 1 << 19)
     static let enhancedRate2M = LMPFeatures(rawValue: 1 << 25)
     static let enhancedRate3M = LMPFeatures(rawValue: 1 << 26)
     static let enhancedInquiryScan = LMPFeatures(rawValue: 1 << 27)
     static let interlacedInquiryScan = LMPFeatures(rawValue: 1 << 28)
     static let rssiWithInquiryResults = LMPFeatures(rawValue: 1 << 30)
+    static let extendedSCO = LMPFeatures(rawValue: 1 << 31)
+    static let ev4 = LMPFeatures(rawValue: 1 << 32)
+    static let ev5 = LMPFeatures(rawValue: 1 << 33)
     static let adaptiveHoppingPeripheral = LMPFeatures(rawValue: 1 << 35)
     static let bredrNotSupported = LMPFeatures(rawValue: 1 << 37)
     static let leSupportedController = LMPFeatures(rawValue: 1 << 38)
@@ -23,6 +33,9 @@ struct LMPFeatures: OptionSet {
     static let fiveSlotEnhancedRate = LMPFeatures(rawValue: 1 << 40)
     static let pauseEncryption = LMPFeatures(rawValue: 1 << 42)
     static let adaptiveHoppingCentral = LMPFeatures(rawValue: 1 << 43)
+    static let enhancedRateSCO2M = LMPFeatures(rawValue: 1 << 45)
+    static let enhancedRateSCO3M = LMPFeatures(rawValue: 1 << 46)
+    static let threeSlotEnhancedRateSCO = LMPFeatures(rawValue: 1 << 47)
     static let extendedInquiryResponse = LMPFeatures(rawValue: 1 << 48)
     static let simultaneousLEAndBREDR = LMPFeatures(rawValue: 1 << 49)
     static let simplePairing = LMPFeatures(rawValue: 1 << 51)
@@ -30,6 +43,11 @@ struct LMPFeatures: OptionSet {
     static let variableInquiryTXPowerLevel = LMPFeatures(rawValue: 1 << 57)
     static let extendedPages = LMPFeatures(rawValue: 1 << 63)
 
+    /// Everything that voice takes.
+    static let synchronous: LMPFeatures = [
+        .sco, .hv2, .hv3, .muLaw, .aLaw, .cvsd, .transparentSynchronous, .extendedSCO, .ev4, .ev5, .enhancedRateSCO2M, .enhancedRateSCO3M,
+        .threeSlotEnhancedRateSCO,
+    ]
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
     static let dual: LMPFeatures = [
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,

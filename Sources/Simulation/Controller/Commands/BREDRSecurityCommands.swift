@@ -1,7 +1,7 @@
 import BluetoothCrypto
 import Packets
 
-/// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.16, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
+/// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.17, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
 extension CommandTable {
     mutating func addBREDRSecurity() {
         complete(HCICommands.LinkKeyRequestReply.self, BREDRController.execute)
@@ -10,6 +10,7 @@ extension CommandTable {
         complete(HCICommands.PINCodeRequestNegativeReply.self, BREDRController.execute)
         start(HCICommands.AuthenticationRequested.self, handle: { $0.connectionHandle }, BREDRController.execute)
         start(HCICommands.SetConnectionEncryption.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.ChangeConnectionLinkKey.self, handle: { $0.connectionHandle }, BREDRController.execute)
         start(HCICommands.RefreshEncryptionKey.self, handle: { $0.connectionHandle }, BREDRController.execute)
         complete(HCICommands.IOCapabilityRequestReply.self, BREDRController.execute)
         complete(HCICommands.IOCapabilityRequestNegativeReply.self, BREDRController.execute)
@@ -63,6 +64,10 @@ extension BREDRController {
 
     func execute(_ command: HCICommands.AuthenticationRequested) throws(CommandFailure) {
         try link(command.connectionHandle).connection.authenticate().check()
+    }
+
+    func execute(_ command: HCICommands.ChangeConnectionLinkKey) throws(CommandFailure) {
+        try link(command.connectionHandle).connection.changeKey().check()
     }
 
     // MARK: Encryption

@@ -31,6 +31,10 @@ struct ACLLinkState {
     private(set) var sniff: SniffParameters?
     /// The channels of the adapted hopping sequence that is in use, or will be at its instant; nil for the basic one.
     private(set) var channelMap: AdaptedChannelMap?
+    /// By SCO_Handle or eSCO_Handle.
+    private(set) var synchronous: [UInt8: SynchronousParameters] = [:]
+    /// What the piconet of this side has left for them.
+    var slots = SynchronousSlots(freeOffset: { _, _ in nil }, freeLTAddr: { nil })
     private(set) var security = ACLSecurity()
     /// Where the other side's piconet would be.
     private(set) var peerSlotOffset: SlotOffset?
@@ -96,7 +100,8 @@ struct ACLLinkState {
             security.linkKey = key
             security.cipheringOffset = nil
         case .cipheringOffset(let offset): security.cipheringOffset = offset
-        case .encryption(let mode, let size): (security.mode, security.keySize) = (mode, size)
+        case .encryption(let mode, let size): (security.mode, security.keySize, security.isPaused) = (mode, size, false)
+        case .encryptionPaused: security.isPaused = true
         case .streamTaken: streamsTaken += 1
         }
         return []
@@ -108,6 +113,7 @@ struct ACLLinkState {
         case .packetTypeTable(let table): packetTypeTable = table
         case .sniff(let parameters): sniff = parameters
         case .channelMap(let map, _): channelMap = map
+        case .synchronous(let id, let parameters): synchronous[id] = parameters
         default: break
         }
     }
@@ -129,6 +135,8 @@ enum ACLLinkChange: Equatable {
     /// What an authentication has brought.
     case cipheringOffset([UInt8])
     case encryption(ACLEncryptionMode, size: UInt8)
+    /// It starts again at the end of the procedure.
+    case encryptionPaused
     /// A procedure draws from `ACLLinkState.stream`.
     case streamTaken
 }

@@ -21,6 +21,11 @@ enum ACLReport: Equatable {
     case qualityOfService(UInt16, ErrorCode)
     /// T_sniff in slots; nil for active mode.
     case modeChanged(interval: UInt16?, ErrorCode)
+    /// The other side asks for SCO or eSCO; answered by `ACLReply.acceptsSynchronous` or `.refusesSynchronous`.
+    case synchronousRequested(isExtended: Bool)
+    case synchronousMade(id: UInt8, SynchronousParameters)
+    case synchronousFailed(isExtended: Bool, ErrorCode)
+    case synchronousEnded(id: UInt8, ErrorCode)
     /// Answered by `ACLReply.linkKey` or `.noLinkKey`.
     case linkKeyRequested
     /// Answered by `ACLReply.pin` or `.noPIN`.
@@ -45,6 +50,8 @@ enum ACLReport: Equatable {
     case proofFailed
     case encryptionChanged(ACLEncryptionMode, ErrorCode)
     case keyRefreshed(ErrorCode)
+    /// The change of the link key that this side's host asked for is over.
+    case keyChanged(ErrorCode)
 }
 
 /// What a host, or the baseband, replies to a link manager.
@@ -71,6 +78,10 @@ enum ACLReply: Equatable {
     case keypress(UInt8)
     /// Remote_OOB_Data_Request_Reply or its extended form; nil for the negative one.
     case outOfBandData(RemoteOutOfBandData?)
+    /// Accept_Synchronous_Connection_Request.
+    case acceptsSynchronous(SynchronousWish)
+    /// Reject_Synchronous_Connection_Request, or the connection accept time-out.
+    case refusesSynchronous(ErrorCode)
     /// The instant of a switch of roles has come.
     case switched(isDone: Bool)
     /// A switch of roles that set-up waited for is over, or could not be.

@@ -92,8 +92,8 @@ extension ACLLinkState {
     /// Whether an instant has not passed: it lies no more than half the clock's range ahead. Core Vol 2, Part C, 2.6.
     func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
 
-    /// Not in sniff mode, nor while the link is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
-    fileprivate var maySwitchRoles: Bool { security.mode == .off && sniff == nil }
+    /// Not in sniff mode, nor beside synchronous transports, nor while something is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
+    fileprivate var maySwitchRoles: Bool { (security.mode == .off || security.isPaused) && sniff == nil && synchronous.isEmpty }
 
     fileprivate func switched(_ isDone: Bool) -> [LMPAction] {
         let new: LinkRole = isDone ? (role == .central ? .peripheral : .central) : role

@@ -7,6 +7,8 @@ enum AuthenticationPurpose: Equatable {
     case asked
     /// To prove a link key that has just been made: always mutual, and the hosts are told the key then. Core Vol 2, Part C, 4.2.2.
     case paired(LinkKeyType)
+    /// To prove a key that takes the place of another. Core Vol 2, Part C, 4.2.3.
+    case changed
 }
 
 /// Authentication that this side began. In legacy authentication the other side proves that it has the link key, after pairing this side does as well; with Secure Connections both do. Core
@@ -56,7 +58,7 @@ struct LocalAuthentication: LMPProcedure {
             }
             return [.change(.cipheringOffset(answer.offset)), .send(LMP.SRES(authenticationRsp: answer.sres), transaction)] + end(link)
         case (.refused(let refusal), _) where refusal.concerns(LMP.AuRand.self):
-            return [.report(.authenticated(refusal.reason)), .finish]
+            return [.report(result(refusal.reason)), .finish]
         default: return nil
         }
     }
@@ -95,11 +97,13 @@ struct LocalAuthentication: LMPProcedure {
         return answer + [.change(.cipheringOffset(answers.offset))] + end(link)
     }
 
-    private func end(_ link: ACLLinkState) -> [LMPAction] { link.told(purpose) + [.report(.authenticated(.success)), .finish] }
+    private func end(_ link: ACLLinkState) -> [LMPAction] { link.told(purpose) + [.report(result(.success)), .finish] }
+
+    private func result(_ status: ErrorCode) -> ACLReport { purpose == .changed ? .keyChanged(status) : .authenticated(status) }
 
     private func fail() -> [LMPAction] {
         [
-            .change(.linkKey(nil)), .report(.proofFailed), .report(.authenticated(.authenticationFailure)),
+            .change(.linkKey(nil)), .report(.proofFailed), .report(result(.authenticationFailure)),
             .goOn(LocalDetach(.authenticationFailure)),
         ]
     }
@@ -188,7 +192,11 @@ struct RemoteAuthentication: LMPProcedure {
 extension ACLLinkState {
     /// The link key for the host, where it is new.
     fileprivate func told(_ purpose: AuthenticationPurpose) -> [LMPAction] {
-        guard case .paired(let type) = purpose, let key = security.linkKey else { return [] }
-        return [.report(.linkKey(key, type))]
+        guard let key = security.linkKey else { return [] }
+        return switch purpose {
+        case .asked: []
+        case .paired(let type): [.report(.linkKey(key, type))]
+        case .changed: [.report(.linkKey(key, .changedCombination))]
+        }
     }
 }

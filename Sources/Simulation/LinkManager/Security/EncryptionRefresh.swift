@@ -1,22 +1,29 @@
 import Packets
 import Timing
 
-/// A fresh key for a link that is encrypted: encryption pauses and resumes. Core Vol 2, Part C, 4.2.5.5 and 4.2.5.6.
+/// Encryption pauses and resumes with a fresh key; the roles may be switched meanwhile. Core Vol 2, Part C, 4.2.5.5, 4.2.5.6 and 4.4.2.
+///
+/// Whoever began resumes: a central by LMP_start_encryption_req, a peripheral by LMP_resume_encryption_req.
 struct EncryptionRefresh: LMPProcedure {
     private enum State {
         case awaitingStart
-        /// LMP_pause_encryption_req of the peripheral, or the central's of either kind.
+        /// LMP_pause_encryption_req of the peripheral.
         case awaitingPause
         /// The peripheral's answer to LMP_stop_encryption_req, or the central's request.
         case awaitingStop
-        /// LMP_resume_encryption_req.
+        /// Encryption has paused, and this side's switch of roles runs.
+        case switching(LocalRoleSwitch)
+        /// Encryption has paused: what the other side makes of it.
         case awaitingResume
+        /// The switch of roles that the other side wanted.
+        case beingSwitched(RemoteRoleSwitch)
         /// The peripheral's answer to LMP_start_encryption_req, or the central's request.
         case awaitingRestart
     }
 
     /// Whether this side began.
     private let isLocal: Bool
+    private let switchesRoles: Bool
     private var transaction: LMPTransaction
     private var state = State.awaitingStart
     private var start: EncryptionStart?
@@ -24,32 +31,42 @@ struct EncryptionRefresh: LMPProcedure {
     let isAwaitingPeer = true
     let holdsData = true
 
-    init(isLocal: Bool, _ transaction: LMPTransaction) {
+    init(isLocal: Bool, switchesRoles: Bool = false, _ transaction: LMPTransaction) {
         self.isLocal = isLocal
+        self.switchesRoles = switchesRoles
         self.transaction = transaction
     }
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
-        switch event {
-        case .start: return begin(link)
-        case .message(let message): return link.role == .central ? lead(message, link) : follow(message, link)
-        case .refused(let refusal)
+        switch (event, state) {
+        case (_, .switching(var roleSwitch)):
+            guard let actions = roleSwitch.handle(event, link) else { return nil }
+            state = .switching(roleSwitch)
+            return follow(actions, event, link)
+        case (_, .beingSwitched(var roleSwitch)):
+            guard let actions = roleSwitch.handle(event, link) else { return nil }
+            return beSwitched(roleSwitch, actions)
+        case (.start, _): return begin(link)
+        case (.message(let message), _): return link.role == .central ? lead(message, link) : follow(message, link)
+        case (.refused(let refusal), _)
         where refusal.concerns(LMP.PauseEncryptionReq.self) || refusal.concerns(LMP.PauseEncryptionAESReq.self):
-            return [.report(.keyRefreshed(refusal.reason)), .finish]
+            return fail(refusal.reason, link)
         default: return nil
         }
     }
 
     private mutating func begin(_ link: ACLLinkState) -> [LMPAction] {
-        guard link.security.mode != .off, link.bothSupport(.pauseEncryption) else {
-            return [.report(.keyRefreshed(.unsupportedRemoteFeature)), .finish]
-        }
+        guard link.security.mode != .off, link.bothSupport(.pauseEncryption) else { return fail(.unsupportedRemoteFeature, link) }
         guard link.role == .central else {
             state = .awaitingStop
             return [.send(LMP.PauseEncryptionReq(), transaction)]
         }
         state = .awaitingPause
         return [pause(link)]
+    }
+
+    private func fail(_ reason: ErrorCode, _ link: ACLLinkState) -> [LMPAction] {
+        [.report(switchesRoles ? .roleChanged(link.role, reason) : .keyRefreshed(reason)), .finish]
     }
 
     /// The central's word that encryption pauses.
@@ -68,13 +85,13 @@ struct EncryptionRefresh: LMPProcedure {
             return link.security.mode == .aesCCM ? [.change(.streamTaken), pause(link)] + stop() : stop()
         case (.pauseEncryptionReq, .awaitingPause): return stop()
         case (_, .awaitingStop) where message.accepts(LMP.StopEncryptionReq.self):
-            state = .awaitingResume
-            return [.baseband(.encryption(.off, direction: .transmit))]
+            return [.baseband(.encryption(.off, direction: .transmit))] + paused(link)
+        case (.switchReq, .awaitingResume): return beSwitched(by: message, link)
         case (.resumeEncryptionReq, .awaitingResume):
-            guard let start = EncryptionStart(drawing: link.security.keySize, link) else { return nil }
-            self.start = start
-            state = .awaitingRestart
-            return start.request(transaction)
+            transaction = message.transaction
+            return restart(link)
+        // A peripheral that asks although the central has begun gets what it asks for already.
+        case (.resumeEncryptionReq, .awaitingRestart): return []
         case (_, .awaitingRestart) where message.accepts(LMP.StartEncryptionReq.self):
             return start.map { $0.steps(.central, transaction) + end }
         default: return nil
@@ -84,6 +101,13 @@ struct EncryptionRefresh: LMPProcedure {
     private mutating func stop() -> [LMPAction] {
         state = .awaitingStop
         return [.baseband(.encryption(.off, direction: .receive)), .send(LMP.StopEncryptionReq(), transaction)]
+    }
+
+    private mutating func restart(_ link: ACLLinkState) -> [LMPAction]? {
+        guard let start = EncryptionStart(drawing: link.security.keySize, link) else { return nil }
+        self.start = start
+        state = .awaitingRestart
+        return start.request(transaction)
     }
 
     // MARK: The peripheral
@@ -96,16 +120,66 @@ struct EncryptionRefresh: LMPProcedure {
             return [.send(LMP.PauseEncryptionReq(), transaction)]
         case (.pauseEncryptionAESReq, .awaitingStop) where isLocal && link.security.mode == .aesCCM: return []
         case (.stopEncryptionReq, .awaitingStop):
-            state = .awaitingRestart
-            return [
+            let off: [LMPAction] = [
                 .baseband(.encryption(.off, direction: .receive)), .baseband(.encryption(.off, direction: .transmit)),
-                .accept(LMP.StopEncryptionReq.self, transaction), .send(LMP.ResumeEncryptionReq(), transaction),
+                .accept(LMP.StopEncryptionReq.self, transaction),
             ]
-        case (.startEncryptionReq(let pdu), .awaitingRestart):
+            return off + paused(link)
+        case (.switchReq, .awaitingResume): return beSwitched(by: message, link)
+        case (.startEncryptionReq(let pdu), .awaitingResume), (.startEncryptionReq(let pdu), .awaitingRestart):
             guard let start = EncryptionStart(random: pdu.randomNumber, size: link.security.keySize, link) else { return nil }
-            return start.steps(.peripheral, transaction) + end
+            return start.steps(.peripheral, message.transaction) + end
         default: return nil
         }
+    }
+
+    // MARK: What comes in between
+
+    /// Nothing is encrypted any more: whoever began goes on.
+    private mutating func paused(_ link: ACLLinkState) -> [LMPAction] {
+        let pause = LMPAction.change(.encryptionPaused)
+        guard isLocal else {
+            state = .awaitingResume
+            return [pause]
+        }
+        guard switchesRoles else { return [pause] + resume(link) }
+        var known = link
+        _ = known.apply(.encryptionPaused)
+        var roleSwitch = LocalRoleSwitch()
+        let actions = roleSwitch.handle(.start, known) ?? [.finish]
+        state = .switching(roleSwitch)
+        return [pause] + (follow(actions, .start, link) ?? [])
+    }
+
+    /// By the role that this side has now.
+    private mutating func resume(_ link: ACLLinkState) -> [LMPAction] {
+        transaction = link.ownTransaction
+        if link.role == .central { return restart(link) ?? [.finish] }
+        state = .awaitingRestart
+        return [.send(LMP.ResumeEncryptionReq(), transaction)]
+    }
+
+    /// The steps of this side's switch of roles; behind the last one encryption resumes in the roles that there are then.
+    private mutating func follow(_ actions: [LMPAction], _ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        guard case .finish = actions.last else { return actions }
+        var known = link
+        if case .hostReplied(.switched(isDone: true)) = event { _ = known.apply(.role(link.role == .central ? .peripheral : .central)) }
+        return actions.dropLast() + resume(known)
+    }
+
+    private mutating func beSwitched(by message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
+        var roleSwitch = RemoteRoleSwitch()
+        guard let actions = roleSwitch.handle(.message(message), link) else { return nil }
+        return beSwitched(roleSwitch, actions)
+    }
+
+    private mutating func beSwitched(_ roleSwitch: RemoteRoleSwitch, _ actions: [LMPAction]) -> [LMPAction] {
+        guard case .finish = actions.last else {
+            state = .beingSwitched(roleSwitch)
+            return actions
+        }
+        state = .awaitingResume
+        return actions.dropLast()
     }
 
     private var end: [LMPAction] { [.report(.keyRefreshed(.success)), .finish] }

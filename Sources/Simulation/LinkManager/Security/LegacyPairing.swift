@@ -101,10 +101,10 @@ private func initializationKey(_ rand: [UInt8], _ pin: [UInt8], _ address: BDADD
 
 extension ACLLinkState {
     /// K_AB by E21, of the random numbers of both sides. Core Vol 2, Part H, 3.2.4.
-    fileprivate func combinationKey(_ own: [UInt8], _ theirs: [UInt8]) -> [UInt8] {
+    func combinationKey(_ own: [UInt8], _ theirs: [UInt8]) -> [UInt8] {
         let part = AuthenticationFunctions.e21(rand: UInt128(littleEndianOctets: own), address: self.own)
         return (part ^ AuthenticationFunctions.e21(rand: UInt128(littleEndianOctets: theirs), address: peer)).littleEndianOctets
     }
 }
 
-private func ^ (one: [UInt8], other: [UInt8]) -> [UInt8] { zip(one, other).map { $0 ^ $1 } }
+func ^ (one: [UInt8], other: [UInt8]) -> [UInt8] { zip(one, other).map { $0 ^ $1 } }

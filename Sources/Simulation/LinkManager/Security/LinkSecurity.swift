@@ -15,6 +15,8 @@ struct ACLSecurity: Equatable {
     /// The Authenticated Ciphering Offset of the last authentication: twelve octets of E1, or eight of h5. Nil before.
     var cipheringOffset: [UInt8]?
     var mode = ACLEncryptionMode.off
+    /// Between a stop and a start that belong together, as for a fresh key or a switch of roles.
+    var isPaused = false
     /// In octets; 0 where the link is not encrypted.
     var keySize: UInt8 = 0
 }

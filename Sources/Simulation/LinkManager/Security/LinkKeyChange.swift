@@ -1,0 +1,53 @@
+import BluetoothCrypto
+import Packets
+import Timing
+
+/// A new combination key in place of the current link key, by which it is hidden: LMP_comb_key both ways, then both sides prove it. Core Vol 2, Part C, 4.2.3.
+struct LocalLinkKeyChange: LMPProcedure {
+    private var own: [UInt8] = []
+    let kind = LinkManagement.Kind.pairing
+    let isAwaitingPeer = true
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        switch event {
+        case .start:
+            guard let current = link.security.linkKey, link.mayChangeKey else { return end(link.refusalOfKeyChange) }
+            var random = link.stream
+            own = random.octets(16)
+            return [.change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ current), link.ownTransaction)]
+        case .message(let message):
+            guard case .combKey(let pdu) = message.pdu, let current = link.security.linkKey else { return nil }
+            let key = link.combinationKey(own, pdu.randomNumber ^ current)
+            return [.change(.linkKey(key)), .goOn(LocalAuthentication(.changed, message.transaction))]
+        case .refused(let refusal) where refusal.concerns(LMP.CombKey.self): return end(refusal.reason)
+        default: return nil
+        }
+    }
+
+    private func end(_ status: ErrorCode) -> [LMPAction] { [.report(.keyChanged(status)), .finish] }
+}
+
+/// The same by the other side.
+struct RemoteLinkKeyChange: LMPProcedure {
+    let kind = LinkManagement.Kind.pairing
+
+    mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
+        guard case .message(let message) = event, case .combKey(let pdu) = message.pdu else { return nil }
+        guard let current = link.security.linkKey, link.mayChangeKey else {
+            return [.reject(LMP.CombKey.self, link.refusalOfKeyChange, message.transaction), .finish]
+        }
+        var random = link.stream
+        let own = random.octets(16)
+        let key = link.combinationKey(own, pdu.randomNumber ^ current)
+        return [
+            .change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ current), message.transaction), .change(.linkKey(key)),
+            .goOn(RemoteAuthentication(.changed)),
+        ]
+    }
+}
+
+extension ACLLinkState {
+    /// Only a key that both sides have proven is changed, and none of Secure Connections.
+    fileprivate var mayChangeKey: Bool { security.cipheringOffset != nil && !usesSecureConnections }
+    fileprivate var refusalOfKeyChange: ErrorCode { security.cipheringOffset == nil ? .pinOrKeyMissing : .linkKeyCannotBeChanged }
+}

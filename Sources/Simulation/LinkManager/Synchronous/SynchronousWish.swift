@@ -1,0 +1,170 @@
+import Packets
+
+/// What a host wants of a synchronous connection, or accepts. Core Vol 4, Part E, 7.1.26 and 7.1.27.
+struct SynchronousWish: Equatable {
+    static let anyBandwidth: UInt32 = 0xFFFF_FFFF
+    static let anyLatency: UInt16 = 0xFFFF
+    private static let voice: UInt32 = 8_000
+
+    /// Octets a second.
+    var transmitBandwidth: UInt32
+    var receiveBandwidth: UInt32
+    /// Milliseconds, of the interval and the eSCO window together.
+    var maxLatency: UInt16
+    /// As in LMP.
+    var airMode: UInt8
+    var effort: Effort
+    var types: Set<BREDRPacketType>
+
+    /// Retransmission_Effort.
+    enum Effort: Equatable {
+        case none
+        /// At least one retransmission, for less power or for better quality.
+        case some
+        case any
+
+        /// W_eSCO in exchanges, the one that is taken first in front.
+        fileprivate var exchanges: [Int] {
+            switch self {
+            case .none: [0]
+            case .some: [2, 1]
+            case .any: [1, 0]
+            }
+        }
+    }
+
+    private func octets(_ bandwidth: UInt32) -> UInt32 { bandwidth == Self.anyBandwidth ? Self.voice : bandwidth }
+
+    // MARK: What this side offers
+
+    /// The best that is left of what the host wants and both sides have; nil where there is nothing.
+    func offer(isExtended: Bool, _ link: ACLLinkState) -> SynchronousOffer? {
+        guard link.bothSupport(ACLLinkState.features(ofAirMode: airMode)) else { return nil }
+        return isExtended ? extendedOffer(link) : basicOffer(link)
+    }
+
+    /// Whether both sides have what it takes, leaving aside whether there is room.
+    func isPossible(_ link: ACLLinkState) -> Bool {
+        link.bothSupport(ACLLinkState.features(ofAirMode: airMode)) && types.contains { link.bothHave($0) }
+    }
+
+    /// HV3 leaves most to others.
+    private func basicOffer(_ link: ACLLinkState) -> SynchronousOffer? {
+        guard [transmitBandwidth, receiveBandwidth].allSatisfy({ octets($0) == Self.voice }) else { return nil }
+        let usable = SynchronousOffer.basicTypes.reversed().filter { types.contains($0) && link.bothHave($0) }
+        return usable.lazy.compactMap { type in
+            let length = UInt16(type.capacity)
+            return link.placed(
+                SynchronousOffer(type, interval: UInt8(length / 5), window: 0, lengths: (length, length), airMode: airMode))
+        }.first
+    }
+
+    private func extendedOffer(_ link: ACLLinkState) -> SynchronousOffer? {
+        let usable = SynchronousOffer.extendedTypes.map(\.type).filter { types.contains($0) && link.bothHave($0) }
+        return usable.lazy.flatMap { type in intervals(of: type).map { (type, $0) } }.compactMap { type, interval in
+            effort.exchanges.lazy.compactMap { exchanges in offer(type, interval, window: exchanges * 2 * type.slots, link) }.first
+        }.first
+    }
+
+    /// The longest first: fewer packets, and fuller ones.
+    private func intervals(of type: BREDRPacketType) -> [Int] { Array(stride(from: 254, through: 4, by: -2)) }
+
+    private func offer(_ type: BREDRPacketType, _ interval: Int, window: Int, _ link: ACLLinkState) -> SynchronousOffer? {
+        guard let transmit = length(octets(transmitBandwidth), interval), let receive = length(octets(receiveBandwidth), interval),
+            max(transmit, receive) <= type.capacity, max(transmit, receive) > 0
+        else { return nil }
+        let offer = SynchronousOffer(
+            type, interval: UInt8(interval), window: UInt8(window),
+            lengths: link.role == .central ? (UInt16(transmit), UInt16(receive)) : (UInt16(receive), UInt16(transmit)), airMode: airMode)
+        return offer.isLegal && isFast(offer) ? link.placed(offer) : nil
+    }
+
+    /// Octets of a packet each interval; nil where they are not whole.
+    private func length(_ bandwidth: UInt32, _ interval: Int) -> Int? {
+        let octets = Int(bandwidth) * interval * Int(NativeClock.slot.rawValue)
+        return octets % 1_000_000 == 0 ? octets / 1_000_000 : nil
+    }
+
+    private func isFast(_ offer: SynchronousOffer) -> Bool {
+        maxLatency == Self.anyLatency || NativeClock.slot * (Int(offer.interval) + offer.slots) <= .milliseconds(Int(maxLatency))
+    }
+
+    // MARK: What the other side offers
+
+    /// Why an offer does not suit the host; nil where it does.
+    func objection(to offer: SynchronousOffer, _ link: ACLLinkState) -> ErrorCode? {
+        guard offer.airMode == airMode, link.supports(ACLLinkState.features(ofAirMode: airMode)) else { return .scoAirModeRejected }
+        let own = offer.parameters(for: link.role)
+        for type in [own.transmitType, own.receiveType] {
+            guard let type else { continue }
+            guard types.contains(type), link.supports(type) else { return .unsupportedLMPParameterValue }
+        }
+        guard carries(own.transmitLength, offer, transmitBandwidth), carries(own.receiveLength, offer, receiveBandwidth) else {
+            return .scoIntervalRejected
+        }
+        guard offer.isExtended else { return nil }
+        guard isFast(offer) else { return .scoIntervalRejected }
+        switch effort {
+        case .none: return offer.window == 0 ? nil : .unsupportedLMPParameterValue
+        case .some: return offer.window > 0 ? nil : .unsupportedLMPParameterValue
+        case .any: return nil
+        }
+    }
+
+    private func carries(_ length: UInt16, _ offer: SynchronousOffer, _ bandwidth: UInt32) -> Bool {
+        bandwidth == Self.anyBandwidth || self.length(bandwidth, Int(offer.interval)) == Int(length)
+    }
+}
+
+extension ACLLinkState {
+    /// The feature that each type of a synchronous packet is. Core Vol 2, Part C, 3.3.
+    private static func features(of type: BREDRPacketType) -> LMPFeatures {
+        switch type {
+        case .hv1: .sco
+        case .hv2: [.sco, .hv2]
+        case .hv3: [.sco, .hv3]
+        case .ev3: .extendedSCO
+        case .ev4: [.extendedSCO, .ev4]
+        case .ev5: [.extendedSCO, .ev5]
+        case .twoEV3: [.extendedSCO, .enhancedRateSCO2M]
+        case .threeEV3: [.extendedSCO, .enhancedRateSCO3M]
+        case .twoEV5: [.extendedSCO, .enhancedRateSCO2M, .threeSlotEnhancedRateSCO]
+        case .threeEV5: [.extendedSCO, .enhancedRateSCO3M, .threeSlotEnhancedRateSCO]
+        default: []
+        }
+    }
+
+    fileprivate static func features(ofAirMode mode: UInt8) -> LMPFeatures {
+        switch mode {
+        case 0: .muLaw
+        case 1: .aLaw
+        case 2: .cvsd
+        default: .transparentSynchronous
+        }
+    }
+
+    fileprivate func supports(_ type: BREDRPacketType) -> Bool { supports(Self.features(of: type)) }
+    fileprivate func bothHave(_ type: BREDRPacketType) -> Bool { bothSupport(Self.features(of: type)) }
+
+    /// An offer with a handle, an LT_ADDR and slots of this piconet; a peripheral leaves all that to its central. Nil where nothing is left.
+    func placed(_ offer: SynchronousOffer) -> SynchronousOffer? {
+        guard role == .central else { return offer }
+        guard let id = (1...255 as ClosedRange<UInt8>).first(where: { synchronous[$0] == nil }),
+            let offset = slots.freeOffset(offer.interval, offer.slots)
+        else { return nil }
+        var placed = offer
+        if offer.isExtended {
+            guard let ltAddr = slots.freeLTAddr() else { return nil }
+            placed.ltAddr = ltAddr
+        }
+        (placed.id, placed.offset, placed.flags) = (id, offset, slot & Self.slots >> 1 != 0 ? 2 : 0)
+        return placed
+    }
+}
+
+/// Where a piconet has room for synchronous transports; the baseband knows.
+struct SynchronousSlots {
+    /// D of an interval in which so many slots are free.
+    var freeOffset: (_ interval: UInt8, _ slots: Int) -> UInt8?
+    var freeLTAddr: () -> UInt8?
+}
