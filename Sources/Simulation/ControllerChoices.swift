@@ -41,6 +41,16 @@ public struct ControllerChoices: Sendable {
     public var usesShortestInterval = false
     /// The handle of its first connection. Core Vol 4, Part E, 5.3.1.
     public var firstHandle: UInt16 = 1
+    /// Features of page 0 that it does not have, by bits. Core Vol 2, Part C, 3.3.
+    public var withoutLMPFeatures: UInt64 = 0
+    /// It does not have Secure Connections over BR/EDR. Core Vol 2, Part C, 3.3.
+    public var lacksSecureConnections = false
+    /// How long its link manager takes to come to a message. Core Vol 2, Part C, 2.6.
+    public var linkManagerDelay: Microseconds = .zero
+    /// Its link manager lets nobody else switch roles. Core Vol 2, Part C, 4.4.2.
+    public var refusesRoleSwitch = false
+    /// The longest encryption key of BR/EDR that it agrees to, in octets. Core Vol 2, Part C, 4.2.5.2.
+    public var longestKey: UInt8 = 16
     /// Uses the highest advertising interval that the host leaves to it. Core Vol 4, Part E, 7.8.5.
     public var usesLongestAdvertisingInterval = false
 

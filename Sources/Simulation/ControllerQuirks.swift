@@ -34,6 +34,8 @@ public struct ControllerQuirks: Sendable {
     public var resolvesNoAddress = false
     /// What it does wrong when links are encrypted.
     public var encryption: EncryptionQuirks = []
+    /// What it does wrong on links over BR/EDR.
+    public var bredr: BREDRQuirks = []
     /// Rules for what it sends, on the air and to its host, and for the commands it takes.
     public var rewrites: [PacketRewrite] = []
 
@@ -62,6 +64,36 @@ public struct EncryptionQuirks: OptionSet, Sendable {
     public static let repeatsSessionHalves = EncryptionQuirks(rawValue: 64)
     /// Takes data in clear while encryption starts.
     public static let takesAnythingWhileStarting = EncryptionQuirks(rawValue: 128)
+}
+
+/// Faults of links over BR/EDR. Core Vol 2, Parts B, C and H.
+public struct BREDRQuirks: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// As a central, polls ten times as rarely as agreed.
+    public static let ignoresPollInterval = BREDRQuirks(rawValue: 1)
+    /// Takes any LMP_sres for the right one.
+    public static let takesAnyResponse = BREDRQuirks(rawValue: 2)
+    /// Takes a public key that is not on the curve.
+    public static let takesInvalidKeys = BREDRQuirks(rawValue: 4)
+    /// Takes its own public key for the other side's.
+    public static let takesOwnKey = BREDRQuirks(rawValue: 8)
+    /// Agrees to encryption keys below its minimum.
+    public static let takesShortKeys = BREDRQuirks(rawValue: 16)
+    /// Draws the same random numbers for each procedure of a link.
+    public static let repeatsRandomNumbers = BREDRQuirks(rawValue: 32)
+    /// Takes any LMP_DHkey_check for the right one.
+    public static let takesAnyCheck = BREDRQuirks(rawValue: 64)
+    /// Sends packet types that its host has forbidden.
+    public static let sendsForbiddenTypes = BREDRQuirks(rawValue: 128)
+    /// Sends every new packet under the sequence number of the one before.
+    public static let repeatsSequenceNumber = BREDRQuirks(rawValue: 256)
+    /// Treats every packet as acknowledged by the next that it hears.
+    public static let neverRetransmits = BREDRQuirks(rawValue: 512)
+    /// Takes any commitment for the right one.
+    public static let takesAnyCommitment = BREDRQuirks(rawValue: 1_024)
 }
 
 /// State that a reset ought to take back. Core Vol 4, Part E, 7.3.2.

@@ -5,6 +5,7 @@ import Packets
 public struct PacketRewrite: Sendable {
     public enum Layer: String, Sendable, Hashable {
         case linkLayerControl = "LLControl"
+        case linkManager = "LMP"
         case events = "HCIEvents"
         /// Commands of the host, before they are carried out.
         case commands = "HCICommands"
@@ -96,6 +97,9 @@ public struct PacketRewrite: Sendable {
         case .data: return true
         case .commands: return HCIPacket(.command, bytes).commandOpcode.map(Int.init) == code
         case .events where isAboutAnswers: return Self.opcodeAnswered(HCIPacket(.event, bytes)).map(Int.init) == code
+        case .linkManager:
+            var reader = ByteReader(bytes.span.bytes)
+            return (try? LMPHeader(from: &reader)).map { Int($0.opcode) } == code
         case .events, .linkLayerControl:
             guard let first = bytes.first, Int(first) == code else { return false }
             return subevent == nil || bytes.count > 2 && Int(bytes[2]) == subevent
@@ -109,7 +113,7 @@ public struct PacketRewrite: Sendable {
 
     static func decode(_ layer: Layer, _ bytes: [UInt8]) -> DynamicPDU {
         switch layer {
-        case .linkLayerControl: DynamicPDU(layer: layer.rawValue, bytes: bytes)
+        case .linkLayerControl, .linkManager: DynamicPDU(layer: layer.rawValue, bytes: bytes)
         case .events: DynamicPDU(hci: HCIPacket(.event, bytes))
         case .commands: DynamicPDU(hci: HCIPacket(.command, bytes))
         case .data: DynamicPDU(hci: HCIPacket(.acl, bytes))
@@ -159,7 +163,7 @@ final class PacketRewriter {
         case .data: isAboutData = true
         case .commands: isAboutCommands = true
         case .events: isAboutEvents = true
-        case .linkLayerControl: break
+        case .linkLayerControl, .linkManager: break
         }
     }
 
@@ -176,7 +180,7 @@ final class PacketRewriter {
         switch rewrite.effect {
         case .drop, .pretend: break
         case .change(let changes): send(rewrite.changed(bytes, changes))
-        case .replace(let octets): send(octets)
+        case .replace(let octets): send(layer == .linkManager ? inTransaction(of: bytes, octets) : octets)
         case .append(let octets): send(lengthened(layer, bytes, by: octets))
         case .duplicate:
             send(bytes)
@@ -226,6 +230,12 @@ final class PacketRewriter {
             return index
         }
         return nil
+    }
+
+    /// A message of the link manager in the transaction of the one that it replaces.
+    private func inTransaction(of bytes: [UInt8], _ octets: [UInt8]) -> [UInt8] {
+        guard let old = bytes.first, let new = octets.first else { return octets }
+        return [new & 0xFE | old & 1] + octets.dropFirst()
     }
 
     private func lengthened(_ layer: PacketRewrite.Layer, _ bytes: [UInt8], by octets: [UInt8]) -> [UInt8] {

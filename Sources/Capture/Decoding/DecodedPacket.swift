@@ -8,6 +8,11 @@ public struct DecodedPacket: Sendable {
     /// What the capture says about the packet.
     public var notes: [String] = []
 
+    public init(layers: [DecodedLayer] = [], notes: [String] = []) {
+        self.layers = layers
+        self.notes = notes
+    }
+
     /// The innermost PDU.
     public var pdu: DecodedLayer? { layers.last { $0.declaration != nil } ?? layers.last }
 }

@@ -36,7 +36,7 @@ enum NamedActions {
         ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
         PrepareForPairing.self, Meet.self, Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, MakeOutOfBandData.self, DrawRandomNumbers.self, BeConnectable.self, OfferEcho.self, OpenEcho.self,
-        TellFeatures.self,
+        TellFeatures.self, SendLMP.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

@@ -55,6 +55,11 @@ enum ControllerSettings {
         },
         "usesShortestInterval": { $0.choices.usesShortestInterval = $1 != 0 },
         "usesLongestAdvertisingInterval": { $0.choices.usesLongestAdvertisingInterval = $1 != 0 },
+        "withoutLMPFeatures": { $0.choices.withoutLMPFeatures = UInt64(bitPattern: Int64($1)) },
+        "lacksSecureConnections": { $0.choices.lacksSecureConnections = $1 != 0 },
+        "linkManagerDelay": { $0.choices.linkManagerDelay = Microseconds($1) },
+        "longestKey": { $0.choices.longestKey = UInt8(clamping: max(1, min(16, $1))) },
+        "refusesRoleSwitch": { $0.choices.refusesRoleSwitch = $1 != 0 },
         "firstHandle": { $0.choices.firstHandle = UInt16(clamping: min(max($1, 1), 0x0EFF)) },
     ]
 
@@ -75,6 +80,7 @@ enum ControllerSettings {
         "clockAccuracy": { $0.clockAccuracy = $1 },
         "resolvesNoAddress": { $0.quirks.resolvesNoAddress = $1 != 0 },
         "encryptionFaults": { $0.quirks.encryption = EncryptionQuirks(rawValue: $1) },
+        "bredrFaults": { $0.quirks.bredr = BREDRQuirks(rawValue: $1) },
         "dataLengthAnswer": { $0.quirks.dataLengthAnswer = UInt16(clamping: $1) },
     ]
 
@@ -91,9 +97,9 @@ enum ControllerSettings {
 
     /// The numbers that each setting takes: what its field holds, and no more than a simulation can bear.
     static let limits: [String: ClosedRange<Int>] = {
-        let masks = ["features", "withoutFeatures", "channels"]
+        let masks = ["features", "withoutFeatures", "channels", "withoutLMPFeatures"]
         let signed = ["clockDrift", "crcOctets", "extraExchangesPerEvent", "instantOffset"]
-        let times = ["commandLatency", "creditDelay", "reportDelay", "channelMapPeriod"]
+        let times = ["commandLatency", "creditDelay", "reportDelay", "channelMapPeriod", "linkManagerDelay"]
         var limits: [String: ClosedRange<Int>] = [:]
         for name in [abilities, choices, quirks].flatMap(\.keys) {
             limits[name] =

@@ -54,6 +54,9 @@ final class SimulatedWorld {
             guard let side = sides[observation.sender] else { return }
             AirReader.note(observation, side, in: log)
         }
+        simulation.observeBaseband { observation in
+            if let side = sides[observation.sender] { BasebandPacket.note(observation, side, in: log) }
+        }
     }
 
     /// Adds a rule for what an end's controller sends; false when there is no such controller here.
@@ -66,6 +69,12 @@ final class SimulatedWorld {
     /// Makes an end's next encrypted PDU one with a wrong MIC.
     func spoilMIC(at side: Side) {
         if let identifier = identifiers[side] { simulation.spoilMIC(of: identifier) }
+    }
+
+    /// Sends a message of the link manager that no procedure asked for; false when there is no link.
+    func inject(lmp message: [UInt8], at side: Side) -> Bool {
+        guard let identifier = identifiers[side] else { return false }
+        return simulation.inject(lmp: message, from: identifier)
     }
 
     /// Sends a link layer control PDU that no procedure asked for; false when there is no link.

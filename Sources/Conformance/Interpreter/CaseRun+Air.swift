@@ -35,7 +35,8 @@ extension CaseRun {
         if case .inject = air.operation {
             do {
                 let pdu = try PDUBook.encode(air.name, fields)
-                guard world.inject(pdu, at: step.side, inClear: air.isInClear) else {
+                let isLMP = PDUCatalog.declaration(layer: "LMP", name: air.name) != nil
+                guard isLMP ? world.inject(lmp: pdu, at: step.side) : world.inject(pdu, at: step.side, inClear: air.isInClear) else {
                     throw StepFailure(.precondition, "\(step.summary): there is no link")
                 }
             } catch let error as PDUBook.Failure {

@@ -9,7 +9,7 @@ extension Vocabulary {
         let layers: [String: PDU.Layer] = [
             "HCICommands": .command, "HCIEvents": .event, "ATT": .att, "SMP": .smp, "L2CAPSignaling": .signalling, "LLControl": .linkLayer,
             "Advertising": .linkLayer, "SDP": .data, "RFCOMM": .data, "AVDTP": .data, "AVCTP": .data, "AVRCPCommands": .data,
-            "AVRCPResponses": .data,
+            "AVRCPResponses": .data, "LMP": .linkLayer,
         ]
         var pdus: [PDU] = []
         for declaration in PDUCatalog.all {
@@ -27,6 +27,7 @@ extension Vocabulary {
         for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .data, fields: fields)) }
         pdus.append(PDU(name: RFCOMMFrames.name, layer: .data, fields: RFCOMMFrames.fields))
         pdus.append(PDU(name: LinkLayerData.name, layer: .linkLayer, fields: LinkLayerData.fields))
+        pdus.append(PDU(name: BasebandPacket.name, layer: .linkLayer, fields: BasebandPacket.fields))
         let alternatives = AlternativeEvents.all
         for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .event, fields: common(to: events, pdus))) }
         return Vocabulary(

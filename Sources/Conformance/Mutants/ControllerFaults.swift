@@ -24,7 +24,7 @@ enum ControllerFaults {
 
     private static func declaration(of rule: Fault.Rewrite) -> (PacketRewrite.Layer, PDUDeclaration)? {
         let isCommand = rule.target == .command || rule.target == .answer
-        let layers: [PacketRewrite.Layer] = isCommand ? [.commands] : [.linkLayerControl, .events, .data]
+        let layers: [PacketRewrite.Layer] = isCommand ? [.commands] : [.linkLayerControl, .events, .data, .linkManager]
         for layer in layers {
             if let found = PDUCatalog.declaration(layer: layer.rawValue, name: rule.pdu) { return (layer, found) }
         }

@@ -10,12 +10,15 @@ struct Observation: Sendable {
         case upper(PDULayer, [UInt8], handle: UInt16)
         /// A transmission of the simulated air.
         case air(AirFrame)
+        /// A packet of BR/EDR on the simulated air, or the message of a link manager in it.
+        case baseband(BasebandPacket)
 
         /// Octets that it takes to keep.
         var count: Int {
             switch self {
             case .event(let bytes), .upper(_, let bytes, _): bytes.count
             case .air(let frame): frame.bytes.count
+            case .baseband(let packet): packet.seen.payload.count
             }
         }
     }
@@ -41,6 +44,7 @@ struct Observation: Sendable {
                 ?? DecodedPacket(connection: handle, channel: channel, pdu: bytes)
         case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, channel: layer.channel, pdu: bytes)
         case .air(let frame): decoder.decode(frame)
+        case .baseband(let packet): packet.decoded
         }
     }
 
@@ -52,11 +56,16 @@ struct Observation: Sendable {
         switch content {
         case .upper(_, _, let handle): Int(handle)
         case .event: PDUBook.record(of: self)["Connection_Handle"]?.asNumber
-        case .air: nil
+        case .air, .baseband: nil
         }
     }
 
-    var isAir: Bool { if case .air = content { true } else { false } }
+    var isAir: Bool {
+        switch content {
+        case .air, .baseband: true
+        case .event, .upper: false
+        }
+    }
 }
 
 /// Layers above HCI that cases can speak.

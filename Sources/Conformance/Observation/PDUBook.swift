@@ -32,7 +32,8 @@ enum PDUBook {
 
     /// Whether a PDU of that name is seen on the air rather than at an HCI.
     static func layerIsAir(_ name: String) -> Bool {
-        name == LinkLayerData.name || PDUCatalog.declaration(layer: "LLControl", name: name) != nil
+        name == LinkLayerData.name || name == BasebandPacket.name || PDUCatalog.declaration(layer: "LLControl", name: name) != nil
+            || name.hasPrefix("LMP_") && PDUCatalog.declaration(layer: "LMP", name: name) != nil
             || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
     }
 
@@ -70,7 +71,8 @@ enum PDUBook {
         case .upper(.profile(_, let channel), let bytes, let handle) where observation.name == L2CAPFrame.name:
             return L2CAPFrame.record(of: bytes, channel, handle)
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
-        case .event, .upper, .air: break
+        case .baseband(let packet) where observation.name == BasebandPacket.name: return packet.record
+        case .event, .upper, .air, .baseband: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
@@ -141,7 +143,7 @@ enum PDUBook {
         if name == L2CAPFrame.name { return fields["Information_Payload"]?.asOctets ?? [] }
         if RetransmissionFrames.fields[name] != nil { return RetransmissionFrames.encode(name, fields) }
         if name == RFCOMMFrames.name { return RFCOMMFrames.encode(fields, given: Set(fields.names)) }
-        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl"] + profiles.map(\.key)
+        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl", "LMP"] + profiles.map(\.key)
         guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
             throw Failure(text: "it is not declared")
         }

@@ -13,6 +13,8 @@ final class Air {
     var keyLog: ((_ accessAddress: UInt32, _ longTermKey: UInt128) -> Void)?
     /// Who sees every transmission of LE.
     var observer: ((AirObservation) -> Void)?
+    /// Who sees every packet of BR/EDR that has a header.
+    var basebandObserver: ((BasebandObservation) -> Void)?
     /// How long answers within connection events will be.
     var replyForecasts = ReplyForecasts()
     /// Transmissions so far.
@@ -50,7 +52,7 @@ final class Air {
 
     func begin(_ transmission: Transmission) {
         transmissions &+= 1
-        if log != nil || observer != nil { show(transmission) }
+        if log != nil || observer != nil || basebandObserver != nil { show(transmission) }
         let frequency = transmission.frequency
         if !active.isEmpty { collide(transmission) }
         var index = 0
@@ -73,7 +75,11 @@ final class Air {
             log?(.le(frame), transmission.start)
             let sender = ControllerID(rawValue: transmission.source.identifier)
             observer?(AirObservation(sender: sender, start: transmission.start, frame: frame, plain: packet.plain))
-        case .bredr(let packet): log?(.bredr(BasebandFrame(packet)), transmission.start)
+        case .bredr(let packet):
+            log?(.bredr(BasebandFrame(packet)), transmission.start)
+            guard let basebandObserver, let type = packet.type else { return }
+            let sender = ControllerID(rawValue: transmission.source.identifier)
+            basebandObserver(BasebandObservation(packet, type, from: sender, at: transmission.start))
         case nil: break
         }
     }

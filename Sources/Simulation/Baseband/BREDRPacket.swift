@@ -17,6 +17,8 @@ struct BREDRPacket {
     var payload: [UInt8] = []
     /// The CRC as E0 has encrypted it; nil where it is sent in clear.
     var encryptedCRC: [UInt8]?
+    /// The payload before E0 encrypted it; nil where it is sent in clear.
+    var clear: [UInt8]?
     /// In dBm.
     var power: Int8 = TransmitPower.preferred
 

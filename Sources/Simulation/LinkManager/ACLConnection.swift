@@ -86,7 +86,7 @@ final class ACLConnection {
         for output in outputs {
             guard !isClosed else { return }
             switch output {
-            case .send(let pdu): transport.send(lmp: pdu)
+            case .send(let pdu): sendAsRuled(pdu)
             case .changed(.baseband(let change)): transport.apply(change)
             case .changed: break
             case .report(let report): tell(report)
@@ -97,6 +97,16 @@ final class ACLConnection {
         }
         guard !isClosed else { return }
         followEngine()
+    }
+
+    /// Sends a message, or what a rule of the controller makes of it.
+    private func sendAsRuled(_ message: [UInt8]) {
+        guard let rewriter = delegate?.rewriter else { return transport.send(lmp: message) }
+        rewriter.pass(.linkManager, message) {
+            transport.send(lmp: $0)
+        } later: { [loop] message, delay in
+            loop.schedule(after: delay) { [weak self] in self?.transport.send(lmp: message) }
+        }
     }
 
     /// Holds data back or lets it go, and times what the engine awaits.
@@ -155,8 +165,11 @@ final class ACLConnection {
 extension ACLConnection: LinkTransportDelegate {
     func transport(_ transport: any LinkTransport, received lmp: [UInt8]) {
         guard let message = LMPMessage(lmp) else { return }
-        run { $0.received(message, message.header, at: $1, &$2) }
+        guard let delay = delegate?.linkManagerSettings(for: state.peer).delay, delay > .zero else { return take(message) }
+        loop.schedule(after: delay) { [weak self] in self?.take(message) }
     }
+
+    private func take(_ message: LMPMessage) { run { $0.received(message, message.header, at: $1, &$2) } }
 
     func transportAcknowledged(_ transport: any LinkTransport, lmp: [UInt8]) {
         var reader = ByteReader(lmp.span.bytes)

@@ -14,6 +14,7 @@ struct BasebandLinkParameters {
     var own: BDADDR
     /// CLKN.
     var native: NativeClock
+    var quirks: BREDRQuirks = []
 }
 
 /// The state of a link at one end. It changes by `BasebandChange`, and as packets come and go.
@@ -24,6 +25,7 @@ struct BasebandLinkState {
     private(set) var ltAddr: UInt8
     let own: BDADDR
     let native: NativeClock
+    private let quirks: BREDRQuirks
     private(set) var choice = PacketChoice()
     private(set) var protection = PayloadProtection()
     private(set) var channelMap: AdaptedChannelMap?
@@ -55,6 +57,9 @@ struct BasebandLinkState {
         ltAddr = parameters.ltAddr
         own = parameters.own
         native = parameters.native
+        quirks = parameters.quirks
+        exchange.quirks = parameters.quirks
+        if quirks.contains(.ignoresPollInterval) { pollInterval = pollInterval * 10 }
         lastHeard = parameters.start
         lastExchange = parameters.start
     }
@@ -70,8 +75,9 @@ struct BasebandLinkState {
     mutating func apply(_ change: BasebandChange, at now: Microseconds) {
         switch change {
         case .supervisionTimeout(let slots): supervisionTimeout = NativeClock.slot * Int(slots)
-        case .polling(let interval, _): pollInterval = NativeClock.slot * max(2, Int(interval) & ~1)
-        case .packetTypes(let types): choice.types = types
+        case .polling(let interval, _):
+            pollInterval = NativeClock.slot * max(2, Int(interval) & ~1) * (quirks.contains(.ignoresPollInterval) ? 10 : 1)
+        case .packetTypes(let types): if !quirks.contains(.sendsForbiddenTypes) { choice.types = types }
         case .packetTypeTable(let table): choice.table = table
         case .maximumSlots(let slots): choice.maximumSlots = Int(slots)
         case .encryption(let encryption, let direction): protection.apply(encryption, direction)

@@ -61,6 +61,7 @@ struct PayloadProtection {
         stream.apply(to: &octets)
         if !crc.isEmpty { packet.encryptedCRC = Array(octets.suffix(crc.count)) }
         octets.removeLast(crc.count)
+        packet.clear = packet.payload
         packet.payload = octets
     }
 

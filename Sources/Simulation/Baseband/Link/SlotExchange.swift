@@ -24,6 +24,7 @@ struct SlotExchange {
     private var payloads = PacketPool(4)
     /// Of what was sent.
     private(set) var statistics = LinkStatistics()
+    var quirks: BREDRQuirks = []
 
     /// Whether there is something to send at once.
     var hasMore: Bool { outstanding != nil || !queue.isEmpty }
@@ -78,7 +79,7 @@ struct SlotExchange {
             packet.bytes(data)
         }
         statistics.dataPDUs &+= 1
-        seqn.toggle()
+        if !quirks.contains(.repeatsSequenceNumber) { seqn.toggle() }
         outstanding = OutgoingSlots(type: type, pdu: pdu, payload: payload)
         return outstanding
     }
@@ -91,7 +92,7 @@ struct SlotExchange {
             isPeerReady = packet.flow
             holdData(isDataHeld)
         }
-        guard packet.arqn, let acknowledged = outstanding else { return nil }
+        guard packet.arqn || quirks.contains(.neverRetransmits), let acknowledged = outstanding else { return nil }
         outstanding = nil
         return acknowledged.pdu
     }

@@ -4,6 +4,8 @@ import Timing
 /// Connections over BR/EDR, and what they tell. Core Vol 4, Part E, 7.7.3 to 7.7.5.
 extension BREDRController {
     func makeLink(_ parameters: BasebandLinkParameters, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool) -> ACLLinkEnd {
+        var parameters = parameters
+        parameters.quirks = configuration.quirks.bredr
         let link = BasebandLink(parameters, radio: radio, delegate: self)
         let end = ACLLinkEnd(
             handle: controller.makeHandle(), peer: peer, classOfDevice: classOfDevice, isIncoming: isIncoming, link: link,
@@ -39,10 +41,17 @@ extension BREDRController: ACLConnectionDelegate {
         }
         result.allowsSniff = links.first { $0.peer == peer }?.policy.contains(.sniff) ?? false
         result.isAuthenticationBarred = settings.security.failedAttempts.isBarred(peer, at: controller.loop.now)
-        result.keySizes = settings.security.minimumKeySize...16
+        let longest = configuration.choices.longestKey
+        result.keySizes = min(settings.security.minimumKeySize, longest)...longest
         result.outOfBand = settings.security.outOfBand
+        result.delay = configuration.choices.linkManagerDelay
+        result.quirks = configuration.quirks.bredr
+        if configuration.choices.refusesRoleSwitch { result.allowsRoleSwitch = false }
+        if result.quirks.contains(.takesShortKeys) { result.keySizes = 1...longest }
         return result
     }
+
+    var rewriter: PacketRewriter? { controller.rewriter }
 
     func connection(_ connection: ACLConnection, reports report: ACLReport) {
         guard let end = end(of: connection) else { return }

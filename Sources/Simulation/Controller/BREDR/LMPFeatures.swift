@@ -72,9 +72,9 @@ extension Controller {
     func lmpFeatures(page: UInt8) -> UInt64? {
         switch (configuration.profile, page) {
         case (.le, 0): LMPFeatures.le.rawValue
-        case (.dual, 0): LMPFeatures.dual.rawValue
+        case (.dual, 0): LMPFeatures.dual.rawValue & ~configuration.choices.withoutLMPFeatures
         case (.dual, 1): hostFeatures.rawValue
-        case (.dual, 2): LMPFeaturesPage2([.secureConnections, .ping]).rawValue
+        case (.dual, 2): LMPFeaturesPage2.ping.union(configuration.choices.lacksSecureConnections ? [] : .secureConnections).rawValue
         case (.le, _), (.dual, _): nil
         }
     }

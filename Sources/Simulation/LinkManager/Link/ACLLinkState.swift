@@ -102,7 +102,7 @@ struct ACLLinkState {
         case .cipheringOffset(let offset): security.cipheringOffset = offset
         case .encryption(let mode, let size): (security.mode, security.keySize, security.isPaused) = (mode, size, false)
         case .encryptionPaused: security.isPaused = true
-        case .streamTaken: streamsTaken += 1
+        case .streamTaken: if !settings.quirks.contains(.repeatsRandomNumbers) { streamsTaken += 1 }
         }
         return []
     }

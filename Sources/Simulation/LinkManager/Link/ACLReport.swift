@@ -92,7 +92,13 @@ enum ACLReply: Equatable {
 protocol ACLConnectionDelegate: AnyObject {
     /// What the controller is able to do now, with what its host has set for a link to a device.
     func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings
+    /// Rules for what the link manager sends.
+    var rewriter: PacketRewriter? { get }
     func connection(_ connection: ACLConnection, reports report: ACLReport)
     /// The link is gone; nothing more comes from it. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x3D.
     func connection(_ connection: ACLConnection, disconnected reason: ErrorCode)
+}
+
+extension ACLConnectionDelegate {
+    var rewriter: PacketRewriter? { nil }
 }

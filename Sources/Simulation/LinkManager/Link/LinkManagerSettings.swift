@@ -18,6 +18,10 @@ struct LinkManagerSettings {
     /// What Read_Local_OOB_Data has told.
     var outOfBand: LocalOutOfBandData?
 
+    /// How long it takes to come to a message.
+    var delay: Microseconds = .zero
+    var quirks: BREDRQuirks = []
+
     init(pages: [UInt64], version: RemoteVersion, name: [UInt8]) {
         self.pages = pages
         self.version = version

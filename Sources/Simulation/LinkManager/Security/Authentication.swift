@@ -71,7 +71,7 @@ struct LocalAuthentication: LMPProcedure {
     }
 
     private mutating func legacyResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
-        guard let expected = link.response(to: own, claimant: link.peer), expected.sres == sres else { return fail() }
+        guard let expected = link.response(to: own, claimant: link.peer), link.takes(sres, for: expected.sres) else { return fail() }
         let known = LMPAction.change(.cipheringOffset(expected.offset))
         guard purpose == .asked else {
             state = .awaitingChallenge
@@ -91,7 +91,7 @@ struct LocalAuthentication: LMPProcedure {
     private func secureResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
         let isCentral = link.role == .central
         guard let answers = link.confirmation(central: isCentral ? own : theirs, peripheral: isCentral ? theirs : own),
-            sres == (isCentral ? answers.peripheral : answers.central)
+            link.takes(sres, for: isCentral ? answers.peripheral : answers.central)
         else { return fail() }
         let answer: [LMPAction] = isCentral ? [.send(LMP.SRES(authenticationRsp: answers.central), transaction)] : []
         return answer + [.change(.cipheringOffset(answers.offset))] + end(link)
@@ -173,14 +173,14 @@ struct RemoteAuthentication: LMPProcedure {
     }
 
     private func legacyResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
-        guard let expected = link.response(to: own, claimant: link.peer), expected.sres == sres else { return fail() }
+        guard let expected = link.response(to: own, claimant: link.peer), link.takes(sres, for: expected.sres) else { return fail() }
         return [.change(.cipheringOffset(expected.offset))] + link.told(purpose) + [.finish]
     }
 
     private func secureResponse(_ sres: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
         let isCentral = link.role == .central
         guard let answers = link.confirmation(central: isCentral ? own : theirs, peripheral: isCentral ? theirs : own),
-            sres == (isCentral ? answers.peripheral : answers.central)
+            link.takes(sres, for: isCentral ? answers.peripheral : answers.central)
         else { return fail() }
         let answer: [LMPAction] = isCentral ? [.send(LMP.SRES(authenticationRsp: answers.central), transaction)] : []
         return answer + [.change(.cipheringOffset(answers.offset))] + link.told(purpose) + [.finish]
@@ -190,6 +190,10 @@ struct RemoteAuthentication: LMPProcedure {
 }
 
 extension ACLLinkState {
+    fileprivate func takes(_ response: [UInt8], for expected: [UInt8]) -> Bool {
+        response == expected || settings.quirks.contains(.takesAnyResponse)
+    }
+
     /// The link key for the host, where it is new.
     fileprivate func told(_ purpose: AuthenticationPurpose) -> [LMPAction] {
         guard let key = security.linkKey else { return [] }

@@ -22,22 +22,22 @@ struct DHKeyCheck: LMPProcedure {
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
         switch (event, state) {
-        case (.start, _): return session.isInitiator ? [check] : pending.map { take($0) ?? [] } ?? []
+        case (.start, _): return session.isInitiator ? [check] : pending.map { take($0, link) ?? [] } ?? []
         case (.refused(let refusal), _): return session.fail(refusal)
         case (.message(let message), .awaitingAcceptance) where message.accepts(LMP.DHKeyCheck.self):
             guard session.isInitiator else { return end() }
             state = .awaitingCheck
             return []
-        case (.message(let message), .awaitingCheck): return session.isFailure(message) ? session.fail() : take(message)
+        case (.message(let message), .awaitingCheck): return session.isFailure(message) ? session.fail() : take(message, link)
         default: return nil
         }
     }
 
     private var check: LMPAction { .send(LMP.DHKeyCheck(confirmationValue: session.check(isOwn: true)), session.transaction) }
 
-    private mutating func take(_ message: LMPMessage) -> [LMPAction]? {
+    private mutating func take(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         guard case .dhKeyCheck(let pdu) = message.pdu else { return nil }
-        guard pdu.confirmationValue == session.check(isOwn: false) else {
+        guard pdu.confirmationValue == session.check(isOwn: false) || link.settings.quirks.contains(.takesAnyCheck) else {
             return [.reject(LMP.DHKeyCheck.self, .authenticationFailure, session.transaction)] + session.fail()
         }
         let accept = LMPAction.accept(LMP.DHKeyCheck.self, session.transaction)

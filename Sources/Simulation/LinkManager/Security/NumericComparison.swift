@@ -31,10 +31,10 @@ struct NumericComparison: LMPProcedure {
         switch event {
         case .start: return start()
         case .refused(let refusal): return session.fail(refusal)
-        case .message(let message): return session.isFailure(message) ? session.fail() : take(message)
+        case .message(let message): return session.isFailure(message) ? session.fail() : take(message, link)
         case .hostReplied(.confirmsNumber(let isEqual)):
             guard case .awaitingUser = state else { return nil }
-            return isEqual ? [.goOn(DHKeyCheck(session, pending: check))] : refuse()
+            return isEqual ? [.goOn(DHKeyCheck(session, pending: check))] : refuse(link)
         default: return nil
         }
     }
@@ -50,7 +50,7 @@ struct NumericComparison: LMPProcedure {
         .send(LMP.SimplePairingNumber(nonceValue: session.ownNonce.littleEndianOctets), session.transaction)
     }
 
-    private mutating func take(_ message: LMPMessage) -> [LMPAction]? {
+    private mutating func take(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
         case (.simplePairingConfirm(let pdu), .awaitingConfirm):
             commitment = pdu.commitmentValue
@@ -60,7 +60,7 @@ struct NumericComparison: LMPProcedure {
             guard session.isInitiator else { return ask() }
             state = .awaitingNumber
             return []
-        case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue))
+        case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue), link)
         case (.dhKeyCheck, .awaitingUser) where !session.isInitiator && check == nil:
             check = message
             return []
@@ -69,14 +69,15 @@ struct NumericComparison: LMPProcedure {
         }
     }
 
-    private mutating func take(number nonce: UInt128) -> [LMPAction] {
+    private mutating func take(number nonce: UInt128, _ link: ACLLinkState) -> [LMPAction] {
         session.peerNonce = nonce
         let accept = LMPAction.accept(LMP.SimplePairingNumber.self, session.transaction)
         guard session.isInitiator else {
             state = .awaitingAcceptance
             return [accept, number]
         }
-        guard session.computation.commitment(isOwn: false, nonce: nonce, z: 0).littleEndianOctets == commitment else {
+        let isKept = session.computation.commitment(isOwn: false, nonce: nonce, z: 0).littleEndianOctets == commitment
+        guard isKept || link.settings.quirks.contains(.takesAnyCommitment) else {
             return [.reject(LMP.SimplePairingNumber.self, .authenticationFailure, session.transaction)] + session.fail()
         }
         return [accept] + ask()
@@ -93,11 +94,11 @@ struct NumericComparison: LMPProcedure {
         ]
     }
 
-    private mutating func refuse() -> [LMPAction] {
+    private mutating func refuse(_ link: ACLLinkState) -> [LMPAction] {
         if session.isInitiator { return [.send(LMP.NumericComparisonFailed(), session.transaction)] + session.fail() }
         state = .refusing
         guard let check else { return [] }
         self.check = nil
-        return take(check) ?? []
+        return take(check, link) ?? []
     }
 }

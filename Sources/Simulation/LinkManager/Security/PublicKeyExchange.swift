@@ -42,7 +42,7 @@ struct PublicKeyExchange: LMPProcedure {
             return [.accept(LMP.EncapsulatedHeader.self, session.transaction)]
         case (.message(let message), .receiving):
             guard case .encapsulatedPayload(let pdu) = message.pdu else { return nil }
-            return take(pdu.encapsulatedData)
+            return take(pdu.encapsulatedData, link)
         default: return nil
         }
     }
@@ -64,11 +64,12 @@ struct PublicKeyExchange: LMPProcedure {
         return []
     }
 
-    private mutating func take(_ data: [UInt8]) -> [LMPAction] {
+    private mutating func take(_ data: [UInt8], _ link: ACLLinkState) -> [LMPAction] {
         received += data
         let accept = LMPAction.accept(LMP.EncapsulatedPayload.self, session.transaction)
         guard received.count >= own.count else { return [accept] }
-        guard session.computation.take(Array(received.prefix(own.count))) else {
+        let key = Array(received.prefix(own.count))
+        guard session.computation.take(key) || link.settings.quirks.contains(key == own ? .takesOwnKey : .takesInvalidKeys) else {
             return [.reject(LMP.EncapsulatedPayload.self, .invalidLMPParameters, session.transaction)] + session.fail()
         }
         guard !session.isInitiator else { return [accept, .goOn(session.firstStage)] }

@@ -1,0 +1,15 @@
+/// A message that no link manager would send, byte by byte.
+enum SendLMP: NamedAction {
+    static let name = "send LMP"
+    static let about = "the end's link manager sends these octets in a transaction of its own"
+    static let isAboutAir = true
+    static let octets = TypedArgument.octets("octets", "the first is twice the opcode")
+    static var arguments: [ActionArgument] { [octets.declaration] }
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let world = context.bench.world, world.inject(lmp: try context(octets), at: context.side) else {
+            throw StepFailure(.bench, "there is no link on a simulated air")
+        }
+        return CaseRecord()
+    }
+}
