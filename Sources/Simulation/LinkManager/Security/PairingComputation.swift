@@ -12,7 +12,9 @@ protocol PairingComputation {
     /// Whether one of the two sides uses the key pair that everybody knows.
     var usesDebugKey: Bool { get }
     /// Takes the other side's public key; false when it is not on the curve, or this side's own. Core Vol 2, Part H, 7.6.
-    mutating func take(_ publicKey: [UInt8]) -> Bool
+    ///
+    /// - Parameter isUnchecked: it is taken whatever it is, as a fault.
+    mutating func take(_ publicKey: [UInt8], isUnchecked: Bool) -> Bool
     /// f1 over both public keys: the commitment of this side's nonce, or of the other's.
     func commitment(isOwn: Bool, nonce: UInt128, z: UInt8) -> UInt128
     /// f1 over one public key: the commitment that travels out of band.
@@ -53,13 +55,13 @@ struct CurveComputation<Pair: CurveKeyPair>: PairingComputation {
     var publicKey: [UInt8] { pair.publicKey.x.littleEndianOctets + pair.publicKey.y.littleEndianOctets }
     var usesDebugKey: Bool { pair.publicKey.isDebugKey || (peer?.isDebugKey ?? false) }
 
-    mutating func take(_ publicKey: [UInt8]) -> Bool {
+    mutating func take(_ publicKey: [UInt8], isUnchecked: Bool) -> Bool {
         let half = publicKey.count / 2
         guard let x = Pair.PublicKey.Coordinate(littleEndianOctets: Array(publicKey.prefix(half))),
             let y = Pair.PublicKey.Coordinate(littleEndianOctets: Array(publicKey.dropFirst(half)))
         else { return false }
         let key = makeKey(x, y)
-        guard let secret = try? pair.pairingSecret(with: key, acceptsDebugKey: true) else { return false }
+        guard let secret = (try? pair.pairingSecret(with: key, acceptsDebugKey: true)) ?? (isUnchecked ? x : nil) else { return false }
         peer = key
         self.secret = secret
         return true

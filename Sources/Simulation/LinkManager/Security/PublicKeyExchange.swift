@@ -69,7 +69,8 @@ struct PublicKeyExchange: LMPProcedure {
         let accept = LMPAction.accept(LMP.EncapsulatedPayload.self, session.transaction)
         guard received.count >= own.count else { return [accept] }
         let key = Array(received.prefix(own.count))
-        guard session.computation.take(key) || link.settings.quirks.contains(key == own ? .takesOwnKey : .takesInvalidKeys) else {
+        let isUnchecked = link.settings.quirks.contains(key == own ? .takesOwnKey : .takesInvalidKeys)
+        guard session.computation.take(key, isUnchecked: isUnchecked) else {
             return [.reject(LMP.EncapsulatedPayload.self, .invalidLMPParameters, session.transaction)] + session.fail()
         }
         guard !session.isInitiator else { return [accept, .goOn(session.firstStage)] }
