@@ -55,6 +55,11 @@ public final class Host {
     var isClassicPrepared = false
     /// Devices that this side pages.
     var paging: Set<BDADDR> = []
+    // Either transport
+    var registrations: [ConnectionEvents] = []
+    var knownServices = KnownServices()
+    /// Of links whose connection has not been told yet.
+    var earlyRoles: [BDADDR: ConnectionRole] = [:]
     var inquiry: Inquiry?
 
     var commands = CommandQueue()
@@ -157,6 +162,7 @@ public final class Host {
             set.end.fail(error)
         }
         isClassicPrepared = false
+        earlyRoles.removeAll()
         inquiry?.finish(error)
         inquiry = nil
         let ended = scans

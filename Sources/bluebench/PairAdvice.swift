@@ -21,6 +21,11 @@ enum PairAdvice {
         switch fault {
         case .rejected(_, .pinOrKeyMissing):
             "; the peer has no key for this bench any more: `bluebench pair --again` makes a new bond, `bluebench bonds forget` drops the old one"
+        case .rejected(_, .pageTimeout): ": is it there, and does it let others connect?"
+        case .rejected(_, .authenticationFailure), .disconnected(.authenticationFailure):
+            "; the two sides have different keys, PINs or passkeys, or somebody answered with no: `bluebench pair --again` makes new ones"
+        case .rejected(_, .pairingNotAllowed): "; one of the two does not pair now, or not as well protected as the other wants it"
+        case .rejected(_, .insufficientSecurity): "; what came of it is less than was asked for: --no-mitm, --min-key-size"
         case .rejected(_, .connectionTerminatedDueToMICFailure), .disconnected(.connectionTerminatedDueToMICFailure):
             "; the two sides have different keys: `bluebench pair --again` makes new ones"
         case .pairingFailed(.pairingNotSupported): "; the peer does not pair now: some must be put into a pairing mode"

@@ -6,12 +6,17 @@ import Timing
 
 /// `bluebench pair`: pair with a peer, in either role.
 struct PairCommand: ParsableCommand {
+    enum Transport: String, ExpressibleByArgument, CaseIterable {
+        case le, bredr
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Pair with a peer that advertises, or advertise and let a peer pair; the bond is kept.",
         discussion: """
             What is to be shown or asked comes at the terminal: a passkey of six digits, or whether both sides show the same number. With \
             --accept and --passkey nobody needs to be there. A peer that there is a bond with is not paired again: the link is encrypted with \
-            the bond's key, unless --again is given. Exit code 1 when the peer refuses, or what comes of it would be less than was asked for.
+            the bond's key, unless --again is given. With --transport bredr the peer is paged, or the bench lets itself be found under \
+            the name and waits; with --legacy there is no Secure Connections, with --pin no Secure Simple Pairing either. Exit code 1 when the peer refuses, or what comes of it would be less than was asked for.
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
@@ -34,6 +39,8 @@ struct PairCommand: ParsableCommand {
     @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
     @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
     @Flag(help: "Go by the public address, and have the pairing leave a link key for BR/EDR, too.") var bredr = false
+    @Option(help: "Pair over le, or over bredr; keys of LE follow from the latter where both sides want them.") var transport = Transport.le
+    @Option(help: ArgumentHelp("Over BR/EDR: the PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
     @Flag(help: "Agree to every question.") var accept = false
     @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
     @Flag(help: "Pair anew with a peer that there is a bond with.") var again = false
@@ -50,7 +57,8 @@ struct PairCommand: ParsableCommand {
         guard peer == nil || !request else {
             throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
         }
-        let address = try peer.map(Arguments.address)
+        let address = try peer.map { try Arguments.address(transport == .bredr && !$0.contains("/") ? $0 + "/public" : $0) }
+        try checkTransport(address)
         let settings = try pairingSettings()
         let ownData = try oobOwn.map { try OutputFile($0) }
         let signals = SignalHandler()
@@ -59,19 +67,43 @@ struct PairCommand: ParsableCommand {
         let command = self
         let prepare = { (host: Host) in
             host.keys = keys
-            host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? (command.bredr ? .automatic : .drawn)
+            host.addressChoice =
+                keys.identityAddress.map { .fixed($0) } ?? (command.bredr || command.transport == .bredr ? .automatic : .drawn)
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
             if command.bredr { try Self.checkPublic(host.address) }
             keys.identityAddress = host.address
             if command.isPrivate { try await host.enablePrivacy() }
-            let session = PairSession(host, settings: settings, command: command, peer: address)
             if let ownData { try ownData.write(PairingData(host.makeOutOfBandData()).text) }
-            let work = host.loop.start { try await session.run() }
+            let user = PairUser(command, on: host.loop)
+            host.pairingSettings = settings
+            host.pairingDialogue = user.dialogue()
+            let work = host.loop.start {
+                if command.transport == .bredr {
+                    try await ClassicPairSession(host, settings: settings, command: command, peer: address?.bdADDR, user: user).run()
+                } else {
+                    try await PairSession(host, settings: settings, command: command, peer: address, user: user).run()
+                }
+            }
             signals.onStop(on: host.loop) { work.cancel() }
-            try await session.report { try await work.value() }
+            try await user.report { try await work.value() }
             try file?.check()
         }
+    }
+
+    /// What is of one transport alone.
+    private func checkTransport(_ peer: DeviceAddress?) throws {
+        guard transport == .bredr else {
+            guard pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }
+            return
+        }
+        guard peer.map({ $0.kind == .public }) ?? true else {
+            throw CommandFailure(.usage, "over BR/EDR a peer goes by its public address: 00:1B:DC:00:00:01")
+        }
+        guard !bredr, !isPrivate, !request, oob == nil, oobOwn == nil else {
+            throw CommandFailure(.usage, "--bredr, --private, --request, --oob and --oob-own are about pairing over LE")
+        }
+        guard pin.map({ (1...16).contains($0.utf8.count) }) ?? true else { throw CommandFailure(.usage, "a PIN has 1 to 16 octets") }
     }
 
     /// A device is known on BR/EDR by its public address.
@@ -112,6 +144,11 @@ struct PairCommand: ParsableCommand {
         if bredr {
             settings.localKeys.insert(.linkKey)
             settings.peerKeys.insert(.linkKey)
+            settings.supportsH7 = true
+        }
+        settings.pin = pin.map { [UInt8]($0.utf8) }
+        if transport == .bredr {
+            settings.supportsSimplePairing = pin == nil
             settings.supportsH7 = true
         }
         settings.outOfBandData = try oob.map { try PairingData(file: $0).data }

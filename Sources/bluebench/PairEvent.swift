@@ -1,9 +1,12 @@
 import Foundation
+import Host
 
 /// What happens in `bluebench pair`: a line for people, or a line of JSON with names in snake case.
 struct PairEvent: Encodable {
     var event: String
     var peer: String?
+    /// `bredr`; left out on LE.
+    var transport: String?
     /// Six digits.
     var passkey: String?
     var number: String?
@@ -18,6 +21,29 @@ struct PairEvent: Encodable {
 
     init(_ event: String) { self.event = event }
 
+    /// What has come of a pairing.
+    init(_ result: PairingResult) {
+        event = result.model == nil ? "encrypted" : "paired"
+        peer = result.peer.address.argument
+        level = result.level.name
+        model = result.model?.rawValue
+        secureConnections = result.isSecureConnections
+        keySize = result.keySize
+        bonded = result.isBonded
+    }
+
+    /// What people read at the end.
+    var line: String {
+        let how = event == "paired" ? "paired with" : "encrypted with the key of the bond with"
+        var words = ["\(how) \(peer ?? "the peer"): \(level ?? "")"]
+        if let model { words.append(model) }
+        let name = transport == nil ? "LE " : ""
+        words.append(secureConnections == true ? "\(name)Secure Connections" : "\(name)legacy pairing")
+        if let keySize { words.append("key of \(keySize) octets") }
+        words.append(bonded == true ? "bonded" : "not bonded")
+        return words.joined(separator: ", ")
+    }
+
     /// On one line.
     var json: String {
         let encoder = JSONEncoder()
@@ -30,5 +56,17 @@ struct PairEvent: Encodable {
     static func digits(_ number: UInt32) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, 6 - text.count)) + text
+    }
+}
+
+extension LinkSecurity {
+    /// As JSON has it.
+    var name: String {
+        switch self {
+        case .none: "none"
+        case .encrypted: "encrypted"
+        case .authenticated: "authenticated"
+        case .secureConnections: "secure_connections"
+        }
     }
 }

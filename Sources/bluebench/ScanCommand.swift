@@ -6,10 +6,11 @@ import Timing
 /// `bluebench scan`: who advertises.
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Show who advertises.",
+        commandName: "scan", abstract: "Show who advertises, or who can be found over BR/EDR.",
         discussion: """
             Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first. A private address of a \
-            device that there is a bond with is followed by who that is.
+            device that there is a bond with is followed by who that is. With --bredr: address, RSSI, class of device, and what the extended inquiry \
+            response tells; who does not tell a name there is asked for it afterwards, unless --passive is given.
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
@@ -19,10 +20,12 @@ struct ScanCommand: ParsableCommand {
     @Flag(help: "Do not ask for scan responses.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
     @Flag(help: "Show only how many reports came, from how many advertisers.") var summary = false
+    @Flag(help: "Inquire over BR/EDR instead, and ask for names.") var bredr = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
+        if bredr { return try inquire() }
         var settings = ScanSettings()
         settings.isActive = !passive
         settings.filtersDuplicates = !duplicates
@@ -40,6 +43,19 @@ struct ScanCommand: ParsableCommand {
             } else {
                 try await Self.show(host, settings, most, limit)
             }
+        }
+    }
+
+    private func inquire() throws {
+        guard !duplicates, !summary, phy == "1m" else {
+            throw CommandFailure(.usage, "--duplicates, --summary and --phy are about advertising, not about an inquiry")
+        }
+        guard seconds <= 61, count.map({ $0 <= 255 }) ?? true else {
+            throw CommandFailure(.usage, "an inquiry takes at most 61 seconds and 255 devices")
+        }
+        let command = self
+        try HostSession.run(on: device, firmware: firmware) { host in
+            try await InquirySession(host).run(seconds: command.seconds, most: command.count, asksNames: !command.passive)
         }
     }
 

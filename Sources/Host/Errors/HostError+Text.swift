@@ -22,6 +22,7 @@ extension HostError.Misuse: CustomStringConvertible {
         case .notSubscribed(.notification): "the client has not asked for notifications"
         case .notSubscribed(.indication): "the client has not asked for indications"
         case .onlyForPeripherals: "only a peripheral asks for parameters over L2CAP"
+        case .onlyForCentrals: "only a central derives the keys of LE over BR/EDR"
         case .busy(let activity): "\(activity) is already under way"
         case .noKey: "there is no key for the peer"
         case .notEncrypted: "the link is not encrypted as the client's subscription demands"
@@ -38,6 +39,7 @@ extension HostError.Ability: CustomStringConvertible {
         switch self {
         case .extendedAdvertising: "extended advertising"
         case .scanningOnOtherPHYs: "scanning on other PHYs than 1M"
+        case .brEDR: "BR/EDR"
         case .connectingOnOtherPHYs: "connecting on other PHYs than 1M"
         }
     }

@@ -21,6 +21,8 @@ public enum HostError: Error, Sendable, Equatable {
         case notSubscribed(AttributeValueKind)
         /// A central changes parameters itself. Core Vol 3, Part A, 4.20.
         case onlyForPeripherals
+        /// A central begins pairing over BR/EDR. Core Vol 3, Part H, 2.4.2.5.
+        case onlyForCentrals
         /// Something of the kind is already going on.
         case busy(Activity)
         /// There is no key for the peer. Core Vol 3, Part H, 2.4.4.
@@ -42,6 +44,7 @@ public enum HostError: Error, Sendable, Equatable {
         case extendedAdvertising
         case scanningOnOtherPHYs
         case connectingOnOtherPHYs
+        case brEDR
     }
 
     /// What goes on only once at a time.

@@ -135,6 +135,7 @@ extension Host {
         }
         newConnections.tell { $0(connection) }
         path.add(connection, slot: slot)
+        linkOpened(connection)
         if connection.isCentral {
             let waiting = connecting
             connecting = nil

@@ -1,7 +1,7 @@
 import Packets
 
 /// A connection that attributes are accessed over, LE or BR/EDR.
-protocol AttributeLink: AnyObject {
+protocol AttributeLink: SecuredLink {
     var context: HostContext { get }
     /// The keys that this device and the peer share; nil if they have not bonded.
     var bond: Bond? { get }

@@ -36,7 +36,7 @@ extension GATTClient {
     /// Core Vol 3, Part G, 4.4.1.
     public func discoverServices(isPrimary: Bool = true) async throws -> [RemoteService] {
         let type: BluetoothUUID = isPrimary ? .primaryService : .secondaryService
-        return try await walk(from: 1, to: 0xFFFF) { start in
+        let services = try await walk(from: 1, to: 0xFFFF) { start in
             let response: ATT.ReadByGroupTypeRsp = try await request(
                 ATT.ReadByGroupTypeReq(startingHandle: start, endingHandle: 0xFFFF, attributeGroupType: type))
             let found = try response.attributeDataList.map { row in
@@ -47,6 +47,8 @@ extension GATTClient {
             }
             return (found, found.map(\.handle), response.attributeDataList.last?.endGroupHandle ?? 0)
         }
+        if isPrimary, let link = bearer.client.link { link.host.learned(services.map(\.uuid), of: link.peer) }
+        return services
     }
 
     /// Core Vol 3, Part G, 4.4.2.

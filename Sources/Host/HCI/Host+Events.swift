@@ -26,6 +26,7 @@ extension Host {
         case HCIEvents.InquiryResult.code, HCIEvents.InquiryResultWithRSSI.code, HCIEvents.ExtendedInquiryResult.code:
             try receivedInquiry(packet)
         case HCIEvents.InquiryComplete.code: inquiryEnded()
+        case HCIEvents.RoleChange.code: roleChanged(try packet.event())
         case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
         case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1

@@ -96,6 +96,7 @@ private struct ClassicTable {
             case .opened(let terms):
                 try promise(alive[end].contains(terms.localCID), "a channel opens that is not there")
                 try promise(terms.sendMTU >= 48 && terms.remoteCID >= 0x40, "terms that no channel has: \(terms)")
+            case .fixedChannels: try promise(ends[end].fixedChannelsRequest == nil, "fixed channels are told while they are asked for")
             case .closed(let cid, _): try promise(alive[end].remove(cid) != nil, "channel \(cid) ends twice")
             }
         }

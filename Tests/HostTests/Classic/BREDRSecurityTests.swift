@@ -71,6 +71,7 @@ import Testing
     /// What happens, and what comes of it.
     enum Event: Sendable {
         case require(SecurityMode4Level)
+        case pairAnew, deferred
         case keyRequested, pinRequested, featuresRequested, passkeyRequested, pairingEnded
         case featuresReceived(IOCapability, UInt8)
         case confirmationRequested
@@ -223,6 +224,31 @@ import Testing
         Row(
             "a changed key is worth what the one before was", known: .authenticatedCombinationP256, ends: .open,
             [(.keyMade(.changedCombination), [.keep(key(.authenticatedCombinationP256))])]),
+        Row(
+            "pairing anew does without the key, and the link gets the new one", known: .unauthenticatedCombinationP256,
+            ends: .secureConnections,
+            [
+                (.keyRequested, [.replyKey(key(.unauthenticatedCombinationP256))]), (.encrypted(isAESCCM: true), [.readKeySize]),
+                (.keySize(16), [.reached(.unauthenticated)]), (.pairAnew, [.authenticate]), (.pairAnew, []),
+                (.keyRequested, [.replyKey(nil)]),
+                (.featuresRequested, [features(.displayYesNo, 4)]), (.featuresReceived(.displayYesNo, 5), []),
+                (.confirmationRequested, [.ask(.compare(123_456))]), (.answered(.agrees(true)), [.confirm(true)]), (.pairingEnded, []),
+                (.keyMade(.authenticatedCombinationP256), [.keep(key(.authenticatedCombinationP256))]),
+                (.authenticated(.success), [.refresh]),
+                (.encrypted(isAESCCM: true), [.readKeySize]), (.keySize(16), [.reached(.secureConnections)]),
+            ]),
+        Row(
+            "what the other side has begun comes first", known: .unauthenticatedCombinationP256, ends: .unauthenticated,
+            [
+                (.require(.unauthenticated), [.authenticate]), (.deferred, []),
+                (.keyRequested, [.replyKey(key(.unauthenticatedCombinationP256))]), (.encrypted(isAESCCM: true), [.readKeySize]),
+                (.keySize(16), [.reached(.unauthenticated)]),
+            ]),
+        Row(
+            "encryption ends before it is measured", known: .authenticatedCombinationP192, ends: .open,
+            [
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.unencrypted, [.failed(.insufficientSecurity)]), (.keySize(16), []),
+            ]),
         Row("a debug key is not kept", ends: .open, [(.keyMade(.debugCombination), [])]),
         Row(
             "no bond is wanted", ends: .open,
@@ -232,14 +258,16 @@ import Testing
     @Test(arguments: known + pairings) func aLinkReachesItsLevel(_ row: Row) {
         var machine = BREDRSecurity(row.settings, known: row.known)
         for (index, step) in row.steps.enumerated() {
-            #expect(Self.happens(step.0, &machine) == step.1, "step \(index): \(step.0)")
+            #expect(Self.happens(step.0, &machine, row.settings) == step.1, "step \(index): \(step.0)")
         }
         #expect(machine.level == row.level)
     }
 
-    private static func happens(_ event: Event, _ machine: inout BREDRSecurity) -> [BREDRSecurity.Action] {
+    private static func happens(_ event: Event, _ machine: inout BREDRSecurity, _ settings: PairingSettings?) -> [BREDRSecurity.Action] {
         switch event {
         case .require(let level): return machine.require(level)
+        case .pairAnew: return machine.pair(settings ?? PairingSettings())
+        case .deferred: machine.deferred()
         case .keyRequested: return machine.keyRequested()
         case .pinRequested: return machine.pinRequested()
         case .featuresRequested: return machine.featuresRequested()

@@ -292,6 +292,19 @@ import Timing
         }
     }
 
+    /// Core Vol 3, Part A, 4.13: a peer without the feature answers with Not Supported, and one that is silent has none.
+    @Test(arguments: [(true, true, 0x82), (false, true, 0), (true, false, 0)] as [(Bool, Bool, UInt64)])
+    func theFixedChannelsOfAPeer(hasFeature: Bool, answers: Bool, mask: UInt64) {
+        var peer = ClassicSignaling.Settings()
+        if !hasFeature { peer.features.remove(.fixedChannels) }
+        var pair = SignalingPair([.init(), peer], decisions: [.accept(Self.enhanced), .accept(Self.enhanced)])
+        let actions = pair.ends[0].askFixedChannels(at: 0)
+        #expect(actions.count == 1 && pair.ends[0].askFixedChannels(at: 0).isEmpty)
+        pair.perform(actions, 0)
+        if answers { pair.settle() } else { _ = pair.proceed() }
+        #expect(pair.told[0] == [.fixedChannels(mask)] && pair.ends[0].deadline == nil)
+    }
+
     @Test func noCommandTraps() {
         var random = RandomSource(seed: 3)
         var pair = SignalingPair(decisions: [.accept(Self.enhanced), .accept(Self.enhanced)])

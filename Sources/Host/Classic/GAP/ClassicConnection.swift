@@ -9,6 +9,9 @@ public enum ClassicConnectionEvent: Sendable, Equatable {
     /// Whoever asked for it; the link is encrypted with the new key.
     case paired(PairingResult)
     case pairingFailed(HostError)
+    /// The keys of LE were derived from that of BR/EDR.
+    case derived(PairingResult)
+    case derivationFailed(HostError)
     case disconnected(ErrorCode)
 }
 
@@ -18,6 +21,8 @@ public final class ClassicConnection {
     public let address: BDADDR
     /// This side has paged; roles may have been switched since.
     public let isInitiator: Bool
+    /// Central of the piconet, whoever has paged. Core Vol 4, Part E, 7.7.18.
+    public internal(set) var isCentral: Bool
     public let host: Host
     /// Why the connection ended; nil while it is up.
     public private(set) var disconnectReason: ErrorCode?
@@ -27,6 +32,7 @@ public final class ClassicConnection {
     let security: ClassicSecurity
     /// What this host has on the channels.
     private(set) lazy var layers = ClassicLayers(self)
+    let keyDerivation: KeyDerivationChannel
     private let multiplexer: L2CAPMultiplexer
     private let end: Promise<ErrorCode>
     /// Channels that the peer wants while it is not known yet how well the link is encrypted.
@@ -36,13 +42,16 @@ public final class ClassicConnection {
         self.handle = handle
         address = peer
         self.isInitiator = isInitiator
+        isCentral = isInitiator
         self.host = host
         end = Promise(on: host.loop)
         multiplexer = L2CAPMultiplexer(handle: handle, slot: slot, context: host.context)
         channels = ClassicChannels(on: multiplexer, loop: host.loop)
         security = ClassicSecurity(handle, of: peer, host: host)
+        keyDerivation = KeyDerivationChannel(on: multiplexer.channel(KeyDerivationChannel.cid), host: host)
         security.connection = self
-        security.settled = { [unowned self] in decide() }
+        keyDerivation.connection = self
+        security.settled = { [unowned self] in settled() }
         channels.admits = { [unowned self] in admit($0, $1) }
         channels.arrived = { [unowned self] in host.context.classicServices[$0.terms.psm]?.opened($0, self) }
     }
@@ -53,6 +62,10 @@ public final class ClassicConnection {
     public var securityLevel: SecurityMode4Level { security.machine.level }
     /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not. Core Vol 4, Part E, 7.5.7.
     public var encryptionKeySize: Int { security.machine.encryption?.keySize ?? 0 }
+    /// The same by the names of LE.
+    public var linkSecurity: LinkSecurity { securityLevel.linkSecurity }
+    /// The link is encrypted with a key of P-256.
+    public var usesSecureConnections: Bool { security.machine.encryption?.linkKey.strength.isSecureConnections ?? false }
     /// What is kept of the peer.
     public var bond: Bond? { host.keys[peer] }
     /// Told of the PDUs on all channels, for evidence.
@@ -90,6 +103,16 @@ public final class ClassicConnection {
         return try await security.pair(settings ?? host.pairingSettings ?? PairingSettings())
     }
 
+    /// Derives the keys of LE from a link key of P-256, as central; by itself it happens after each pairing that leaves such a key, where the host's settings
+    /// give and want an LTK. Core Vol 3, Part H, 2.4.2.5.
+    ///
+    /// - Throws: `HostError.peer(.pairingFailed)` or `.peer(.pairingRefused)` with the reason, `.misuse(.onlyForCentrals)`.
+    @discardableResult
+    public func deriveKeys(_ settings: PairingSettings? = nil) async throws -> PairingResult {
+        guard isConnected else { throw HostError.misuse(.notConnected) }
+        return try await keyDerivation.pair(settings ?? host.pairingSettings ?? PairingSettings())
+    }
+
     // MARK: Channels
 
     /// Opens a channel to a service of the peer, once the link is as well protected as that wants it. Core Vol 3, Part A, 4.2; Part C, 5.2.2.1.
@@ -110,6 +133,12 @@ public final class ClassicConnection {
         guard security.machine.isMeasuring else { return .refuse(.refusedSecurityBlock) }
         undecided.append((cid, psm))
         return nil
+    }
+
+    /// How the link is encrypted is known again.
+    private func settled() {
+        decide()
+        keyDerivation.settled()
     }
 
     private func decide() {
@@ -133,6 +162,7 @@ public final class ClassicConnection {
         channels.ended(error)
         security.ended(error)
         layers.ended(error)
+        keyDerivation.ended(error)
         end.fulfil(reason)
         tell(.disconnected(reason))
     }

@@ -48,14 +48,26 @@ extension Host {
         post(HCICommands.AcceptConnectionRequest(bdADDR: event.bdADDR, role: .peripheral))
     }
 
+    /// Roles may be switched before the connection is told. Core Vol 4, Part E, 7.1.8.
+    func roleChanged(_ event: HCIEvents.RoleChange) {
+        guard event.status == .success else { return }
+        if let connection = classicConnection(to: event.bdADDR) {
+            connection.isCentral = event.newRole == .central
+        } else if earlyRoles.count < 16 {
+            earlyRoles[event.bdADDR] = event.newRole
+        }
+    }
+
     func openedClassic(_ state: ConnectionState) {
         guard let peer = state.peer?.bdADDR else { return }
         if let old = path.classicConnection(state.handle) { endClassic(old, .connectionTimeout) }
         let slot = context.scheduler.open(handle: state.handle.rawValue, pool: 1)
         let connection = ClassicConnection(
             state.handle, peer: peer, isInitiator: paging.contains(peer), host: self, slot: slot)
+        if let role = earlyRoles.removeValue(forKey: peer) { connection.isCentral = role == .central }
         newClassicConnections.tell { $0(connection) }
         path.add(connection, slot: slot)
+        linkOpened(connection)
     }
 
     func endClassic(_ connection: ClassicConnection, _ reason: ErrorCode) {

@@ -81,20 +81,28 @@ extension Host {
     func prepareClassic() async throws {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard !isClassicPrepared else { return }
+        guard !controller.isLEOnly else { throw HostError.misuse(.unsupported(.brEDR)) }
         isClassicPrepared = true
         do {
             let events: [any HCIEvent.Type] = [
-                HCIEvents.ConnectionComplete.self, HCIEvents.ConnectionRequest.self, HCIEvents.InquiryComplete.self,
+                HCIEvents.ConnectionComplete.self, HCIEvents.ConnectionRequest.self, HCIEvents.RoleChange.self,
+                HCIEvents.InquiryComplete.self,
                 HCIEvents.InquiryResult.self, HCIEvents.InquiryResultWithRSSI.self, HCIEvents.ExtendedInquiryResult.self,
                 HCIEvents.RemoteNameRequestComplete.self,
             ]
             try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents + Self.classicSecurityEvents + events)))
             try await prepareClassicSecurity(pairingSettings ?? PairingSettings())
+            if controller.supports(HCICommands.WriteDefaultLinkPolicySettings.self) {
+                try await send(HCICommands.WriteDefaultLinkPolicySettings(defaultLinkPolicySettings: Self.linkPolicy))
+            }
         } catch {
             isClassicPrepared = false
             throw error
         }
     }
+
+    /// The other side may ask for a role switch and for sniff mode. Core Vol 4, Part E, 7.2.10 and 7.2.12.
+    private static let linkPolicy: UInt16 = 0x0005
 
     private func prepareClassicSecurity(_ settings: PairingSettings) async throws {
         if settings.supportsSimplePairing, controller.supports(HCICommands.WriteSimplePairingMode.self) {

@@ -35,6 +35,7 @@ extension ClassicConnection {
         with pattern: [BluetoothUUID] = [.l2capProtocol], attributes: [SDPAttributeRange] = [.all]
     ) async throws -> [SDPRecord] {
         guard case .records(let records) = try await discover(.searchAttributes(pattern, attributes)) else { return [] }
+        host.learned(records.flatMap(\.serviceClasses), of: peer)
         return records
     }
 

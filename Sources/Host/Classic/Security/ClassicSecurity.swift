@@ -192,10 +192,20 @@ final class ClassicSecurity {
             pairing = nil
         }
         connection?.tell(.secured(level))
+        if result?.isBonded == true { derive() }
         let served = waiters.filter { $0.level <= level }
         waiters.removeAll { $0.level <= level }
         for waiter in served { waiter.promise.fulfil(()) }
         proceed()
+    }
+
+    /// A new key of P-256 gives the keys of LE where both sides want them: the central begins.
+    private func derive() {
+        guard let connection, connection.isCentral, let settings = host.pairingSettings, let link = machine.encryption,
+            settings.localKeys.intersection(settings.peerKeys).contains(.encKey), link.isAESCCM, link.linkKey.strength.isSecureConnections
+        else { return }
+        // What comes of it is told as an event.
+        _ = host.loop.start { _ = try? await connection.deriveKeys(settings) }
     }
 
     private func result(_ level: SecurityMode4Level) -> PairingResult {

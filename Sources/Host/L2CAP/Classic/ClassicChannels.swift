@@ -19,6 +19,7 @@ final class ClassicChannels {
     /// Channels that this side has asked for.
     private var opening: [UInt16: Promise<ClassicDataChannel>] = [:]
     private var failure: HostError?
+    private var fixed: Promise<UInt64>?
 
     init(on multiplexer: L2CAPMultiplexer, loop: RunLoop, settings: ClassicSignaling.Settings = .init()) {
         self.multiplexer = multiplexer
@@ -41,6 +42,16 @@ final class ClassicChannels {
         return try await promise.value()
     }
 
+    /// The fixed channels that the peer has, one bit each. Core Vol 3, Part A, 4.13.
+    func fixedChannels() async throws -> UInt64 {
+        if let failure { throw failure }
+        if let fixed { return try await fixed.value() }
+        let promise = Promise<UInt64>(on: loop)
+        fixed = promise
+        perform(machine.askFixedChannels(at: loop.now))
+        return try await promise.value()
+    }
+
     /// Makes up for a decision that was pending.
     func decide(_ cid: UInt16, _ decision: ClassicSignaling.Decision) { perform(machine.decide(cid, decision, at: loop.now)) }
 
@@ -51,6 +62,7 @@ final class ClassicChannels {
         timer.map(loop.cancel)
         timer = nil
         _ = machine.linkEnded()
+        fixed?.fail(error)
         for (_, promise) in opening.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
         for (_, channel) in channels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
         opening.removeAll()
@@ -66,6 +78,7 @@ final class ClassicChannels {
             case .requested(let cid, let psm):
                 if let decision = admits(cid, psm) { perform(machine.decide(cid, decision, at: loop.now)) }
             case .opened(let terms): opened(terms)
+            case .fixedChannels(let mask): fixed?.fulfil(mask)
             case .closed(let cid, let end):
                 opening.removeValue(forKey: cid)?.fail(HostError.peer(.channel(end)))
                 channels.removeValue(forKey: cid)?.ended(.peer(.channel(end)))

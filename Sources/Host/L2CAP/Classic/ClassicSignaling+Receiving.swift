@@ -161,12 +161,19 @@ extension ClassicSignaling {
     private static let notSupported: UInt16 = 1
 
     private mutating func informationAnswered(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
-        guard case .awaitResponse(command.identifier, _) = peerFeatures, let response = command.read(L2CAPSignaling.InformationRsp.self),
-            response.infoType == InformationType.extendedFeatures
-        else { return [] }
+        guard let response = command.read(L2CAPSignaling.InformationRsp.self) else { return [] }
         var reader = ByteReader(response.info.span.bytes)
-        let mask = response.result == 0 ? try? reader.u32("Extended_Feature_Mask") : nil
-        return learned(ExtendedFeatures(rawValue: mask ?? 0), at: now)
+        switch response.infoType {
+        case InformationType.extendedFeatures:
+            guard case .awaitResponse(command.identifier, _) = peerFeatures else { return [] }
+            let mask = response.result == 0 ? try? reader.u32("Extended_Feature_Mask") : nil
+            return learned(ExtendedFeatures(rawValue: mask ?? 0), at: now)
+        case InformationType.fixedChannels:
+            guard fixedChannelsRequest?.identifier == command.identifier else { return [] }
+            let mask = response.result == 0 ? try? reader.u64("Fixed_Channels") : nil
+            return learnedFixedChannels(mask ?? 0)
+        default: return []
+        }
     }
 
     // MARK: Rejection
@@ -175,6 +182,7 @@ extension ClassicSignaling {
     private mutating func rejected(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
         guard let rejection = command.read(L2CAPSignaling.CommandRejectRsp.self) else { return [] }
         if case .awaitResponse(command.identifier, _) = peerFeatures { return learned([], at: now) }
+        if fixedChannelsRequest?.identifier == command.identifier { return learnedFixedChannels(0) }
         guard let index = channelAwaiting(command) else { return [] }
         switch channels[index].state {
         case .awaitDisconnectionResponse:

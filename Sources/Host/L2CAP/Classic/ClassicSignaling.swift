@@ -11,6 +11,8 @@ struct ClassicSignaling {
         case opened(ChannelTerms)
         /// The channel is no more; whoever asked for it, or had it, is told once.
         case closed(cid: UInt16, ChannelEnd)
+        /// The peer's fixed channels, one bit each; 0 from a peer that does not say.
+        case fixedChannels(UInt64)
     }
 
     /// What becomes of a channel that the peer wants.
@@ -49,6 +51,8 @@ struct ClassicSignaling {
     /// In the order in which they were asked for.
     var channels: [ClassicChannel] = []
     var peerFeatures = PeerFeatures.unknown
+    /// The request for the peer's fixed channels that waits for its response.
+    var fixedChannelsRequest: (identifier: UInt8, deadline: Microseconds)?
     var identifiers = SignalingIdentifiers()
 
     init(_ settings: Settings = Settings()) { self.settings = settings }
@@ -57,6 +61,7 @@ struct ClassicSignaling {
     var deadline: Microseconds? {
         var deadlines = channels.compactMap(\.deadline)
         if case .awaitResponse(_, let deadline) = peerFeatures { deadlines.append(deadline) }
+        if let fixedChannelsRequest { deadlines.append(fixedChannelsRequest.deadline) }
         return deadlines.min()
     }
 
@@ -113,6 +118,7 @@ struct ClassicSignaling {
         let ended = channels.filter { $0.state != .awaitDisconnectionResponse }
         channels.removeAll()
         peerFeatures = .unknown
+        fixedChannelsRequest = nil
         return ended.map { .closed(cid: $0.localCID, end) }
     }
 
@@ -121,6 +127,7 @@ struct ClassicSignaling {
     mutating func expire(at now: Microseconds) -> [Action] {
         var actions: [Action] = []
         if case .awaitResponse(_, let deadline) = peerFeatures, deadline <= now { actions += learned([], at: now) }
+        if let request = fixedChannelsRequest, request.deadline <= now { actions += learnedFixedChannels(0) }
         for cid in channels.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
             guard let index = index(of: cid) else { continue }
             switch channels[index].state {
@@ -230,6 +237,19 @@ struct ClassicSignaling {
         peerFeatures = .awaitResponse(identifier: identifier, deadline: now + settings.responseTimeOut)
         let command = L2CAPSignaling.InformationReq(infoType: InformationType.extendedFeatures)
         return [.send(command.bytes(identifier: identifier))]
+    }
+
+    /// Asks which fixed channels the peer has. Core Vol 3, Part A, 4.13.
+    mutating func askFixedChannels(at now: Microseconds) -> [Action] {
+        guard fixedChannelsRequest == nil else { return [] }
+        let identifier = identifiers.next()
+        fixedChannelsRequest = (identifier, now + settings.responseTimeOut)
+        return [.send(L2CAPSignaling.InformationReq(infoType: InformationType.fixedChannels).bytes(identifier: identifier))]
+    }
+
+    mutating func learnedFixedChannels(_ mask: UInt64) -> [Action] {
+        fixedChannelsRequest = nil
+        return [.fixedChannels(mask)]
     }
 
     /// The peer's features are known; a peer that does not answer has none.

@@ -43,8 +43,10 @@ struct ChannelTerms: Equatable {
     var sendMPS: UInt16 = 0
     var receiveWindow: UInt16 = 0
     var sendWindow: UInt16 = 0
-    /// How often this side sends an I-frame; 0 for any number.
+    /// How often this side sends an I-frame; 0 for any number. The peer's request says so, as it does for the window: they are about what the peer is sent.
+    /// Core Vol 3, Part A, 5.4.
     var maxTransmit: UInt8 = 0
+    /// The time-outs of this side's timers, by the peer's response to this side's request, in which they are 0. Core Vol 3, Part A, 5.4.
     var retransmissionTimeOut = Self.retransmissionTimeOut
     var monitorTimeOut = Self.monitorTimeOut
     var usesFrameCheckSequence = true

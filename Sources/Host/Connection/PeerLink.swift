@@ -1,0 +1,74 @@
+import Packets
+
+/// What two devices can be connected over.
+public enum PeerTransport: String, Sendable, Hashable, CaseIterable {
+    case le = "LE"
+    case brEDR = "BR/EDR"
+
+    /// Which ones may reach a peer, the likeliest first: one that there is a key for, else LE, where a device that is not there costs nobody a page.
+    static func reaching(_ peer: PeerIdentity, _ bond: Bond?, with controller: ControllerInformation) -> [PeerTransport] {
+        // Random addresses are of LE alone. Core Vol 6, Part B, 1.3.
+        guard peer.address.kind == .public, !controller.isLEOnly else { return [.le] }
+        return bond?.linkKey != nil && bond?.peerLongTermKey == nil ? [.brEDR, .le] : [.le, .brEDR]
+    }
+}
+
+/// A connection over either transport.
+public enum PeerLink {
+    case le(Connection)
+    case classic(ClassicConnection)
+
+    /// The same on both transports.
+    public var peer: PeerIdentity { secured.peer }
+    public var isConnected: Bool { secured.isConnected }
+    public var transport: PeerTransport { if case .le = self { .le } else { .brEDR } }
+
+    public var secured: any SecuredLink {
+        switch self {
+        case .le(let connection): connection
+        case .classic(let connection): connection
+        }
+    }
+}
+
+/// Connections to a peer by its identifier, whatever the transport.
+extension Host {
+    /// The links to a peer that are up.
+    public func links(to peer: PeerIdentity) -> [PeerLink] {
+        connections.filter { $0.peer == peer || keys[$0.peer].map { PeerIdentity($0.identity) == peer } ?? false }.map(PeerLink.le)
+            + classicConnections.filter { $0.peer == peer }.map(PeerLink.classic)
+    }
+
+    /// Connects to a peer over the transport that reaches it, unless it is connected already.
+    ///
+    /// - Parameters:
+    ///   - transport: nil lets the host pick: what there is a key for, and then the other one.
+    ///   - settings: of LE.
+    /// - Throws: why the last transport that was tried did not reach it.
+    public func connect(to peer: PeerIdentity, over transport: PeerTransport? = nil, _ settings: ConnectSettings = ConnectSettings())
+        async throws -> PeerLink
+    {
+        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        if let link = links(to: peer).first(where: { transport == nil || $0.transport == transport }) { return link }
+        let transports = transport.map { [$0] } ?? PeerTransport.reaching(peer, keys[peer], with: controller)
+        var failure: any Error = HostError.peer(.timedOut(.connection))
+        for transport in transports {
+            do {
+                switch transport {
+                case .le: return .le(try await connect(to: peer.address, settings))
+                case .brEDR: return .classic(try await connectClassic(to: peer.address.bdADDR))
+                }
+            } catch let error as HostError where Self.isOutOfReach(error) {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func isOutOfReach(_ error: HostError) -> Bool {
+        switch error {
+        case .peer(.timedOut(.connection)), .peer(.rejected(_, .pageTimeout)), .peer(.rejected(_, .connectionFailedToBeEstablished)): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Packets
+import Timing
+
+/// The security manager channel of a BR/EDR link, on which the keys of LE follow from the link key. Core Vol 3, Part H, 3; Part A, 2.1.
+final class KeyDerivationChannel {
+    /// Of the security manager on a BR/EDR link.
+    static let cid: UInt16 = 0x0007
+    /// PDUs that wait until it is known how the link is encrypted.
+    private static let mostHeld = 8
+
+    private var machine = BREDRPairing()
+    /// Owns this channel.
+    unowned var connection: ClassicConnection?
+    private let channel: L2CAPChannel
+    private let host: Host
+    private var timer: Timer?
+    /// What the procedure under way began with.
+    private var setup: PairingSetup?
+    private var held: [[UInt8]] = []
+    private var pairing: Promise<PairingResult>?
+
+    init(on channel: L2CAPChannel, host: Host) {
+        self.channel = channel
+        self.host = host
+        channel.user = { [unowned self] in received($0.octets) }
+    }
+
+    /// The central's part.
+    func pair(_ settings: PairingSettings) async throws -> PairingResult {
+        guard let connection else { throw HostError.misuse(.notConnected) }
+        guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
+        guard connection.isCentral else { throw HostError.misuse(.onlyForCentrals) }
+        guard let link = connection.security.machine.encryption else {
+            throw HostError.peer(.pairingRefused(.generationNotAllowed))
+        }
+        guard try await connection.channels.fixedChannels() >> UInt64(Self.cid) & 1 == 1 else {
+            throw HostError.peer(.pairingFailed(.pairingNotSupported))
+        }
+        guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
+        let promise = Promise<PairingResult>(on: host.loop)
+        pairing = promise
+        perform(machine.pair(currentSetup(connection), settings, over: link, at: host.loop.now))
+        // Nothing has begun on a channel that has fallen silent.
+        if !machine.isBusy { promise.fail(HostError.peer(.timedOut(.pairing))) }
+        return try await promise.value()
+    }
+
+    /// How the link is encrypted is known again.
+    func settled() {
+        let waiting = held
+        held.removeAll()
+        for pdu in waiting { received(pdu) }
+    }
+
+    func ended(_ error: HostError) {
+        timer.map(host.loop.cancel)
+        timer = nil
+        (setup, held) = (nil, [])
+        pairing?.fail(error)
+        pairing = nil
+    }
+
+    private func received(_ pdu: [UInt8]) {
+        guard let connection else { return }
+        if connection.security.machine.isMeasuring {
+            if held.count < Self.mostHeld { held.append(pdu) }
+            return
+        }
+        perform(machine.received(pdu, currentSetup(connection), over: connection.security.machine.encryption, at: host.loop.now))
+    }
+
+    private func currentSetup(_ connection: ClassicConnection) -> PairingSetup {
+        if let setup { return setup }
+        let made = host.pairingSetup(for: connection)
+        setup = made
+        return made
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [SecurityAction]) {
+        timer.map(host.loop.cancel)
+        timer = machine.deadline.map { host.loop.schedule(at: $0) { [weak self] in self?.expired() } }
+        if !machine.isBusy { setup = nil }
+        for action in actions {
+            switch action {
+            case .send(let pdu): channel.transmit(pdu)
+            case .completed(let result, let bond, _): completed(result, bond)
+            case .failed(let error): failed(error)
+            case .ask, .keypress, .encrypt: break
+            }
+        }
+    }
+
+    private func expired() {
+        timer = nil
+        perform(machine.expire())
+    }
+
+    private func completed(_ result: PairingResult, _ bond: Bond?) {
+        var result = result
+        result.isBonded = bond.map(keep) ?? false
+        pairing?.fulfil(result)
+        pairing = nil
+        connection?.tell(.derived(result))
+    }
+
+    /// A bond that is worth more stays. Core Vol 3, Part C, 14.1.
+    private func keep(_ bond: Bond) -> Bool {
+        let known = host.keys[PeerIdentity(bond.identity)]
+        if let known, bond.strength.isWeaker(than: known.strength) { return false }
+        host.keys.add(bond.keepingLinkKey(of: known))
+        return true
+    }
+
+    private func failed(_ error: HostError) {
+        pairing?.fail(error)
+        pairing = nil
+        connection?.tell(.derivationFailed(error))
+    }
+}
+
+extension Host {
+    /// Over BR/EDR both devices go by their public addresses; the keys on LE are of whatever identity each has there.
+    fileprivate func pairingSetup(for connection: ClassicConnection) -> PairingSetup {
+        PairingSetup(
+            settings: pairingSettings, isCentral: connection.isCentral, own: controller.address, peer: connection.peer.address,
+            identity: context.keys.identityAddress ?? address, identityResolvingKey: ownIdentityResolvingKey(),
+            bond: context.keys[connection.peer], outOfBand: nil, mustWait: false, random: RandomSource(seed: random.next()),
+            quirks: context.quirks.pairing)
+    }
+}

@@ -1,0 +1,132 @@
+import HCI
+import Host
+import Packets
+import Timing
+
+/// The work of `bluebench pair --transport bredr`: pages the peer or lets itself be found, pairs or encrypts, and tells what happens.
+final class ClassicPairSession {
+    private let host: Host
+    private let settings: PairingSettings
+    private let command: PairCommand
+    private let peer: BDADDR?
+    private let user: PairUser
+    private var wait: WaitLine { user.wait }
+
+    /// - Parameter peer: whom to page; nil to be found.
+    init(_ host: Host, settings: PairingSettings, command: PairCommand, peer: BDADDR?, user: PairUser) {
+        (self.host, self.settings, self.command, self.peer, self.user) = (host, settings, command, peer, user)
+    }
+
+    func run() async throws -> PairEvent {
+        let end = host.loop.now + .seconds(command.seconds)
+        let link = try await connection(until: end)
+        defer { wait.end() }
+        var connected = PairEvent("connected", link)
+        connected.role = link.isInitiator ? "initiator" : "acceptor"
+        user.tell(connected, "connected to \(link.peer) over BR/EDR")
+        wait.begin("waiting for \(link.peer) to pair", until: end)
+        let keys = Promise<PairEvent>(on: host.loop)
+        link.events.add { [unowned self] change in told(change, keys) }
+        do {
+            var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
+            result.transport = PairCommand.Transport.bredr.rawValue
+            wait.end()
+            await leave(link, after: keys, of: result)
+            return result
+        } catch {
+            if link.isConnected { _ = try? await link.disconnect() }
+            throw error
+        }
+    }
+
+    private func connection(until end: Microseconds) async throws -> ClassicConnection {
+        if let peer {
+            wait.begin("paging \(DeviceAddress(peer, kind: .public).argument)", until: end)
+            return try await host.connectClassic(to: peer)
+        }
+        let name = command.advertise ?? ""
+        let arrival = Promise<ClassicConnection>(on: host.loop)
+        let token = host.newClassicConnections.add { arrival.fulfil($0) }
+        defer { host.newClassicConnections.remove(token) }
+        try await host.describeClassic(ClassicDescription(name: name))
+        try await host.setScan(isDiscoverable: true, isConnectable: true)
+        var found = PairEvent("discoverable")
+        found.peer = host.controller.address.argument
+        user.tell(found, "can be found as '\(name)', \(host.controller.address)")
+        wait.begin("waiting for a peer that connects to '\(name)'", until: end)
+        do { return try await arrival.value(until: end) } catch is TimeOut {
+            throw HostError.environment(.timedOut(.incomingConnection))
+        }
+    }
+
+    private func asInitiator(_ link: ClassicConnection) async throws -> PairEvent {
+        guard link.bond?.linkKey != nil, !command.again else { return Self.paired(try await link.pair(settings)) }
+        try await link.secure(to: .unauthenticated)
+        return PairEvent("encrypted", link)
+    }
+
+    /// The initiator pairs, or encrypts the link with the key that the two have.
+    private func asAcceptor(_ link: ClassicConnection, until end: Microseconds) async throws -> PairEvent {
+        let hadKey = link.bond?.linkKey != nil
+        let done = Promise<PairEvent>(on: host.loop)
+        let token = link.events.add { [command] change in
+            switch change {
+            case .paired(let result): done.fulfil(Self.paired(result))
+            case .pairingFailed(let error): done.fail(error)
+            case .secured where hadKey && !command.again: done.fulfil(PairEvent("encrypted", link))
+            case .disconnected(let reason): done.fail(HostError.peer(.disconnected(reason)))
+            case .secured, .derived, .derivationFailed: break
+            }
+        }
+        defer { link.events.remove(token) }
+        do { return try await done.value(until: end) } catch is TimeOut {
+            throw CommandFailure(.fail, "the peer did not pair within \(command.seconds) s")
+        }
+    }
+
+    /// A pairing with a PIN is one, too, and has no association model.
+    private static func paired(_ result: PairingResult) -> PairEvent {
+        var event = PairEvent(result)
+        event.event = "paired"
+        return event
+    }
+
+    private func told(_ change: ClassicConnectionEvent, _ keys: Promise<PairEvent>) {
+        switch change {
+        case .derived(let result): keys.fulfil(PairEvent(result))
+        case .derivationFailed(let error): keys.fail(error)
+        case .disconnected(let reason): keys.fail(HostError.peer(.disconnected(reason)))
+        case .secured, .paired, .pairingFailed: break
+        }
+    }
+
+    /// Ends the link once the keys of LE have followed, where they do.
+    private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async {
+        if result.event == "paired", result.secureConnections == true, result.bonded == true,
+            let derived = try? await keys.value(until: host.loop.now + .seconds(2))
+        {
+            var event = PairEvent("le_keys")
+            (event.peer, event.level, event.keySize) = (derived.peer, derived.level, derived.keySize)
+            user.tell(event, "keys for LE followed from the link key")
+        }
+        if link.isInitiator {
+            if link.isConnected { _ = try? await link.disconnect() }
+        } else {
+            let end = host.loop.now + .seconds(2)
+            while link.isConnected, host.loop.now < end { try? await host.loop.sleep(for: .milliseconds(20)) }
+        }
+    }
+}
+
+extension PairEvent {
+    fileprivate init(_ name: String, _ link: ClassicConnection) {
+        self.init(name)
+        transport = PairCommand.Transport.bredr.rawValue
+        peer = link.peer.address.argument
+        guard link.encryptionKeySize > 0 else { return }
+        level = link.linkSecurity.name
+        keySize = link.encryptionKeySize
+        secureConnections = link.usesSecureConnections
+        bonded = true
+    }
+}
