@@ -1,4 +1,4 @@
-"""Rechecks the BR/EDR packets of an air log: pages, access code, HEC, CRC, hop sequence, slots, lengths, SEQN and ARQN, and goodput.
+"""Rechecks the BR/EDR packets of an air log: pages, access code, HEC, CRC, hop sequence, slots, sniff anchors, lengths, SEQN and ARQN, and goodput.
 
 Shares nothing with the program that wrote the log: it starts from the octets of the file and from the FHS packets that hand over a clock. Core Vol 2, Part B.
 """
@@ -24,7 +24,7 @@ NAMES = {
     2: {8: "3-DH1", 11: "3-DH3", 15: "3-DH5"},
 }
 START, CONTINUATION, LINK_MANAGER = 2, 1, 3
-SET_AFH, SLOT_OFFSET = 60, 52
+SET_AFH, SLOT_OFFSET, SNIFF, UNSNIFF, ACCEPTED = 60, 52, 23, 24, 3
 
 
 def number(bits):
@@ -81,6 +81,34 @@ class Packet:
 
 
 @dataclass
+class Sniff:
+    """LMP_sniff_req: when the peripheral listens. Core Vol 2, Part B, 8.7, and Part C, 4.5.3.1."""
+
+    interval: int
+    offset: int
+    attempt: int
+    timeout: int
+    # Bit 1 of the timing control flags: the most significant bit of the clock is inverted.
+    inverts: bool
+    agreed: int = 0
+
+    @classmethod
+    def parse(cls, data):
+        flags, offset, interval, attempt, timeout = struct.unpack_from("<BHHHH", data)
+        return cls(interval, offset, attempt, timeout, bool(flags & 2))
+
+    def since_anchor(self, slot):
+        return ((slot ^ 1 << 26 if self.inverts else slot) - self.offset) % self.interval
+
+    def hears(self, slot, last):
+        """Whether the peripheral listens in a slot of its central; `last` is the first one after what was last sent on the link."""
+        if slot < self.agreed + 2 * self.interval:
+            return True
+        after = self.since_anchor(slot)
+        return after < 2 * self.attempt or last is not None and slot - last < 2 * self.timeout
+
+
+@dataclass
 class Direction:
     """What one end of a link sends."""
 
@@ -101,6 +129,27 @@ class Link:
         self.maps = []
         self.adapted = 0
         self.secrets = None
+        self.asked_to_sniff = self.sniff = self.last_slot = None
+        self.anchors = 0
+
+    def at(self, slot):
+        """The central sends in a slot; whether it is heard there."""
+        heard = self.sniff is None or self.sniff.hears(slot, self.last_slot)
+        self.anchors += self.sniff is not None and self.sniff.since_anchor(slot) == 0
+        return heard
+
+    def manage(self, body, slot):
+        """Sniff mode, as its messages are first sent: it is agreed on by LMP_accepted, and over once one side wants it to be."""
+        if body[0] & 3 != LINK_MANAGER or len(body) < 2:
+            return
+        code, data = body[1] >> 1, body[2:]
+        if code == SNIFF and len(data) == 9:
+            self.asked_to_sniff = Sniff.parse(data)
+        elif code == UNSNIFF and not data:
+            self.sniff = None
+        elif code == ACCEPTED and data == bytes([SNIFF]) and self.asked_to_sniff:
+            self.sniff, self.asked_to_sniff = self.asked_to_sniff, None
+            self.sniff.agreed = slot
 
     def channel_map(self, tick):
         return next((channels for slot, channels in reversed(self.maps) if tick >> 1 >= slot), None)
@@ -137,8 +186,10 @@ class Piconet:
         tick, link = int(tick) % (1 << 28), self.links.get(packet.lt_addr)
         if link is None:
             return fault(packet, "lt-addr", f"nobody has LT_ADDR {packet.lt_addr}")
+        own, other = ("peripheral", "central") if tick & 2 else ("central", "peripheral")
+        self._acknowledge(packet, link, other)
         if link.secrets:
-            packet.payload = link.secrets.open(packet.payload, "peripheral" if tick & 2 else "central", tick)
+            packet.payload = link.secrets.open(packet.payload, own, tick)
         self._content(packet)
         if tick & 2:
             self._answer(packet, tick, link)
@@ -146,8 +197,11 @@ class Piconet:
             self._expect_channel(packet, link, tick, tick)
             if packet.name == "NULL":
                 fault(packet, "poll", "a central that neither polls nor sends")
+            if not link.at(tick >> 1):
+                fault(packet, "sniff", "the peripheral does not listen in this slot")
             self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
-            self._sequence(packet, link, "central", "peripheral")
+            link.last_slot = (tick >> 1) + TYPES[packet.name][1]
+            self._sequence(packet, link, "central")
 
     def _answer(self, packet, tick, link):
         asked, self.asked = self.asked, None
@@ -157,8 +211,8 @@ class Piconet:
         self._expect_channel(packet, link, tick, asked[2])
         if packet.name == "POLL":
             self.check.fault(packet, "poll", "a peripheral does not poll")
-        link.heard = True
-        self._sequence(packet, link, "peripheral", "central")
+        link.heard, link.last_slot = True, (tick >> 1) + TYPES[packet.name][1]
+        self._sequence(packet, link, "peripheral")
 
     def _expect_channel(self, packet, link, tick, asked):
         """With a map the peripheral answers on the channel on which it was asked, which is one that is used. 2.6.4.6"""
@@ -181,14 +235,19 @@ class Piconet:
         if length != len(packet.body) - header or length > capacity:
             self.check.fault(packet, "length", f"{len(packet.body) - header} octets of user data, the header says {length}")
 
-    def _sequence(self, packet, link, own, other):
-        """A payload is sent with its SEQN until it is acknowledged; the next one has the other SEQN. 7.6"""
-        sender, receiver = link.directions[own], link.directions[other]
+    @staticmethod
+    def _acknowledge(packet, link, other):
+        """What the other side has sent is taken, before this packet goes out: it may be encrypted already because of that."""
+        receiver = link.directions[other]
         if packet.arqn and not receiver.acknowledged:
             receiver.acknowledged = True
+            receiver.deliveries.append((packet.start, receiver.body))
             if link.secrets and receiver.body[0] & 3 == LINK_MANAGER:
                 link.secrets.taken(receiver.body[1:], other)
-            receiver.deliveries.append((packet.start, receiver.body))
+
+    def _sequence(self, packet, link, own):
+        """A payload is sent with its SEQN until it is acknowledged; the next one has the other SEQN. 7.6"""
+        sender = link.directions[own]
         if not TYPES[packet.name][5]:
             return
         sender.packets += 1
@@ -196,6 +255,7 @@ class Piconet:
             if packet.seqn == sender.seqn:
                 self.check.fault(packet, "seqn", "a new payload with the SEQN of the one before")
             sender.seqn, sender.body, sender.acknowledged = packet.seqn, packet.body, False
+            link.manage(packet.body, int(self.tick(packet.start)) >> 1)
             if own == "central":
                 link.adapt(packet.body)
             if len(packet.body) == 10 and packet.body[0] & 3 == LINK_MANAGER and packet.body[1] >> 1 == SLOT_OFFSET:

@@ -1,5 +1,6 @@
 """The rechecker of BR/EDR on a piconet made here that keeps the rules, and on ones that break one."""
 
+import struct
 from fractions import Fraction
 
 import pytest
@@ -135,3 +136,26 @@ def test_an_adapted_link_hops_over_its_map():
     assert checker.violations == [] and next(iter(checker.piconets.values())).links[1].adapted > 100
     assert {fault["rule"] for fault in adapted_link(channel_map, channel_map >> 2).violations} == {"hop"}
     assert {fault["rule"] for fault in adapted_link(channel_map, None).violations} == {"hop"}
+
+
+def sniffing_link(late=0):
+    """Sniff mode with an anchor point each 40 slots, two attempts, no time-out; one exchange each, so many slots after its anchor point."""
+    air = Air()
+    air.page()
+    lmp = bytes([23 << 1]) + struct.pack("<BHHHH", 0, 12, 40, 2, 0)
+    tick = air.exchange(CLOCK + 4, "DM1", data=lmp, llid=3, seqns=(1, 0), acks=(0, 1))
+    tick = air.exchange(tick, "POLL", "DM1", back=bytes([3 << 1, 23]), seqns=(0, 1), acks=(0, 0), llid=3)
+    tick = air.exchange(tick, acks=(1, 0))
+    slot = tick >> 1
+    anchor = slot + (12 - slot) % 40
+    for number in range(1, 8):
+        air.exchange((anchor + 40 * number + late) * 2)
+    return check(air)
+
+
+def test_a_link_in_sniff_mode_meets_at_its_anchor_points():
+    for late in (0, 2):
+        checker = sniffing_link(late)
+        assert checker.violations == []
+    assert next(iter(sniffing_link().piconets.values())).links[1].anchors == 7
+    assert {fault["rule"] for fault in sniffing_link(4).violations} == {"sniff"}
