@@ -25,6 +25,8 @@ final class ScanSchedule {
     var isSharing = false
     /// The start of the first window.
     private var began = Microseconds.zero
+    /// Another activity had the radio when a window was due.
+    private var isLate = false
     private var timer: AirTimer!
 
     private var loop: RunLoop { radio.air.loop }
@@ -40,6 +42,7 @@ final class ScanSchedule {
     func begin(interval: Microseconds, window: Microseconds, isInterlaced: Bool) {
         (self.interval, self.window, self.isInterlaced) = (interval, window, isInterlaced)
         began = loop.now
+        isLate = false
     }
 
     func stop() { timer.cancel() }
@@ -52,10 +55,17 @@ final class ScanSchedule {
     /// Takes the radio for the rest of the window and of the phase.
     ///
     /// - Returns: nil when the scanner rests or waits for the radio; it scans again when it is told.
+    ///
+    /// A window that another activity took is made up for, and windows are counted from there on: two scanners that began together would take the same ones from
+    /// each other again and again.
     func open(for scanner: any RadioActivity) -> Stretch? {
         timer.cancel()
         radio.reserve(scanner, at: nil)
         let now = loop.now
+        if isLate, radio.acquire(scanner) {
+            began = now
+            isLate = false
+        }
         let number: Int = (now - began) / interval
         let start = began + interval * number
         guard !isSharing || isTaken(number) else {
@@ -74,6 +84,7 @@ final class ScanSchedule {
             return nil
         }
         guard radio.acquire(scanner) else {
+            isLate = true
             radio.wait(scanner)
             return nil
         }
