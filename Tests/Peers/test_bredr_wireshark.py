@@ -7,6 +7,7 @@ from bumble import avdtp, l2cap, rfcomm, sdp
 
 from bredr import Bench
 from support import Inbox, dongles, run_bench
+from test_bredr_air import piconet_check
 from test_bredr_channels import PSM, SERVICE, answers, echo, record, secured
 from test_wireshark import tshark
 
@@ -91,3 +92,23 @@ def test_tshark_and_we_read_the_same_pdus(tmp_path):
     seen = " ".join(word for row in rows for word in expected(row))
     for name in [*SIGNALLING.values()][:6] + [*DISCOVERY.values()] + ["RFCOMM SABM", "RFCOMM UA", "RFCOMM_PN_CMD", "RFCOMM_MSC_RSP", "AVDTP_DISCOVER_RSP"]:
         assert name in seen, name
+
+
+HEADER = [
+    "rf_channel", "lower_address_part", "reference_upper_addres_part", "packet_header.lt_addr", "packet_header.flow_control", "packet_header.arqn",
+    "packet_header.seqn", "packet_header.hec",
+]
+
+
+def test_tshark_reads_each_packet_on_the_air(tmp_path):
+    """Channel, access code and header of every packet are those that the recheck takes from its octets; LMP and L2CAP in it need the keys."""
+    path = tmp_path / "air.pcapng"
+    with dongles(2, "--profile", "dual", "--air", path) as ports:
+        asyncio.run(conversation(ports))
+    ours = [
+        (packet.channel, packet.lap, packet.uap, packet.lt_addr, packet.flow, packet.arqn, packet.seqn, piconet_check.number(packet.header[10:]))
+        for packet in piconet_check.read(path)
+    ]
+    rows = tshark(path, "-Y", "btbredr_rf", "-T", "fields", *(word for field in HEADER for word in ("-e", f"btbredr_rf.{field}")))
+    assert len(ours) > 100 and [tuple(int({"True": "1", "False": "0"}.get(text, text), 0) for text in row.split("\t")) for row in rows] == ours
+    assert tshark(path, "-Y", "_ws.malformed") == []

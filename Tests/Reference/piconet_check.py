@@ -338,11 +338,17 @@ class PiconetCheck:
             self.fault(packet, "page-hop", "the FHS packet is not on the channel after that of the answer")
 
 
-def load(path, secrets=lambda lap: None):
-    check = PiconetCheck(secrets)
+def read(path):
+    """The packets of BR/EDR in an air log."""
     for number_, (link_type, ticks, per_second, record) in enumerate(packets(path), 1):
         if link_type == LINK_TYPE:
-            check.feed(Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record))
+            yield Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record)
+
+
+def load(path, secrets=lambda lap: None):
+    check = PiconetCheck(secrets)
+    for packet in read(path):
+        check.feed(packet)
     return check
 
 
