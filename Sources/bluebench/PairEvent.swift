@@ -44,12 +44,14 @@ struct PairEvent: Encodable {
         return words.joined(separator: ", ")
     }
 
+    var json: String { Self.json(self) }
+
     /// On one line.
-    var json: String {
+    static func json(_ event: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return ((try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
+        return ((try? encoder.encode(event)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
     }
 
     /// What people type and compare: six digits. Core Vol 3, Part H, 2.3.5.6.2.

@@ -70,6 +70,10 @@ public final class ClassicConnection {
     public var bond: Bond? { host.keys[peer] }
     /// Told of the PDUs on all channels, for evidence.
     public var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
+    /// ACL fragments that wait in the queues of all channels.
+    public var queuedFragments: Int { multiplexer.queuedFragments }
+    /// ACL fragments that the controller holds.
+    public var fragmentsInController: Int { multiplexer.fragmentsInController }
 
     /// Ends the connection and waits until it has ended.
     @discardableResult

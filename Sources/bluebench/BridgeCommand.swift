@@ -1,0 +1,88 @@
+import ArgumentParser
+import HCI
+import Host
+import Packets
+import Timing
+
+/// `bluebench bridge`: one pairing over LE brings up profiles over BR/EDR.
+struct BridgeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bridge",
+        abstract: "Connect and pair over LE, and set up A2DP, HFP and AVRCP over BR/EDR with the key that comes of it.",
+        discussion: """
+            With --peer the device is the phone: it plays a tone. With --advertise it is the accessory, which takes the sound and counts it. The \
+            device 'virtual' plays both, over the simulated air in virtual time. Each step is a line with its time since the beginning. Ctrl-C ends \
+            it, and what was sent and taken until then is still told. Exit code 1 when a step fails or the peer lacks a profile.
+            """)
+
+    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path; or virtual.") var device:
+        String
+    @Option(help: "The peer, by its public address: 00:1B:DC:00:00:01/public.") var peer: String?
+    @Option(help: ArgumentHelp("Be the accessory: advertise under this name and let a phone connect.", valueName: "name")) var advertise:
+        String?
+    @Option(help: "The profiles, of a2dp, hfp and avrcp.") var profiles = "a2dp,hfp,avrcp"
+    @Option(help: "How long the tone plays, in seconds; an accessory stays until the phone leaves.", transform: Arguments.seconds)
+    var seconds =
+        5.0
+    @Option(help: "How long to wait for the peer, in seconds.", transform: Arguments.seconds) var wait = 60.0
+    @Flag(help: "Show numbers to compare, and have them compared; without it the pairing asks nobody.") var compare = false
+    @Flag(help: "With --compare: agree without asking.") var accept = false
+    @Flag(help: "Print a line of JSON for each step.") var json = false
+    @Option(help: "With virtual: fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(
+        help: ArgumentHelp("With virtual: write every transmission on the air to a pcapng capture.", valueName: "file"), completion: .file()
+    )
+    var air: String?
+    @OptionGroup var store: BondOptions
+    @OptionGroup var firmware: FirmwareOptions
+
+    func validate() throws {
+        guard device == "virtual" || (peer == nil) != (advertise == nil) else {
+            throw ValidationError("bridge with whom? --peer ADDRESS as the phone, or --advertise NAME as the accessory")
+        }
+        guard device != "virtual" || peer == nil && advertise == nil else {
+            throw ValidationError("the device 'virtual' is both the phone and the accessory: leave --peer and --advertise out")
+        }
+        guard device == "virtual" || air == nil && !Arguments.given("--seed") else {
+            throw ValidationError("--air and --seed are for the device 'virtual'")
+        }
+    }
+
+    func run() throws {
+        let command = self
+        let wanted = try wantedProfiles()
+        let address = try peer.map(Arguments.address)
+        let signals = SignalHandler()
+        guard device != "virtual" else { return try BridgeAir(self).run(wanted, signals) }
+        let file = try store.open(makes: true)
+        let keys = file?.keys ?? KeyStore()
+        let prepare = { (host: Host) in
+            host.keys = keys
+            if let identity = keys.identityAddress { host.addressChoice = .fixed(identity) }
+        }
+        try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
+            guard host.address.kind == .public else {
+                throw CommandFailure(
+                    .usage,
+                    "a device is known on BR/EDR by its public address, and the bench goes by \(host.address.argument); give it bonds of "
+                        + "its own by --bonds")
+            }
+            keys.identityAddress = host.address
+            let session = BridgeSession(host, command: command, tells: BridgeReport(on: host.loop, json: command.json))
+            let work = host.loop.start { () async throws -> Void in
+                if let address { try await session.asPhone(address, wanted) } else { try await session.asAccessory(Set(wanted)) }
+            }
+            signals.onStop(on: host.loop) { work.cancel() }
+            try await session.conclude { try await work.value() }
+            try file?.check()
+        }
+    }
+
+    private func wantedProfiles() throws -> [ClassicProfile] {
+        let names: [Substring: ClassicProfile] = ["a2dp": .a2dp, "hfp": .hfp, "avrcp": .avrcp]
+        return try profiles.lowercased().split(separator: ",").map {
+            guard let profile = names[$0] else { throw CommandFailure(.usage, "'\($0)' is no profile: a2dp, hfp or avrcp") }
+            return profile
+        }
+    }
+}

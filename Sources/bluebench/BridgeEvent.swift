@@ -1,0 +1,225 @@
+import Foundation
+import Host
+import Packets
+import Timing
+
+/// A step of `bluebench bridge` as a line of JSON with names in snake case.
+struct BridgeEvent: Encodable {
+    var event: String
+    /// Seconds since the beginning.
+    var time = 0.0
+    /// `phone` or `accessory`, where both are told of.
+    var side: String?
+    /// `le` or `br_edr`.
+    var transport: String?
+    var peer: String?
+    var level: String?
+    var model: String?
+    var keySize: Int?
+    /// Core Vol 4, Part E, 7.7.24.
+    var keyType: UInt8?
+    var number: String?
+    var profile: String?
+    var coding: String?
+    var codec: String?
+    var value: String?
+    var reason: String?
+    var packets: Int?
+    var frames: Int?
+    var lost: Int?
+    var malformed: Int?
+    var dropped: Int?
+
+    init(_ event: String, peer: String? = nil, profile: String? = nil, reason: String? = nil) {
+        (self.event, self.peer, self.profile, self.reason) = (event, peer, profile, reason)
+    }
+
+    init(_ step: BridgeStep) {
+        switch step {
+        case .connected(let peer):
+            self.init("connected", peer: peer.address.argument)
+            transport = "le"
+        case .paired(let result):
+            self.init("paired", peer: result.peer.address.argument)
+            (transport, level, model, keySize) = ("le", result.level.name, result.model?.rawValue, result.keySize)
+        case .encrypted:
+            self.init("encrypted")
+            transport = "le"
+        case .hasLinkKey(let type):
+            self.init("link_key")
+            keyType = type.rawValue
+        case .paged(let peer):
+            self.init("connected", peer: DeviceAddress(peer, kind: .public).argument)
+            transport = "br_edr"
+        case .secured(let level):
+            self.init("encrypted")
+            (transport, self.level) = ("br_edr", level.name)
+        case .profile(let step): self.init(step)
+        }
+    }
+
+    private init(_ step: ProfileStep) {
+        switch step {
+        case .found(let profile): self.init("found", profile: profile.name)
+        case .missing(let profile): self.init("missing", profile: profile.name)
+        case .configured(let coding):
+            self.init("configured", profile: "a2dp")
+            self.coding = coding.name
+        case .mediaOpen: self.init("media_open", profile: "a2dp")
+        case .streaming: self.init("streaming", profile: "a2dp")
+        case .suspended: self.init("suspended", profile: "a2dp")
+        case .streamEnded: self.init("stream_ended", profile: "a2dp")
+        case .serviceLevelConnection: self.init("service_level_connection", profile: "hfp")
+        case .codec(let codec):
+            self.init("codec", profile: "hfp")
+            self.codec = codec.name
+        case .remoteControl(let value):
+            self.init("remote_control", profile: "avrcp")
+            self.value = value.name
+        case .changed(let value):
+            self.init("changed", profile: "avrcp")
+            self.value = value.name
+        case .volume(let volume):
+            self.init("volume", profile: "avrcp")
+            value = "\(volume)"
+        case .key(let key, let isPressed):
+            self.init(isPressed ? "key_pressed" : "key_released", profile: "avrcp")
+            value = Hex.number(key.rawValue)
+        case .failed(let profile, let reason): self.init("failed", profile: profile.name, reason: reason)
+        case .finished: self.init("finished")
+        }
+    }
+
+    /// For people.
+    static func line(_ step: BridgeStep) -> String {
+        switch step {
+        case .connected(let peer): "connected to \(peer) over LE"
+        case .paired(let result):
+            "paired: \(result.model.map { "\($0.rawValue)" } ?? "bond"), key of \(result.keySize) octets, \(result.level.name)"
+        case .encrypted: "encrypted with the key of the bond"
+        case .hasLinkKey(let type): "a link key for BR/EDR: \(type)"
+        case .paged(let peer): "connected to \(peer) over BR/EDR"
+        case .secured(let level): "authenticated and encrypted with the link key: \(level.name)"
+        case .profile(let step): line(step)
+        }
+    }
+
+    private static func line(_ step: ProfileStep) -> String {
+        switch step {
+        case .found(let profile): "\(profile.title): found"
+        case .missing(let profile): "\(profile.title): the peer has no record of it"
+        case .configured(let coding): "A2DP: stream set up, \(coding.name)"
+        case .mediaOpen: "A2DP: channel for media open"
+        case .streaming: "A2DP: streaming"
+        case .suspended: "A2DP: suspended"
+        case .streamEnded: "A2DP: the stream has ended"
+        case .serviceLevelConnection: "HFP: service level connection"
+        case .codec(let codec): "HFP: codec \(codec.name)"
+        case .remoteControl(let value): "AVRCP: control channel, \(value.name)"
+        case .changed(let value): "AVRCP: \(value.name)"
+        case .volume(let volume): "AVRCP: volume set to \(volume)"
+        case .key(let key, let isPressed): "AVRCP: key \(Hex.number(key.rawValue)) \(isPressed ? "pressed" : "released")"
+        case .failed(let profile, let reason): "\(profile.title): failed: \(reason)"
+        case .finished: "all profiles are done"
+        }
+    }
+}
+
+/// Prints steps as they happen.
+final class BridgeReport {
+    private let loop: Timing.RunLoop
+    private let isJSON: Bool
+    private let side: String?
+    private let start: Microseconds
+
+    /// - Parameter side: `phone` or `accessory`, where both are told of.
+    init(on loop: Timing.RunLoop, json isJSON: Bool, side: String? = nil) {
+        (self.loop, self.isJSON, self.side) = (loop, isJSON, side)
+        start = loop.now
+    }
+
+    /// - Parameter line: nil where the end of the program says it.
+    func tell(_ event: BridgeEvent, _ line: String?) {
+        let seconds = (loop.now - start).seconds
+        guard isJSON else {
+            if let line { Console.line(Self.column(seconds) + "  " + (side.map { $0 + ": " } ?? "") + line) }
+            return
+        }
+        var event = event
+        event.time = (seconds * 1_000_000).rounded() / 1_000_000
+        event.side = side
+        Console.write(PairEvent.json(event))
+    }
+
+    private static func column(_ seconds: Double) -> String {
+        let text = String(format: "%.6f s", seconds)
+        return String(repeating: " ", count: max(0, 13 - text.count)) + text
+    }
+}
+
+extension ClassicProfile {
+    var title: String {
+        switch self {
+        case .a2dp: "A2DP"
+        case .hfp: "HFP"
+        case .avrcp: "AVRCP"
+        }
+    }
+
+    fileprivate var name: String { title.lowercased() }
+}
+
+extension SecurityMode4Level {
+    fileprivate var name: String {
+        switch self {
+        case .open: "open"
+        case .low: "low"
+        case .unauthenticated: "unauthenticated"
+        case .authenticated: "authenticated"
+        case .secureConnections: "secure_connections"
+        }
+    }
+}
+
+extension SBCParameters {
+    /// As A2DP's tables call it.
+    fileprivate var name: String {
+        "SBC \(frequency) Hz \(mode.name), \(blocks) blocks, \(subbands) subbands, \(allocation), bitpool \(bitpool)"
+    }
+}
+
+extension SBCParameters.ChannelMode {
+    fileprivate var name: String {
+        switch self {
+        case .mono: "mono"
+        case .dualChannel: "dual channel"
+        case .stereo: "stereo"
+        case .jointStereo: "joint stereo"
+        }
+    }
+}
+
+extension HFPCodec {
+    fileprivate var name: String {
+        switch self {
+        case .cvsd: "CVSD"
+        case .mSBC: "mSBC"
+        default: "\(rawValue)"
+        }
+    }
+}
+
+extension AVRCPNotification {
+    fileprivate var name: String {
+        switch self {
+        case .playbackStatus(0): "stopped"
+        case .playbackStatus(1): "playing"
+        case .playbackStatus(2): "paused"
+        case .playbackStatus(let status): "playback status \(Hex.number(status))"
+        case .track: "another track"
+        case .playbackPosition(let milliseconds): "at \(milliseconds) ms"
+        case .volume(let volume): "volume \(volume) of 127"
+        case .other(let event, _): "\(event)"
+        }
+    }
+}

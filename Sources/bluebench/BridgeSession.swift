@@ -1,0 +1,154 @@
+import HCI
+import Host
+import Packets
+import Timing
+
+/// The work of `bluebench bridge` on one host.
+final class BridgeSession {
+    private let host: Host
+    private let command: BridgeCommand
+    private let report: BridgeReport
+    private var session: ProfileSession?
+    private var hasFailed = false
+
+    init(_ host: Host, command: BridgeCommand, tells report: BridgeReport) {
+        self.host = host
+        self.command = command
+        self.report = report
+        var settings = PairingSettings()
+        settings.ioCapability = command.compare ? .displayYesNo : .noInputNoOutput
+        settings.asksForMITM = command.compare
+        host.pairingSettings = settings
+        host.pairingDialogue = dialogue()
+    }
+
+    // MARK: Phone
+
+    func asPhone(_ peer: DeviceAddress, _ profiles: [ClassicProfile]) async throws {
+        var settings = ConnectSettings()
+        settings.limit = .seconds(command.wait)
+        let bridge = try await host.connect(to: peer, bridging: profiles, settings) { [self] step in
+            if case .paged = step { session = host.classicConnections.first?.profiles }
+            tell(step)
+        }
+        session = bridge.profiles
+        hasFailed = !bridge.failures.isEmpty
+        let token = bridge.profiles.steps.add { [self] in tell(.profile($0)) }
+        defer { bridge.profiles.steps.remove(token) }
+        if bridge.profiles.isStreaming { try await play(bridge.profiles) }
+        try await drain(bridge.classic)
+        try await bridge.classic.disconnect()
+        try await bridge.connection.disconnect()
+    }
+
+    /// Lets the tone play for its time, and suspends the stream.
+    private func play(_ profiles: ProfileSession) async throws {
+        try await host.loop.sleep(for: .seconds(command.seconds))
+        let suspended = Promise<Void>(on: host.loop)
+        let token = profiles.steps.add { if $0 == .suspended { suspended.fulfil(()) } }
+        defer { profiles.steps.remove(token) }
+        profiles.setStreaming(false)
+        try await suspended.value(until: host.loop.now + .seconds(10))
+    }
+
+    /// Waits until the peer has got what was sent.
+    private func drain(_ link: ClassicConnection) async throws {
+        let end = host.loop.now + .seconds(2)
+        while link.isConnected, host.loop.now < end, link.queuedFragments + link.fragmentsInController > 0 {
+            try await host.loop.sleep(for: .milliseconds(10))
+        }
+    }
+
+    // MARK: Accessory
+
+    /// Lets a phone connect, and stays until it has left.
+    func asAccessory(_ profiles: Set<ClassicProfile>) async throws {
+        let left = Promise<ErrorCode>(on: host.loop)
+        try await offer(profiles, named: command.advertise ?? "", left: left)
+        report.tell(BridgeEvent("advertising", peer: host.address.argument), "advertising as '\(command.advertise ?? "")', \(host.address)")
+        let arrived = Promise<Void>(on: host.loop)
+        let token = host.newClassicConnections.add { _ in arrived.fulfil(()) }
+        defer { host.newClassicConnections.remove(token) }
+        do { try await arrived.value(until: host.loop.now + .seconds(command.wait)) } catch is TimeOut {
+            throw CommandFailure(.fail, "no phone came over BR/EDR within \(command.wait) s; --wait sets how long to wait")
+        }
+        _ = try await left.value()
+    }
+
+    /// Tells what a phone does from now on.
+    func offer(_ profiles: Set<ClassicProfile>, named name: String, left: Promise<ErrorCode>? = nil) async throws {
+        host.newConnections.add { [self] link in
+            tell(.connected(link.peer))
+            link.events.add { [self] in
+                switch $0 {
+                case .paired(let result): tell(.paired(result))
+                case .pairingFailed(let error): report.tell(BridgeEvent("failed", reason: "\(error)"), "the pairing failed: \(error)")
+                default: break
+                }
+            }
+        }
+        host.newClassicConnections.add { [self] link in
+            tell(.paged(link.address))
+            link.events.add { [self] in
+                switch $0 {
+                case .secured(let level): tell(.secured(level))
+                case .disconnected(let reason): left?.fulfil(reason)
+                default: break
+                }
+            }
+        }
+        try await host.acceptBridging(profiles, named: name) { [self] started in
+            session = started
+            started.steps.add { [self] in tell(.profile($0)) }
+        }
+    }
+
+    // MARK: Words
+
+    private func tell(_ step: BridgeStep) { report.tell(BridgeEvent(step), BridgeEvent.line(step)) }
+
+    /// Tells what was sent and taken, whatever the end of `work` is.
+    func conclude(_ work: () async throws -> Void) async throws {
+        do {
+            try await work()
+        } catch {
+            summarize()
+            let isInterrupted = error is CancellationError
+            let failure = isInterrupted ? CommandFailure(.bench, "interrupted") : PairAdvice.failure(error)
+            report.tell(BridgeEvent(isInterrupted ? "interrupted" : "failed", reason: failure.message), nil)
+            throw failure
+        }
+        summarize()
+        report.tell(BridgeEvent("ended"), "ended")
+        if hasFailed { throw CommandFailure(.fail, "not every profile came up") }
+    }
+
+    /// Media that went out, or came in.
+    func summarize() {
+        guard let session, session.coding != nil else { return }
+        var event = BridgeEvent("media")
+        if let sink = session.sink {
+            (event.packets, event.frames, event.lost, event.malformed) = (sink.packets, sink.frames, sink.lost, sink.malformed)
+            report.tell(event, "taken: \(sink.packets) packets of \(sink.frames) frames, \(sink.lost) lost, \(sink.malformed) malformed")
+        } else {
+            (event.packets, event.dropped) = (session.mediaSent, session.mediaDropped)
+            report.tell(event, "sent: \(session.mediaSent) packets, \(session.mediaDropped) of them dropped for want of room")
+        }
+    }
+
+    // MARK: Questions
+
+    private func dialogue() -> PairingDialogue {
+        let input = TerminalInput(on: host.loop)
+        var dialogue = PairingDialogue.unattended(accepts: true)
+        dialogue.compare = { [self] _, number, answer in
+            let digits = PairEvent.digits(number)
+            var event = BridgeEvent("compare")
+            event.number = digits
+            report.tell(event, "does the other side show \(digits), too?" + (command.accept ? " yes" : " yes or no:"))
+            if command.accept { return answer(true) }
+            input.line { line in answer(["y", "yes"].contains(line?.lowercased().filter { !$0.isWhitespace })) }
+        }
+        return dialogue
+    }
+}
