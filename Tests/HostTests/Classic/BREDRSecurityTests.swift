@@ -238,6 +238,16 @@ import Testing
                 (.encrypted(isAESCCM: true), [.readKeySize]), (.keySize(16), [.reached(.secureConnections)]),
             ]),
         Row(
+            "a link is worth the key that it has, not the better one that is kept", known: .authenticatedCombinationP256,
+            ends: .unauthenticated,
+            [
+                (.pairAnew, [.authenticate]), (.keyRequested, [.replyKey(nil)]), (.featuresRequested, [features(.displayYesNo, 4)]),
+                (.featuresReceived(.noInputNoOutput, 4), []), (.confirmationRequested, [.confirm(true)]), (.pairingEnded, []),
+                (.keyMade(.unauthenticatedCombinationP192), []),
+                (.authenticated(.authenticationFailure), [.failed(.authenticationFailure)]),
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.reached(.unauthenticated)]),
+            ]),
+        Row(
             "what the other side has begun comes first", known: .unauthenticatedCombinationP256, ends: .unauthenticated,
             [
                 (.require(.unauthenticated), [.authenticate]), (.deferred, []),

@@ -6,7 +6,7 @@ import Timing
 
 @testable import Host
 
-/// Two started hosts on two dual mode controllers; the second can be connected to.
+/// Two started hosts on two dual mode controllers; the second can be found and connected to.
 struct ClassicHosts {
     let world: World
     let near: Host
@@ -25,7 +25,7 @@ struct ClassicHosts {
                 host.pairingSettings = settings[Int(number) - 1]
                 hosts.append(host)
             }
-            try await hosts[1].setScan(isDiscoverable: false, isConnectable: true)
+            try await hosts[1].setScan(isDiscoverable: true, isConnectable: true)
             try await body(ClassicHosts(world: world, near: hosts[0], far: hosts[1]))
         }
     }

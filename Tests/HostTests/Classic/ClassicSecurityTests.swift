@@ -212,7 +212,6 @@ import Timing
         try ClassicHosts.run { hosts in
             let name = "caf\u{E9} \u{1F4E1}"
             try await hosts.far.describeClassic(ClassicDescription(name: name, classOfDevice: 0x24_0404, services: [0x110B, 0x111E]))
-            try await hosts.far.setScan(isDiscoverable: true, isConnectable: false)
             var settings = InquirySettings()
             settings.mode = mode
             var heard: [InquiryResult] = []
@@ -221,7 +220,6 @@ import Timing
             #expect(found == heard && found.count == 1 && result.address == hosts.farAddress && result.classOfDevice == 0x24_0404)
             #expect((result.rssi != nil) == (mode != .standard) && result.name == (mode == .extended ? name : nil))
             #expect(result.data?.serviceUUIDs ?? [0x110B, 0x111E] == [0x110B, 0x111E])
-            try await hosts.far.setScan(isDiscoverable: false, isConnectable: true)
             _ = try await hosts.near.connectClassic(to: result.address)
             #expect(try await hosts.near.name(of: result.address, found: result) == name)
             let running = try await hosts.near.inquire()

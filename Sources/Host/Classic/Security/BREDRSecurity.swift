@@ -89,7 +89,7 @@ struct BREDRSecurity {
     mutating func pair(_ settings: PairingSettings) -> [Action] {
         guard isIdle else { return [] }
         self.settings = settings
-        (needed, used) = (SecurityMode4Level(settings.minimumLevel), nil)
+        needed = SecurityMode4Level(settings.minimumLevel)
         state = .authenticating(isAnew: true)
         return [.authenticate]
     }
@@ -246,8 +246,9 @@ struct BREDRSecurity {
         return [.reached(level)]
     }
 
+    /// The controller may still have the key that it used: what comes of that is worth no more.
     private mutating func fail(_ status: ErrorCode) -> [Action] {
-        (state, needed, used, question) = (.idle, .open, nil, nil)
+        (state, needed, question) = (.idle, .open, nil)
         (own, peer) = (nil, nil)
         return [.failed(status)]
     }
