@@ -230,7 +230,7 @@ class Ours:
             event = json.loads(line)
             self.events.append(event)
             match event["event"]:
-                case "advertising":
+                case "advertising" | "discoverable":
                     self._advertising.set_result(event["peer"].removesuffix("/random").replace("/public", "/P"))
                 case "passkey":
                     await self.user.delegate(None).display_number(int(event["passkey"]), 6)

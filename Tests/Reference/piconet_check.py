@@ -130,7 +130,7 @@ class Link:
         self.adapted = 0
         self.secrets = None
         self.asked_to_sniff = self.sniff = self.last_slot = None
-        self.anchors = 0
+        self.anchors, self.sniffs = 0, False
 
     def at(self, slot):
         """The central sends in a slot; whether it is heard there."""
@@ -149,7 +149,7 @@ class Link:
             self.sniff = None
         elif code == ACCEPTED and data == bytes([SNIFF]) and self.asked_to_sniff:
             self.sniff, self.asked_to_sniff = self.asked_to_sniff, None
-            self.sniff.agreed = slot
+            self.sniff.agreed, self.sniffs = slot, True
 
     def channel_map(self, tick):
         return next((channels for slot, channels in reversed(self.maps) if tick >> 1 >= slot), None)
@@ -251,7 +251,10 @@ class Piconet:
         if not TYPES[packet.name][5]:
             return
         sender.packets += 1
-        if sender.acknowledged:
+        if sender.acknowledged and link.sniffs and (packet.seqn, packet.body) == (sender.seqn, sender.body):
+            # The acknowledgement came when the peripheral did not listen any more.
+            sender.retransmissions += 1
+        elif sender.acknowledged:
             if packet.seqn == sender.seqn:
                 self.check.fault(packet, "seqn", "a new payload with the SEQN of the one before")
             sender.seqn, sender.body, sender.acknowledged = packet.seqn, packet.body, False
