@@ -178,3 +178,28 @@ def test_a_role_switch_begins_another_piconet(tmp_path, asks):
     check = load(air)
     assert check.violations == [] and len(check.piconets) == 2
     assert [len(way.deliveries) >= 4 for piconet in check.piconets.values() for link in piconet.links.values() for way in link.directions.values()] == [True] * 4
+
+
+@pytest.mark.parametrize(("attempt", "timeout"), [(1, 0), (4, 1), (2, 20)])
+def test_a_link_in_sniff_mode_keeps_to_its_anchor_points(tmp_path, attempt, timeout):
+    air, interval = tmp_path / "air.pcapng", 20
+    with dongles(air) as hosts:
+        if not hosts[0].command(0x1003)[0] & 0x80:
+            pytest.skip("the controller does not claim sniff mode")
+        handles = connect(hosts, 0xCC18)
+        for host, handle in zip(hosts, handles, strict=True):
+            host.command(0x080D, *struct.pack("<HH", handle, 4))
+        echo(hosts, handles)
+        hosts[0].command(0x0803, *struct.pack("<HHHHH", handles[0], interval, interval, attempt, timeout))
+        for host in hosts:
+            assert host.event(0x14)[1][3:] == struct.pack("<BH", 2, interval)
+        for _ in range(15):
+            echo(hosts, handles)
+        hosts[1].command(0x0804, *struct.pack("<H", handles[1]))
+        for host in hosts:
+            assert host.event(0x14)[1][3] == 0
+        echo(hosts, handles)
+    check = load(air)
+    assert check.violations == []
+    link = next(iter(check.piconets.values())).links[1]
+    assert link.anchors >= 1 and link.sniff is None
