@@ -190,7 +190,7 @@ struct CommandTable: Sendable {
         throws(CommandFailure) -> Command
     {
         guard let command = try? packet.command(as: Command.self) else { throw .invalidParameters }
-        if let handle { _ = try controller.anyLink(handle(command)) }
+        if let handle { try controller.checkConnection(handle(command)) }
         do throws(IllegalValue) { try command.validate() } catch { throw .invalidParameters }
         return command
     }

@@ -213,6 +213,11 @@ final class Controller {
         return link
     }
 
+    /// A handle that is none's is told before anything else that is wrong; those of voice are connections, too.
+    func checkConnection(_ handle: ConnectionHandle) throws(CommandFailure) {
+        if bredr.synchronous(handle) == nil { _ = try anyLink(handle) }
+    }
+
     func add(_ link: LinkEnd) { linkEnds.add(link) }
 
     /// For a link that has ended by itself.

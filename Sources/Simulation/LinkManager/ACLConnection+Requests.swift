@@ -65,6 +65,12 @@ extension ACLConnection {
         return .success
     }
 
+    /// Setup_Synchronous_Connection.
+    func setUpSynchronous(_ wish: SynchronousWish) { request(SynchronousSetup(wish)) }
+
+    /// Disconnect, of voice.
+    func endSynchronous(_ id: UInt8, _ reason: ErrorCode) { request(LocalSynchronousEnd(id, reason)) }
+
     /// Sniff_Mode.
     func enterSniff(_ wish: SniffWish) -> ErrorCode {
         guard state.sniff == nil, !engine.isBusy(with: .sniff) else { return .commandDisallowed }

@@ -72,7 +72,24 @@ import Timing
             try await pair.peripheral.succeed(HCICommands.LinkKeyRequestReply(bdADDR: Self.addresses.0, linkKey: key.linkKey))
             #expect(try await pair.central.next(HCIEvents.AuthenticationComplete.self).status == .success)
             try await Self.encrypt(pair, isSecure: isSecure)
+            try await Self.switchRoles(pair)
         }
+    }
+
+    /// Encryption pauses, and goes on in the new piconet.
+    private static func switchRoles(_ pair: BREDRConnectionTests.Pair) async throws {
+        try await pair.peripheral.succeed(
+            HCICommands.WriteLinkPolicySettings(connectionHandle: pair.atPeripheral, linkPolicySettings: 1))
+        try await pair.central.succeed(HCICommands.SwitchRole(bdADDR: addresses.1, role: .peripheral))
+        for (host, role) in [(pair.central, ConnectionRole.peripheral), (pair.peripheral, .central)] {
+            let change: HCIEvents.RoleChange = try await host.next()
+            #expect(change.status == .success && change.newRole == role)
+            #expect(try await host.next(HCIEvents.EncryptionKeyRefreshComplete.self).status == .success)
+        }
+        pair.central.sendData(pair.atCentral, [7, 8, 9])
+        #expect(try await pair.peripheral.nextData().suffix(3) == [7, 8, 9])
+        pair.peripheral.sendData(pair.atPeripheral, [10, 11, 12])
+        #expect(try await pair.central.nextData().suffix(3) == [10, 11, 12])
     }
 
     private static func pair(_ pair: BREDRConnectionTests.Pair) async throws -> HCIEvents.LinkKeyNotification {

@@ -31,6 +31,8 @@ final class ACLLinkEnd: HostLink {
     var tellQuality: ((ErrorCode) -> Void)?
     /// Gives up waiting for the host's answer.
     var acceptTimer: AirTimer?
+    /// A synchronous connection that is being made on it.
+    var voice = SynchronousConnecting()
     var inUse = 0
     var completed = 0
 
@@ -70,6 +72,7 @@ final class ACLLinkEnd: HostLink {
 
     func stop() {
         acceptTimer?.cancel()
+        voice.acceptTimer?.cancel()
         connection.abandon()
     }
 }

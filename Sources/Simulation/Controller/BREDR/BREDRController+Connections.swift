@@ -69,6 +69,7 @@ extension BREDRController: ACLConnectionDelegate {
     func connection(_ connection: ACLConnection, disconnected reason: ErrorCode) {
         guard let end = end(of: connection) else { return }
         controller.reportCompletedPackets()
+        endSynchronous(of: end, reason)
         linkEnds.remove(end)
         end.acceptTimer?.cancel()
         controller.forget(end)

@@ -4,7 +4,7 @@ import Packets
 /// What link managers report, as the host hears it. Core Vol 4, Part E, 7.7.
 extension BREDRController {
     func tell(_ report: ACLReport, of end: ACLLinkEnd) {
-        if !tellKnowledge(report, of: end) { tellSecurity(report, of: end) }
+        if !tellSynchronous(report, of: end), !tellKnowledge(report, of: end) { tellSecurity(report, of: end) }
     }
 
     /// False for what is about security.

@@ -49,13 +49,13 @@ struct LMPFeatures: OptionSet {
         .threeSlotEnhancedRateSCO,
     ]
     static let le: LMPFeatures = [.bredrNotSupported, .leSupportedController]
-    static let dual: LMPFeatures = [
+    static let dual = synchronous.union([
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
-        .encryption, .slotOffset, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU,
+        .encryption, .slotOffset, .sniff, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU,
         .adaptiveHoppingPeripheral, .adaptiveHoppingCentral, .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults,
         .leSupportedController, .extendedInquiryResponse,
         .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
-    ]
+    ])
 }
 
 extension Controller {

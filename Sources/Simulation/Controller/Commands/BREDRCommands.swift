@@ -7,6 +7,7 @@ extension CommandTable {
         addLinkManager()
         addLinkPolicy()
         addLinkStatus()
+        addSynchronous()
         addChannelClassification()
         addBREDRSecurity()
         start(HCICommands.Inquiry.self, BREDRController.execute)

@@ -1,9 +1,11 @@
 import Packets
 import Timing
 
-/// Roles, policies and quality of service. Core Vol 4, Part E, 7.2.6 to 7.2.13.
+/// Sniff mode, roles, policies and quality of service. Core Vol 4, Part E, 7.2.2 to 7.2.13.
 extension CommandTable {
     mutating func addLinkPolicy() {
+        start(HCICommands.SniffMode.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.ExitSniffMode.self, handle: { $0.connectionHandle }, BREDRController.execute)
         start(HCICommands.QoSSetup.self, handle: { $0.connectionHandle }, BREDRController.execute)
         complete(HCICommands.RoleDiscovery.self, handle: { $0.connectionHandle }, BREDRController.execute)
         start(HCICommands.SwitchRole.self, BREDRController.execute)

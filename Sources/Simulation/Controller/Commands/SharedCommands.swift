@@ -31,14 +31,16 @@ extension CommandTable {
 
 extension Controller {
     func execute(_ command: HCICommands.Disconnect) throws(CommandFailure) {
-        let link = try anyLink(command.connectionHandle)
+        let voice = bredr.synchronous(command.connectionHandle)
+        let link: (any HostLink)? = voice == nil ? try anyLink(command.connectionHandle) : nil
         let reasons: [ErrorCode] = [
             .authenticationFailure, .remoteUserTerminatedConnection, .remoteDeviceTerminatedConnectionDueToLowResources,
             .remoteDeviceTerminatedConnectionDueToPowerOff, .unsupportedRemoteFeature, .pairingWithUnitKeyNotSupported,
             .unacceptableConnectionParameters,
         ]
         try Check.that(reasons.contains(command.reason))
-        _ = link.disconnect(command.reason)
+        voice?.acl.connection.endSynchronous(voice?.id ?? 0, command.reason)
+        _ = link?.disconnect(command.reason)
     }
 
     func execute(_ command: HCICommands.ReadRemoteVersionInformation) throws(CommandFailure) {
