@@ -7,7 +7,8 @@ import Throughput
 enum StandardSweep {
     private static var plan: SweepPlan {
         var plan = SweepPlan()
-        plan.over = [.notify, .write]
+        plan.over = [.notify, .write, .l2cap]
+        plan.packets = PacketFamily.allCases.flatMap(\.types)
         plan.phys = LinkPHY.allCases
         plan.intervals = [15_000, 30_000]
         plan.encryption = [false, true]
@@ -21,6 +22,7 @@ enum StandardSweep {
     static func run(seed: UInt64, json path: String?) throws -> [ThroughputBar] {
         var settings = VirtualPair.Settings()
         settings.seed = seed
+        (settings.tester.profile, settings.subject.profile) = (.dual, .dual)
         let pair = try VirtualPair(settings)
         let plan = plan
         let rows = try pair.loop.run {
@@ -39,10 +41,11 @@ enum StandardSweep {
 
     private static func bar(_ row: ThroughputRow) -> ThroughputBar {
         let request = row.request
+        let phy = request.packets?.rawValue ?? request.phy.rawValue
         return ThroughputBar(
-            label: "\(request.over.rawValue) \(request.phy.rawValue) \(request.dataLength)/\(request.mtu)"
-                + (request.isEncrypted ? ", encrypted" : ""),
-            group: "\(request.interval.milliseconds) ms", goodput: row.goodput, ceiling: row.ceiling?.perInterval ?? 0,
+            label: "\(request.over.rawValue) \(phy) \(request.dataLength)/\(request.mtu)" + (request.isEncrypted ? ", encrypted" : ""),
+            group: request.packets == nil ? "\(request.interval.milliseconds) ms" : "BR/EDR", goodput: row.goodput,
+            ceiling: row.ceiling?.perInterval ?? 0,
             percent: row.percent,
             limit: row.failure == nil ? row.limit?.rawValue ?? "" : "failed", detail: row.explanation)
     }

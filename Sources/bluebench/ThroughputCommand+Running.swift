@@ -47,12 +47,15 @@ extension ThroughputCommand {
         let requests = plan.rows
         let seconds = plan.seconds
         try loop.run { try await bench.start() }
-        output.begin(rows: requests.count)
+        output.begin(rows: requests.count + requests.count { plan.companion(of: $0) != nil })
         for request in requests {
             output.announce(request)
-            let row = try output.stop.run(on: loop, endsVirtualTime: true) { await bench.measure(request, seconds: seconds) }
+            let rows = try output.stop.run(on: loop, endsVirtualTime: true) {
+                guard let companion = plan.companion(of: request) else { return [await bench.measure(request, seconds: seconds)] }
+                return await bench.measure(request, beside: companion, seconds: seconds)
+            }
             if output.stop.isRaised { break }
-            try output.add(row, at: loop.now)
+            for row in rows { try output.add(row, at: loop.now) }
         }
         try output.finish(at: loop.now)
     }

@@ -20,12 +20,15 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
     @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
     var subjectPort: String?
-    @Option(help: "notify, write, request.") var over = "notify"
+    @Option(help: "notify, write, request, l2cap.") var over = "notify"
     @Option(help: "from-subject, to-subject.") var direction: String?
     @Option(help: "1m, 2m, coded-s2, coded-s8.") var phy = "2m"
     @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
     @Option(help: "ATT_MTU, 23...517.") var mtu = "247"
+    @Option(help: "Of l2cap, which goes over BR/EDR: the longest packet type that is sent, dm1...3-dh5.") var packets = "3-dh5"
+    @Option(help: ArgumentHelp("Octets in an SDU of l2cap; by default as many as fill a packet.", valueName: "octets")) var sdu: String?
     @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
+    @Flag(help: "Each row over LE with a flow over BR/EDR beside it, on the same radios: two rows.") var beside = false
     @Flag(help: "Each row on an encrypted link; the devices pair.") var encrypted = false
     @Option(help: "How long each row counts, in seconds.", transform: Arguments.seconds) var seconds = 5.0
     @Option(help: "Fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
@@ -55,7 +58,8 @@ struct ThroughputCommand: ParsableCommand {
 
     func run() throws {
         let plan = try makePlan()
-        let settings = try makeSettings()
+        var settings = try makeSettings()
+        if plan.needsBREDR { (settings.tester.profile, settings.subject.profile) = (.dual, .dual) }
         let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "air")
         guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
         guard ends.areVirtual && encrypted || keylog == nil else {
@@ -92,7 +96,7 @@ struct ThroughputCommand: ParsableCommand {
     private func checkOptions(_ ends: BenchEnds) throws {
         let ofSweep = [
             "--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air",
-            "--keylog", "--encrypted",
+            "--keylog", "--encrypted", "--packets", "--sdu", "--beside",
         ]
         if ladder, let option = (ofSweep + ["--tester", "--subject", "--subject-port"]).first(where: Arguments.given) {
             throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
@@ -121,8 +125,14 @@ struct ThroughputCommand: ParsableCommand {
             }
             return Microseconds(Int64((milliseconds * 1_000).rounded()))
         }
+        plan.packets = try Self.packetTypes(packets)
+        plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
         plan.encryption = [encrypted]
+        plan.isShared = beside
         plan.seconds = seconds
+        if !plan.needsBREDR, !ladder, let option = ["--packets", "--sdu"].first(where: Arguments.given) {
+            throw CommandFailure(.usage, "\(option) is for flows over BR/EDR: it changes nothing without --over l2cap or --beside")
+        }
         do { try plan.check() } catch { throw CommandFailure(.usage, "\(error)") }
         return plan
     }
@@ -133,6 +143,16 @@ struct ThroughputCommand: ParsableCommand {
                 throw CommandFailure(.usage, "\(option) \(name): use " + all.map(\.rawValue).joined(separator: ", "))
             }
             return item
+        }
+    }
+
+    private static func packetTypes(_ text: String) throws -> [BREDRPacketType] {
+        let all = PacketFamily.allCases.flatMap(\.types)
+        return try text.split(separator: ",").map { name in
+            guard let type = all.first(where: { $0.rawValue.lowercased() == name }) else {
+                throw CommandFailure(.usage, "--packets \(name): use " + all.map { $0.rawValue.lowercased() }.joined(separator: ", "))
+            }
+            return type
         }
     }
 

@@ -103,8 +103,9 @@ struct ThroughputOutput {
     private func position(_ number: Int) -> String { "[" + Self.right("\(number)", "\(total)".count) + "/\(total)]" }
 
     private static func name(_ request: ThroughputRow.Request) -> String {
-        left(request.over.rawValue, 8) + left(request.direction.rawValue, 14) + left(request.phy.rawValue, 9)
-            + right("\(request.dataLength)", 4) + right("\(request.mtu)", 5) + right(fixed(request.interval.milliseconds, 2), 8)
+        left(request.over.rawValue, 8) + left(request.direction.rawValue, 14)
+            + left(request.packets?.rawValue.lowercased() ?? request.phy.rawValue, 9) + right("\(request.dataLength)", 4)
+            + right("\(request.mtu)", 5) + right(request.packets == nil ? fixed(request.interval.milliseconds, 2) : "-", 8)
     }
 
     private static func line(_ row: ThroughputRow) -> String {

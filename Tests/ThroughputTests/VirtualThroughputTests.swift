@@ -52,6 +52,61 @@ import Timing
         #expect(result.link?.phy == row.phy && result.link?.mtu == row.mtu)
     }
 
+    /// Each packet type of BR/EDR carries what its slots let through: one SDU that fills it, or SDUs cut into packets of its family.
+    @Test(arguments: PacketFamily.allCases.flatMap(\.types), FlowDirection.allCases)
+    func packetTypesReachTheirCeilings(_ type: BREDRPacketType, _ direction: FlowDirection) throws {
+        for sdu in [nil, direction == .toSubject ? 672 : 1_017] {
+            let request = ThroughputRow.Request(direction: direction, packets: type, sdu: sdu)
+            let result = try measure(request, seconds: 0.5)
+            #expect(result.failure == nil && result.tally.isClean && result.limit == .air)
+            #expect(abs(result.percent - 100) < 0.5, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s with \(sdu ?? 0)")
+        }
+    }
+
+    @Test(arguments: [BREDRPacketType.dm1, .dh3, .twoDH5, .threeDH5]) func encryptedPacketsReachTheirCeilings(_ type: BREDRPacketType)
+        throws
+    {
+        let result = try measure(ThroughputRow.Request(direction: .toSubject, packets: type, isEncrypted: true), seconds: 0.5)
+        #expect(result.failure == nil && result.tally.isClean && result.isEncrypted)
+        #expect(abs(result.percent - 100) < 0.5, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s")
+    }
+
+    @Test func whatABadAirTakesOfSlotsIsNamed() throws {
+        let result = try measure(ThroughputRow.Request(direction: .toSubject, packets: .dh5)) { $0.packetErrorRate = 0.1 }
+        #expect(result.limit == .retransmissions && result.tally.isClean && (70...95).contains(result.percent))
+        #expect((result.counters?.retransmissions ?? 0) > 10)
+    }
+
+    /// Neither transport starves the other on a radio that both share, and together they have no more than one.
+    @Test func bothTransportsShareARadio() throws {
+        var settings = VirtualPair.Settings()
+        (settings.tester.profile, settings.subject.profile) = (.dual, .dual)
+        let rows = try World.run { world in
+            let pair = try VirtualPair(settings, loop: world.loop)
+            world.atEnd { for end in [pair.bench.tester, pair.bench.subject] { end?.host.close() } }
+            try await pair.bench.start()
+            let le = ThroughputRow.Request(
+                over: .notify, direction: .fromSubject, phy: .le2M, dataLength: 251, mtu: 247, interval: .milliseconds(30))
+            return await pair.bench.measure(le, beside: ThroughputRow.Request(direction: .fromSubject, packets: .threeDH5), seconds: 2)
+        }
+        #expect(rows.allSatisfy { $0.failure == nil && $0.tally.isClean && $0.percent > 2 && $0.limit == .radio }, "\(rows)")
+        #expect(rows.map(\.percent).reduce(0, +) <= 101)
+    }
+
+    private func measure(
+        _ request: ThroughputRow.Request, seconds: Double = 1, _ adjust: (inout VirtualPair.Settings) -> Void = { _ in }
+    ) throws -> ThroughputRow {
+        var settings = VirtualPair.Settings()
+        (settings.tester.profile, settings.subject.profile) = (.dual, .dual)
+        adjust(&settings)
+        return try World.run { world in
+            let pair = try VirtualPair(settings, loop: world.loop)
+            world.atEnd { for end in [pair.bench.tester, pair.bench.subject] { end?.host.close() } }
+            try await pair.bench.start()
+            return await pair.bench.measure(request, seconds: seconds)
+        }
+    }
+
     @Test func fewerExchangesAreNamedEventLength() throws {
         let result = try measure(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000)) { $0.tester.maxExchangesPerEvent = 3 }
         #expect(result.packetsPerEvent == 3)

@@ -51,6 +51,10 @@ public final class ThroughputBench {
     /// Measures one row. It never fails: what went wrong is in the row.
     public func measure(_ request: ThroughputRow.Request, seconds: Double, valueOctets: Int? = nil) async -> ThroughputRow {
         var row = ThroughputRow(request)
+        guard request.over != .l2cap else {
+            await measureClassic(&row, seconds: seconds)
+            return row
+        }
         do {
             let setup = try await LinkSetup(self, request)
             row.link = setup.parameters
@@ -63,12 +67,31 @@ public final class ThroughputBench {
         } catch {
             note(error, in: &row)
         }
-        testerServer.reset()
-        subjectServer?.reset()
+        reset()
         return row
     }
 
-    private func note(_ error: any Error, in row: inout ThroughputRow) {
+    /// Forgets the flows of links that have ended.
+    func reset() {
+        testerServer.reset()
+        subjectServer?.reset()
+    }
+
+    private func measureClassic(_ row: inout ThroughputRow, seconds: Double) async {
+        do {
+            let setup = try await ClassicLinkSetup(self, row.request)
+            do {
+                try await ClassicRowMeasurement(self, setup, seconds: seconds).run(&row)
+            } catch {
+                note(error, in: &row)
+            }
+            await setup.end()
+        } catch {
+            note(error, in: &row)
+        }
+    }
+
+    func note(_ error: any Error, in row: inout ThroughputRow) {
         switch error {
         case let failure as MeasurementFailure: (row.failure, row.isEnvironment) = (failure.description, failure.isEnvironment)
         case HostError.environment(let fault): (row.failure, row.isEnvironment) = (HostError.environment(fault).description, true)

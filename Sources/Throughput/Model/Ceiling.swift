@@ -28,6 +28,14 @@ public struct Ceiling: Sendable, Hashable {
     /// Link-layer packets that one ATT packet takes.
     public let fragmentsPerPacket: Int
 
+    /// Of a link over BR/EDR: an SDU takes what stands for an event.
+    public init(_ slots: SlotCeiling) {
+        (backToBack, perInterval) = (slots.goodput, slots.goodput)
+        exchangesPerEvent = Double(slots.packets.count)
+        (packetsPerEvent, cycleEvents) = (1, 1)
+        fragmentsPerPacket = slots.packets.count
+    }
+
     /// - Parameter valueOctets: the value in each ATT packet; by default the longest the MTU allows.
     public init(_ link: LinkParameters, valueOctets: Int? = nil, limits: EventLimits = EventLimits()) {
         let value = valueOctets ?? link.valueOctets

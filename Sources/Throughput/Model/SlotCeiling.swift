@@ -56,6 +56,12 @@ public struct SlotCeiling: Sendable, Hashable {
     /// kbit/s of the SDUs in a direction.
     public let goodput: Double
 
+    /// For the types of a family up to the slots of one; nil for a type of no family.
+    public init?(sdu: Int, longest: BREDRPacketType, isAuthenticated: Bool = false, reverse: Reverse = .acknowledgements) {
+        guard let family = PacketFamily.allCases.first(where: { $0.types.contains(longest) }) else { return nil }
+        self.init(sdu: sdu, family: family, maximumSlots: longest.slots, isAuthenticated: isAuthenticated, reverse: reverse)
+    }
+
     /// - Parameters:
     ///   - sdu: octets without the basic header.
     ///   - maximumSlots: 1, 3 or 5, as LMP_max_slot allows.

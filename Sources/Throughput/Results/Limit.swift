@@ -18,6 +18,8 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
     case transport
     /// Each operation waits for the answer to the one before.
     case acknowledgement
+    /// Another link of the controller, over the other transport, had the radio.
+    case radio
 
     /// What it means, for people.
     public var text: String {
@@ -31,6 +33,7 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
         case .retransmissions: "packets were lost on the air and sent again"
         case .transport: "the pipe between host and controller is slower than the air"
         case .acknowledgement: "each operation waits for the answer to the one before"
+        case .radio: "another link had the radio"
         }
     }
 }

@@ -1,4 +1,5 @@
 import Packets
+import Simulation
 
 /// How a flow's packets travel.
 public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
@@ -8,6 +9,8 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
     case write
     /// Write Requests, client to server, each answered before the next.
     case request
+    /// SDUs in basic frames on an L2CAP channel over BR/EDR.
+    case l2cap
 }
 
 /// Which way the data go, seen from the tester.
@@ -27,6 +30,8 @@ public struct ThroughputRow: Sendable, Hashable {
         public var mtu: Int
         public var interval: Microseconds
         public var isEncrypted = false
+        /// Of a flow over BR/EDR: the longest type of a family that is sent; `mtu` is the SDU's length then.
+        public var packets: BREDRPacketType?
 
         public init(over: FlowKind, direction: FlowDirection, phy: LinkPHY, dataLength: Int, mtu: Int, interval: Microseconds) {
             self.over = over
@@ -35,6 +40,16 @@ public struct ThroughputRow: Sendable, Hashable {
             self.dataLength = dataLength
             self.mtu = mtu
             self.interval = interval
+        }
+
+        /// A flow over BR/EDR.
+        ///
+        /// - Parameter sdu: by default as long as one packet holds.
+        public init(direction: FlowDirection, packets: BREDRPacketType, sdu: Int? = nil, isEncrypted: Bool = false) {
+            let room = packets.capacity - L2CAPHeader.octets - SlotRate.overhead(isEncrypted)
+            self.init(
+                over: .l2cap, direction: direction, phy: .le1M, dataLength: packets.capacity, mtu: sdu ?? room, interval: .zero)
+            (self.packets, self.isEncrypted) = (packets, isEncrypted)
         }
     }
 
@@ -72,7 +87,7 @@ public struct ThroughputRow: Sendable, Hashable {
 
     public init(_ request: Request) { self.request = request }
 
-    public var isEncrypted: Bool { link?.isEncrypted ?? false }
+    public var isEncrypted: Bool { link?.isEncrypted ?? (request.packets != nil && request.isEncrypted) }
 
     public var goodput: Double {
         let span = (end - begin).rawValue

@@ -1,4 +1,5 @@
 import Packets
+import Simulation
 
 /// The rows of a sweep: every combination of what was asked for, in an order that changes the slow things last.
 public struct SweepPlan: Sendable, Hashable {
@@ -11,6 +12,11 @@ public struct SweepPlan: Sendable, Hashable {
     public var intervals: [Microseconds] = [15_000]
     /// Whether links are encrypted.
     public var encryption = [false]
+    /// The packet types of flows over BR/EDR, and their SDUs; nil for one that fills the packet.
+    public var packets: [BREDRPacketType] = [.threeDH5]
+    public var sdus: [Int?] = [nil]
+    /// Whether each row over LE has a flow over BR/EDR beside it, in the first of the packet types.
+    public var isShared = false
     /// How long each row counts; rounded down to whole connection events, and up to one repetition of the pattern of fragments.
     public var seconds: Double = 5
 
@@ -18,7 +24,7 @@ public struct SweepPlan: Sendable, Hashable {
 
     public var rows: [ThroughputRow.Request] {
         var rows: [ThroughputRow.Request] = []
-        for over in over {
+        for over in over where over != .l2cap {
             for direction in directions ?? [over == .notify ? .fromSubject : .toSubject] {
                 for phy in phys {
                     for length in dataLengths {
@@ -36,14 +42,33 @@ public struct SweepPlan: Sendable, Hashable {
                 }
             }
         }
-        return rows
+        return over.contains(.l2cap) ? rows + classicRows : rows
+    }
+
+    private var classicRows: [ThroughputRow.Request] {
+        (directions ?? [.toSubject]).flatMap { direction in
+            packets.flatMap { type in
+                sdus.flatMap { sdu in
+                    encryption.map { ThroughputRow.Request(direction: direction, packets: type, sdu: sdu, isEncrypted: $0) }
+                }
+            }
+        }
+    }
+
+    /// Whether a row needs controllers of BR/EDR.
+    public var needsBREDR: Bool { isShared || over.contains(.l2cap) }
+
+    /// The flow over BR/EDR beside a row; nil where there is none.
+    public func companion(of row: ThroughputRow.Request) -> ThroughputRow.Request? {
+        guard isShared, row.over != .l2cap, let type = packets.first else { return nil }
+        return ThroughputRow.Request(direction: row.direction, packets: type, sdu: sdus.first ?? nil)
     }
 
     /// What is wrong with the plan, in words for the user.
     public func check() throws(SweepError) {
         for (name, isEmpty) in [
             ("--over", over.isEmpty), ("--phy", phys.isEmpty), ("--data-length", dataLengths.isEmpty), ("--mtu", mtus.isEmpty),
-            ("--interval", intervals.isEmpty),
+            ("--interval", intervals.isEmpty), ("--packets", packets.isEmpty), ("--sdu", sdus.isEmpty),
         ] where isEmpty {
             throw SweepError(text: "\(name) names nothing")
         }
@@ -51,6 +76,9 @@ public struct SweepPlan: Sendable, Hashable {
             throw SweepError(text: "--data-length \(length) is not in 27...251")
         }
         for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
+        for case let sdu? in sdus where !(FlowPacket.shortest...65_535).contains(sdu) {
+            throw SweepError(text: "--sdu \(sdu) is not in \(FlowPacket.shortest)...65535")
+        }
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
         }

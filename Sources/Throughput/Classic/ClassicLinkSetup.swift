@@ -1,0 +1,75 @@
+import Host
+import Packets
+import Simulation
+import Timing
+
+/// A link over BR/EDR with a channel in basic mode on it, for flows of SDUs either way.
+struct ClassicLinkSetup {
+    let request: ThroughputRow.Request
+    let tester: ClassicConnection
+    let subject: ClassicConnection
+    /// Where the flow begins.
+    let pipe: ClassicPipe
+    /// Where it ends.
+    let receiver: FlowReceiver
+
+    /// Dynamic, odd, and nobody's by assignment. Core Vol 3, Part A, 4.2.
+    private static let psm: UInt16 = 0x1001
+    /// Until both sides have agreed on packet types.
+    private static let settling: Microseconds = .milliseconds(300)
+
+    init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
+        guard let packets = request.packets else { throw MeasurementFailure("a flow over L2CAP needs a packet type of BR/EDR") }
+        guard let other = bench.subject else {
+            throw MeasurementFailure("a flow over L2CAP needs a subject that is ours", isEnvironment: true)
+        }
+        self.request = request
+        let (loop, receiver) = (bench.loop, FlowReceiver())
+        self.receiver = receiver
+        let take = { (sdu: [UInt8]) in receiver.receive(sdu.span.bytes, at: loop.now) }
+        let incoming = Promise<ClassicConnection>(on: loop)
+        let accepted = Promise<ClassicPipe>(on: loop)
+        let listener = other.host.newClassicConnections.add { incoming.fulfil($0) }
+        defer { other.host.newClassicConnections.remove(listener) }
+        let mtu = UInt16(clamping: max(48, request.mtu))
+        other.host.acceptPipes(Self.psm, mtu: mtu, receive: take) { accepted.fulfil($0) }
+        try await other.host.setScan(isDiscoverable: false, isConnectable: true)
+        tester = try await bench.tester.host.connectClassic(to: other.host.controller.address.bdADDR)
+        subject = try await incoming.value(until: loop.now + .seconds(5))
+        let mask = Self.mask(packets)
+        for (host, link) in [(bench.tester.host, tester), (other.host, subject)] {
+            try await loop.sleep(for: Self.settling)
+            try await host.send(HCICommands.ChangeConnectionPacketType(connectionHandle: link.handle, packetType: mask))
+        }
+        try await loop.sleep(for: Self.settling)
+        if request.isEncrypted { try await Self.encrypt(tester, bench.tester.host, other.host) }
+        let own = try await tester.openPipe(Self.psm, mtu: mtu, receive: take)
+        let others = try await accepted.value(until: loop.now + .seconds(5))
+        pipe = request.direction == .fromSubject ? others : own
+    }
+
+    /// The first row pairs, the others have the bond.
+    private static func encrypt(_ tester: ClassicConnection, _ hosts: Host...) async throws {
+        for host in hosts where host.pairingSettings == nil { host.pairingSettings = PairingSettings() }
+        try await tester.secure(to: .unauthenticated)
+    }
+
+    func end() async {
+        _ = try? await tester.disconnect()
+        _ = try? await subject.ended()
+    }
+
+    /// Packet_Type for a family's types up to the slots of one: bits allow those of basic rate, and forbid the others. Core Vol 4, Part E, 7.1.5.
+    static func mask(_ longest: BREDRPacketType) -> UInt16 {
+        let family = PacketFamily.allCases.first { $0.types.contains(longest) } ?? .dm
+        let types = family.types.filter { $0.slots <= longest.slots }
+        let allowing: [(UInt16, BREDRPacketType)] = [
+            (0x0008, .dm1), (0x0010, .dh1), (0x0400, .dm3), (0x0800, .dh3), (0x4000, .dm5), (0x8000, .dh5),
+        ]
+        let forbidding: [(UInt16, BREDRPacketType)] = [
+            (0x0002, .twoDH1), (0x0004, .threeDH1), (0x0100, .twoDH3), (0x0200, .threeDH3), (0x1000, .twoDH5), (0x2000, .threeDH5),
+        ]
+        return allowing.filter { types.contains($0.1) }.reduce(0) { $0 | $1.0 }
+            | forbidding.filter { !types.contains($0.1) }.reduce(0) { $0 | $1.0 }
+    }
+}

@@ -1,0 +1,57 @@
+import Packets
+import Timing
+
+extension ThroughputBench {
+    /// Measures a flow over LE while one over BR/EDR goes on between the same two controllers, whose radios both share.
+    ///
+    /// It never fails: what went wrong is in the rows.
+    public func measure(_ request: ThroughputRow.Request, beside other: ThroughputRow.Request, seconds: Double) async -> [ThroughputRow] {
+        var (row, otherRow) = (ThroughputRow(request), ThroughputRow(other))
+        do {
+            let setup = try await LinkSetup(self, request)
+            row.link = setup.parameters
+            do {
+                let classic = try await ClassicLinkSetup(self, other)
+                otherRow = try await measureBoth(&row, setup, beside: classic, seconds: seconds)
+                await classic.end()
+            } catch {
+                note(error, in: &otherRow)
+            }
+            await setup.end()
+        } catch {
+            note(error, in: &row)
+        }
+        reset()
+        row.explainSharing()
+        otherRow.explainSharing()
+        return [row, otherRow]
+    }
+
+    /// The flow over BR/EDR is counted within the other's time, and ends after it.
+    private func measureBoth(_ row: inout ThroughputRow, _ setup: LinkSetup, beside classic: ClassicLinkSetup, seconds: Double) async throws
+        -> ThroughputRow
+    {
+        let isOver = StopFlag()
+        let beside = loop.start { [self] in
+            var row = ThroughputRow(classic.request)
+            try await ClassicRowMeasurement(self, classic, seconds: seconds / 2).run(&row) { !isOver.isRaised }
+            return row
+        }
+        do {
+            try await RowMeasurement(self, setup, seconds: seconds, valueOctets: nil).run(&row)
+        } catch {
+            note(error, in: &row)
+        }
+        isOver.raise()
+        return try await beside.value()
+    }
+}
+
+extension ThroughputRow {
+    /// What is missing went to the other transport.
+    fileprivate mutating func explainSharing() {
+        guard failure == nil, let ceiling, goodput < ceiling.perInterval * Explanation.reached else { return }
+        limit = .radio
+        missing = [Missing(cause: .radio, kbps: ((ceiling.perInterval - goodput) * 10).rounded() / 10, text: Limit.radio.text)]
+    }
+}
