@@ -63,7 +63,7 @@ final class Radio {
     private var windowEnd: Microseconds = .zero
     private var outgoing: Transmission!
     private var incoming: Transmission?
-    private var reservations: [(activity: ObjectIdentifier, start: Microseconds)] = []
+    private var reservations: [(activity: ObjectIdentifier, start: Microseconds, priority: Int)] = []
     private var waiting: [any RadioActivity] = []
 
     init(air: Air, identifier: Int) {
@@ -133,16 +133,19 @@ final class Radio {
         if let index = reservations.firstIndex(where: { $0.activity == key }) {
             if let start { reservations[index].start = start } else { reservations.remove(at: index) }
         } else if let start {
-            reservations.append((key, start))
+            reservations.append((key, start, activity.priority))
         }
     }
 
     /// The earliest time from now on at which an activity other than `activity` has announced to need the radio.
-    func nextReservation(besides activity: any RadioActivity) -> Microseconds {
+    ///
+    /// - Parameter least: what counts, by the priority that it had when it began to announce.
+    func nextReservation(besides activity: any RadioActivity, from least: Int = .min) -> Microseconds {
         let key = ObjectIdentifier(activity)
         let now = air.loop.now
         var earliest = Microseconds.never
-        for reservation in reservations where reservation.activity != key && reservation.start >= now && reservation.start < earliest {
+        for reservation in reservations
+        where reservation.activity != key && reservation.start >= now && reservation.start < earliest && reservation.priority >= least {
             earliest = reservation.start
         }
         return earliest

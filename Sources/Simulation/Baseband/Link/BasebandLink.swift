@@ -279,8 +279,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
     // MARK: Sending
 
     /// How many slots there are from a time on until somebody else needs the radio.
-    private func room(from start: Microseconds) -> Int {
-        let reservation = radio.nextReservation(besides: self)
+    private func room(from start: Microseconds, least: Int = .min) -> Int {
+        let reservation = radio.nextReservation(besides: self, from: least)
         return reservation == .never ? .max : max(0, (reservation - start) / NativeClock.slot)
     }
 
@@ -340,12 +340,15 @@ final class BasebandLink: RadioActivity, LinkTransport {
         }
     }
 
-    /// A peripheral answers whatever is addressed to it; NULL only with data.
+    /// A peripheral answers whatever is addressed to it; NULL only with data. Windows of scans do not shorten the answer: a central that gets none back does not
+    /// ask again soon.
     private func answer(_ type: BREDRPacketType, in tick: Int) {
         guard type != .null || state.exchange.hasMore else { return endTurn() }
         let answer = tick + 2 * type.slots
         let start = state.clock.start(of: answer)
-        transmit(state.packet(in: answer, answering: tick, slots: max(1, room(from: start))), in: answer, at: start)
+        transmit(
+            state.packet(in: answer, answering: tick, slots: max(1, room(from: start, least: RadioPriority.advertising))), in: answer,
+            at: start)
     }
 
     private func follow(_ taken: BasebandLinkState.Taken) {
