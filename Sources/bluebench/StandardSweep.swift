@@ -7,7 +7,7 @@ import Throughput
 enum StandardSweep {
     private static var plan: SweepPlan {
         var plan = SweepPlan()
-        plan.over = [.notify, .write, .l2cap]
+        plan.over = [.notify, .write, .l2cap, .rfcomm]
         plan.packets = PacketFamily.allCases.flatMap(\.types)
         plan.phys = LinkPHY.allCases
         plan.intervals = [15_000, 30_000]

@@ -20,13 +20,13 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
     @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
     var subjectPort: String?
-    @Option(help: "notify, write, request, l2cap.") var over = "notify"
+    @Option(help: "notify, write, request; over BR/EDR l2cap, rfcomm.") var over = "notify"
     @Option(help: "from-subject, to-subject.") var direction: String?
     @Option(help: "1m, 2m, coded-s2, coded-s8.") var phy = "2m"
     @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
     @Option(help: "ATT_MTU, 23...517.") var mtu = "247"
-    @Option(help: "Of l2cap, which goes over BR/EDR: the longest packet type that is sent, dm1...3-dh5.") var packets = "3-dh5"
-    @Option(help: ArgumentHelp("Octets in an SDU of l2cap; by default as many as fill a packet.", valueName: "octets")) var sdu: String?
+    @Option(help: "Of flows over BR/EDR: the longest packet types that are sent, dm1...3-dh5.") var packets = "3-dh5"
+    @Option(help: ArgumentHelp("Octets in an SDU over BR/EDR; by default as many as fill a packet.", valueName: "octets")) var sdu: String?
     @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
     @Flag(help: "Each row over LE with a flow over BR/EDR beside it, on the same radios: two rows.") var beside = false
     @Flag(help: "Each row on an encrypted link; the devices pair.") var encrypted = false
@@ -131,7 +131,8 @@ struct ThroughputCommand: ParsableCommand {
         plan.isShared = beside
         plan.seconds = seconds
         if !plan.needsBREDR, !ladder, let option = ["--packets", "--sdu"].first(where: Arguments.given) {
-            throw CommandFailure(.usage, "\(option) is for flows over BR/EDR: it changes nothing without --over l2cap or --beside")
+            throw CommandFailure(
+                .usage, "\(option) is for flows over BR/EDR: it changes nothing without --over l2cap, --over rfcomm or --beside")
         }
         do { try plan.check() } catch { throw CommandFailure(.usage, "\(error)") }
         return plan

@@ -71,6 +71,13 @@ import Timing
         #expect(abs(result.percent - 100) < 0.5, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s")
     }
 
+    @Test(arguments: [BREDRPacketType.dm1, .dm5, .dh1, .dh5, .twoDH3, .threeDH5], FlowDirection.allCases)
+    func serialPortsReachTheirCeilings(_ type: BREDRPacketType, _ direction: FlowDirection) throws {
+        let result = try measure(ThroughputRow.Request(over: .rfcomm, direction: direction, packets: type), seconds: 0.5)
+        #expect(result.failure == nil && result.tally.isClean && result.isEncrypted)
+        #expect(abs(result.percent - 100) < 1, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s")
+    }
+
     @Test func whatABadAirTakesOfSlotsIsNamed() throws {
         let result = try measure(ThroughputRow.Request(direction: .toSubject, packets: .dh5)) { $0.packetErrorRate = 0.1 }
         #expect(result.limit == .retransmissions && result.tally.isClean && (70...95).contains(result.percent))

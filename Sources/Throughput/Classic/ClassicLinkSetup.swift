@@ -3,36 +3,46 @@ import Packets
 import Simulation
 import Timing
 
-/// A link over BR/EDR with a channel in basic mode on it, for flows of SDUs either way.
+/// A link over BR/EDR with a channel in basic mode or a serial port on it, for flows either way.
 struct ClassicLinkSetup {
+    typealias Output = ([UInt8]) async throws -> Void
+
     let request: ThroughputRow.Request
     let tester: ClassicConnection
     let subject: ClassicConnection
     /// Where the flow begins.
-    let pipe: ClassicPipe
+    let output: Output
     /// Where it ends.
     let receiver: FlowReceiver
 
     /// Dynamic, odd, and nobody's by assignment. Core Vol 3, Part A, 4.2.
     private static let psm: UInt16 = 0x1001
+    private static let serverChannel: UInt8 = 7
     /// Until both sides have agreed on packet types.
     private static let settling: Microseconds = .milliseconds(300)
 
     init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
-        guard let packets = request.packets else { throw MeasurementFailure("a flow over L2CAP needs a packet type of BR/EDR") }
+        guard let packets = request.packets else { throw MeasurementFailure("the flow needs a packet type of BR/EDR") }
         guard let other = bench.subject else {
-            throw MeasurementFailure("a flow over L2CAP needs a subject that is ours", isEnvironment: true)
+            throw MeasurementFailure("a flow over BR/EDR needs a subject that is ours", isEnvironment: true)
         }
         self.request = request
         let (loop, receiver) = (bench.loop, FlowReceiver())
         self.receiver = receiver
         let take = { (sdu: [UInt8]) in receiver.receive(sdu.span.bytes, at: loop.now) }
         let incoming = Promise<ClassicConnection>(on: loop)
-        let accepted = Promise<ClassicPipe>(on: loop)
+        let accepted = Promise<Output>(on: loop)
         let listener = other.host.newClassicConnections.add { incoming.fulfil($0) }
         defer { other.host.newClassicConnections.remove(listener) }
         let mtu = UInt16(clamping: max(48, request.mtu))
-        other.host.acceptPipes(Self.psm, mtu: mtu, receive: take) { accepted.fulfil($0) }
+        if request.over == .rfcomm {
+            try other.host.listen(rfcomm: Self.serverChannel) { port, _ in
+                port.onReceive = take
+                accepted.fulfil { try await port.send($0) }
+            }
+        } else {
+            other.host.acceptPipes(Self.psm, mtu: mtu, receive: take) { pipe in accepted.fulfil { try await pipe.send($0) } }
+        }
         try await other.host.setScan(isDiscoverable: false, isConnectable: true)
         tester = try await bench.tester.host.connectClassic(to: other.host.controller.address.bdADDR)
         subject = try await incoming.value(until: loop.now + .seconds(5))
@@ -43,9 +53,21 @@ struct ClassicLinkSetup {
         }
         try await loop.sleep(for: Self.settling)
         if request.isEncrypted { try await Self.encrypt(tester, bench.tester.host, other.host) }
-        let own = try await tester.openPipe(Self.psm, mtu: mtu, receive: take)
+        let own = try await Self.open(request.over, on: tester, mtu: mtu, receive: take)
         let others = try await accepted.value(until: loop.now + .seconds(5))
-        pipe = request.direction == .fromSubject ? others : own
+        output = request.direction == .fromSubject ? others : own
+    }
+
+    private static func open(
+        _ over: FlowKind, on tester: ClassicConnection, mtu: UInt16, receive: @escaping ([UInt8]) -> Void
+    ) async throws -> Output {
+        guard over == .rfcomm else {
+            let pipe = try await tester.openPipe(psm, mtu: mtu, receive: receive)
+            return { try await pipe.send($0) }
+        }
+        let port = try await tester.openSerialPort(channel: serverChannel)
+        port.onReceive = receive
+        return { try await port.send($0) }
     }
 
     /// The first row pairs, the others have the bond.

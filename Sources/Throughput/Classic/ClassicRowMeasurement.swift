@@ -14,9 +14,11 @@ struct ClassicRowMeasurement {
         self.bench = bench
         self.setup = setup
         guard let packets = setup.request.packets,
-            let slots = SlotCeiling(sdu: setup.request.mtu, longest: packets, isAuthenticated: setup.tester.usesAESCCM)
+            let slots = SlotCeiling(
+                sdu: setup.request.mtu, overhead: setup.request.over.overhead(on: setup.request.mtu), longest: packets,
+                isAuthenticated: setup.tester.usesAESCCM)
         else {
-            throw MeasurementFailure("a flow over L2CAP needs a packet type of the asynchronous transport")
+            throw MeasurementFailure("the flow needs a packet type of the asynchronous transport")
         }
         octets = setup.request.mtu
         self.slots = slots
@@ -32,7 +34,7 @@ struct ClassicRowMeasurement {
         let end = begin + SlotRate.slot * slots.slots * cycles
         receiver.count(after: begin, until: end)
         let flow = Flow(octets: octets)
-        let sending = loop.start { [setup] in try await flow.run(into: setup.pipe) }
+        let sending = loop.start { [setup] in try await flow.run(into: setup.output) }
         try await loop.sleep(until: begin)
         let before = probe()
         try await loop.sleep(until: end)
@@ -58,9 +60,9 @@ struct ClassicRowMeasurement {
 
         init(octets: Int) { self.octets = octets }
 
-        func run(into pipe: ClassicPipe) async throws {
+        func run(into output: ClassicLinkSetup.Output) async throws {
             while isRunning {
-                try await pipe.send(FlowPacket.make(sequence: sent, count: octets))
+                try await output(FlowPacket.make(sequence: sent, count: octets))
                 sent &+= 1
             }
         }

@@ -39,7 +39,7 @@ struct RowMeasurement {
         case .notify: try await notifications(&row, span)
         case .write: try await commands(&row, span)
         case .request: try await requests(&row, span)
-        case .l2cap: throw MeasurementFailure("a flow over L2CAP needs a link over BR/EDR")
+        case .l2cap, .rfcomm: throw MeasurementFailure("the flow needs a link over BR/EDR")
         }
         row.tally = receiver.tally
         guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }

@@ -51,7 +51,7 @@ public final class ThroughputBench {
     /// Measures one row. It never fails: what went wrong is in the row.
     public func measure(_ request: ThroughputRow.Request, seconds: Double, valueOctets: Int? = nil) async -> ThroughputRow {
         var row = ThroughputRow(request)
-        guard request.over != .l2cap else {
+        guard !request.over.isBREDR else {
             await measureClassic(&row, seconds: seconds)
             return row
         }

@@ -57,22 +57,24 @@ public struct SlotCeiling: Sendable, Hashable {
     public let goodput: Double
 
     /// For the types of a family up to the slots of one; nil for a type of no family.
-    public init?(sdu: Int, longest: BREDRPacketType, isAuthenticated: Bool = false, reverse: Reverse = .acknowledgements) {
+    public init?(sdu: Int, overhead: Int = 0, longest: BREDRPacketType, isAuthenticated: Bool = false) {
         guard let family = PacketFamily.allCases.first(where: { $0.types.contains(longest) }) else { return nil }
-        self.init(sdu: sdu, family: family, maximumSlots: longest.slots, isAuthenticated: isAuthenticated, reverse: reverse)
+        self.init(sdu: sdu, overhead: overhead, family: family, maximumSlots: longest.slots, isAuthenticated: isAuthenticated)
     }
 
     /// - Parameters:
     ///   - sdu: octets without the basic header.
+    ///   - headers: octets that a protocol above L2CAP adds to them.
     ///   - maximumSlots: 1, 3 or 5, as LMP_max_slot allows.
     ///   - isAuthenticated: whether the link is encrypted with AES-CCM; E0 adds no octets.
     public init(
-        sdu: Int, family: PacketFamily, maximumSlots: Int = 5, isAuthenticated: Bool = false, reverse: Reverse = .acknowledgements
+        sdu: Int, overhead headers: Int = 0, family: PacketFamily, maximumSlots: Int = 5, isAuthenticated: Bool = false,
+        reverse: Reverse = .acknowledgements
     ) {
         let types = family.types.filter { $0.slots <= max(1, maximumSlots) }
         let overhead = SlotRate.overhead(isAuthenticated)
         var packets: [BREDRPacketType] = []
-        var rest = sdu + L2CAPHeader.octets
+        var rest = sdu + headers + L2CAPHeader.octets
         while rest > 0, let longest = types.last {
             let type = types.first { rest <= $0.capacity - overhead } ?? longest
             packets.append(type)

@@ -11,6 +11,13 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
     case request
     /// SDUs in basic frames on an L2CAP channel over BR/EDR.
     case l2cap
+    /// Frames of a serial port over BR/EDR, always encrypted.
+    case rfcomm
+
+    /// Whether it goes over BR/EDR.
+    public var isBREDR: Bool { self == .l2cap || self == .rfcomm }
+    /// Octets that a protocol above L2CAP adds to so many: address, length, control and check sequence of a UIH frame. RFCOMM 1.2, 5.1.
+    func overhead(on octets: Int) -> Int { self == .rfcomm ? (octets > 127 ? 5 : 4) : 0 }
 }
 
 /// Which way the data go, seen from the tester.
@@ -45,10 +52,14 @@ public struct ThroughputRow: Sendable, Hashable {
         /// A flow over BR/EDR.
         ///
         /// - Parameter sdu: by default as long as one packet holds.
-        public init(direction: FlowDirection, packets: BREDRPacketType, sdu: Int? = nil, isEncrypted: Bool = false) {
+        public init(
+            over: FlowKind = .l2cap, direction: FlowDirection, packets: BREDRPacketType, sdu: Int? = nil, isEncrypted: Bool = false
+        ) {
+            let isEncrypted = isEncrypted || over == .rfcomm
             let room = packets.capacity - L2CAPHeader.octets - SlotRate.overhead(isEncrypted)
             self.init(
-                over: .l2cap, direction: direction, phy: .le1M, dataLength: packets.capacity, mtu: sdu ?? room, interval: .zero)
+                over: over, direction: direction, phy: .le1M, dataLength: packets.capacity,
+                mtu: max(FlowPacket.shortest, sdu ?? room - over.overhead(on: room)), interval: .zero)
             (self.packets, self.isEncrypted) = (packets, isEncrypted)
         }
     }

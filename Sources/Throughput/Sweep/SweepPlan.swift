@@ -24,7 +24,7 @@ public struct SweepPlan: Sendable, Hashable {
 
     public var rows: [ThroughputRow.Request] {
         var rows: [ThroughputRow.Request] = []
-        for over in over where over != .l2cap {
+        for over in over where !over.isBREDR {
             for direction in directions ?? [over == .notify ? .fromSubject : .toSubject] {
                 for phy in phys {
                     for length in dataLengths {
@@ -42,25 +42,28 @@ public struct SweepPlan: Sendable, Hashable {
                 }
             }
         }
-        return over.contains(.l2cap) ? rows + classicRows : rows
+        for over in over where over.isBREDR { rows += classicRows(over) }
+        return rows
     }
 
-    private var classicRows: [ThroughputRow.Request] {
+    private func classicRows(_ over: FlowKind) -> [ThroughputRow.Request] {
         (directions ?? [.toSubject]).flatMap { direction in
             packets.flatMap { type in
                 sdus.flatMap { sdu in
-                    encryption.map { ThroughputRow.Request(direction: direction, packets: type, sdu: sdu, isEncrypted: $0) }
+                    (over == .rfcomm ? [true] : encryption).map {
+                        ThroughputRow.Request(over: over, direction: direction, packets: type, sdu: sdu, isEncrypted: $0)
+                    }
                 }
             }
         }
     }
 
     /// Whether a row needs controllers of BR/EDR.
-    public var needsBREDR: Bool { isShared || over.contains(.l2cap) }
+    public var needsBREDR: Bool { isShared || over.contains(where: \.isBREDR) }
 
     /// The flow over BR/EDR beside a row; nil where there is none.
     public func companion(of row: ThroughputRow.Request) -> ThroughputRow.Request? {
-        guard isShared, row.over != .l2cap, let type = packets.first else { return nil }
+        guard isShared, !row.over.isBREDR, let type = packets.first else { return nil }
         return ThroughputRow.Request(direction: row.direction, packets: type, sdu: sdus.first ?? nil)
     }
 
