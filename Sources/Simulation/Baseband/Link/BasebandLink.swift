@@ -57,6 +57,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
     var phase = Phase.idle
     /// Of the central's slot that `timer` is set for.
     var nextTick = 0
+    /// The end of the slots of the last packet, which are its type's, however short it was.
+    private var occupiedUntil = Microseconds.zero
     var roleSwitch: RoleSwitch?
     /// Its SCO and eSCO transports.
     var synchronous: [SynchronousLink] = []
@@ -185,7 +187,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     /// When the next turn is: a central's when there is something to send, to acknowledge or to poll, a peripheral's in each slot of the central.
     private func plan(from time: Microseconds) {
-        let next = state.turn(from: time)
+        let next = state.turn(from: max(time, occupiedUntil))
         phase = .idle
         guard role == .central else {
             nextTick = next
@@ -303,7 +305,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     func transmitted(at end: Microseconds) {
         guard case .sending(let type, let tick) = phase else { return handoverTransmitted() }
-        state.note(type, in: tick)
+        note(type, in: tick)
         guard role == .central else { return endTurn() }
         let answer = tick + 2 * type.slots
         let due = state.clock.start(of: answer)
@@ -320,6 +322,11 @@ final class BasebandLink: RadioActivity, LinkTransport {
         endTurn()
     }
 
+    private func note(_ type: BREDRPacketType, in tick: Int) {
+        state.note(type, in: tick)
+        occupiedUntil = state.clock.start(of: tick + 2 * type.slots)
+    }
+
     /// Whether the turn belongs to the handover of a switch of roles.
     private var isHandingOver: Bool { roleSwitch.map { !$0.isHandedOver } ?? false }
 
@@ -331,7 +338,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         let awaited = phase
         if isSearching, case .listening(let tick) = phase { state.synchronise(to: reception.start, in: tick) }
         rssi = reception.rssi
-        state.note(type, in: state.clock.tick(at: reception.start))
+        note(type, in: state.clock.tick(at: reception.start))
         follow(state.take(reception))
         switch awaited {
         case .listening(let tick) where !isClosed: answer(type, in: tick)
@@ -385,15 +392,4 @@ final class BasebandLink: RadioActivity, LinkTransport {
 extension RadioPriority {
     /// A link that listens and does not expect anything.
     static let idleLink = 28
-}
-
-extension BasebandChange {
-    /// CLK27-1 at which it is to be made; nil for one that is made at once.
-    var instant: UInt32? {
-        switch self {
-        case .channelMap(_, let instant), .roleSwitch(let instant, _): instant
-        case .supervisionTimeout, .polling, .packetTypes, .packetTypeTable, .maximumSlots, .encryption, .holdsData, .sniff, .synchronous:
-            nil
-        }
-    }
 }

@@ -135,3 +135,14 @@ struct SynchronousParameters: Equatable {
     /// 0 for u-law, 1 for A-law, 2 for CVSD, 3 for transparent data.
     var airMode: UInt8
 }
+
+extension BasebandChange {
+    /// CLK27-1 at which it is to be made; nil for one that is made at once.
+    var instant: UInt32? {
+        switch self {
+        case .channelMap(_, let instant), .roleSwitch(let instant, _): instant
+        case .supervisionTimeout, .polling, .packetTypes, .packetTypeTable, .maximumSlots, .encryption, .holdsData, .sniff, .synchronous:
+            nil
+        }
+    }
+}
