@@ -76,7 +76,8 @@ class Meeting:
         except HCI_Error:
             cipher = None
         if link.handle in link.device.connections:
-            await link.disconnect()
+            with contextlib.suppress(HCI_Error):  # ended by the controllers in this moment
+                await link.disconnect()
         return cipher
 
     async def keys(self):
