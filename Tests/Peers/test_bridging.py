@@ -144,7 +144,7 @@ def test_both_ends_on_the_simulated_air():
     assert sent["packets"] == taken["packets"] and sent["dropped"] == 0
     assert taken["frames"] == 5 * taken["packets"] and taken["lost"] == taken["malformed"] == 0
     phone = [event["event"] for event in events if event["side"] == "phone"]
-    assert phone[:5] == ["connected", "paired", "link_key", "connected", "encrypted"] and phone[-3:] == ["suspended", "media", "ended"]
+    assert phone[:5] == ["connected", "paired", "link_key", "connected", "encrypted"] and phone[-4:] == ["suspended", "stream_ended", "media", "ended"]
 
 
 @pytest.mark.parametrize("words,complaint", [
