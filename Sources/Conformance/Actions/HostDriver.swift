@@ -18,9 +18,12 @@ final class HostDriver {
         self.loop = loop
     }
 
-    /// - Parameter accessory: how to serve the reference accessory; nil for no accessory.
+    /// - Parameters:
+    ///   - accessory: how to serve the reference accessory; nil for no accessory.
+    ///   - keys: what was stored before; nil for a host that knows nobody.
     static func start(
-        on end: Endpoint, loop: RunLoop, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite]
+        on end: Endpoint, loop: RunLoop, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite],
+        keys: KeyStore? = nil
     )
         async throws
         -> HostDriver
@@ -28,6 +31,7 @@ final class HostDriver {
         let database = GATTDatabase(deviceName: conduct != nil ? ReferenceAccessory.name : "Bluebench Tester")
         // Two hosts with one stream of random numbers would have the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
+        if let keys { host.keys = keys }
         if let address = end.address, address.kind == .random { host.addressChoice = .fixed(address) }
         let driver = HostDriver(host, loop: loop)
         do {
@@ -45,6 +49,15 @@ final class HostDriver {
             await accessory.start()
         }
         return driver
+    }
+
+    /// What is left of the keys when the power is gone: bonds and the host's own identity.
+    var storedKeys: KeyStore {
+        let kept = KeyStore()
+        kept.identityResolvingKey = host.keys.identityResolvingKey
+        kept.identityAddress = host.keys.identityAddress
+        for bond in host.keys.all { kept.add(bond) }
+        return kept
     }
 
     private var dialogue: PairingDialogue {

@@ -13,7 +13,8 @@ enum PairingArguments {
     static let secureConnectionsOnly = TypedArgument.flag("secureConnectionsOnly", default: false, "takes nothing below level 4")
     static let leastKeySize = TypedArgument.number("leastKeySize", 7...16, default: 7, "the shortest key that it takes")
     static let mostKeySize = TypedArgument.number("mostKeySize", 7...16, default: 16, "Maximum_Encryption_Key_Size")
-    static let keys = TypedArgument.number("keys", 0...7, default: 3, "keys both sides give: 1 EncKey, 2 IdKey, 4 SignKey")
+    static let keys = TypedArgument.number("keys", 0...15, default: 3, "keys both sides give: 1 EncKey, 2 IdKey, 4 SignKey, 8 LinkKey")
+    static let h7 = TypedArgument.flag("h7", default: false, "sets CT2, for keys of the other transport")
     static let passkey = TypedArgument.number("passkey", 0...999_999, default: 123_456, "what is shown, or entered")
     static let agrees = TypedArgument.flag("agrees", default: true, "the user's answer to a comparison, or to being asked")
     static let outOfBand = TypedArgument.octets("outOfBand", default: [], "TK of LE legacy pairing that the other side has as well")
@@ -26,7 +27,7 @@ enum PairingArguments {
     static let all: [ActionArgument] = [
         io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,
         leastKeySize.declaration, mostKeySize.declaration, keys.declaration, passkey.declaration, agrees.declaration, outOfBand.declaration,
-        confirm.declaration, random.declaration, keypress.declaration,
+        confirm.declaration, random.declaration, keypress.declaration, h7.declaration,
     ]
 
     static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
@@ -47,6 +48,7 @@ enum PairingArguments {
         let commitment = try context(confirm)
         if !commitment.isEmpty { settings.outOfBandData = OutOfBandData(confirm: commitment, random: try context(random)) }
         settings.usesKeypressNotifications = try context(keypress)
+        settings.supportsH7 = try context(h7)
         return settings
     }
 }

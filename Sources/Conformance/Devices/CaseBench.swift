@@ -1,4 +1,5 @@
 import HCI
+import Host
 import Packets
 import Timing
 import Transport
@@ -77,12 +78,27 @@ final class CaseBench {
         }
         for side in Side.allCases where hostSides.contains(side) {
             guard let end = ends[side] else { continue }
-            let isAccessory = side == .subject && kind == .accessory
-            if isAccessory, !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
-            hosts[side] = try await HostDriver.start(
-                on: end, loop: loop, accessory: isAccessory ? accessory : nil, faults: side == .subject ? fault.host : [],
-                rewrites: side == .subject ? fault.rewrites : [])
+            if isAccessory(side), !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
+            hosts[side] = try await startHost(on: end)
         }
+    }
+
+    private func isAccessory(_ side: Side) -> Bool { side == .subject && kind == .accessory }
+
+    private func startHost(on end: Endpoint, keys: KeyStore? = nil) async throws -> HostDriver {
+        let isSubject = end.side == .subject
+        return try await HostDriver.start(
+            on: end, loop: loop, accessory: isAccessory(end.side) ? accessory : nil, faults: isSubject ? fault.host : [],
+            rewrites: isSubject ? fault.rewrites : [], keys: keys)
+    }
+
+    /// Takes the power away from one side and gives it back: a controller that knows nothing, and a new host with what the old one has stored.
+    func powerCycle(_ side: Side) async throws {
+        guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
+        let keys = host.storedKeys
+        await host.stop()
+        try await ask(end, HCICommands.Reset())
+        hosts[side] = try await startHost(on: end, keys: keys)
     }
 
     private func advertises(_ side: Side) -> Bool {

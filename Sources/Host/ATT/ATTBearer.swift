@@ -80,7 +80,7 @@ final class ATTBearer {
     convenience init(over channel: ClassicDataChannel, client: GATTServerSession, context: HostContext) {
         self.init(channel.channel, client: client, context: context)
         server.mtu = Int(min(channel.terms.sendMTU, channel.terms.receiveMTU))
-        server.exchangesMTU = false
+        server.exchangesMTU = context.quirks.channels.exchangesMTU
         channel.onReceive = { [unowned self] in received($0.span.bytes) }
     }
 

@@ -64,6 +64,20 @@ public struct ChannelQuirks: Sendable, Hashable {
     public var ignoresWindow = false
     /// Delivers I-frames again that came before.
     public var deliversRepetitions = false
+    // RFCOMM
+    /// Sends although the peer has given no credits.
+    public var ignoresCredits = false
+    // Service discovery
+    /// Answers whatever continuation state with the first part.
+    public var forgetsContinuation = false
+    /// Finds no records.
+    public var hidesRecords = false
+    // Security
+    /// Lets peers open any channel on a link in clear.
+    public var admitsInClear = false
+    // Attributes
+    /// Exchanges ATT_MTU over BR/EDR.
+    public var exchangesMTU = false
 
     public init() {}
 }
@@ -91,6 +105,26 @@ public struct PairingQuirks: Sendable, Hashable {
     public var usesRandomAsKey = false
     /// Shows the same passkey each time.
     public var repeatsPasskey = false
+    // Keys of the other transport. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
+    /// Derives them from something else than the peer.
+    public var misderivesKeys = false
+    /// Takes h6 where both sides have said h7.
+    public var ignoresCT2 = false
+    /// Derives them from keys of LE legacy pairing, and of P-192.
+    public var derivesFromWeakKeys = false
+    /// Puts them in the place of keys that are worth more.
+    public var replacesStrongerKeys = false
+    /// Derives a link key that was not agreed on.
+    public var derivesUnasked = false
+    public var derivesNoLinkKey = false
+    public var derivesNoLongTermKey = false
+    /// Keeps the link key that there is when there is a new one.
+    public var keepsOldLinkKey = false
+    // Both transports, one after the other
+    /// Pairs over BR/EDR although there is a link key.
+    public var pairsTwice = false
+    /// Comes over BR/EDR before the LE link is encrypted.
+    public var pagesFirst = false
 
     public init() {}
 }

@@ -123,23 +123,27 @@ struct BREDRPairing {
 
     /// Whether an LTK of that size may come of the link key.
     private static func allows(_ link: BREDREncryption, size: Int, _ setup: PairingSetup) -> Bool {
-        KeyDerivationPolicy.obstacle(toLongTermKeyFrom: link, isAgreed: true, size: size, over: setup.bond?.strength) == nil
+        KeyDerivationPolicy.obstacle(toLongTermKeyFrom: link, isAgreed: true, size: size, over: setup.bond?.strength)
+            .map { KeyDerivationPolicy.isOverlooked($0, setup.quirks) } ?? true
     }
 
     private static func agree(
         _ role: PairingRole, _ request: PairingFeatures, _ response: PairingFeatures, _ link: BREDREncryption, _ setup: PairingSetup
     ) -> Agreement {
-        let derives = response.initiatorKeys.intersection(response.responderKeys).contains(.encKey)
+        let isAgreed = response.initiatorKeys.intersection(response.responderKeys).contains(.encKey)
+        let derives = isAgreed && !setup.quirks.derivesNoLongTermKey
         let (given, taken) = (response.initiatorKeys.intersection(.overBREDR), response.responderKeys.intersection(.overBREDR))
         var strength = link.linkKey.strength
         strength.size = min(strength.size, Int(request.maximumKeySize), Int(response.maximumKeySize))
-        let h7 = request.authReq.intersection(response.authReq).contains(.ct2)
+        let h7 = request.authReq.intersection(response.authReq).contains(.ct2) && !setup.quirks.ignoresCT2
+        var source = link.linkKey
+        if setup.quirks.misderivesKeys { source.value = source.value.map { ~$0 } }
         return Agreement(
             link: link,
             exchange: KeyExchange(
                 role: role, sentKeys: role == .initiator ? given : taken, expectedKeys: role == .initiator ? taken : given,
                 strength: strength, setup: setup),
-            longTermKey: derives ? LongTermKey(derivedFrom: link.linkKey, size: strength.size, h7: h7) : nil)
+            longTermKey: derives ? LongTermKey(derivedFrom: source, size: strength.size, h7: h7) : nil)
     }
 
     // MARK: Keys

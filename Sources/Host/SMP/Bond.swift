@@ -78,8 +78,11 @@ public struct Bond: Sendable, Hashable {
     }
 
     /// With the link key that was there, unless this bond has one that is worth no less.
-    func keepingLinkKey(of known: Bond?) -> Bond {
-        guard let known = known?.linkKey, linkKey.map({ $0.strength.isWeaker(than: known.strength) }) ?? true else { return self }
+    func keepingLinkKey(of known: Bond?, _ quirks: PairingQuirks = PairingQuirks()) -> Bond {
+        guard let known = known?.linkKey else { return self }
+        if let linkKey, !quirks.keepsOldLinkKey, quirks.replacesStrongerKeys || !linkKey.strength.isWeaker(than: known.strength) {
+            return self
+        }
         var bond = self
         bond.linkKey = known
         return bond

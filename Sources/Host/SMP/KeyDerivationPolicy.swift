@@ -46,6 +46,15 @@ enum KeyDerivationPolicy {
         return known.map(strength.isWeaker) ?? false ? .weaker : nil
     }
 
+    /// Whether a host that departs from good conduct goes on all the same.
+    static func isOverlooked(_ obstacle: Obstacle, _ quirks: PairingQuirks) -> Bool {
+        switch obstacle {
+        case .notSecureConnections, .notAESCCM: quirks.derivesFromWeakKeys
+        case .weaker: quirks.replacesStrongerKeys
+        case .notAgreed, .tooShort, .noPublicIdentity: false
+        }
+    }
+
     private static func obstacle(_ source: KeyStrength, _ isAgreed: Bool) -> Obstacle? {
         guard isAgreed else { return .notAgreed }
         guard source.isSecureConnections else { return .notSecureConnections }

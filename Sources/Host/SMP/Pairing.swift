@@ -164,7 +164,10 @@ struct Pairing {
     private mutating func authenticated(_ value: UInt128, _ terms: PairingTerms) -> [SecurityAction] {
         let key = LongTermKey(value.shortened(to: terms.keySize).littleEndianOctets, size: terms.keySize)
         temporaryKey = (key, terms.level)
-        if terms.derivesLinkKey { derivedLinkKey = LinkKey(derivedFrom: value, terms.strength, h7: terms.usesH7) }
+        if terms.derivesLinkKey, !terms.setup.quirks.derivesNoLinkKey {
+            let source = terms.setup.quirks.misderivesKeys ? ~value : value
+            derivedLinkKey = LinkKey(derivedFrom: source, terms.strength, h7: terms.usesH7)
+        }
         state = .awaitEncryption(terms, key)
         return terms.role == .initiator ? [.encrypt(key)] : []
     }
@@ -198,7 +201,7 @@ struct Pairing {
         let own = terms.sentKeys.contains(.idKey) ? setup.identity : setup.own
         let obstacle = KeyDerivationPolicy.obstacle(
             toLinkKeyFrom: terms.strength, isAgreed: terms.derivesLinkKey, identities: [own, bond.identity], over: setup.bond?.linkKey)
-        if obstacle == nil { bond.linkKey = derivedLinkKey }
+        if obstacle.map({ KeyDerivationPolicy.isOverlooked($0, setup.quirks) }) ?? true { bond.linkKey = derivedLinkKey }
         let result = PairingResult(
             peer: PeerIdentity(bond.identity, isResolved: bond.identity != setup.peer), level: terms.level, model: terms.association.model,
             isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding)

@@ -38,8 +38,9 @@ struct PairingTerms {
         isSecureConnections = shared.contains(.sc)
         isBonding = shared.contains(.bonding)
         usesKeypressNotifications = shared.contains(.keypress)
-        usesH7 = shared.contains(.ct2)
-        derivesLinkKey = isSecureConnections && initiatorKeys.intersection(responderKeys).contains(.linkKey)
+        usesH7 = shared.contains(.ct2) && !setup.quirks.ignoresCT2
+        let isAgreed = initiatorKeys.intersection(responderKeys).contains(.linkKey) || setup.quirks.derivesUnasked
+        derivesLinkKey = isAgreed && (isSecureConnections || setup.quirks.derivesFromWeakKeys)
         keySize = Int(min(request.maximumKeySize, response.maximumKeySize))
         association = try Self.association(request, response, isSecureConnections: isSecureConnections)
         let derived: KeyDistribution = isSecureConnections ? [.encKey, .linkKey] : .linkKey

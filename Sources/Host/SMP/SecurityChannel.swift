@@ -190,7 +190,7 @@ final class SecurityChannel {
         let known = keys[PeerIdentity(bond.identity)]
         if connection.context.quirks.pairing.keepsOldBond, known != nil { return true }
         if !acceptsWeaker, let known, bond.strength.isWeaker(than: known.strength) { return false }
-        keys.add(bond.keepingLinkKey(of: known))
+        keys.add(bond.keepingLinkKey(of: known, connection.context.quirks.pairing))
         return true
     }
 

@@ -133,7 +133,7 @@ public final class ClassicConnection {
     /// A peer protects the link before it asks for a channel. Core Vol 3, Part C, 5.2.2.2.
     private func admit(_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? {
         guard let service = host.context.classicServices[psm] else { return .refuse(.refusedPSMNotSupported) }
-        guard securityLevel < service.level else { return .accept(service.settings) }
+        guard securityLevel < service.level, !host.context.quirks.channels.admitsInClear else { return .accept(service.settings) }
         guard security.machine.isMeasuring else { return .refuse(.refusedSecurityBlock) }
         undecided.append((cid, psm))
         return nil

@@ -51,6 +51,8 @@ extension Host {
     ) async throws -> Bridge {
         let link = try await connect(to: peer, settings)
         step(.connected(link.peer))
+        let quirks = context.quirks.pairing
+        let early = quirks.pagesFirst ? try await connectClassic(to: peer.bdADDR) : nil
         if link.bond?.linkKey != nil, link.bond?.peerLongTermKey != nil {
             try await link.encrypt()
             step(.encrypted)
@@ -59,8 +61,10 @@ extension Host {
         }
         guard let bond = link.bond, let key = bond.linkKey, bond.identity.kind == .public else { throw HostError.misuse(.noKey) }
         step(.hasLinkKey(key.type))
-        let classic = try await connectClassic(to: bond.identity.bdADDR)
+        let paged = early == nil ? try await connectClassic(to: bond.identity.bdADDR) : early
+        guard let classic = paged else { throw HostError.misuse(.notConnected) }
         step(.paged(classic.address))
+        if quirks.pairsTwice { try await classic.pair(bridgingSettings) }
         try await classic.secure(to: key.bestLevel)
         step(.secured(classic.securityLevel))
         let token = classic.profiles.steps.add { step(.profile($0)) }

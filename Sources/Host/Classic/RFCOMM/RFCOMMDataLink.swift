@@ -50,8 +50,8 @@ struct RFCOMMDataLink: Sendable {
     }
 
     /// The next information to send, if it may be sent.
-    mutating func next(isStopped isEverythingStopped: Bool) -> [UInt8]? {
-        guard isOpen, isStatusKnown, hasCredits ? credits > 0 : !isStopped && !isEverythingStopped else { return nil }
+    mutating func next(isStopped isEverythingStopped: Bool, ignoresCredits: Bool = false) -> [UInt8]? {
+        guard isOpen, isStatusKnown, hasCredits ? credits > 0 || ignoresCredits : !isStopped && !isEverythingStopped else { return nil }
         guard let information = queue.popFirst() else { return nil }
         queued -= information.count
         if hasCredits { credits -= 1 }

@@ -34,8 +34,10 @@ public struct RFCOMMFrame: Sendable, Hashable {
 
     /// Reads a frame that must be used up exactly.
     ///
-    /// - Parameter hasCredits: whether P/F in UIH says that there is an octet of credits.
-    public init(_ octets: [UInt8], hasCredits: Bool) throws(PDUError) {
+    /// - Parameters:
+    ///   - hasCredits: whether P/F in UIH says that there is an octet of credits.
+    ///   - ignoresCheck: takes damaged frames, too.
+    public init(_ octets: [UInt8], hasCredits: Bool, ignoresCheck: Bool = false) throws(PDUError) {
         var reader = ByteReader(octets.span.bytes)
         let address = try reader.u8("Address")
         let control = try reader.u8("Control")
@@ -50,7 +52,7 @@ public struct RFCOMMFrame: Sendable, Hashable {
         let header = octets.prefix(kind == .uih ? 2 : reader.offset)
         credits = kind == .uih && pollFinal && hasCredits && dlci != 0 ? try reader.u8("Credits") : nil
         information = try reader.bytes(length, "Information")
-        guard try reader.u8("FCS") == FrameCheckSequence.of(header) else {
+        guard try reader.u8("FCS") == FrameCheckSequence.of(header) || ignoresCheck else {
             throw PDUError(field: "FCS", offset: reader.offset - 1, problem: .value("wrong"))
         }
         guard reader.remaining == 0 else {

@@ -5,7 +5,9 @@ extension RFCOMMSession {
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [RFCOMMAction] {
         guard state != .ended, let address = octets.first else { return [] }
         let hasCredits = links[address >> 2]?.hasCredits ?? false
-        guard let frame = try? RFCOMMFrame(octets, hasCredits: hasCredits) else { return [] }
+        guard let frame = try? RFCOMMFrame(octets, hasCredits: hasCredits, ignoresCheck: settings.quirks.ignoresFrameCheck) else {
+            return []
+        }
         switch frame.kind {
         case .sabm: return frame.dlci == 0 ? controlRequested() : connectionRequested(frame.dlci, at: now)
         case .ua: return frame.dlci == 0 ? controlAcknowledged(at: now) : acknowledged(frame.dlci, at: now)

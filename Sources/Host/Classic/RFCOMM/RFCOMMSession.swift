@@ -15,6 +15,8 @@ public struct RFCOMMSettings: Sendable, Hashable {
     public var responseTimeOut = Microseconds.seconds(20)
     /// The most octets that wait for credits on a connection.
     public var queueLimit = 65_536
+    /// What goes wrong on purpose.
+    var quirks = ChannelQuirks()
 
     /// - Parameter mtu: that of the L2CAP channel.
     public init(services: Set<UInt8> = [], mtu: Int = 672, usesCredits: Bool = true, creditWindow: Int = 32) {
@@ -233,7 +235,9 @@ extension RFCOMMSession {
     mutating func pump(_ dlci: UInt8) -> [RFCOMMAction] {
         guard var link = links[dlci] else { return [] }
         var actions: [RFCOMMAction] = []
-        while let information = link.next(isStopped: isStopped) { actions.append(data(dlci, information)) }
+        while let information = link.next(isStopped: isStopped, ignoresCredits: settings.quirks.ignoresCredits) {
+            actions.append(data(dlci, information))
+        }
         if link.wasFull, link.queued <= settings.queueLimit / 2 {
             link.wasFull = false
             actions.append(.writable(dlci: dlci))

@@ -20,7 +20,9 @@ final class SerialMultiplexer {
         loop = connection.host.loop
         let services = Set(connection.context.serialServices.keys)
         let mtu = Int(min(link.terms.sendMTU, link.terms.receiveMTU))
-        session = RFCOMMSession(role, RFCOMMSettings(services: services, mtu: mtu))
+        var settings = RFCOMMSettings(services: services, mtu: mtu)
+        settings.quirks = connection.context.quirks.channels
+        session = RFCOMMSession(role, settings)
         link.onReceive = { [unowned self] frame in perform(session.receive(frame, at: loop.now)) }
     }
 

@@ -10,6 +10,8 @@ public struct SDPServer: Sendable {
     private var nextHandle: UInt32 = 0x0001_0000
     /// Differs after each change of the records.
     private var revision: UInt32 = 0
+    /// What goes wrong on purpose.
+    var quirks = ChannelQuirks()
 
     /// The octets of a continuation state: position and digest.
     private static let stateOctets = 8
@@ -64,7 +66,7 @@ public struct SDPServer: Sendable {
         }
     }
 
-    private func matching(_ pattern: [BluetoothUUID]) -> [SDPRecord] { records.filter { $0.matches(pattern) } }
+    private func matching(_ pattern: [BluetoothUUID]) -> [SDPRecord] { records.filter { $0.matches(pattern) && !quirks.hidesRecords } }
 
     // MARK: Parts
 
@@ -101,7 +103,7 @@ public struct SDPServer: Sendable {
 
     /// Where a request goes on: at the beginning without a state.
     private func position(_ continuation: [UInt8], _ digest: UInt32, end: Int) throws(SDPErrorCode) -> Int {
-        guard !continuation.isEmpty else { return 0 }
+        guard !continuation.isEmpty, !quirks.forgetsContinuation else { return 0 }
         var reader = ByteReader(continuation.span.bytes)
         guard let position = try? reader.u32be("Position"), position > 0, position < end, continuation == state(Int(position), digest)
         else {

@@ -19,6 +19,7 @@ extension Host {
         listen(psm: ClassicPSM.sdp) { channel, connection in
             let context = connection.context
             channel.onReceive = { [unowned channel, unowned context] request in
+                context.discovery.quirks = context.quirks.channels
                 guard let response = context.discovery.receive(request, mtu: Int(channel.terms.sendMTU)) else { return }
                 // A client that sends requests faster than it takes answers goes without.
                 channel.trySend(response)

@@ -77,7 +77,7 @@ extension EnhancedRetransmission {
         let offset = distance(from: acknowledgedTxSeq, to: txSeq)
         let expected = distance(from: acknowledgedTxSeq, to: expectedTxSeq)
         // Beyond the window; with a window of half the numbers or less it can be a frame of before. Core Vol 3, Part A, 8.6.5.
-        guard offset < window else { return window <= Int(modulus) / 2 ? [] : close(.violated) }
+        guard offset < window else { return window <= Int(modulus) / 2 ? repeated(frame) : close(.violated) }
         guard offset >= expected else { return repeated(frame) }
         missing.removeAll { $0 == txSeq }
         if offset == expected { return take(frame, kind) }

@@ -1,0 +1,73 @@
+import Host
+import Packets
+
+/// What the profiles of a bridge are called.
+enum BridgedProfiles {
+    static let profiles = TypedArgument.number("profiles", 0...7, default: 7, "1 A2DP, 2 HFP, 4 AVRCP")
+
+    static func list(_ number: Int) -> [ClassicProfile] {
+        [(1, ClassicProfile.a2dp), (2, .hfp), (4, .avrcp)].filter { number & $0.0 != 0 }.map(\.1)
+    }
+}
+
+/// An accessory that a phone brings up over both transports.
+enum AcceptBridging: NamedAction {
+    static let name = "accept bridging"
+    static let about = "the host advertises and answers pages, pairs so that a link key comes of it, and offers profiles over BR/EDR"
+    static var arguments: [ActionArgument] { [BridgedProfiles.profiles.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        driver.user = PairingUser(passkey: nil)
+        try await driver.host.acceptBridging(Set(BridgedProfiles.list(try context(BridgedProfiles.profiles))), named: "Bridged")
+        return CaseRecord()
+    }
+}
+
+/// LE, one pairing, BR/EDR with the derived key, profiles.
+enum BridgeOver: NamedAction {
+    static let name = "bridge"
+    static let about = "the host connects and pairs over LE, then over BR/EDR with the key that comes of it, and sets up profiles there"
+    static let address = TypedArgument.address("address", "the device's public address")
+    static var arguments: [ActionArgument] { [address.declaration, BridgedProfiles.profiles.declaration] }
+    static let results = ["paired", "level", "failures", "handle", "classicHandle"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        driver.user = PairingUser(passkey: nil)
+        var isPaired = false
+        let bridge = try await driver.host.connect(
+            to: DeviceAddress(value: try context(address), kind: .public),
+            bridging: BridgedProfiles.list(try context(BridgedProfiles.profiles))
+        ) { if case .paired = $0 { isPaired = true } }
+        driver.links[bridge.connection.handle.rawValue] = bridge.connection
+        driver.classicLinks[bridge.classic.handle.rawValue] = bridge.classic
+        return CaseRecord([
+            ("paired", .number(isPaired ? 1 : 0)), ("level", .text("\(bridge.classic.securityLevel)")),
+            ("failures", .number(bridge.failures.count)), ("handle", .number(Int(bridge.connection.handle.rawValue))),
+            ("classicHandle", .number(Int(bridge.classic.handle.rawValue))),
+        ])
+    }
+}
+
+/// The audio stream of a bridge.
+enum LookAtStream: NamedAction {
+    static let name = "look at stream"
+    static let about = "how many media packets the host has made and taken on its first BR/EDR link"
+    static var arguments: [ActionArgument] { [] }
+    static let results = ["streaming", "sent", "received"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let link = try context.driver().classicLinks.values.first(where: { $0.isConnected }) else {
+            throw StepFailure(.precondition, "there is no BR/EDR link")
+        }
+        let profiles = link.profiles
+        return CaseRecord([
+            ("streaming", .number(profiles.isStreaming ? 1 : 0)), ("sent", .number(profiles.mediaSent)),
+            ("received", .number(profiles.sink?.packets ?? 0)),
+        ])
+    }
+}

@@ -1,0 +1,31 @@
+import Host
+import Packets
+
+/// A serial port that sends back what it gets, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
+enum OfferSerialEcho: NamedAction {
+    static let name = "offer serial echo"
+    static let about = "the host has a serial port over BR/EDR that sends back each octet, and a service record for it"
+    static let channel = TypedArgument.number("channel", 1...30, default: 5, "the RFCOMM server channel")
+    static var arguments: [ActionArgument] { [channel.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let (host, channel) = (try context.driver().host, UInt8(clamping: try context(channel)))
+        try host.listen(rfcomm: channel) { port, _ in port.onReceive = { [unowned port] octets in port.trySend(octets) } }
+        host.addServiceRecord(.serialPort(channel: channel, name: "Echo"))
+        return CaseRecord()
+    }
+}
+
+/// GATT over BR/EDR. Core Vol 3, Part G, 9.
+enum OfferAttributes: NamedAction {
+    static let name = "offer attributes over BR/EDR"
+    static let about = "the host's attributes can be reached on PSM 31, too, with a service record for each service"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.driver().host.offerAttributesOverClassic()
+        return CaseRecord()
+    }
+}
