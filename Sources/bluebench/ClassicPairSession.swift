@@ -26,7 +26,8 @@ final class ClassicPairSession {
         user.tell(connected, "connected to \(link.peer) over BR/EDR")
         wait.begin("waiting for \(link.peer) to pair", until: end)
         let keys = Promise<PairEvent>(on: host.loop)
-        link.events.add { [unowned self] change in told(change, keys) }
+        let token = link.events.add { [unowned self] change in told(change, keys) }
+        defer { link.events.remove(token) }
         do {
             var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
             result.transport = PairCommand.Transport.bredr.rawValue
