@@ -88,7 +88,7 @@ import Timing
             }
             for side in [one, other] {
                 let heard = side.host.log.filter { $0.packet.kind == .sco }.flatMap { $0.packet.bytes.dropFirst(3) }
-                #expect((36 * kind.octets...42 * kind.octets).contains(heard.count))
+                #expect((36 * kind.octets...48 * kind.octets).contains(heard.count))
                 let values = heard.filter { $0 != 0 }
                 #expect(values == values.sorted() && Set(values).count > 30, "voice is lost or out of order")
             }

@@ -91,9 +91,12 @@ struct ACLLinkState {
             return isSetUp ? [.connected(.success)] : []
         case .role(let new):
             hasSwitched = hasSwitched || (!isSetUp && new != role)
+            // A switch that failed leaves the piconet as it was.
+            if new != role {
+                packetTypeTable = .basic
+                channelMap = nil
+            }
             role = new
-            packetTypeTable = .basic
-            channelMap = nil
         case .peerSlotOffset(let offset): peerSlotOffset = offset
         case .baseband(let change): note(change)
         case .linkKey(let key):
