@@ -156,6 +156,9 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     func detach() { close(nil) }
 
+    /// The other side begins a link anew: this one is over for it.
+    func giveWay() { close(.connectionTimeout) }
+
     // MARK: The end
 
     private func connectionFailed() {

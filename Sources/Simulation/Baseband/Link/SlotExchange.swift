@@ -79,7 +79,7 @@ struct SlotExchange {
             packet.bytes(data)
         }
         statistics.dataPDUs &+= 1
-        if !quirks.contains(.repeatsSequenceNumber) { seqn.toggle() }
+        if isControl || !quirks.contains(.repeatsSequenceNumber) { seqn.toggle() }
         outstanding = OutgoingSlots(type: type, pdu: pdu, payload: payload)
         return outstanding
     }

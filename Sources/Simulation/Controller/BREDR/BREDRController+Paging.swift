@@ -93,7 +93,13 @@ extension BREDRController: PagerDelegate {
 }
 
 extension BREDRController: PageScannerDelegate {
+    /// There is one ACL logical transport between two devices: who pages again, as the answer to its FHS packet was lost or its link has ended, begins it anew. Core
+    /// Vol 2, Part B, 4.2 and 8.3.3.
     func pageScanner(_ scanner: PageScanner, joins central: FHSPayload, sentAt sent: Microseconds, firstPacketAt start: Microseconds) {
+        if let old = links.first(where: { $0.peer == central.address }) {
+            guard old.link.role == .peripheral else { return }
+            if old.link.state.isEstablished { old.link.giveWay() } else { linkEnds.stop(old) }
+        }
         let parameters = BasebandLinkParameters(
             role: .peripheral, central: central.address, clock: NativeClock(showing: Int(central.clock) << 2, at: sent),
             ltAddr: central.ltAddr,
