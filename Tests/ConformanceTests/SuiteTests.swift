@@ -71,7 +71,7 @@ struct SuiteTests {
         let catalogue = try Self.catalogue()
         let mutants = try Mutant.load(Self.folder + "/mutants", catalogue: catalogue)
         #expect(mutants.count >= 150)
-        let sample = mutants.enumerated().filter { $0.offset % 8 == 0 }.map(\.element)
+        let sample = mutants.enumerated().filter { $0.offset % 16 == 0 }.map(\.element)
         let results = try MutantTrial.run(sample, catalogue: catalogue, seed: 1, isThorough: false, threads: 2)
         for result in results {
             #expect(result.grade != nil, "\(result.id) survives, noticed by \(result.noticedBy)")
