@@ -63,7 +63,7 @@ struct EndpointTests {
     @Test func buffersAreSharedAndCreditsForNothingAreCounted() throws {
         let bench = try Bench()
         try bench.loop.run {
-            bench.end.setBuffers(length: 27, count: 2)
+            bench.end.setBuffers([ACLBuffers(fragmentLength: 27, total: 2)])
             bench.controller.say(Self.connected)
             try await bench.loop.sleep(for: 10)
             bench.end.send(HCIPacket(acl: 64, .firstNonFlushable, [1, 0, 4, 0, 0x0A]))

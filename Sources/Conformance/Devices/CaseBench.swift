@@ -128,7 +128,7 @@ final class CaseBench {
         try await ask(end, HCICommands.Reset())
         try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1))
         _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: BenchEvents.le))
-        try await readBuffers(end)
+        let buffers = try await readBuffers(end)
         for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
             features.insert("\(end.side.rawValue).\(name)")
         }
@@ -136,6 +136,7 @@ final class CaseBench {
         for name in Features.commands(in: commands) { features.insert("\(end.side.rawValue).\(name)") }
         if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
+            if let buffers { try await readClassicBuffers(end, beside: buffers) }
         }
         try await takeAddress(end)
     }
@@ -152,13 +153,26 @@ final class CaseBench {
     }
 
     /// A length or a count of 0 says that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.
-    private func readBuffers(_ end: Endpoint) async throws {
+    ///
+    /// - Returns: those that LE has of its own.
+    private func readBuffers(_ end: Endpoint) async throws -> ACLBuffers? {
         let own = try await ask(end, HCICommands.LEReadBufferSize())
         guard own.leACLDataPacketLength == 0 || own.totalNumLEACLDataPackets == 0 else {
-            return end.setBuffers(length: Int(own.leACLDataPacketLength), count: Int(own.totalNumLEACLDataPackets))
+            let buffers = ACLBuffers(fragmentLength: Int(own.leACLDataPacketLength), total: Int(own.totalNumLEACLDataPackets))
+            end.setBuffers([buffers])
+            return buffers
         }
         let shared = try await ask(end, HCICommands.ReadBufferSize())
-        end.setBuffers(length: Int(shared.aclDataPacketLength), count: Int(shared.totalNumACLDataPackets))
+        let (length, count) = (Int(shared.aclDataPacketLength), Int(shared.totalNumACLDataPackets))
+        end.setBuffers([ACLBuffers(fragmentLength: max(1, length), total: max(1, count))])
+        return nil
+    }
+
+    /// What BR/EDR has beside them. Core Vol 4, Part E, 7.4.5.
+    private func readClassicBuffers(_ end: Endpoint, beside buffers: ACLBuffers) async throws {
+        let own = try await ask(end, HCICommands.ReadBufferSize())
+        guard own.aclDataPacketLength > 0, own.totalNumACLDataPackets > 0 else { return }
+        end.setBuffers([buffers, ACLBuffers(fragmentLength: Int(own.aclDataPacketLength), total: Int(own.totalNumACLDataPackets))])
     }
 
     @discardableResult

@@ -77,7 +77,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         let outlet = Outlet()
         scheduler = ACLScheduler { packet in outlet.endpoint?.transmit(packet) }
         outlet.endpoint = self
-        setBuffers(length: 27, count: 1)
+        setBuffers([ACLBuffers(fragmentLength: 27, total: 1)])
     }
 
     /// The scheduler must not own the end that owns it.
@@ -126,10 +126,8 @@ final class Endpoint: HCITransport, HCITransportSink {
         return reply
     }
 
-    /// The controller's buffers for the data of LE connections.
-    func setBuffers(length: Int, count: Int) {
-        scheduler.setPools([ACLBuffers(fragmentLength: max(1, length), total: max(1, count))])
-    }
+    /// The controller's buffers for the data of LE connections, and those of BR/EDR where they are others.
+    func setBuffers(_ pools: [ACLBuffers]) { scheduler.setPools(pools) }
 
     /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
@@ -253,7 +251,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         switch change {
         case .opened(let connection):
             outstanding.opened(connection.handle)
-            if connection.kind == .le || connection.kind == .classic { open(connection.handle) }
+            if connection.kind == .le || connection.kind == .classic { open(connection.handle, pool: connection.kind == .classic ? 1 : 0) }
         case .closed(let handle, _):
             scheduler.close(handle: handle.rawValue)
             reassembly.forget(handle)
@@ -268,8 +266,8 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
     }
 
-    private func open(_ handle: ConnectionHandle) {
-        _ = scheduler.open(handle: handle.rawValue, pool: 0)
+    private func open(_ handle: ConnectionHandle, pool: Int) {
+        _ = scheduler.open(handle: handle.rawValue, pool: pool)
         reassembly.forget(handle)
     }
 
