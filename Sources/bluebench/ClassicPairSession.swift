@@ -104,7 +104,7 @@ final class ClassicPairSession {
     /// Ends the link once the keys of LE have followed, where they do.
     private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async {
         if result.event == "paired", result.secureConnections == true, result.bonded == true,
-            let derived = try? await keys.value(until: host.loop.now + .seconds(2))
+            let derived = try? await keys.value(until: host.loop.now + .seconds(5))
         {
             var event = PairEvent("le_keys")
             (event.peer, event.level, event.keySize) = (derived.peer, derived.level, derived.keySize)

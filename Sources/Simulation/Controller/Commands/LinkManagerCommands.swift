@@ -28,11 +28,13 @@ extension BREDRController {
     func execute(_ command: HCICommands.RemoteNameRequest) throws(CommandFailure) {
         let device = command.bdADDR
         try Check.that(!namesWanted.contains(device), else: .disallowed)
-        if let end = links.first(where: { $0.peer == device && $0.link.state.isEstablished }) {
-            try Check.that(end.connection.isOpen, else: .disallowed)
+        let end = links.first { $0.peer == device && $0.link.state.isEstablished }
+        if let end, end.connection.isOpen {
             end.connection.requestName()
         } else if paging?.pager.settings.address != device {
-            try Check.that(paging == nil && device != configuration.address.bdADDR, else: .disallowed)
+            try Check.that(paging == nil && device != configuration.address.bdADDR && end?.isForName ?? true, else: .disallowed)
+            // The link of a name before it, which is about to end, is not waited for.
+            if let end { linkEnds.stop(end) }
             try startPage(device, repetitionMode: command.pageScanRepetitionMode, clockOffset: command.clockOffset, for: .name)
         }
         namesWanted.insert(device)
