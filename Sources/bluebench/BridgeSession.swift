@@ -36,7 +36,7 @@ final class BridgeSession {
         let token = bridge.profiles.steps.add { [self] in tell(.profile($0)) }
         defer { bridge.profiles.steps.remove(token) }
         if bridge.profiles.isStreaming { try await play(bridge.profiles) }
-        try await drain(bridge.classic)
+        try await bridge.classic.drained()
         try await bridge.classic.disconnect()
         try await bridge.connection.disconnect()
     }
@@ -49,14 +49,6 @@ final class BridgeSession {
         defer { profiles.steps.remove(token) }
         profiles.setStreaming(false)
         try await suspended.value(until: host.loop.now + .seconds(10))
-    }
-
-    /// Waits until the peer has got what was sent.
-    private func drain(_ link: ClassicConnection) async throws {
-        let end = host.loop.now + .seconds(2)
-        while link.isConnected, host.loop.now < end, link.queuedFragments + link.fragmentsInController > 0 {
-            try await host.loop.sleep(for: .milliseconds(10))
-        }
     }
 
     // MARK: Accessory

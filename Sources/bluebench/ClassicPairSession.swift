@@ -111,8 +111,7 @@ final class ClassicPairSession {
             user.tell(event, "keys for LE followed from the link key")
         }
         if link.isInitiator {
-            // LMP_detach overtakes user data: the peer would not get the last of the keys.
-            try? await host.loop.sleep(for: .milliseconds(300))
+            try? await link.drained()
             if link.isConnected { _ = try? await link.disconnect() }
         } else {
             let end = host.loop.now + .seconds(2)

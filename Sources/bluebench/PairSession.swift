@@ -94,10 +94,7 @@ final class PairSession {
 
     /// Ends the link once the peer has got everything. A peripheral lets the central end it, which may have more to do.
     private func leave(_ link: Connection) async throws {
-        let end = host.loop.now + .seconds(2)
-        while link.isConnected, host.loop.now < end, link.queuedFragments + link.fragmentsInController > 0 {
-            try await host.loop.sleep(for: .milliseconds(10))
-        }
+        try await link.drained()
         if !link.isCentral {
             do {
                 _ = try await link.ended(within: .seconds(2))

@@ -87,6 +87,8 @@ public final class Connection {
     public var queuedFragments: Int { multiplexer.queuedFragments }
     /// ACL fragments that the controller holds.
     public var fragmentsInController: Int { multiplexer.fragmentsInController }
+    /// Waits until the peer has acknowledged what was sent: a disconnection overtakes data. Returns when the time is over or the connection has ended, too.
+    public func drained(within limit: Microseconds = .seconds(2)) async throws { try await multiplexer.drained(within: limit) }
 
     func received(boundary: ACLHeader.Boundary, _ fragment: RawSpan) { multiplexer.received(boundary: boundary, fragment) }
     func becameWritable(lane: Int) { multiplexer.becameWritable(lane: lane) }

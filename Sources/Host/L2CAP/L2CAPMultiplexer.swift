@@ -77,6 +77,14 @@ final class L2CAPMultiplexer {
     var queuedFragments: Int { failure == nil ? context.scheduler.waiting(slot) : 0 }
     var fragmentsInController: Int { failure == nil ? context.scheduler.inFlight(slot) : 0 }
 
+    /// Waits until the peer has acknowledged what was sent, the connection has ended, or the time is over.
+    func drained(within limit: Microseconds) async throws {
+        let end = context.loop.now + limit
+        while context.loop.now < end, queuedFragments + fragmentsInController > 0 {
+            try await context.loop.sleep(for: .milliseconds(10))
+        }
+    }
+
     func becameWritable(lane: Int) {
         if channels.indices.contains(lane - 1) { channels[lane - 1].becameWritable() }
     }

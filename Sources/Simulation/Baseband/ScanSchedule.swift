@@ -54,10 +54,10 @@ final class ScanSchedule {
 
     /// Takes the radio for the rest of the window and of the phase.
     ///
-    /// - Returns: nil when the scanner rests or waits for the radio; it scans again when it is told.
-    ///
     /// A window that another activity took is made up for, and windows are counted from there on: two scanners that began together would take the same ones from
     /// each other again and again.
+    ///
+    /// - Returns: nil when the scanner rests or waits for the radio; it scans again when it is told.
     func open(for scanner: any RadioActivity) -> Stretch? {
         timer.cancel()
         radio.reserve(scanner, at: nil)

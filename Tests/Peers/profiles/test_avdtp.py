@@ -1,6 +1,5 @@
 """AVDTP: our session with Bumble's, as source and as sink."""
 
-import asyncio
 
 import pytest
 from bumble import a2dp, avdtp
@@ -48,7 +47,6 @@ async def test_we_stream_to_bumble(codec):
     assert any("openMedia" in report for report in channel.reports)
     media = Channel(codec, "avdtp", "receive")
     protocol.on_l2cap_connection(media)
-    await asyncio.sleep(0)
     media.emit(media.EVENT_OPEN)
     channel.tell("avdtp", "media", "opened")
     await do("start", 1)

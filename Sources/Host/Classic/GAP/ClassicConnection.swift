@@ -74,6 +74,8 @@ public final class ClassicConnection {
     public var queuedFragments: Int { multiplexer.queuedFragments }
     /// ACL fragments that the controller holds.
     public var fragmentsInController: Int { multiplexer.fragmentsInController }
+    /// Waits until the peer has acknowledged what was sent: a disconnection overtakes data. Returns when the time is over or the connection has ended, too.
+    public func drained(within limit: Microseconds = .seconds(2)) async throws { try await multiplexer.drained(within: limit) }
 
     /// Ends the connection and waits until it has ended.
     @discardableResult
