@@ -70,7 +70,7 @@ struct GATTCommand: ParsableCommand {
     }
 
     private static func connect(_ host: Host, to address: DeviceAddress, _ settings: ConnectSettings) async throws -> Connection {
-        do { return try await host.connect(to: address, settings) } catch HostError.peer(.timedOut) {
+        do { return try await host.connectAnswered(to: address, settings) } catch HostError.peer(.timedOut) {
             throw CommandFailure(.fail, "\(address) did not answer: is it there, does it advertise, and is its address of that kind?")
         }
     }

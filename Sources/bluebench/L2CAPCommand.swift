@@ -43,7 +43,7 @@ struct L2CAPCommand: ParsableCommand {
     private var settings: CreditBasedChannelSettings { CreditBasedChannelSettings(mtu: mtu, mps: mps, initialCredits: credits) }
 
     private func exchange(_ sdus: [[UInt8]], with address: DeviceAddress, _ host: Host) async throws {
-        let link = try await host.connect(to: address)
+        let link = try await host.connectAnswered(to: address)
         let channels =
             if let enhanced {
                 try await link.openChannels(spsm, count: enhanced, settings)

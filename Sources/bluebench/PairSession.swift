@@ -51,7 +51,7 @@ final class PairSession {
             wait.begin("looking for \(peer)", until: end)
             var connect = ConnectSettings()
             connect.limit = end - host.loop.now
-            return try await host.connect(to: peer, connect)
+            return try await host.connectAnswered(to: peer, connect)
         }
         let name = command.advertise ?? ""
         wait.begin("waiting for a peer that connects to '\(name)'", until: end)

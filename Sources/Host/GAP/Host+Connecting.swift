@@ -51,6 +51,35 @@ extension Host {
         return try await outcome(of: promise, within: settings.limit)
     }
 
+    /// Connects, and waits until the peer has answered on the connection. It has not where it did not hear the CONNECT_IND, which the radio's other work or the
+    /// air can take; then the host connects anew. Core Vol 6, Part B, 4.5; Vol 1, Part F, 2.62.
+    ///
+    /// - Parameter attempts: how often to connect at most; the last connection is not waited for.
+    /// - Throws: as `connect(to:_:)`.
+    public func connectAnswered(to device: DeviceAddress, _ settings: ConnectSettings = ConnectSettings(), attempts: Int = 3) async throws
+        -> Connection
+    {
+        for _ in 1..<max(1, attempts) {
+            let link = try await connect(to: device, settings)
+            if try await hasAnswered(link) { return link }
+        }
+        return try await connect(to: device, settings)
+    }
+
+    /// Asks the peer for its features. It may refuse to tell, or the controller to ask.
+    private func hasAnswered(_ link: Connection) async throws -> Bool {
+        do {
+            _ = try await link.readRemoteFeatures()
+        } catch HostError.peer(.disconnected(.connectionFailedToBeEstablished)) {
+            return false
+        } catch HostError.peer(.rejected(_, let reason)) {
+            guard reason == .connectionFailedToBeEstablished else { return true }
+            _ = try await link.ended()
+            return false
+        }
+        return true
+    }
+
     private func outcome(of promise: Promise<Connection>, within limit: Microseconds) async throws -> Connection {
         do {
             return try await promise.value(until: loop.now + limit)

@@ -124,6 +124,47 @@ import Timing
         }
     }
 
+    /// An accessory whose host stores the derived key a moment later than the phone comes is asked again; one that has forgotten it is not waited for long.
+    @Test(arguments: [(300, true), (3_000, false)]) func aKeyIsStoredLate(_ row: (milliseconds: Int, isWaitedFor: Bool)) throws {
+        try Self.run { hosts, told in
+            let far = hosts.far
+            let token = hosts.near.newClassicConnections.add { _ in
+                let bonds = far.keys.all
+                for bond in bonds { far.keys.remove(PeerIdentity(bond.identity)) }
+                hosts.loop.schedule(after: .milliseconds(row.milliseconds)) { for bond in bonds { far.keys.add(bond) } }
+            }
+            defer { hosts.near.newClassicConnections.remove(token) }
+            do {
+                let bridge = try await Self.bridge(hosts, told)
+                #expect(row.isWaitedFor && bridge.failures.isEmpty && told.questions == 2)
+            } catch HostError.peer(.rejected(_, let reason)) {
+                #expect(!row.isWaitedFor && reason == .pinOrKeyMissing)
+                try await hosts.loop.sleep(for: .milliseconds(row.milliseconds))
+            }
+        }
+    }
+
+    /// An accessory that has not heard the CONNECT_IND is connected to again, and the steps are told once.
+    @Test func aPhoneThatWasNotHeardConnectsAgain() throws {
+        try Self.run { hosts, told in
+            var connections = 0
+            let token = hosts.near.newConnections.add { _ in
+                connections += 1
+                if connections == 1 { hosts.far.post(HCICommands.Reset()) }
+            }
+            defer { hosts.near.newConnections.remove(token) }
+            let again = hosts.loop.start {
+                try await hosts.loop.sleep(for: .milliseconds(500))
+                try await hosts.far.start()
+                try await hosts.far.setScan(isDiscoverable: false, isConnectable: true)
+                _ = try await hosts.far.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
+            }
+            let bridge = try await Self.bridge(hosts, told)
+            _ = try await again.value()
+            #expect(connections == 2 && bridge.failures.isEmpty && told.phone.map(Self.name).filter { $0 == "connected" }.count == 1)
+        }
+    }
+
     /// What the accessory lacks is told; the rest comes up.
     @Test(arguments: all) func oneProfileIsOffered(_ profile: ClassicProfile) throws {
         try Self.run(offers: [profile]) { hosts, told in

@@ -49,11 +49,12 @@ extension Host {
         to peer: DeviceAddress, bridging profiles: [ClassicProfile], _ settings: ConnectSettings = ConnectSettings(),
         step: @escaping (BridgeStep) -> Void = { _ in }
     ) async throws -> Bridge {
-        let link = try await connect(to: peer, settings)
+        let link = try await connectAnswered(to: peer, settings)
         step(.connected(link.peer))
         let quirks = context.quirks.pairing
         let early = quirks.pagesFirst ? try await connectClassic(to: peer.bdADDR) : nil
-        if link.bond?.linkKey != nil, link.bond?.peerLongTermKey != nil {
+        let isBonded = link.bond?.linkKey != nil && link.bond?.peerLongTermKey != nil
+        if isBonded {
             try await link.encrypt()
             step(.encrypted)
         } else {
@@ -65,11 +66,21 @@ extension Host {
         guard let classic = paged else { throw HostError.misuse(.notConnected) }
         step(.paged(classic.address))
         if quirks.pairsTwice { try await classic.pair(bridgingSettings) }
-        try await classic.secure(to: key.bestLevel)
+        try await secure(classic, to: key.bestLevel, isNew: !isBonded)
         step(.secured(classic.securityLevel))
         let token = classic.profiles.steps.add { step(.profile($0)) }
         defer { classic.profiles.steps.remove(token) }
         return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))
+    }
+
+    /// With a key that has just been made: the host of the peer may not have stored it yet, and is asked again for a second.
+    private func secure(_ link: ClassicConnection, to level: SecurityMode4Level, isNew: Bool) async throws {
+        let end = loop.now + .seconds(isNew ? 1 : 0)
+        while true {
+            do { return try await link.secure(to: level) } catch HostError.peer(.rejected(_, .pinOrKeyMissing)) where loop.now < end {
+                try await loop.sleep(for: .milliseconds(100))
+            }
+        }
     }
 
     /// Lets a peer that has paired over LE come over BR/EDR and set up profiles: advertises, answers pages, and pairs so that a link key comes of it.
