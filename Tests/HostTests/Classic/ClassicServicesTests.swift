@@ -88,6 +88,37 @@ import Timing
         }
     }
 
+    /// Between two devices there is one session, whoever begins it and however close to the other. RFCOMM 1.2, 5.2.
+    @Test func bothBeginASession() throws {
+        try Self.run { near, far, link, other in
+            var arrived = 0
+            for host in [near, far] {
+                for channel in 1...2 as ClosedRange<UInt8> { try host.listen(rfcomm: channel) { _, _ in arrived += 1 } }
+            }
+            try await link.secure(to: .unauthenticated)
+            try await near.loop.sleep(for: .seconds(1))
+            // How much later the other side begins, in milliseconds.
+            for delay in [-60, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 60] {
+                let begin = { (link: ClassicConnection, channel: UInt8, isLate: Bool) in
+                    near.loop.start {
+                        if isLate { try await near.loop.sleep(for: .milliseconds(abs(delay))) }
+                        return try await link.openSerialPort(channel: channel)
+                    }
+                }
+                let opening = [begin(link, 1, delay < 0), begin(link, 2, delay < 0), begin(other, 1, delay > 0)]
+                var ports: [SerialPort] = []
+                for each in opening { ports.append(try await each.value()) }
+                try await near.loop.sleep(for: .seconds(1))
+                #expect(link.layers.multiplexers.count == 1 && other.layers.multiplexers.count == 1, "after \(delay) ms")
+                #expect(arrived == 3, "after \(delay) ms")
+                for port in ports { port.close() }
+                try await near.loop.sleep(for: .seconds(1))
+                #expect(link.layers.multiplexers.isEmpty && other.layers.multiplexers.isEmpty, "after \(delay) ms")
+                arrived = 0
+            }
+        }
+    }
+
     /// Who takes nothing holds up the sender.
     @Test func aPortIsHeldUp() throws {
         try Self.run { near, far, link, _ in

@@ -1,12 +1,15 @@
 import Packets
+import Timing
 
 /// What this host has on the channels of one BR/EDR connection.
 final class ClassicLayers {
     unowned let connection: ClassicConnection
     /// Bearers of the attribute protocol, of one client.
     private(set) var bearers: [ATTBearer] = []
-    /// RFCOMM; a second one only where both sides have begun at once.
+    /// RFCOMM; a second one only where the peer has begun it beside that of this side.
     private(set) var multiplexers: [SerialMultiplexer] = []
+    /// The session that this side is about to begin.
+    var openingMultiplexer: Promise<SerialMultiplexer>?
     private var client: GATTServerSession?
     private var started: ProfileSession?
     /// They begin when somebody wants them.

@@ -1,4 +1,5 @@
 import Packets
+import Timing
 
 /// A serial port that peers may open.
 struct SerialService {
@@ -50,9 +51,48 @@ extension ClassicConnection {
     /// - Throws: `HostError.peer(.serialPort)` with the reason, `.peer(.channel)`, `.misuse(.noServerChannel)`, or why there is no connection.
     public func openSerialPort(channel: UInt8) async throws -> SerialPort {
         guard (1...30).contains(channel) else { throw HostError.misuse(.noServerChannel(channel)) }
-        if let multiplexer = layers.multiplexers.first(where: \.isUsable) { return try await multiplexer.open(channel) }
-        let link = try await openChannel(ClassicPSM.rfcomm, Host.serialChannel)
-        // The other side may have been faster.
-        return try await layers.addMultiplexer(.initiator, link).open(channel)
+        return try await multiplexer().open(channel)
+    }
+
+    /// The one session that there is between two devices. RFCOMM 1.2, 5.2.
+    private func multiplexer() async throws -> SerialMultiplexer {
+        if let running = layers.multiplexers.first(where: \.isRunning) { return running }
+        if let opening = layers.openingMultiplexer { return try await opening.value() }
+        if let idle = layers.multiplexers.first(where: \.isUsable) { return idle }
+        let opening = Promise<SerialMultiplexer>(on: host.loop)
+        layers.openingMultiplexer = opening
+        defer { layers.openingMultiplexer = nil }
+        do { opening.fulfil(try await openMultiplexer()) } catch { opening.fail(error) }
+        return try await opening.value()
+    }
+
+    /// Where both sides have asked for a channel at once, the session is that of the device with the greater address. A peer that begins its own all the same is
+    /// let in.
+    private func openMultiplexer() async throws -> SerialMultiplexer {
+        let link: ClassicDataChannel
+        do {
+            link = try await openChannel(ClassicPSM.rfcomm, Host.serialChannel)
+        } catch HostError.peer(.channel(let end)) {
+            guard let theirs = try await arrivingMultiplexer() else { throw HostError.peer(.channel(end)) }
+            return theirs
+        }
+        var theirs = layers.multiplexers.first(where: \.isRunning)
+        if theirs == nil, host.controller.address.bdADDR.rawValue < address.rawValue { theirs = try await arrivingMultiplexer() }
+        if let theirs {
+            link.disconnect()
+            return theirs
+        }
+        let ours = layers.addMultiplexer(.initiator, link)
+        ours.start()
+        return ours
+    }
+
+    /// The session on the channel that the peer has opened or is about to open; nil if there is none.
+    private func arrivingMultiplexer() async throws -> SerialMultiplexer? {
+        let end = host.loop.now + .seconds(20)
+        while !layers.multiplexers.contains(where: \.isUsable), channels.isArriving(psm: ClassicPSM.rfcomm), host.loop.now < end {
+            try await host.loop.sleep(for: .milliseconds(10))
+        }
+        return layers.multiplexers.first(where: \.isUsable)
     }
 }

@@ -9,7 +9,7 @@ extension RFCOMMSession {
             return []
         }
         switch frame.kind {
-        case .sabm: return frame.dlci == 0 ? controlRequested() : connectionRequested(frame.dlci, at: now)
+        case .sabm: return frame.dlci == 0 ? controlRequested(at: now) : connectionRequested(frame.dlci, at: now)
         case .ua: return frame.dlci == 0 ? controlAcknowledged(at: now) : acknowledged(frame.dlci, at: now)
         case .dm: return frame.dlci == 0 ? controlRefused() : refused(frame.dlci, at: now)
         case .disc: return frame.dlci == 0 ? controlDisconnected() : disconnected(frame.dlci, at: now)
@@ -19,11 +19,16 @@ extension RFCOMMSession {
 
     // MARK: DLCI 0
 
-    private mutating func controlRequested() -> [RFCOMMAction] {
+    private mutating func controlRequested(at now: Microseconds) -> [RFCOMMAction] {
         guard role == .acceptor, state != .awaitDisconnect else { return [response(.dm, 0)] }
         let isNew = state == .idle
         state = .open
-        return [response(.ua, 0)] + (isNew ? [.started] : [])
+        return [response(.ua, 0)] + (isNew ? started(at: now) : [])
+    }
+
+    /// The multiplexer works, and the connections that have waited for it come up.
+    private mutating func started(at now: Microseconds) -> [RFCOMMAction] {
+        links.filter { $0.value.phase == .waiting }.keys.sorted().reduce(into: [.started]) { $0 += negotiate($1, at: now) }
     }
 
     private mutating func controlAcknowledged(at now: Microseconds) -> [RFCOMMAction] {
@@ -31,8 +36,7 @@ extension RFCOMMSession {
         case .awaitAcknowledgement:
             state = .open
             controlDeadline = nil
-            let waiting = links.filter { $0.value.phase == .waiting }.keys.sorted()
-            return waiting.reduce(into: [.started]) { $0 += negotiate($1, at: now) }
+            return started(at: now)
         case .awaitDisconnect: return end(.local)
         case .idle, .open, .ended: return []
         }

@@ -105,6 +105,8 @@ public struct RFCOMMSession: Sendable {
     }
 
     public var isOver: Bool { state == .ended }
+    /// Whether the other side of an acceptor has not begun yet.
+    public var isIdle: Bool { state == .idle }
     /// Whether connections can still be opened.
     public var isUsable: Bool { state != .ended && state != .awaitDisconnect }
     /// The connections that are open.
@@ -128,11 +130,12 @@ public struct RFCOMMSession: Sendable {
         return [command(.sabm, 0)]
     }
 
-    /// Opens a connection to a server channel of the other side, 1...30, and the multiplexer before it.
+    /// Opens a connection to a server channel of the other side, 1...30, and the multiplexer before it; an acceptor waits for the other side's SABM for T1.
     public mutating func open(channel: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         let dlci = dlci(toChannel: channel)
         guard (1...30).contains(channel), links[dlci] == nil, isUsable else { return [] }
         links[dlci] = RFCOMMDataLink(.waiting)
+        if state == .idle, role == .acceptor { links[dlci]?.deadline = now + settings.acknowledgementTimeOut }
         return state == .open ? negotiate(dlci, at: now) : start(at: now)
     }
 
@@ -251,6 +254,7 @@ extension RFCOMMSession {
     /// PN comes before SABM, so that both agree on credits and the size of frames. RFCOMM 1.2, 5.5.3.
     mutating func negotiate(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         links[dlci]?.phase = .awaitParameters
+        links[dlci]?.deadline = nil
         let parameters = RFCOMMParameters(
             dlci: dlci, convergenceLayer: settings.usesCredits ? RFCOMMParameters.asksForCredits : 0,
             frameSize: UInt16(settings.frameSize), initialCredits: settings.usesCredits ? UInt8(settings.initialCredits) : 0)

@@ -28,6 +28,8 @@ final class SerialMultiplexer {
 
     /// Whether connections can still be opened.
     var isUsable: Bool { session.isUsable && link.failure == nil }
+    /// Whether the session has begun.
+    var isRunning: Bool { isUsable && !session.isIdle }
 
     func open(_ channel: UInt8) async throws -> SerialPort {
         let dlci = session.dlci(toChannel: channel)
@@ -37,6 +39,9 @@ final class SerialMultiplexer {
         perform(session.open(channel: channel, at: loop.now))
         return try await promise.value()
     }
+
+    /// Begins the session, for connections that come later.
+    func start() { perform(session.start(at: loop.now)) }
 
     /// The server channels that are offered have changed.
     func serve(_ services: Set<UInt8>) { session.settings.services = services }

@@ -42,6 +42,13 @@ final class ClassicChannels {
         return try await promise.value()
     }
 
+    /// Whether the peer has asked for a channel to a service of this side that is not open yet.
+    func isArriving(psm: UInt16) -> Bool {
+        machine.channels.contains {
+            $0.psm == psm && opening[$0.localCID] == nil && !$0.hasOpened && $0.state != .awaitDisconnectionResponse
+        }
+    }
+
     /// The fixed channels that the peer has, one bit each. Core Vol 3, Part A, 4.13.
     func fixedChannels() async throws -> UInt64 {
         if let failure { throw failure }
