@@ -10,13 +10,15 @@ struct GATTCommand: ParsableCommand {
         discussion: """
             What is asked of the link is printed with what came of it. After the discovery come the subscriptions, then the writes in the \
             order given, the values they cause, and last the reads. With a peer that there is a bond with, the link is encrypted first, and what was \
-            found before is taken from the bond as long as the peer's database is the same. Exit code 1 when the peer lacks what was asked for, or \
+            found before is taken from the bond as long as the peer's database is the same. With --transport bredr the peer is paged; there has \
+            to be a bond with it, which `bluebench pair --transport bredr` makes. Exit code 1 when the peer lacks what was asked for, or \
             refuses a value.
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
     @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String
-    @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval = 30.0
+    @Option(help: "Connect over le, or over bredr.") var transport = LinkTransport.le
+    @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "MTU to offer, 23...517.", transform: Arguments.whole(23...517)) var mtu: Int?
     @Option(help: "PHY to ask for: 1m, 2m or coded.") var phy: String?
     @Option(name: .customLong("data-length"), help: "TX octets to ask for, 27...251.", transform: Arguments.whole(27...251))
@@ -33,21 +35,21 @@ struct GATTCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        let address = try Arguments.address(peer)
+        let address = try transport.address(peer)
         let phys = try phy.map(Arguments.phys)
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         let reads = try read.map(Self.uuid)
+        let bond = try store.read()[PeerIdentity(address)]
+        try checkTransport(bond)
         // Only a bond that is there already is kept up to date.
-        let file = try store.read()[PeerIdentity(address)] == nil ? nil : store.open(makes: false)
+        let file = bond == nil ? nil : try store.open(makes: false)
         let prepare = { (host: Host) in
             if let keys = file?.keys { host.keys = keys }
-            host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? .drawn
+            host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? (command.transport == .bredr ? .automatic : .drawn)
         }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
-            var settings = ConnectSettings()
-            settings.parameters = ConnectionParameterRequest(interval: Self.units(command.interval))
-            let link = try await Self.connect(host, to: address, settings)
+            let link = try await command.connect(host, to: address)
             let isSilent = command.json
             var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
             do {
@@ -69,14 +71,34 @@ struct GATTCommand: ParsableCommand {
         }
     }
 
-    private static func connect(_ host: Host, to address: DeviceAddress, _ settings: ConnectSettings) async throws -> Connection {
-        do { return try await host.connectAnswered(to: address, settings) } catch HostError.peer(.timedOut) {
+    /// What is of LE alone; and over BR/EDR attributes are reached on an encrypted link only. Core Vol 3, Part C, 5.2.2.8.
+    private func checkTransport(_ bond: Bond?) throws {
+        guard transport == .bredr else { return }
+        guard interval == nil, mtu == nil, phy == nil, dataLength == nil, update == nil else {
+            throw CommandFailure(.usage, "--interval, --mtu, --phy, --data-length and --update are about links over LE")
+        }
+        guard bond?.linkKey != nil else {
+            throw CommandFailure(.usage, "there is no key for \(peer) over BR/EDR; `bluebench pair --transport bredr` makes one")
+        }
+    }
+
+    private func connect(_ host: Host, to address: DeviceAddress) async throws -> PeerLink {
+        var settings = ConnectSettings()
+        settings.parameters = ConnectionParameterRequest(interval: Self.units(interval ?? 30))
+        do {
+            switch transport {
+            case .le: return .le(try await host.connectAnswered(to: address, settings))
+            case .bredr: return .classic(try await host.connectClassic(to: address.bdADDR))
+            }
+        } catch HostError.peer(.timedOut) {
             throw CommandFailure(.fail, "\(address) did not answer: is it there, does it advertise, and is its address of that kind?")
+        } catch HostError.peer(.rejected(_, .pageTimeout)) {
+            throw CommandFailure(.fail, "\(address) did not answer: is it there, and does it let others connect?")
         }
     }
 
     private func tune(_ session: inout GATTSession, _ phys: PHYs?) async throws {
-        let link = session.link
+        guard case .le(let link) = session.link else { return try await session.exchangeMTU() }
         if let mtu { try await session.exchangeMTU(mtu) }
         if let dataLength {
             let agreed = try await link.updateDataLength(txOctets: dataLength)

@@ -48,7 +48,9 @@ struct GATTReport: Encodable {
     }
 
     var peer: String
-    var interval: Double
+    var transport: String
+    /// Of LE.
+    var interval: Double?
     var mtu: Int?
     var services: [Service] = []
     var reads: [Read] = []

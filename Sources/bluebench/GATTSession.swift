@@ -16,7 +16,7 @@ struct GATTSession {
         var time: Microseconds
     }
 
-    let link: Connection
+    let link: PeerLink
     let loop: RunLoop
     /// Takes a line for people.
     let say: @Sendable (String) -> Void
@@ -26,26 +26,53 @@ struct GATTSession {
     /// Values that may wait to be shown.
     private static let mostWaiting = 65_536
 
-    init(_ link: Connection, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
+    init(_ link: PeerLink, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
         self.link = link
         self.loop = loop
         self.say = say
-        let interval = Double(link.parameters.interval) * 1.25
-        report = GATTReport(peer: link.peer.address.description, interval: interval)
-        say("connected to \(link.peer.address), interval \(interval) ms")
+        let peer = link.peer.address
+        switch link {
+        case .le(let connection):
+            let interval = Double(connection.parameters.interval) * 1.25
+            report = GATTReport(peer: peer.description, transport: LinkTransport.le.rawValue, interval: interval)
+            say("connected to \(peer), interval \(interval) ms")
+        case .classic:
+            report = GATTReport(peer: peer.description, transport: LinkTransport.bredr.rawValue)
+            say("connected to \(peer) over BR/EDR")
+        }
+    }
+
+    /// The bearer that LE has from the beginning, and that this side opens over BR/EDR.
+    private var gatt: GATTClient {
+        get async throws {
+            switch link {
+            case .le(let connection): connection.gatt
+            case .classic(let connection): try await connection.openAttributes()
+            }
+        }
     }
 
     /// With the key of the bond, if there is one.
     func encrypt() async throws {
         guard link.bond != nil else { return }
-        do { try await link.encrypt() } catch { throw PairAdvice.failure(error) }
-        say("encrypted with the key of the bond, \(link.encryptionKeySize) octets")
+        let size: Int
+        do {
+            switch link {
+            case .le(let connection):
+                try await connection.encrypt()
+                size = connection.encryptionKeySize
+            case .classic(let connection):
+                try await connection.secure(to: .unauthenticated)
+                size = connection.encryptionKeySize
+            }
+        } catch { throw PairAdvice.failure(error) }
+        say("encrypted with the key of the bond, \(size) octets")
     }
 
     // MARK: Discovery
 
     mutating func discover() async throws {
-        let database = try await link.gatt.discoverDatabase()
+        let database = try await gatt.discoverDatabase()
         for found in database.services {
             let service = found.service
             say("service \(service.uuid), handles \(service.handle)...\(service.endHandle)")
@@ -56,7 +83,7 @@ struct GATTSession {
             }
             report.services.append(entry)
         }
-        if link.bond != nil { try await link.gatt.enableCaching(of: database) }
+        if link.bond != nil { try await gatt.enableCaching(of: database) }
     }
 
     private func describe(_ characteristic: RemoteCharacteristic, _ descriptors: [RemoteDescriptor]) async throws
@@ -80,7 +107,7 @@ struct GATTSession {
 
     private func read(_ handle: UInt16) async throws -> (value: String?, error: String?) {
         do {
-            return (Hex.octets(try await link.gatt.readLong(handle)), nil)
+            return (Hex.octets(try await gatt.readLong(handle)), nil)
         } catch HostError.peer(.att(_, _, let code)) {
             return (nil, "\(code)")
         }
@@ -99,10 +126,11 @@ struct GATTSession {
         let characteristic = try find(uuid)
         var entry = GATTReport.Write(uuid: uuid.description, octets: value.count)
         do {
-            if value.count > link.mtu - 3 {
-                try await link.gatt.writeLong(characteristic.value, value)
+            let gatt = try await gatt
+            if value.count > gatt.mtu - 3 {
+                try await gatt.writeLong(characteristic.value, value)
             } else {
-                try await link.gatt.write(characteristic.value, value)
+                try await gatt.write(characteristic.value, value)
             }
             say("wrote \(value.count) octets to \(uuid)")
         } catch HostError.peer(.att(_, _, let code)) {
@@ -131,7 +159,7 @@ struct GATTSession {
             }
             open[characteristic.value] = subscription
             let kind: AttributeValueKind = characteristic.properties.contains(.notify) ? .notification : .indication
-            try await link.gatt.subscribe(characteristic, kind) { [loop] _, handle, value in
+            try await gatt.subscribe(characteristic, kind) { [loop] _, handle, value in
                 let arrival = Arrival(handle: handle, value: value.withUnsafeBytes { [UInt8]($0) }, time: loop.now)
                 if case .dropped = continuation.yield(arrival) { continuation.finish() }
             }
@@ -167,9 +195,11 @@ struct GATTSession {
 
     // MARK: The link
 
-    mutating func exchangeMTU(_ mtu: Int) async throws {
-        report.mtu = try await link.gatt.exchangeMTU(mtu)
-        say("mtu \(link.mtu)")
+    /// What L2CAP's configuration has agreed on over BR/EDR, whatever is offered here.
+    mutating func exchangeMTU(_ mtu: Int = 517) async throws {
+        let agreed = try await gatt.exchangeMTU(mtu)
+        report.mtu = agreed
+        say("mtu \(agreed)")
     }
 
     mutating func disconnect() async throws {

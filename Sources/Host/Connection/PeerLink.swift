@@ -23,6 +23,23 @@ public enum PeerLink {
     public var isConnected: Bool { secured.isConnected }
     public var transport: PeerTransport { if case .le = self { .le } else { .brEDR } }
 
+    /// What is kept of the peer.
+    public var bond: Bond? {
+        switch self {
+        case .le(let connection): connection.bond
+        case .classic(let connection): connection.bond
+        }
+    }
+
+    /// Ends the connection and waits until it has ended.
+    @discardableResult
+    public func disconnect() async throws -> ErrorCode {
+        switch self {
+        case .le(let connection): try await connection.disconnect()
+        case .classic(let connection): try await connection.disconnect()
+        }
+    }
+
     public var secured: any SecuredLink {
         switch self {
         case .le(let connection): connection

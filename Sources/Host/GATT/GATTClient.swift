@@ -38,6 +38,8 @@ public struct RemoteDescriptor: Sendable, Hashable {
 /// Requests wait for one another; each fails with `HostError.peer(.timedOut)` after 30 s, after which the bearer takes no more.
 public struct GATTClient {
     let bearer: ATTBearer
+    /// ATT_MTU, as agreed so far.
+    public var mtu: Int { bearer.mtu }
 
     init(_ bearer: ATTBearer) {
         self.bearer = bearer
