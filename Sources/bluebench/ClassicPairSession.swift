@@ -30,7 +30,7 @@ final class ClassicPairSession {
         defer { link.events.remove(token) }
         do {
             var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
-            result.transport = PairCommand.Transport.bredr.rawValue
+            result.transport = LinkTransport.bredr.rawValue
             wait.end()
             await leave(link, after: keys, of: result)
             return result
@@ -123,7 +123,7 @@ final class ClassicPairSession {
 extension PairEvent {
     fileprivate init(_ name: String, _ link: ClassicConnection) {
         self.init(name)
-        transport = PairCommand.Transport.bredr.rawValue
+        transport = LinkTransport.bredr.rawValue
         peer = link.peer.address.argument
         guard link.encryptionKeySize > 0 else { return }
         level = link.linkSecurity.name

@@ -6,10 +6,6 @@ import Timing
 
 /// `bluebench pair`: pair with a peer, in either role.
 struct PairCommand: ParsableCommand {
-    enum Transport: String, ExpressibleByArgument, CaseIterable {
-        case le, bredr
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Pair with a peer that advertises, or advertise and let a peer pair; the bond is kept.",
         discussion: """
@@ -39,7 +35,8 @@ struct PairCommand: ParsableCommand {
     @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
     @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
     @Flag(help: "Go by the public address, and have the pairing leave a link key for BR/EDR, too.") var bredr = false
-    @Option(help: "Pair over le, or over bredr; keys of LE follow from the latter where both sides want them.") var transport = Transport.le
+    @Option(help: "Pair over le, or over bredr; keys of LE follow from the latter where both sides want them.") var transport =
+        LinkTransport.le
     @Option(help: ArgumentHelp("Over BR/EDR: the PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
     @Flag(help: "Agree to every question.") var accept = false
     @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
@@ -57,8 +54,8 @@ struct PairCommand: ParsableCommand {
         guard peer == nil || !request else {
             throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
         }
-        let address = try peer.map { try Arguments.address(transport == .bredr && !$0.contains("/") ? $0 + "/public" : $0) }
-        try checkTransport(address)
+        let address = try peer.map { try transport.address($0) }
+        try checkTransport()
         let settings = try pairingSettings()
         let ownData = try oobOwn.map { try OutputFile($0) }
         let signals = SignalHandler()
@@ -74,9 +71,9 @@ struct PairCommand: ParsableCommand {
             if command.bredr { try Self.checkPublic(host.address) }
             keys.identityAddress = host.address
             if command.isPrivate { try await host.enablePrivacy() }
-            if let ownData { try ownData.write(PairingData(host.makeOutOfBandData()).text) }
             let user = PairUser(command, on: host.loop)
             host.pairingSettings = settings
+            if let ownData { try ownData.write(try await command.ownPairingData(of: host).text) }
             host.pairingDialogue = user.dialogue()
             let work = host.loop.start {
                 if command.transport == .bredr {
@@ -92,18 +89,22 @@ struct PairCommand: ParsableCommand {
     }
 
     /// What is of one transport alone.
-    private func checkTransport(_ peer: DeviceAddress?) throws {
+    private func checkTransport() throws {
         guard transport == .bredr else {
             guard pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }
             return
         }
-        guard peer.map({ $0.kind == .public }) ?? true else {
-            throw CommandFailure(.usage, "over BR/EDR a peer goes by its public address: 00:1B:DC:00:00:01")
+        guard !bredr, !isPrivate, !request else {
+            throw CommandFailure(.usage, "--bredr, --private and --request are about pairing over LE")
         }
-        guard !bredr, !isPrivate, !request, oob == nil, oobOwn == nil else {
-            throw CommandFailure(.usage, "--bredr, --private, --request, --oob and --oob-own are about pairing over LE")
+        guard pin == nil || oob == nil && oobOwn == nil else {
+            throw CommandFailure(.usage, "--pin goes without Secure Simple Pairing, and so without --oob and --oob-own")
         }
         guard pin.map({ (1...16).contains($0.utf8.count) }) ?? true else { throw CommandFailure(.usage, "a PIN has 1 to 16 octets") }
+    }
+
+    private func ownPairingData(of host: Host) async throws -> PairingData {
+        transport == .bredr ? PairingData(try await host.makeClassicOutOfBandData()) : PairingData(host.makeOutOfBandData())
     }
 
     /// A device is known on BR/EDR by its public address.
@@ -151,7 +152,9 @@ struct PairCommand: ParsableCommand {
             settings.supportsSimplePairing = pin == nil
             settings.supportsH7 = true
         }
-        settings.outOfBandData = try oob.map { try PairingData(file: $0).data }
+        let given = try oob.map { try PairingData(file: $0, for: transport) }
+        settings.outOfBandData = given?.data
+        settings.classicOutOfBandData = given?.classicData
         return settings
     }
 }

@@ -59,6 +59,16 @@ def test_two_sides_pair_and_come_back(bench, initiator, acceptor, model, level, 
         assert le[-1]["event"] == "encrypted"
 
 
+def test_data_out_of_band(bench, tmp_path):
+    data = tmp_path / "oob.json"
+    sides = bench.pair(["--io", "none", "--oob", str(data)], ["--io", "none", "--oob-own", str(data)])
+    assert [(events[-1]["model"], events[-1]["level"]) for events in sides] == [("Out of Band", "secure_connections")] * 2
+    # Values of the key pair before are no good: the acceptor draws new ones.
+    old = tmp_path / "old.json"
+    old.write_bytes(data.read_bytes())
+    bench.pair(["--again", "--io", "none", "--oob", str(old)], ["--io", "none", "--again", "--oob-own", str(data)], expected=(1, 1))
+
+
 def test_a_lost_key_is_told(bench):
     bench.pair(["--accept"], ["--accept"])
     bench.files[1].unlink()
