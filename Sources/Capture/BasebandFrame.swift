@@ -8,6 +8,7 @@ public struct BasebandFrame: Sendable, Hashable {
         public static let dewhitened = Flags(rawValue: 0x0001)
         public static let signalPowerValid = Flags(rawValue: 0x0002)
         public static let noisePowerValid = Flags(rawValue: 0x0004)
+        /// The payload is in clear, as it was sent or because it was opened.
         public static let decrypted = Flags(rawValue: 0x0008)
         public static let referenceLAPValid = Flags(rawValue: 0x0010)
         public static let payloadPresent = Flags(rawValue: 0x0020)
@@ -53,6 +54,11 @@ public struct BasebandFrame: Sendable, Hashable {
     public var flags: Flags
     /// Payload header, payload and CRC, not whitened and without FEC.
     public var payload: [UInt8]
+    /// Whether the sender is the piconet's central, or becomes one by this packet; nil where that is not known.
+    public var isFromCentral: Bool?
+    /// Header and payload as they are sent, whitened and with FEC, if that was noted: 54 bits in seven octets, and the payload's from the eighth on. The bit that
+    /// is sent first is the least significant.
+    public var onAir: [UInt8]?
 
     public init(
         rfChannel: UInt8, signalPower: Int8, transport: Transport, lap: UInt32, referenceUAP: UInt8, packetHeader: UInt32, flags: Flags,

@@ -24,18 +24,21 @@ import Timing
             second.interface = 1
             let frame = CaptureRecord(time: .virtualEpoch + 7, interface: 2, content: .air(sampleFrame))
             let baseband = CaptureRecord(time: .virtualEpoch + 9, interface: 3, content: .baseband(sampleBasebandFrame))
+            var noted = baseband
+            noted.comment = "POLL"
+            noted.content = .baseband(sampleBasebandFrame.noted(isFromCentral: false, onAir: [1, 2, 3, 4, 5, 6, 7]))
             let interfaces =
                 Self.controllers + [
                     CaptureInterface(name: "air", linkType: .leLinkLayerWithHeader),
                     CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband),
                 ]
-            try write([first, second, frame, baseband], to: path, interfaces: interfaces)
+            try write([first, second, frame, baseband, noted], to: path, interfaces: interfaces)
             let reader = try CaptureReader(path: path)
             var records: [CaptureRecord] = []
             while let record = try reader.next() { records.append(record) }
-            #expect(records == [first, second, frame, baseband])
+            #expect(records == [first, second, frame, baseband, noted])
             #expect(reader.interfaces == interfaces)
-            #expect(reader.count == 4)
+            #expect(reader.count == 5)
         }
     }
 

@@ -40,6 +40,14 @@ let sampleBasebandFrame = BasebandFrame(
     rfChannel: 78, signalPower: -42, transport: .acl, lap: 0x9E_8B33, referenceUAP: 0, packetHeader: 0x2_1234,
     flags: [.dewhitened, .signalPowerValid, .payloadPresent, .hecChecked, .hecValid], payload: [1, 2, 3, 4])
 
+extension BasebandFrame {
+    func noted(isFromCentral: Bool, onAir: [UInt8]) -> BasebandFrame {
+        var frame = self
+        (frame.isFromCentral, frame.onAir) = (isFromCentral, onAir)
+        return frame
+    }
+}
+
 func write(_ records: [CaptureRecord], to path: String, interfaces: [CaptureInterface] = []) throws {
     let writer = try CaptureWriter(path: path)
     for interface in interfaces { _ = try writer.addInterface(interface) }

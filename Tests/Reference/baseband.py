@@ -73,8 +73,22 @@ def crc(bits, uap):
 
 
 def whitening(clock, count):
+    return whitening_from(clock_register(clock), count)
+
+
+def clock_register(clock):
+    """Where both ends know the central's clock: CLK6-1 below a one."""
+    return lsb_first(clock >> 1, 6) + "1"
+
+
+def phase_register(phase):
+    """In answers to pages and inquiries: X of the hop sequence below two ones."""
+    return lsb_first(phase, 5) + "11"
+
+
+def whitening_from(register, count):
     sequence = []
-    register = [int(bit) for bit in lsb_first(clock >> 1, 6)] + [1]
+    register = [int(bit) for bit in register]
     for _ in range(count):
         out = register.pop()
         sequence.append(str(out))

@@ -44,14 +44,14 @@ def _interface(body, order):
 
 def read(path):
     """Yields (time in microseconds, octets) of every packet of LE, in file order."""
-    for link_type, ticks, per_second, octets in packets(path):
+    for link_type, ticks, per_second, octets, _ in packets(path):
         if link_type != LINK_TYPE:
             raise NotAnAirLog(f"{path}: link type {link_type}")
         yield ticks * 1_000_000 // per_second, octets
 
 
 def packets(path):
-    """Yields (link type, time in ticks, ticks in a second, octets) of every packet, in file order."""
+    """Yields (link type, time in ticks, ticks in a second, octets, options by code) of every packet, in file order."""
     with open(path, "rb") as file:
         data = file.read()
     at, order, interfaces = 0, None, []
@@ -77,5 +77,6 @@ def packets(path):
                 raise NotAnAirLog(f"{path}: packet of an interface that was not described")
             interface = interfaces[number]
             ticks = (high << 32 | low) + interface.offset_s * interface.ticks_per_second
-            yield interface.link_type, ticks, interface.ticks_per_second, body[20 : 20 + captured]
+            options = dict(_options(body[20 + (captured + 3) // 4 * 4 :], order))
+            yield interface.link_type, ticks, interface.ticks_per_second, body[20 : 20 + captured], options
         at += length

@@ -1,4 +1,4 @@
-"""Rechecks the BR/EDR packets of an air log: pages, access code, HEC, CRC, hop sequence, slots, sniff anchors, lengths, SEQN and ARQN, and goodput.
+"""Rechecks the BR/EDR packets of an air log: pages, access code, HEC, CRC, FEC, whitening, hop sequence, slots, sniff anchors, lengths, SEQN and ARQN, and goodput.
 
 Shares nothing with the program that wrote the log: it starts from the octets of the file and from the FHS packets that hand over a clock. Core Vol 2, Part B.
 """
@@ -10,18 +10,27 @@ import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from baseband import TYPES, adapted, air_time, basic, crc, hec, kernel, lsb_first, octet_bits, sync_word
+from baseband import TYPES, adapted, air_time, basic, clock_register, crc, hec, kernel, lsb_first, octet_bits, phase_register, sync_word
+from coded_bits import decode
 from pcapng_reader import NotAnAirLog, packets
 
 LINK_TYPE = 255
 HALF_SLOT = Fraction(625, 2)
 SLOT = 625
 INQUIRY_LAPS = range(0x9E8B00, 0x9E8B40)
-# TYPE by the rate of the payload; NULL, POLL, FHS and DM1 are the same everywhere.
+GENERAL_INQUIRY = 0x9E8B33
+# The option of a packet that has its bits as they are on the air.
+ON_AIR = 0x8001
+# TYPE by the logical transport and the rate of the payload; NULL, POLL, FHS and DM1 are the same everywhere, and in the log as of ACL.
+SCO, ESCO, ACL = 1, 2, 3
 NAMES = {
-    0: {0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1", 4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"},
-    1: {4: "2-DH1", 10: "2-DH3", 14: "2-DH5"},
-    2: {8: "3-DH1", 11: "3-DH3", 15: "3-DH5"},
+    (ACL, 0): {0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1", 4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"},
+    (ACL, 1): {4: "2-DH1", 10: "2-DH3", 14: "2-DH5"},
+    (ACL, 2): {8: "3-DH1", 11: "3-DH3", 15: "3-DH5"},
+    (SCO, 0): {5: "HV1", 6: "HV2", 7: "HV3"},
+    (ESCO, 0): {7: "EV3", 12: "EV4", 13: "EV5"},
+    (ESCO, 1): {6: "2-EV3", 12: "2-EV5"},
+    (ESCO, 2): {7: "3-EV3", 13: "3-EV5"},
 }
 START, CONTINUATION, LINK_MANAGER = 2, 1, 3
 SET_AFH, SLOT_OFFSET, SNIFF, UNSNIFF, ACCEPTED = 60, 52, 23, 24, 3
@@ -43,12 +52,17 @@ class Packet:
     header: str
     payload: bytes
     is_id: bool
+    on_air: bytes = None
+    transport: int = ACL
+    # As it was sent, or because it was opened.
+    is_decrypted: bool = False
 
     @classmethod
-    def parse(cls, number_, time, record):
+    def parse(cls, number_, time, record, options):
         channel, _, _, _, kind = struct.unpack_from("<BbbBB", record)
         lap, reference, header, flags = struct.unpack_from("<IIIH", record, 8)
-        return cls(number_, time, channel, lap & 0xFFFFFF, reference >> 24, kind & 15, lsb_first(header, 18), record[22:], not flags & 0x100)
+        header, is_id = lsb_first(header, 18), not flags & 0x100
+        return cls(number_, time, channel, lap & 0xFFFFFF, reference >> 24, kind & 15, header, record[22:], is_id, options.get(ON_AIR), kind >> 4, bool(flags & 8))
 
     @property
     def lt_addr(self):
@@ -56,7 +70,7 @@ class Packet:
 
     @property
     def name(self):
-        return "ID" if self.is_id else NAMES[self.rate].get(number(self.header[3:7]), "?")
+        return "ID" if self.is_id else NAMES.get((self.transport, self.rate), {}).get(number(self.header[3:7]), "?")
 
     @property
     def flow(self):
@@ -74,6 +88,11 @@ class Packet:
     def body(self):
         """Without the CRC."""
         return self.payload[:-2] if self.name in TYPES and TYPES[self.name][5] else self.payload
+
+    @property
+    def logical_link(self):
+        """LLID; None without a payload header."""
+        return self.payload[0] & 3 if self.name in TYPES and TYPES[self.name][2] and self.payload else None
 
     @property
     def air_time(self):
@@ -178,11 +197,12 @@ class Piconet:
         fault = self.check.fault
         if packet.is_id or packet.name == "?":
             return fault(packet, "type", f"{packet.name} with the access code of a piconet")
-        if hec(packet.header[:10], self.uap) != packet.header[10:]:
-            return fault(packet, "hec", "HEC does not match the header")
         tick = self.tick(packet.start)
         if tick.denominator != 1 or tick % 2:
             return fault(packet, "slot", f"starts {float(tick % 2)} ticks into a slot")
+        self.check.decode(packet, clock_register(int(tick)))
+        if hec(packet.header[:10], self.uap) != packet.header[10:]:
+            return fault(packet, "hec", "HEC does not match the header")
         tick, link = int(tick) % (1 << 28), self.links.get(packet.lt_addr)
         if link is None:
             return fault(packet, "lt-addr", f"nobody has LT_ADDR {packet.lt_addr}")
@@ -286,22 +306,52 @@ class PiconetCheck:
 
     def __init__(self, secrets=lambda lap: None):
         self.secrets = secrets
-        self.piconets, self.violations, self.recent, self.count, self.pages = {}, [], [], 0, 0
+        self.piconets, self.violations, self.recent, self.count, self.pages, self.decoded = {}, [], [], 0, 0, 0
 
     def fault(self, packet, rule, text):
         self.violations.append({"packet": packet.number, "time": float(packet.start), "rule": rule, "text": text})
+
+    def decode(self, packet, register):
+        """The bits on the air, with what FEC corrects, are those of the header and the payload that all else is checked of."""
+        if packet.on_air is None or packet.name not in TYPES:
+            return
+        self.decoded += 1
+        header, payload, faults = decode(packet.on_air, register, TYPES[packet.name][4], len(packet.payload))
+        for text in faults:
+            self.fault(packet, "fec", text)
+        if (header, payload) != (packet.header, packet.payload):
+            self.fault(packet, "whitening", "what is on the air is not the header and the payload of the log")
 
     def feed(self, packet):
         self.count += 1
         if packet.name == "FHS":
             self._fhs(packet)
+        elif packet.lap in INQUIRY_LAPS and not packet.is_id:
+            self._extended_response(packet)
         elif packet.lap in self.piconets and not packet.is_id:
             self.piconets[packet.lap].feed(packet)
-        elif not packet.is_id and packet.lap not in INQUIRY_LAPS:
+        elif not packet.is_id:
             self.fault(packet, "access-code", f"access code of {packet.lap:06X} belongs to no piconet of this log")
         self.recent = [before for before in self.recent if packet.start - before.start <= 2 * SLOT] + [packet]
 
+    def _register(self, packet):
+        """Of a packet of two devices that are no piconet: its channel tells the phase, as none has two in a sequence."""
+        if packet.lt_addr and packet.lap in self.piconets:
+            return clock_register(int(self.piconets[packet.lap].tick(packet.start)))
+        is_inquiry = packet.lap in INQUIRY_LAPS
+        address = GENERAL_INQUIRY if is_inquiry else packet.uap << 24 | packet.lap
+        return next((phase_register(phase) for phase in range(32) if kernel(phase, int(is_inquiry), address) == packet.channel), None)
+
+    def _extended_response(self, packet):
+        if (register := self._register(packet)) is None:
+            return self.fault(packet, "hop", "on a channel that no answer to an inquiry has")
+        self.decode(packet, register)
+        if hec(packet.header[:10], packet.uap) != packet.header[10:] or crc(octet_bits(packet.body), packet.uap) != octet_bits(packet.payload[-2:]):
+            self.fault(packet, "crc", "HEC or CRC of an extended inquiry response does not match")
+
     def _fhs(self, packet):
+        if register := self._register(packet):
+            self.decode(packet, register)
         if hec(packet.header[:10], packet.uap) != packet.header[10:] or crc(octet_bits(packet.body), packet.uap) != octet_bits(packet.payload[-2:]):
             return self.fault(packet, "crc", "HEC or CRC of an FHS packet does not match")
         bits = octet_bits(packet.body)
@@ -343,9 +393,9 @@ class PiconetCheck:
 
 def read(path):
     """The packets of BR/EDR in an air log."""
-    for number_, (link_type, ticks, per_second, record) in enumerate(packets(path), 1):
+    for number_, (link_type, ticks, per_second, record, options) in enumerate(packets(path), 1):
         if link_type == LINK_TYPE:
-            yield Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record)
+            yield Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record, options)
 
 
 def load(path, secrets=lambda lap: None):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from baseband import TYPES, adapted, basic, crc, hec, kernel, lsb_first, octet_bits, sync_word
+from baseband import TYPES, adapted, basic, clock_register, crc, hec, kernel, lsb_first, octet_bits, phase_register, sync_word, thrice, whitening_from, xor
 from piconet_check import HALF_SLOT, NAMES, SLOT, Packet, PiconetCheck
 
 CENTRAL, PERIPHERAL = 0x12349ABCDE5F, 0x00112289674523
@@ -25,15 +25,18 @@ class Air:
     def at(self, tick):
         return Fraction(1000) + (tick - CLOCK) * HALF_SLOT
 
-    def send(self, start, channel, lap, uap, name=None, payload=b"", lt_addr=0, arqn=0, seqn=0):
-        header, rate = "0" * 18, 0
+    def send(self, start, channel, lap, uap, name=None, payload=b"", lt_addr=0, arqn=0, seqn=0, register=None):
+        header, transport, rate, on_air = "0" * 18, 0, 0, None
         if name:
-            rate = next(rate for rate, names in NAMES.items() if name in names.values())
+            transport, rate = next(kind for kind, names in NAMES.items() if name in names.values())
             header = lsb_first(lt_addr, 3) + lsb_first(TYPES[name][0], 4) + f"1{arqn}{seqn}"
             header += hec(header, uap)
             if TYPES[name][5]:
                 payload += octets(crc(octet_bits(payload), uap))
-        self.packets.append(Packet(len(self.packets) + 1, start, channel, lap, uap, rate, header, payload, name is None))
+            white = whitening_from(register, 18 + 8 * len(payload))
+            coding = TYPES[name][4] or str
+            on_air = octets(thrice(xor(header, white[:18])) + "00") + octets(coding(xor(octet_bits(payload), white[18:])))
+        self.packets.append(Packet(len(self.packets) + 1, start, channel, lap, uap, rate, header, payload, name is None, on_air, transport))
 
     def page(self, lt_addr=1, phase=7):
         address = PERIPHERAL & 0xFFFFFFF
@@ -45,7 +48,7 @@ class Air:
         own = CENTRAL & 0xFFFFFF
         bits = sync_word(own)[:34] + lsb_first(own, 24) + "00" + "10" + "01" + lsb_first(CENTRAL >> 24, 24) + lsb_first(0x5A020C, 24)
         bits += lsb_first(lt_addr, 3) + lsb_first(CLOCK >> 2, 26) + "000"
-        self.send(start, ids[2], lap, uap, "FHS", octets(bits))
+        self.send(start, ids[2], lap, uap, "FHS", octets(bits), register=phase_register(phase + 1))
         self.send(start + SLOT, kernel(phase + 1, 1, uap << 24 | lap), lap, uap)
 
     def exchange(self, tick, down="POLL", up="NULL", data=b"", back=b"", lt_addr=1, acks=(0, 0), seqns=(0, 0), shift=0, llid=2, channels=None):
@@ -55,7 +58,7 @@ class Air:
             width = TYPES[name][2]
             body = (len(payload) << 3 | 4 | llid).to_bytes(2, "little")[:width] + payload
             channel = adapted(tick, address, channels) if channels else basic(start, address)
-            self.send(self.at(start) + shift, channel, lap, uap, name, body, lt_addr, arqn, seqn)
+            self.send(self.at(start) + shift, channel, lap, uap, name, body, lt_addr, arqn, seqn, clock_register(start))
         return answer + 2 * TYPES[up][1]
 
 
@@ -67,7 +70,7 @@ def link():
     tick = air.exchange(tick, "DH1", "DH3", b"one", b"answer" * 20, acks=(0, 1), seqns=(1, 1))
     tick = air.exchange(tick, "3-DH5", "NULL", bytes(1021), acks=(1, 0))
     tick = air.exchange(tick, "3-DH5", "2-DH1", bytes(1021), bytes(54), acks=(0, 1))
-    air.exchange(tick, acks=(1, 0))
+    air.exchange(tick, "DM3", "NULL", bytes(range(100)), acks=(1, 0), seqns=(1, 0))
     return air
 
 
@@ -84,11 +87,22 @@ def test_a_link_that_keeps_the_rules():
     sides = next(iter(checker.piconets.values())).links[1].directions
     assert [side.retransmissions for side in sides.values()] == [1, 0]
     assert [len(side.deliveries) for side in sides.values()] == [2, 2]
+    assert checker.decoded == 11
 
 
 def change(packet, **fields):
     for name, value in fields.items():
         setattr(packet, name, value)
+    if fields.keys() & {"header", "payload"}:
+        # As in a log that has not the bits on the air.
+        packet.on_air = None
+
+
+def flip(packet, *places):
+    bits = octet_bits(packet.on_air)
+    for place in places:
+        bits = bits[:place] + "10"[int(bits[place])] + bits[place + 1 :]
+    change(packet, on_air=octets(bits))
 
 
 def with_header(packet, at, uap=None):
@@ -110,11 +124,34 @@ def with_header(packet, at, uap=None):
     ("page-hop", lambda packets: change(packets[2], channel=(packets[2].channel + 1) % 79)),
     ("access-code", lambda packets: change(packets[6], lap=0x123456)),
     ("poll", lambda packets: with_header(packets[4], 3)),
+    ("whitening", lambda packets: change(packets[8], on_air=packets[10].on_air)),
+    ("whitening", lambda packets: flip(packets[6], 60)),
 ])  # fmt: skip
 def test_a_broken_rule_is_found(rule, spoil):
     air = link()
     spoil(air.packets)
     assert rule in {fault["rule"] for fault in check(air).violations}
+
+
+# Where the payload begins in the octets of a packet on the air.
+PAYLOAD = 56
+
+
+@pytest.mark.parametrize(("packet", "places", "rules"), [
+    (4, (0,), {"fec"}),
+    (2, (0, 5, 9, 53), {"fec"}),
+    (4, (0, 1), {"fec", "whitening"}),
+    (4, (55,), {"fec"}),
+    (12, (PAYLOAD,), {"fec"}),
+    (12, (PAYLOAD + 12, PAYLOAD + 15, PAYLOAD + 44), {"fec"}),
+    (12, (PAYLOAD + 3, PAYLOAD + 8), {"fec", "whitening"}),
+    (2, (PAYLOAD + 7, PAYLOAD + 239), {"fec"}),
+])  # fmt: skip
+def test_wrong_bits_on_the_air_are_found_and_corrected_where_they_can_be(packet, places, rules):
+    air = link()
+    flip(air.packets[packet], *places)
+    checker = check(air)
+    assert {fault["rule"] for fault in checker.violations} == rules and {fault["packet"] for fault in checker.violations} == {packet + 1}
 
 
 def adapted_link(held, used):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from baseband import TYPES
-from piconet_check import SLOT, load
+from piconet_check import SLOT, PiconetCheck, load, read
 from test_throughput_agreement import bluebench
 
 PATIENCE = 20
@@ -17,8 +17,8 @@ ADDRESSES = re.compile(rb"127\.0\.0\.1:(\d+)")
 
 
 @contextlib.contextmanager
-def dongles(air):
-    command = [bluebench(), "dongle", "--tcp", "0", "--count", "2", "--profile", "dual", "--air", str(air)]
+def dongles(air, *options):
+    command = [bluebench(), "dongle", "--tcp", "0", "--count", "2", "--profile", "dual", "--air", str(air), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
         ports, text = [], b""
         while len(ports) < 2:
@@ -41,7 +41,7 @@ class Host:
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self.octets, self.data, self.credits = b"", [], 0
+        self.octets, self.data, self.voice, self.credits = b"", [], [], 0
 
     def command(self, opcode, *parameters):
         octets = bytes(parameters)
@@ -52,16 +52,21 @@ class Host:
 
     def packet(self):
         while True:
-            if self.octets[:1] == b"\x04" and len(self.octets) >= 3 and len(self.octets) >= 3 + self.octets[2]:
-                return self._take(3 + self.octets[2])
-            if self.octets[:1] == b"\x02" and len(self.octets) >= 5 and len(self.octets) >= 5 + struct.unpack_from("<H", self.octets, 3)[0]:
-                return self._take(5 + struct.unpack_from("<H", self.octets, 3)[0])
+            # By kind: octets before the length, and of it.
+            before, width = {2: (3, 2), 3: (3, 1), 4: (2, 1)}[self.octets[0]] if self.octets else (0, 0)
+            head = before + width
+            if self.octets and len(self.octets) >= head:
+                whole = head + int.from_bytes(self.octets[before:head], "little")
+                if len(self.octets) >= whole:
+                    return self._take(whole)
             received = self.socket.recv(65536)
             assert received, "the dongle has gone"
             self.octets += received
 
     def _take(self, count):
         taken, self.octets = self.octets[:count], self.octets[count:]
+        if taken[0] == 3:
+            self.voice.append(taken[4:])
         return taken
 
     def event(self, *codes):
@@ -70,10 +75,13 @@ class Host:
             packet = self.packet()
             if packet[0] == 2:
                 self.data.append(packet[5:])
-            elif packet[1] == 0x13:
+            elif packet[0] == 4 and packet[1] == 0x13:
                 self.credits += sum(struct.unpack_from("<HH", packet, 4 + 4 * row)[1] for row in range(packet[3]))
             if packet[0] == 4 and packet[1] in codes:
                 return packet[1], packet[3:]
+
+    def speak(self, handle, voice):
+        self.socket.sendall(struct.pack("<BHB", 3, handle, len(voice)) + voice)
 
     def send(self, handle, payload):
         self.socket.sendall(struct.pack("<BHH", 2, handle, len(payload)) + payload)
@@ -123,12 +131,27 @@ def test_the_log_of_a_connection_keeps_the_rules(tmp_path, packet_type, name):
             host.event(0x05)
     check = load(air)
     assert check.violations == [] and check.pages >= 1
+    assert check.decoded == sum(not packet.is_id for packet in read(air)) > 2 * count
     link = next(iter(check.piconets.values())).links[1]
     for side in link.directions.values():
         data = [time for time, body in side.deliveries if len(body) - TYPES[name][2] == sdu]
         assert len(data) == count and side.retransmissions == 0
         gaps = [later - earlier for earlier, later in zip(data, data[1:], strict=False)]
         assert min(gaps) in ((TYPES[name][1] + 1) * SLOT, 2 * TYPES[name][1] * SLOT)
+
+
+@pytest.mark.parametrize(("octet", "bit", "rules"), [(0, 1, {"fec"}), (9, 0x40, {"fec"}), (9, 0x41, {"fec", "whitening"})], ids=["header", "payload", "two bits"])
+def test_wrong_bits_in_the_log_are_found(tmp_path, octet, bit, rules):
+    air = tmp_path / "air.pcapng"
+    with dongles(air) as hosts:
+        connect(hosts, 0x330E)
+    packets = list(read(air))
+    wrong = next(packet for packet in packets[::-1] if packet.name == "DM1")
+    wrong.on_air = wrong.on_air[:octet] + bytes([wrong.on_air[octet] ^ bit]) + wrong.on_air[octet + 1 :]
+    check = PiconetCheck()
+    for packet in packets:
+        check.feed(packet)
+    assert {(fault["packet"], fault["rule"]) for fault in check.violations} == {(wrong.number, rule) for rule in rules}
 
 
 def echo(hosts, handles, count=4):

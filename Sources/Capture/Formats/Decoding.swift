@@ -49,7 +49,10 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
     case .leLinkLayerWithHeader:
         if let frame = AirFrame(headed: packet) { return .air(frame) }
     case .bredrBaseband:
-        if let frame = BasebandFrame(headed: packet) { return .baseband(frame) }
+        if var frame = BasebandFrame(headed: packet) {
+            frame.isFromCentral = direction.map { $0 == .hostToController }
+            return .baseband(frame)
+        }
     case .nordicSniffer:
         if let frame = NordicSniffer.frame(packet) { return .air(frame) }
     case .leLinkLayer:

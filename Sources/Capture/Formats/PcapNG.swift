@@ -18,13 +18,20 @@ enum PcapNG {
         static let userApplication: UInt16 = 4
         static let resolution: UInt16 = 9
         static let timeOffset: UInt16 = 14
+        /// Of a packet of BR/EDR: `BasebandFrame.onAir`. The most significant bit leaves a code to local use.
+        static let onAir: UInt16 = 0x8001
     }
+
+    /// Directions in the flags of a packet.
+    static let inbound: UInt8 = 1
+    static let outbound: UInt8 = 2
 
     static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
     static let longestBlock = 1 << 24
 }
 
-/// Writes one little-endian section; packets of HCI with link type 201, of the air with 256 (LE) and 255 (BR/EDR), times in the given resolution.
+/// Writes one little-endian section; packets of HCI with link type 201, of the air with 256 (LE) and 255 (BR/EDR), times in the given resolution. What the
+/// central of a BR/EDR piconet sends goes as outbound, what its peripherals send as inbound.
 struct PcapNGEncoder: RecordEncoder {
     enum Resolution: UInt8 {
         case microseconds = 6
@@ -86,14 +93,23 @@ struct PcapNGEncoder: RecordEncoder {
         octets.append(contentsOf: prefix)
         octets.append(contentsOf: packet)
         for _ in 0..<(-length & 3) { octets.append(0) }
-        if let comment = record.comment {
-            appendOption(PcapNG.Option.comment, Array(comment.utf8), to: &octets)
-            appendOption(PcapNG.Option.end, [], to: &octets)
-        }
+        appendOptions(of: record, to: &octets)
         let total = UInt32(octets.count - start + 4)
         octets.append(little: total)
         for index in 0..<4 { octets[start + 4 + index] = UInt8(truncatingIfNeeded: total >> (8 * UInt32(index))) }
         return true
+    }
+
+    private func appendOptions(of record: CaptureRecord, to octets: inout [UInt8]) {
+        let start = octets.count
+        if let comment = record.comment { appendOption(PcapNG.Option.comment, Array(comment.utf8), to: &octets) }
+        if case .baseband(let frame) = record.content {
+            if let isFromCentral = frame.isFromCentral {
+                appendOption(PcapNG.Option.flags, [isFromCentral ? PcapNG.outbound : PcapNG.inbound, 0, 0, 0], to: &octets)
+            }
+            if let onAir = frame.onAir { appendOption(PcapNG.Option.onAir, onAir, to: &octets) }
+        }
+        if octets.count > start { appendOption(PcapNG.Option.end, [], to: &octets) }
     }
 
     private func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {

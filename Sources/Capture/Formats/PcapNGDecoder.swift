@@ -111,19 +111,26 @@ struct PcapNGDecoder: RecordDecoder {
         let octets = rest.dropFirst(16).prefix(Int(length))
         var comment: String?
         var direction: CaptureDirection?
+        var onAir: [UInt8]?
         forEachOption(rest.dropFirst(16 + (Int(length) + 3) / 4 * 4)) { code, value in
             switch code {
             case PcapNG.Option.comment: comment = text(of: value)
             case PcapNG.Option.flags:
                 let flags: UInt32 = value.number(at: 0, big: big) ?? 0
-                direction = flags & 3 == 1 ? .controllerToHost : flags & 3 == 2 ? .hostToController : nil
+                let way = UInt8(flags & 3)
+                direction = way == PcapNG.inbound ? .controllerToHost : way == PcapNG.outbound ? .hostToController : nil
+            case PcapNG.Option.onAir: onAir = Array(value)
             default: break
             }
         }
         let interface = described[index]
+        var decoded = content(of: octets, linkType: interface.linkType, direction: direction)
+        if case .baseband(var frame) = decoded {
+            frame.onAir = onAir
+            decoded = .baseband(frame)
+        }
         return CaptureRecord(
-            time: Self.time(UInt64(high) << 32 | UInt64(low), of: interface), interface: base + index,
-            content: content(of: octets, linkType: interface.linkType, direction: direction),
+            time: Self.time(UInt64(high) << 32 | UInt64(low), of: interface), interface: base + index, content: decoded,
             cutFrom: original > length ? Int(original) : nil, comment: comment)
     }
 

@@ -55,13 +55,33 @@ extension BasebandFrame {
         if packet.type != nil { flags.formUnion([.hecChecked, .hecValid]) }
         if crc != nil { flags.formUnion([.crcChecked, .crcValid]) }
         if crc != nil || !packet.payload.isEmpty { flags.formUnion(.payloadPresent) }
+        if flags.contains(.payloadPresent), packet.isReadable { flags.formUnion(.decrypted) }
         self.init(
             rfChannel: packet.rfChannel, signalPower: packet.power, transport: Transport(packet.type), lap: packet.lap,
             referenceUAP: packet.uap, packetHeader: packet.header, flags: flags, payload: packet.payload + (crc ?? []))
+        isFromCentral = packet.isFromCentral
+        onAir = BREDRFrame(packet)?.octets
         switch packet.type?.format.modulation {
         case .gfsk, nil: modulation = .basicRate
         case .dqpsk: modulation = .edr2M
         case .dpsk8: modulation = .edr3M
+        }
+    }
+}
+
+extension BREDRPacket {
+    /// Whether a reader of the log may go on into the payload: it is in clear, and no piece of an L2CAP message. Wireshark 4.0 crashes where it begins to put
+    /// such pieces together.
+    fileprivate var isReadable: Bool {
+        guard clear == nil, !isSealed, let width = type?.payloadHeaderLength else { return false }
+        guard width > 0, let first = payload.first else { return true }
+        let data = payload.dropFirst(width)
+        switch first & 3 {
+        case LLID.control: return true
+        case LLID.start:
+            let length = data.prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) }
+            return data.count >= 4 && data.count >= 4 + length
+        default: return data.isEmpty
         }
     }
 }

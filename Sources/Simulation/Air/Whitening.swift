@@ -12,8 +12,25 @@ public struct Whitening {
     /// - Parameter clock: CLK at the packet's start, of which CLK6-1 enters below a one.
     public init(clock: UInt32) { register = 0x40 | UInt8(clock >> 1 & 0x3F) }
 
+    /// Of an FHS packet or an extended inquiry response, while two devices have no clock in common.
+    ///
+    /// - Parameter phase: X of the hop sequence, five bits, which enter below two ones.
+    init(phase: Int) { register = 0x60 | UInt8(truncatingIfNeeded: phase & 0x1F) }
+
+    private init(register: UInt8) { self.register = register }
+
+    /// What eight bits make of each state of the register.
+    private static let octets: [(sequence: UInt8, register: UInt8)] = (0..<UInt8(128)).map {
+        var whitening = Whitening(register: $0)
+        return (UInt8(truncatingIfNeeded: whitening.next(bits: 8)), whitening.register)
+    }
+
     /// The next octet of the whitening sequence, first bit in the least significant place.
-    public mutating func next() -> UInt8 { UInt8(truncatingIfNeeded: next(bits: 8)) }
+    public mutating func next() -> UInt8 {
+        let (sequence, following) = Self.octets[Int(register)]
+        register = following
+        return sequence
+    }
 
     /// The next bits of the whitening sequence, 32 at most, the first in the least significant place: a header of BR/EDR has 18.
     public mutating func next(bits count: Int) -> UInt32 {

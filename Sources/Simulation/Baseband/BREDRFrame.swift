@@ -18,21 +18,31 @@ public struct BREDRFrame: Sendable, Equatable {
     ///   - keyStream: of E0; nil where the payload is in clear or AES-CCM protects it.
     public init(_ type: BREDRPacketType, _ header: BREDRHeader, payload: [UInt8], uap: UInt8, clock: UInt32?, keyStream: E0? = nil) {
         let format = type.format
-        var whitening = clock.map { Whitening(clock: $0) }
-        self.header = OneThirdCode.encode(header.bits(uap: uap) ^ (whitening?.next(bits: 18) ?? 0), count: 18)
         var octets = payload + (format.hasCRC ? CRC16.of(payload, uap: uap) : [])
         if var keyStream { keyStream.apply(to: &octets) }
-        whitening?.apply(to: &octets)
-        let bits = Self.coded(octets, format.coding)
-        self.payload = bits.octets
-        payloadBits = bits.count
+        self.init(header: header.bits(uap: uap), octets, format.coding, clock.map { Whitening(clock: $0) })
     }
 
-    private static func coded(_ octets: [UInt8], _ coding: PayloadCoding) -> BitWriter {
+    /// What a packet is on the air; nil for an ID packet, which has neither header nor payload.
+    init?(_ packet: BREDRPacket) {
+        guard let type = packet.type, let whitening = packet.whitening else { return nil }
+        self.init(header: packet.header, packet.payload + (packet.crc ?? []), type.format.coding, whitening)
+    }
+
+    private init(header: UInt32, _ octets: [UInt8], _ coding: PayloadCoding, _ whitening: Whitening?) {
+        var (octets, whitening) = (octets, whitening)
+        self.header = OneThirdCode.encode(header ^ (whitening?.next(bits: 18) ?? 0), count: 18)
+        whitening?.apply(to: &octets)
+        (payload, payloadBits) = Self.coded(octets, coding)
+    }
+
+    /// Header and payload, each from an octet of its own on.
+    var octets: [UInt8] { (0..<7).map { UInt8(truncatingIfNeeded: header >> UInt64(8 * $0)) } + payload }
+
+    private static func coded(_ octets: [UInt8], _ coding: PayloadCoding) -> (octets: [UInt8], count: Int) {
         var bits = BitWriter()
         switch coding {
-        case .none:
-            for octet in octets { bits.append(UInt64(octet), bits: 8) }
+        case .none: return (octets, octets.count * 8)
         case .oneThird:
             for octet in octets { bits.append(OneThirdCode.encode(UInt32(octet), count: 8), bits: 24) }
         case .twoThirds:
@@ -45,7 +55,7 @@ public struct BREDRFrame: Sendable, Equatable {
                 bits.append(UInt64(TwoThirdsCode.encode(data)), bits: TwoThirdsCode.blockBits)
             }
         }
-        return bits
+        return (bits.octets, bits.count)
     }
 }
 

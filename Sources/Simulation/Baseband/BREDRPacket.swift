@@ -19,6 +19,12 @@ struct BREDRPacket {
     var encryptedCRC: [UInt8]?
     /// The payload before E0 encrypted it; nil where it is sent in clear.
     var clear: [UInt8]?
+    /// Whether AES-CCM has encrypted its user data.
+    var isSealed = false
+    /// Of header and payload; nil for an ID packet.
+    var whitening: Whitening?
+    /// Whether its sender is the central of the piconet, or becomes one by it; nil where there is none.
+    var isFromCentral: Bool?
     /// In dBm.
     var power: Int8 = TransmitPower.preferred
 

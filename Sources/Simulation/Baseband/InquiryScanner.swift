@@ -23,7 +23,7 @@ final class InquiryScanner: RadioActivity {
         case idle
         /// Listening in a phase of the sequence.
         case scanning(phase: Int)
-        case sendingResponse(extended: ExtendedResponse?, on: UInt8, lap: UInt32, start: Microseconds)
+        case sendingResponse(extended: ExtendedResponse?, on: Int, lap: UInt32, start: Microseconds)
         case sendingExtended
     }
 
@@ -116,17 +116,19 @@ final class InquiryScanner: RadioActivity {
         guard case .scanning(let hop) = phase, reception.isIntact, reception.packet.type == nil else { return scan() }
         let start = reception.start + InquiryResponse.delay
         let (response, extended) = delegate.response(of: self, at: start)
-        let rfChannel = InquiryHops.responseChannels[hop]
-        phase = .sendingResponse(extended: extended, on: rfChannel, lap: reception.packet.lap, start: start)
-        radio.transmit(BREDRPacket(rfChannel: rfChannel, lap: reception.packet.lap, type: .fhs, payload: response.payload), at: start)
+        phase = .sendingResponse(extended: extended, on: hop, lap: reception.packet.lap, start: start)
+        radio.transmit(answer(.fhs, response.payload, on: hop, reception.packet.lap), at: start)
     }
 
     func transmitted(at end: Microseconds) {
-        guard case .sendingResponse(let extended?, let rfChannel, let lap, let start) = phase else { return fallSilent() }
+        guard case .sendingResponse(let extended?, let hop, let lap, let start) = phase else { return fallSilent() }
         phase = .sendingExtended
-        radio.transmit(
-            BREDRPacket(rfChannel: rfChannel, lap: lap, type: extended.packetType, payload: extended.payload),
-            at: start + InquiryResponse.extendedDelay)
+        radio.transmit(answer(extended.packetType, extended.payload, on: hop, lap), at: start + InquiryResponse.extendedDelay)
+    }
+
+    private func answer(_ type: BREDRPacketType, _ payload: [UInt8], on hop: Int, _ lap: UInt32) -> BREDRPacket {
+        BREDRPacket(
+            rfChannel: InquiryHops.responseChannels[hop], lap: lap, type: type, payload: payload, whitening: Whitening(phase: hop))
     }
 
     /// Leaves a random number of slots to others and goes on in the next phase.

@@ -210,10 +210,11 @@ final class Pager: RadioActivity {
         }
         phase = .sendingHandover(answered)
         let payload = delegate.handover(of: self, at: start).payload
+        let hop = phase(of: answered)
         radio.transmit(
             BREDRPacket(
-                rfChannel: channels.id(phase(of: answered)), lap: settings.address.lap, uap: settings.address.uap, type: .fhs,
-                payload: payload),
+                rfChannel: channels.id(hop), lap: settings.address.lap, uap: settings.address.uap, type: .fhs, payload: payload,
+                whitening: Whitening(phase: hop), isFromCentral: true),
             at: start)
     }
 }

@@ -46,6 +46,8 @@ extension BasebandLink {
             packet.type = .fhs
             packet.uap = state.central.uap
             packet.ltAddr = state.ltAddr
+            packet.whitening = Whitening(clock: NativeClock.value(of: nextTick))
+            packet.isFromCentral = true
             packet.payload =
                 FHSPayload(
                     address: state.own, classOfDevice: 0, pageScanRepetition: 1,

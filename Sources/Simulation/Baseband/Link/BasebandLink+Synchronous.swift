@@ -63,7 +63,7 @@ extension BasebandLinkState {
     func packet(
         _ type: BREDRPacketType, _ payload: [UInt8], ltAddr: UInt8, arqn: Bool, seqn: Bool, in tick: Int, answering answered: Int?
     ) -> BREDRPacket {
-        var packet = BREDRPacket(rfChannel: channel(in: tick, answering: answered), lap: central.lap, uap: central.uap)
+        var packet = packet(in: tick, answering: answered)
         (packet.type, packet.ltAddr, packet.flow, packet.arqn, packet.seqn) = (type, ltAddr, true, arqn, seqn)
         packet.payload = payload
         protection.encrypt(&packet, clock: NativeClock.value(of: tick))

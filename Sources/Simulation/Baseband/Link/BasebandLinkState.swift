@@ -157,12 +157,20 @@ struct BasebandLinkState {
 
     // MARK: Packets
 
+    /// A packet of the piconet, whatever it will be.
+    func packet(in tick: Int, answering answered: Int?) -> BREDRPacket {
+        BREDRPacket(
+            rfChannel: channel(in: tick, answering: answered), lap: central.lap, uap: central.uap,
+            whitening: Whitening(clock: NativeClock.value(of: tick)), isFromCentral: role == .central)
+    }
+
     /// A packet of this side: data that waits, or else POLL of a central and NULL of a peripheral.
     ///
     /// - Parameter slots: the most that it may take.
     mutating func packet(in tick: Int, answering answered: Int? = nil, slots: Int) -> BREDRPacket {
         let outgoing = exchange.next(choice, slots: slots, &protection, isCentral: role == .central)
-        var packet = BREDRPacket(rfChannel: channel(in: tick, answering: answered), lap: central.lap, uap: central.uap)
+        var packet = packet(in: tick, answering: answered)
+        packet.isSealed = outgoing?.isSealed ?? false
         packet.type = outgoing?.type ?? (role == .central ? .poll : .null)
         packet.ltAddr = ltAddr
         packet.flow = true

@@ -6,6 +6,8 @@ struct OutgoingSlots {
     var pdu: OutgoingPDU
     /// Payload header and data.
     var payload: [UInt8]
+    /// Whether AES-CCM has encrypted the data.
+    var isSealed: Bool
 }
 
 /// What one end of a link sends and takes by SEQN and ARQN: what waits, what has not been acknowledged, and what is awaited. Core Vol 2, Part B, 7.6.
@@ -80,7 +82,7 @@ struct SlotExchange {
         }
         statistics.dataPDUs &+= 1
         if isControl || !quirks.contains(.repeatsSequenceNumber) { seqn.toggle() }
-        outstanding = OutgoingSlots(type: type, pdu: pdu, payload: payload)
+        outstanding = OutgoingSlots(type: type, pdu: pdu, payload: payload, isSealed: data.count > pdu.payload.count)
         return outstanding
     }
 
