@@ -13,7 +13,7 @@ from test_bredr_channels import PSM, answers, echo, secured
 
 sys.path.insert(0, str(ROOT / "Tests" / "Reference"))
 import piconet_check  # noqa: E402
-from link_secrets import LinkSecrets  # noqa: E402
+from link_secrets import LinkSecrets, SecureLinkSecrets  # noqa: E402
 
 
 async def conversation(ports, secure, switches=False):
@@ -40,32 +40,51 @@ async def conversation(ports, secure, switches=False):
         return (await bench.keys())[0].link_key.value, bytes(bench.near.public_address), bytes(bench.far.public_address)
 
 
-@pytest.mark.parametrize("switches", [False, True], ids=["roles as they are", "roles switched"])
-def test_e0_and_its_authentication(tmp_path, switches):
-    """With the link key each SRES comes out, and each packet opens: CRC, lengths and sequence are those of the data in clear."""
-    path, made = tmp_path / "air.pcapng", []
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        key, *addresses = asyncio.run(conversation(ports, False, switches))
+class Sessions:
+    """The secrets of each link of an air log: a page begins one, and after a role switch it goes on with the same offset under the other central."""
 
-    def secrets(lap):
-        """A page begins a link; after a role switch it goes on with the same offset under the other central."""
-        central, peripheral = sorted(addresses, key=lambda address: int.from_bytes(address[:3], "little") != lap)
-        if made and made[-1].addresses["central"] != central:
-            made[-1].addresses = {"central": central, "peripheral": peripheral}
+    def __init__(self, kind, key, addresses):
+        self.kind, self.key, self.addresses, self.made = kind, key, addresses, []
+
+    def __call__(self, lap):
+        central, peripheral = sorted(self.addresses, key=lambda address: int.from_bytes(address[:3], "little") != lap)
+        if self.made and self.made[-1].addresses["central"] != central:
+            self.made[-1].addresses = {"central": central, "peripheral": peripheral}
         else:
-            made.append(LinkSecrets(key, {"central": central, "peripheral": peripheral}))
-        return made[-1]
+            self.made.append(self.kind(self.key, {"central": central, "peripheral": peripheral}))
+        return self.made[-1]
 
-    check = piconet_check.load(path, secrets)
-    assert check.violations == [] and check.pages == 2 + 4 * switches
-    assert len(check.piconets) == 1 + switches
-    assert all(each.opened > 10 for each in made) and sum(each.proofs for each in made) >= 3
+
+def rules(check):
+    return {fault["rule"] for fault in check.violations}
 
 
 @pytest.mark.parametrize("switches", [False, True], ids=["roles as they are", "roles switched"])
-def test_aes_ccm(tmp_path, switches):
+@pytest.mark.parametrize("kind", [LinkSecrets, SecureLinkSecrets], ids=["E0", "AES-CCM"])
+def test_encryption_and_its_authentication(tmp_path, kind, switches):
+    """With the link key each SRES comes out, and each packet opens: CRC or MIC, lengths and sequence are those of the data in clear."""
+    path, is_secure = tmp_path / "air.pcapng", kind is SecureLinkSecrets
+    with dongles(2, "--profile", "dual", "--air", path) as ports:
+        key, *addresses = asyncio.run(conversation(ports, is_secure, switches))
+    sessions = Sessions(kind, key, addresses)
+    check = piconet_check.load(path, sessions)
+    assert check.violations == [] and check.pages == 2 + 4 * switches
+    assert check.decoded > 100 and len(check.piconets) == 1 + switches
+    assert all(each.opened > 10 for each in sessions.made) and sum(each.proofs for each in sessions.made) >= 3
+    wrong = piconet_check.load(path, Sessions(kind, bytes([key[0] ^ 1]) + key[1:], addresses))
+    assert {"authentication", "mic" if is_secure else "crc"} <= rules(wrong)
+
+
+def test_a_changed_octet_under_aes_ccm_has_a_wrong_mic(tmp_path):
     path = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", path) as ports:
-        asyncio.run(conversation(ports, True, switches))
-    check = piconet_check.load(path)
-    assert check.violations == [] and check.pages == 2 + 4 * switches
+        key, *addresses = asyncio.run(conversation(ports, True))
+    check = piconet_check.PiconetCheck(Sessions(SecureLinkSecrets, key, addresses))
+    packets = list(piconet_check.read(path))
+    sealed = next(packet for packet in reversed(packets) if packet.name == "3-DH3" or len(packet.payload) > 100)
+    body = sealed.body[:-1] + bytes([sealed.body[-1] ^ 1])
+    checked = piconet_check.crc(piconet_check.octet_bits(body), sealed.uap)
+    sealed.payload, sealed.on_air = body + bytes(int(checked[at : at + 8][::-1], 2) for at in (0, 8)), None
+    for packet in packets:
+        check.feed(packet)
+    assert [fault["rule"] for fault in check.violations] == ["mic"] and check.violations[0]["packet"] == sealed.number

@@ -132,7 +132,9 @@ class Direction:
     """What one end of a link sends."""
 
     seqn: bool = False
+    # The payload that is sent, and as it was before it was sealed.
     body: bytes = None
+    clear: bytes = None
     acknowledged: bool = True
     packets: int = 0
     retransmissions: int = 0
@@ -261,7 +263,7 @@ class Piconet:
         receiver = link.directions[other]
         if packet.arqn and not receiver.acknowledged:
             receiver.acknowledged = True
-            receiver.deliveries.append((packet.start, receiver.body))
+            receiver.deliveries.append((packet.start, receiver.clear))
             if link.secrets and receiver.body[0] & 3 == LINK_MANAGER:
                 link.secrets.taken(receiver.body[1:], other)
 
@@ -277,7 +279,11 @@ class Piconet:
         elif sender.acknowledged:
             if packet.seqn == sender.seqn:
                 self.check.fault(packet, "seqn", "a new payload with the SEQN of the one before")
-            sender.seqn, sender.body, sender.acknowledged = packet.seqn, packet.body, False
+            sender.seqn, sender.body, sender.clear, sender.acknowledged = packet.seqn, packet.body, packet.body, False
+            if link.secrets and (clear := link.secrets.unseal(packet.body, TYPES[packet.name][2], own)) is None:
+                self.check.fault(packet, "mic", "the MIC does not match the data")
+            elif link.secrets:
+                sender.clear = clear
             link.manage(packet.body, int(self.tick(packet.start)) >> 1)
             if own == "central":
                 link.adapt(packet.body)
