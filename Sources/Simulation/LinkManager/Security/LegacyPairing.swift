@@ -72,10 +72,11 @@ struct RemoteLegacyPairing: LMPProcedure {
             rand = pdu.randomNumber
             state = .awaitingPIN
             return [.report(.pinRequested)]
-        case (.hostReplied(.noPIN), .awaitingPIN): return [.reject(LMP.InRand.self, .pinOrKeyMissing, transaction), .finish]
+        // Core Vol 2, Part C, 4.2.2.3.
+        case (.hostReplied(.noPIN), .awaitingPIN): return [.reject(LMP.InRand.self, .pairingNotAllowed, transaction), .finish]
         case (.hostReplied(.pin(let pin)), .awaitingPIN):
             guard let key = initializationKey(rand, pin, link.own) else {
-                return [.reject(LMP.InRand.self, .pinOrKeyMissing, transaction), .finish]
+                return [.reject(LMP.InRand.self, .pairingNotAllowed, transaction), .finish]
             }
             initialization = key
             state = .awaitingKey
