@@ -22,6 +22,10 @@ public final class Host {
     }
 
     /// The keys of bonded peers.
+    public var classicChoices: ClassicChoices {
+        get { context.classicChoices }
+        set { context.classicChoices = newValue }
+    }
     public var keys: KeyStore {
         get { context.keys }
         set { context.keys = newValue }

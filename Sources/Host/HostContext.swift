@@ -9,6 +9,7 @@ final class HostContext {
     let server: GATTServer
     var counters = HostCounters()
     var quirks = HostQuirks()
+    var classicChoices = ClassicChoices()
     var keys = KeyStore()
     /// By SPSM.
     var services: [UInt16: ChannelService] = [:]

@@ -4,14 +4,17 @@ import Packets
 /// A serial port that sends back what it gets, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
 enum OfferSerialEcho: NamedAction {
     static let name = "offer serial echo"
-    static let about = "the host has a serial port over BR/EDR that sends back each octet, and a service record for it"
+    static let about = "the host has a serial port over BR/EDR that sends back what it gets, and a service record for it"
     static let channel = TypedArgument.number("channel", 1...30, default: 5, "the RFCOMM server channel")
-    static var arguments: [ActionArgument] { [channel.declaration] }
+    static let times = TypedArgument.number("times", 1...10, default: 1, "how often it sends each piece back, at once")
+    static var arguments: [ActionArgument] { [channel.declaration, times.declaration] }
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        let (host, channel) = (try context.driver().host, UInt8(clamping: try context(channel)))
-        try host.listen(rfcomm: channel) { port, _ in port.onReceive = { [unowned port] octets in port.trySend(octets) } }
+        let (host, channel, times) = (try context.driver().host, UInt8(clamping: try context(channel)), try context(times))
+        try host.listen(rfcomm: channel) { port, _ in
+            port.onReceive = { [unowned port] octets in port.trySend(Array(repeatElement(octets, count: times).joined())) }
+        }
         host.addServiceRecord(.serialPort(channel: channel, name: "Echo"))
         return CaseRecord()
     }

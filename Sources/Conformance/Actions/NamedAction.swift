@@ -37,8 +37,8 @@ enum NamedActions {
         PrepareForPairing.self, Meet.self, Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, MakeOutOfBandData.self, DrawRandomNumbers.self, BeConnectable.self, OfferEcho.self, OpenEcho.self,
         TellFeatures.self, SendLMP.self,
-        ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, OfferSerialEcho.self,
-        OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
+        ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
+        OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

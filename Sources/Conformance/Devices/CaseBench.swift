@@ -87,9 +87,11 @@ final class CaseBench {
 
     private func startHost(on end: Endpoint, keys: KeyStore? = nil) async throws -> HostDriver {
         let isSubject = end.side == .subject
-        return try await HostDriver.start(
+        let driver = try await HostDriver.start(
             on: end, loop: loop, accessory: isAccessory(end.side) ? accessory : nil, faults: isSubject ? fault.host : [],
             rewrites: isSubject ? fault.rewrites : [], keys: keys)
+        if isSubject { driver.host.classicChoices = accessory.classic }
+        return driver
     }
 
     /// Takes the power away from one side and gives it back: a controller that knows nothing, and a new host with what the old one has stored.

@@ -33,6 +33,8 @@ struct AccessoryConduct: Sendable {
     var userTakes = Microseconds.zero
     /// Has no private addresses, and says so by an IRK of zeros.
     var hasNoIRK = false
+    /// What it does otherwise on BR/EDR, also below a case's own host.
+    var classic = ClassicChoices()
     var delay: Microseconds = .milliseconds(20)
 
     private typealias Apply = @Sendable (inout AccessoryConduct, Int) -> Void
@@ -60,6 +62,8 @@ struct AccessoryConduct: Sendable {
         "leavesAfterFailure": (0...1, { $0.leavesAfterFailure = $1 != 0 }),
         "userTakes": (0...20_000_000, { $0.userTakes = Microseconds($1) }),
         "hasNoIRK": (0...1, { $0.hasNoIRK = $1 != 0 }),
+        "mostListOctets": (7...65_535, { $0.classic.mostListOctets = $1 }),
+        "creditWindow": (1...255, { $0.classic.creditWindow = $1 }),
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
 

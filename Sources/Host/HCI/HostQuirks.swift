@@ -67,6 +67,8 @@ public struct ChannelQuirks: Sendable, Hashable {
     // RFCOMM
     /// Sends although the peer has given no credits.
     public var ignoresCredits = false
+    /// Sends longer frames than agreed.
+    public var ignoresFrameSize = false
     // Service discovery
     /// Answers whatever continuation state with the first part.
     public var forgetsContinuation = false
@@ -112,14 +114,17 @@ public struct PairingQuirks: Sendable, Hashable {
     public var ignoresCT2 = false
     /// Derives them from keys of LE legacy pairing, and of P-192.
     public var derivesFromWeakKeys = false
-    /// Puts them in the place of keys that are worth more.
-    public var replacesStrongerKeys = false
+    /// Puts them in the place of link keys, or LTKs, that are worth more.
+    public var replacesStrongerLinkKeys = false
+    public var replacesStrongerLongTermKeys = false
     /// Derives a link key that was not agreed on.
     public var derivesUnasked = false
     public var derivesNoLinkKey = false
     public var derivesNoLongTermKey = false
     /// Keeps the link key that there is when there is a new one.
     public var keepsOldLinkKey = false
+    /// Keeps the LTK that there is when another one could be derived.
+    public var keepsOldLongTermKey = false
     // Both transports, one after the other
     /// Pairs over BR/EDR although there is a link key.
     public var pairsTwice = false

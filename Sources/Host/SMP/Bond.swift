@@ -80,7 +80,7 @@ public struct Bond: Sendable, Hashable {
     /// With the link key that was there, unless this bond has one that is worth no less.
     func keepingLinkKey(of known: Bond?, _ quirks: PairingQuirks = PairingQuirks()) -> Bond {
         guard let known = known?.linkKey else { return self }
-        if let linkKey, !quirks.keepsOldLinkKey, quirks.replacesStrongerKeys || !linkKey.strength.isWeaker(than: known.strength) {
+        if let linkKey, !quirks.keepsOldLinkKey, quirks.replacesStrongerLinkKeys || !linkKey.strength.isWeaker(than: known.strength) {
             return self
         }
         var bond = self

@@ -107,8 +107,9 @@ final class KeyDerivationChannel {
 
     /// A bond that is worth more stays. Core Vol 3, Part C, 14.1.
     private func keep(_ bond: Bond) -> Bool {
-        let known = host.keys[PeerIdentity(bond.identity)]
-        if let known, bond.strength.isWeaker(than: known.strength) { return false }
+        let (known, quirks) = (host.keys[PeerIdentity(bond.identity)], host.context.quirks.pairing)
+        if quirks.keepsOldLongTermKey, known?.localLongTermKey != nil { return true }
+        if let known, !quirks.replacesStrongerLongTermKeys, bond.strength.isWeaker(than: known.strength) { return false }
         host.keys.add(bond.keepingLinkKey(of: known))
         return true
     }

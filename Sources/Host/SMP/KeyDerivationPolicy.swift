@@ -47,10 +47,12 @@ enum KeyDerivationPolicy {
     }
 
     /// Whether a host that departs from good conduct goes on all the same.
-    static func isOverlooked(_ obstacle: Obstacle, _ quirks: PairingQuirks) -> Bool {
+    ///
+    /// - Parameter replacesStronger: it puts such a key in the place of any other.
+    static func isOverlooked(_ obstacle: Obstacle, _ quirks: PairingQuirks, replacesStronger: Bool) -> Bool {
         switch obstacle {
         case .notSecureConnections, .notAESCCM: quirks.derivesFromWeakKeys
-        case .weaker: quirks.replacesStrongerKeys
+        case .weaker: replacesStronger
         case .notAgreed, .tooShort, .noPublicIdentity: false
         }
     }

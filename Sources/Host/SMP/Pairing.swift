@@ -201,7 +201,11 @@ struct Pairing {
         let own = terms.sentKeys.contains(.idKey) ? setup.identity : setup.own
         let obstacle = KeyDerivationPolicy.obstacle(
             toLinkKeyFrom: terms.strength, isAgreed: terms.derivesLinkKey, identities: [own, bond.identity], over: setup.bond?.linkKey)
-        if obstacle.map({ KeyDerivationPolicy.isOverlooked($0, setup.quirks) }) ?? true { bond.linkKey = derivedLinkKey }
+        let quirks = setup.quirks
+        let goesOn = obstacle.map {
+            KeyDerivationPolicy.isOverlooked($0, quirks, replacesStronger: quirks.replacesStrongerLinkKeys)
+        }
+        if goesOn ?? true { bond.linkKey = derivedLinkKey }
         let result = PairingResult(
             peer: PeerIdentity(bond.identity, isResolved: bond.identity != setup.peer), level: terms.level, model: terms.association.model,
             isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding)

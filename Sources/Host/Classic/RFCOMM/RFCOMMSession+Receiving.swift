@@ -176,8 +176,9 @@ extension RFCOMMSession {
         link.frameSize = min(settings.frameSize, Int(offer.frameSize))
         link.hasCredits = settings.usesCredits && offer.convergenceLayer == RFCOMMParameters.asksForCredits
         if link.hasCredits { (link.credits, link.granted) = (Int(offer.initialCredits), settings.initialCredits) }
-        links[offer.dlci] = link
         answer.frameSize = UInt16(link.frameSize)
+        if settings.quirks.ignoresFrameSize { link.frameSize = settings.frameSize }
+        links[offer.dlci] = link
         answer.convergenceLayer = link.hasCredits ? RFCOMMParameters.grantsCredits : 0
         answer.initialCredits = UInt8(link.granted)
         return [message(.parameterNegotiation(answer), isCommand: false)]

@@ -20,7 +20,7 @@ final class SerialMultiplexer {
         loop = connection.host.loop
         let services = Set(connection.context.serialServices.keys)
         let mtu = Int(min(link.terms.sendMTU, link.terms.receiveMTU))
-        var settings = RFCOMMSettings(services: services, mtu: mtu)
+        var settings = RFCOMMSettings(services: services, mtu: mtu, creditWindow: connection.context.classicChoices.creditWindow)
         settings.quirks = connection.context.quirks.channels
         session = RFCOMMSession(role, settings)
         link.onReceive = { [unowned self] frame in perform(session.receive(frame, at: loop.now)) }

@@ -10,6 +10,8 @@ public struct SDPServer: Sendable {
     private var nextHandle: UInt32 = 0x0001_0000
     /// Differs after each change of the records.
     private var revision: UInt32 = 0
+    /// The most octets of a list in one response.
+    var mostListOctets = Int(UInt16.max)
     /// What goes wrong on purpose.
     var quirks = ChannelQuirks()
 
@@ -76,7 +78,7 @@ public struct SDPServer: Sendable {
         let handles = matching(pattern).compactMap(\.handle).prefix(Int(maximum))
         let start = try position(continuation, digest, end: handles.count)
         // PDU header, two counts and the continuation state lie beside the handles.
-        let room = (mtu - SDPPDU.headerOctets - 4 - 1 - Self.stateOctets) / 4
+        let room = max(1, min(mostListOctets, mtu - SDPPDU.headerOctets - 4 - 1 - Self.stateOctets) / 4)
         let end = min(handles.count, start + room)
         return .serviceSearchResponse(
             total: UInt16(truncatingIfNeeded: handles.count), handles: Array(handles[start..<end]),
@@ -87,7 +89,7 @@ public struct SDPServer: Sendable {
         _ octets: [UInt8], _ maximum: UInt16, _ continuation: [UInt8], _ mtu: Int, _ digest: UInt32
     ) throws(SDPErrorCode) -> (octets: [UInt8], continuation: [UInt8]) {
         let start = try position(continuation, digest, end: octets.count)
-        let room = min(Int(maximum), mtu - SDPPDU.headerOctets - 2 - 1 - Self.stateOctets)
+        let room = min(Int(maximum), mostListOctets, mtu - SDPPDU.headerOctets - 2 - 1 - Self.stateOctets)
         let end = min(octets.count, start + room)
         return (Array(octets[start..<end]), end < octets.count ? state(end, digest) : [])
     }

@@ -20,6 +20,7 @@ extension Host {
             let context = connection.context
             channel.onReceive = { [unowned channel, unowned context] request in
                 context.discovery.quirks = context.quirks.channels
+                context.discovery.mostListOctets = context.classicChoices.mostListOctets
                 guard let response = context.discovery.receive(request, mtu: Int(channel.terms.sendMTU)) else { return }
                 // A client that sends requests faster than it takes answers goes without.
                 channel.trySend(response)
