@@ -2,7 +2,8 @@ import Packets
 import Testing
 import Timing
 import Transport
-import VirtualDongle
+
+@testable import VirtualDongle
 
 /// A controller that plays back: records what it gets, sends what it is told.
 private final class ScriptedController: HCITransportSink {
@@ -54,9 +55,35 @@ private final class Bench {
             walked += Int(configuration[walked])
         }
         #expect(walked == configuration.count)
-        #expect(kinds == [2: 1, 4: 7, 5: 15])
+        #expect(kinds == [2: 1, 4: 8, 5: 17])
         #expect(try #require(bench.control([0x80, 6, 3, 3, 9, 4, 255, 0])).data == [10, 3, 0x42, 0, 0x42, 0, 0x2D, 0, 0x31, 0])
         #expect(try #require(bench.control([0x80, 6, 9, 3, 9, 4, 255, 0])).status == .stall)
+    }
+
+    /// A packet has as much voice as its setting is made for, however the controller cuts it, and begins in a frame of its own. Core Vol 4, Part B, 2.1.1.
+    @Test(arguments: [(1, 9, 24), (2, 17, 48), (3, 25, 72), (4, 33, 96), (5, 49, 144), (6, 63, 60)])
+    func voiceIsCutToItsSetting(alternate: UInt8, frameSize: Int, octets: Int) throws {
+        var voice = InboundVoice(alternate: alternate, frameSize: frameSize)
+        let sent = (0..<300).map { UInt8($0 & 0xFF) }
+        for start in stride(from: 0, to: sent.count, by: 30) {
+            for handle in [1, 2] as [ConnectionHandle] {
+                let packet = HCIData.SynchronousData(connectionHandle: handle, data: Array(sent[start..<start + 30]))
+                let isKept = voice.put(HCIPacket(.sco, packet.parameters))
+                #expect(isKept)
+            }
+        }
+        var heard: [ConnectionHandle: [UInt8]] = [:]
+        let frames = alternate == 6 ? 1 : 3
+        for _ in 0..<2 * (300 / octets) {
+            let (bytes, moved) = voice.take([Int](repeating: frameSize, count: frames))
+            #expect(moved == [Int](repeating: frameSize, count: frames))
+            let packet = try HCIData.SynchronousData(parameters: bytes)
+            #expect(packet.data.count == octets)
+            heard[packet.connectionHandle, default: []] += packet.data
+        }
+        #expect(heard.count == 2 && heard.values.allSatisfy { $0 == Array(sent.prefix(300 / octets * octets)) })
+        let rest = voice.take([frameSize]).data
+        #expect(rest.isEmpty)
     }
 
     @Test(arguments: [UInt8(0x20), 0x21])

@@ -189,7 +189,10 @@ final class Endpoint: HCITransport, HCITransportSink {
             if violation == nil, tracker[handle]?.kind == .le { violation = HCIViolation(data: packet, number: number, at: side) }
             if let pdu = reassembly.receive(packet) { receivedPDU(pdu.cid, pdu.payload, handle.rawValue, number, at: time) }
             host?.received(packet, at: time)
-        case .command, .sco, .iso: host?.received(packet, at: time)
+        case .sco:
+            log.add(side, SynchronousPacket.name, .voice(packet.bytes), number: number, at: time)
+            host?.received(packet, at: time)
+        case .command, .iso: host?.received(packet, at: time)
         }
     }
 

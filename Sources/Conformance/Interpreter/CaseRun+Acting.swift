@@ -34,12 +34,12 @@ extension CaseRun {
     }
 
     private func sendUpper(_ command: Command, _ bytes: [UInt8], _ fields: CaseRecord, on end: Endpoint, _ scope: Scope) throws {
-        guard let layer = PDUBook.layer(of: command.name), let connection = command.connection else {
-            throw StepFailure(.bench, "\(command.name) needs a connection")
-        }
+        guard let connection = command.connection else { throw StepFailure(.bench, "\(command.name) needs a connection") }
         guard case .number(let handle) = try resolve(connection, scope), let handle = UInt16(exactly: handle) else {
             throw StepFailure(.precondition, "a connection handle is expected after on:")
         }
+        if command.name == SynchronousPacket.name { return end.send(SynchronousPacket.packet(bytes, handle: handle)) }
+        guard let layer = PDUBook.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
         let channel = given ?? (end.isClassic(handle) ? layer.classicChannel : layer.channel)
         var frame = bytes

@@ -24,6 +24,7 @@ extension Vocabulary {
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
         pdus.append(PDU(name: L2CAPFrame.name, layer: .data, fields: L2CAPFrame.fields))
+        pdus.append(PDU(name: SynchronousPacket.name, layer: .data, fields: SynchronousPacket.fields))
         for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .data, fields: fields)) }
         pdus.append(PDU(name: RFCOMMFrames.name, layer: .data, fields: RFCOMMFrames.fields))
         pdus.append(PDU(name: LinkLayerData.name, layer: .linkLayer, fields: LinkLayerData.fields))

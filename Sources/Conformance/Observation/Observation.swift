@@ -8,6 +8,8 @@ struct Observation: Sendable {
         case event([UInt8])
         /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
         case upper(PDULayer, [UInt8], handle: UInt16)
+        /// A packet of synchronous data that arrived.
+        case voice([UInt8])
         /// A transmission of the simulated air.
         case air(AirFrame)
         /// A packet of BR/EDR on the simulated air, or the message of a link manager in it.
@@ -16,7 +18,7 @@ struct Observation: Sendable {
         /// Octets that it takes to keep.
         var count: Int {
             switch self {
-            case .event(let bytes), .upper(_, let bytes, _): bytes.count
+            case .event(let bytes), .upper(_, let bytes, _), .voice(let bytes): bytes.count
             case .air(let frame): frame.bytes.count
             case .baseband(let packet): packet.seen.payload.count
             }
@@ -39,6 +41,7 @@ struct Observation: Sendable {
         var decoder = PacketDecoder()
         return switch content {
         case .event(let bytes): decoder.decode(HCIPacket(.event, bytes), .controllerToHost)
+        case .voice(let bytes): decoder.decode(HCIPacket(.sco, bytes), .controllerToHost)
         case .upper(.profile(let carried, let channel), let bytes, let handle):
             carried.layer(bytes, of: name).map { DecodedPacket(connection: handle, channel: channel, $0) }
                 ?? DecodedPacket(connection: handle, channel: channel, pdu: bytes)
@@ -55,7 +58,7 @@ struct Observation: Sendable {
     var connection: Int? {
         switch content {
         case .upper(_, _, let handle): Int(handle)
-        case .event: PDUBook.record(of: self)["Connection_Handle"]?.asNumber
+        case .event, .voice: PDUBook.record(of: self)["Connection_Handle"]?.asNumber
         case .air, .baseband: nil
         }
     }
@@ -63,7 +66,7 @@ struct Observation: Sendable {
     var isAir: Bool {
         switch content {
         case .air, .baseband: true
-        case .event, .upper: false
+        case .event, .upper, .voice: false
         }
     }
 }

@@ -72,6 +72,7 @@ enum PDUBook {
             return L2CAPFrame.record(of: bytes, channel, handle)
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
         case .baseband(let packet) where observation.name == BasebandPacket.name: return packet.record
+        case .voice(let bytes): return SynchronousPacket.record(of: bytes)
         case .event, .upper, .air, .baseband: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
@@ -141,6 +142,7 @@ enum PDUBook {
     /// The parameters of a command, or a whole PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
         if name == L2CAPFrame.name { return fields["Information_Payload"]?.asOctets ?? [] }
+        if name == SynchronousPacket.name { return SynchronousPacket.octets(fields) }
         if RetransmissionFrames.fields[name] != nil { return RetransmissionFrames.encode(name, fields) }
         if name == RFCOMMFrames.name { return RFCOMMFrames.encode(fields, given: Set(fields.names)) }
         let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl", "LMP"] + profiles.map(\.key)

@@ -7,6 +7,8 @@ public struct DongleDescriptors: Sendable {
     public var serialNumber: String
     /// Its boot loader takes the commands that carry an image from the bulk pipe, and answers them there.
     public var takesCommandsOnBulk = false
+    /// Octets of an isochronous packet in each alternate setting of interface 1; dongles from before wide band speech lack the last one.
+    public var voicePacketSizes = [0, 9, 17, 25, 33, 49, 63]
 
     /// The identifiers that pid.codes keeps for devices under test; drivers bind by class, not by these.
     public init(
@@ -24,8 +26,6 @@ public struct DongleDescriptors: Sendable {
     public static let deviceClass: [UInt8] = [0xE0, 0x01, 0x01]
     public static let release: UInt16 = 0x0100
     public static let interfaceCount = 2
-    /// Octets of an isochronous packet in each alternate setting of interface 1.
-    public static let voicePacketSizes = [0, 9, 17, 25, 33, 49]
     public static let interruptPacketSize = 16
     public static let bulkPacketSize = 64
 
@@ -44,7 +44,7 @@ public struct DongleDescriptors: Sendable {
         body += endpoint(0x80 | Endpoint.events, attributes: 0x03, size: Self.interruptPacketSize, interval: 1)
         body += endpoint(Endpoint.data, attributes: 0x02, size: Self.bulkPacketSize, interval: 0)
         body += endpoint(0x80 | Endpoint.data, attributes: 0x02, size: Self.bulkPacketSize, interval: 0)
-        for (alternate, size) in Self.voicePacketSizes.enumerated() {
+        for (alternate, size) in voicePacketSizes.enumerated() {
             body += interface(1, alternate: UInt8(alternate), endpoints: 2)
             body += endpoint(Endpoint.voice, attributes: 0x01, size: size, interval: 1)
             body += endpoint(0x80 | Endpoint.voice, attributes: 0x01, size: size, interval: 1)

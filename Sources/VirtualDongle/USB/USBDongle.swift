@@ -151,7 +151,9 @@ public final class USBDongle {
     private func moveVoice(_ request: USBRequest) -> USBCompletion {
         guard !request.isIn else {
             let (data, moved) = inboundVoice.take(request.packetLengths)
-            return USBCompletion(id: request.id, status: .success, data: data, packetLengths: moved)
+            var completion = USBCompletion(id: request.id, status: .success, data: data, packetLengths: moved)
+            completion.lostPackets = Set(moved.indices.filter { moved[$0] > 0 && faults.losesVoice() })
+            return completion
         }
         for packet in outboundVoice.append(request.data) {
             traffic.voiceOut += 1
@@ -164,7 +166,7 @@ public final class USBDongle {
     /// What was under way under the setting before ends.
     private func setVoiceAlternate(_ number: UInt8) {
         voiceAlternate = number
-        inboundVoice = InboundVoice()
+        inboundVoice = InboundVoice(alternate: number, frameSize: descriptors.voicePacketSizes[Int(number)])
         outboundVoice = OutboundVoice()
         let scheduled = voice.takeAll()
         for timer in scheduled.values { loop.cancel(timer) }
@@ -216,7 +218,7 @@ public final class USBDongle {
     }
 
     private func setInterface(_ setup: USBSetup) -> [UInt8]? {
-        let alternates = [1, DongleDescriptors.voicePacketSizes.count]
+        let alternates = [1, descriptors.voicePacketSizes.count]
         guard Int(setup.index) < alternates.count, Int(setup.value) < alternates[Int(setup.index)] else { return nil }
         if setup.index == 1 { setVoiceAlternate(UInt8(setup.value)) }
         return []
@@ -260,8 +262,8 @@ extension USBDongle: HCITransportSink {
             deliver(from: \.data)
         case .sco:
             traffic.voiceIn += 1
-            let frameSize = DongleDescriptors.voicePacketSizes[Int(voiceAlternate)]
-            if !inboundVoice.put(packet.bytes, frameSize: frameSize) { dropped += 1 }
+            if voiceAlternate != 0 { traffic.voiceAlternates.insert(voiceAlternate) }
+            if !inboundVoice.put(packet) { dropped += 1 }
         case .command: dropped += 1
         }
     }

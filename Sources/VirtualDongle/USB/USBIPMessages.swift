@@ -103,8 +103,8 @@ enum USBIP {
         reply += be(UInt32(0)) + be(UInt32(packetsAsked.count)) + be(UInt32(0)) + [UInt8](repeating: 0, count: 8)
         reply += completion.data
         var offset = 0
-        for (asked, moved) in zip(packetsAsked, completion.packetLengths) {
-            reply += be(UInt32(offset)) + be(UInt32(asked)) + be(UInt32(moved)) + be(UInt32(0))
+        for (index, (asked, moved)) in zip(packetsAsked, completion.packetLengths).enumerated() {
+            reply += be(UInt32(offset)) + be(UInt32(asked)) + be(UInt32(moved)) + be(completion.packetStatus(index))
             offset += asked
         }
         return reply

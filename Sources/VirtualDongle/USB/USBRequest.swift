@@ -37,6 +37,8 @@ public enum USBStatus: Int32, Sendable {
     /// The endpoint answered with a stall.
     case stall = 32
     case cancelled = 104
+    /// What was sent did not come through.
+    case protocolError = 71
     /// The device is gone.
     case shutdown = 108
 }
@@ -51,6 +53,8 @@ public struct USBCompletion: Sendable, Equatable {
     public var actualLength: Int
     /// The octets moved in each packet of an isochronous request.
     public var packetLengths: [Int]
+    /// Those of them that were lost on the bus, by their places.
+    public var lostPackets: Set<Int> = []
 
     public init(id: UInt32, status: USBStatus, data: [UInt8] = [], actualLength: Int? = nil, packetLengths: [Int] = []) {
         self.id = id
@@ -58,6 +62,11 @@ public struct USBCompletion: Sendable, Equatable {
         self.data = data
         self.actualLength = actualLength ?? data.count
         self.packetLengths = packetLengths
+    }
+
+    /// The status of an isochronous packet, as the kernel counts them.
+    func packetStatus(_ index: Int) -> UInt32 {
+        UInt32(bitPattern: lostPackets.contains(index) ? -USBStatus.protocolError.rawValue : USBStatus.success.rawValue)
     }
 }
 
@@ -67,6 +76,8 @@ public struct USBTraffic: Sendable, Equatable {
     public var dataIn = 0
     public var voiceOut = 0
     public var voiceIn = 0
+    /// The alternate settings in which voice came from the controller.
+    public var voiceAlternates: Set<UInt8> = []
 
     public init() {}
 }

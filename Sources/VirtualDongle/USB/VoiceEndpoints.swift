@@ -29,20 +29,47 @@ struct VoiceSchedule {
     }
 }
 
-/// The isochronous IN endpoint: voice packets cut to the frames of the present alternate setting, each beginning in a frame of its own.
+/// The isochronous IN endpoint: voice in packets of HCI that fill the frames of the present alternate setting, however the controller has cut it.
+///
+/// Settings 1 to 5 are made for a packet in three frames, setting 6 for a frame of mSBC in one; each packet begins in a frame of its own. Core Vol 4,
+/// Part B, 2.1.1.
 struct InboundVoice {
     /// A quarter of a second; what a host does not fetch in time is no use to it.
     static let mostFrames = 256
+    private static let header = HCIPacket.Kind.sco.headerLength
 
+    private let frameSize: Int
+    /// Octets of voice in a packet.
+    private let length: Int
     private var frames = Deque<ArraySlice<UInt8>>()
+    /// Voice of each connection that does not fill a packet yet.
+    private var partial: [ConnectionHandle: [UInt8]] = [:]
+
+    init(alternate: UInt8 = 0, frameSize: Int = 0) {
+        self.frameSize = frameSize
+        length = (alternate == 6 ? 1 : 3) * frameSize - Self.header
+    }
 
     /// False when the packet was thrown away.
-    mutating func put(_ packet: [UInt8], frameSize: Int) -> Bool {
-        let count = frameSize > 0 ? (packet.count + frameSize - 1) / frameSize : 0
-        guard count > 0, frames.count + count <= Self.mostFrames else { return false }
-        for start in stride(from: 0, to: packet.count, by: frameSize) {
-            frames.append(packet[start..<min(packet.count, start + frameSize)])
+    mutating func put(_ packet: HCIPacket) -> Bool {
+        guard frameSize > 0, let voice = try? HCIData.SynchronousData(prefixOf: packet.bytes) else { return false }
+        var waiting = partial.removeValue(forKey: voice.connectionHandle) ?? []
+        waiting += voice.data
+        var isKept = true
+        while waiting.count >= length {
+            var whole = voice
+            whole.data = Array(waiting.prefix(length))
+            waiting.removeFirst(length)
+            isKept = cut(whole) && isKept
         }
+        partial[voice.connectionHandle] = waiting
+        return isKept
+    }
+
+    private mutating func cut(_ packet: HCIData.SynchronousData) -> Bool {
+        guard frames.count + (Self.header + length + frameSize - 1) / frameSize <= Self.mostFrames else { return false }
+        let bytes = packet.parameters
+        for start in stride(from: 0, to: bytes.count, by: frameSize) { frames.append(bytes[start..<min(bytes.count, start + frameSize)]) }
         return true
     }
 

@@ -220,7 +220,7 @@
             writes.append(.init(address: urb.pointer + 28, octets: .little(UInt64(completion.actualLength), 4)))
             for (index, moved) in completion.packetLengths.enumerated() {
                 let place = urb.pointer + UInt64(UsbfsURB.length + index * UsbfsURB.packetLength + 4)
-                writes.append(.init(address: place, octets: .little(UInt64(moved), 8)))
+                writes.append(.init(address: place, octets: .little(UInt64(moved) | UInt64(completion.packetStatus(index)) << 32, 8)))
             }
             return writes
         }

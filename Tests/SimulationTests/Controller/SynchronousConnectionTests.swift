@@ -127,6 +127,53 @@ import Timing
         }
     }
 
+    /// Codecs of the enhanced commands: air, host, its sample size and format.
+    private static func enhanced(_ handle: ConnectionHandle, _ codecs: (UInt8, UInt8, UInt16, UInt8), path: UInt8 = 0)
+        -> HCICommands.EnhancedSetupSynchronousConnection
+    {
+        let (air, host) = (Structures.CodecID(codingFormat: codecs.0), Structures.CodecID(codingFormat: codecs.1))
+        return .init(
+            connectionHandle: handle, transmitBandwidth: 8_000, receiveBandwidth: 8_000, transmitCodingFormat: air,
+            receiveCodingFormat: air,
+            transmitCodecFrameSize: 60, receiveCodecFrameSize: 60, inputBandwidth: 16_000, outputBandwidth: 16_000, inputCodingFormat: host,
+            outputCodingFormat: host, inputCodedDataSize: codecs.2, outputCodedDataSize: codecs.2, inputPCMDataFormat: codecs.3,
+            outputPCMDataFormat: codecs.3, inputDataPath: path, outputDataPath: path, inputTransportUnitSize: 16,
+            outputTransportUnitSize: 16, maxLatency: 13, packetType: 0x0380, retransmissionEffort: 2)
+    }
+
+    /// A codec that this controller lacks is refused, and what remains is what Voice_Setting says in other words. Core Vol 4, Part E, 7.1.45 and 7.1.46.
+    @Test func enhancedSetUp() throws {
+        try InquiryTests.run(hosts: 2) { world in
+            let (one, other) = try await Self.connect(world)
+            let refused: [((UInt8, UInt8, UInt16, UInt8), UInt8)] = [
+                ((5, 4, 16, 2), 0), ((2, 5, 16, 2), 0), ((2, 4, 13, 2), 0), ((0, 4, 16, 2), 0), ((2, 4, 16, 0), 0), ((3, 3, 8, 0), 1),
+            ]
+            for (codecs, path) in refused {
+                let status = try await one.host.run(Self.enhanced(one.handle, codecs, path: path))
+                #expect(status == .unsupportedFeatureOrParameterValue, "\(codecs)")
+            }
+            try await one.host.succeed(Self.enhanced(one.handle, (2, 4, 16, 2)))
+            #expect(try await other.host.next(HCIEvents.ConnectionRequest.self).linkType == .eSCO)
+            let asked = Self.enhanced(other.handle, (2, 4, 16, 2))
+            let accept = HCICommands.EnhancedAcceptSynchronousConnectionRequest(
+                bdADDR: other.peer, transmitBandwidth: 8_000, receiveBandwidth: 8_000, transmitCodingFormat: asked.transmitCodingFormat,
+                receiveCodingFormat: asked.receiveCodingFormat, inputBandwidth: 16_000, outputBandwidth: 16_000,
+                inputCodingFormat: asked.inputCodingFormat, outputCodingFormat: asked.outputCodingFormat, inputCodedDataSize: 16,
+                outputCodedDataSize: 16, inputPCMDataFormat: 2, outputPCMDataFormat: 2, maxLatency: 13, packetType: 0x0380,
+                retransmissionEffort: 2)
+            try await other.host.succeed(accept)
+            for side in [one, other] {
+                let made: HCIEvents.SynchronousConnectionComplete = try await side.host.next()
+                #expect(made.status == .success && made.airMode == 2 && made.transmissionInterval == 12)
+            }
+            let begun = other.host.log.count
+            try await world.loop.sleep(for: .milliseconds(750))
+            // Two octets of a sample for each octet of CVSD.
+            let heard = other.host.log[begun...].filter { $0.packet.kind == .sco }.reduce(0) { $0 + $1.packet.bytes.count - 3 }
+            #expect((99 * 120...101 * 120).contains(heard))
+        }
+    }
+
     /// Voice ends before the link that carries it, on both sides.
     @Test func voiceEndsWithItsLink() throws {
         try InquiryTests.run(hosts: 2) { world in

@@ -85,7 +85,7 @@ import Timing
                     isExtended: isExtended, ltAddr: 3, flags: 0, offset: 2, interval: isExtended ? 12 : 6, window: isExtended ? 4 : 0,
                     transmitType: type, receiveType: type, transmitLength: UInt16(length), receiveLength: UInt16(length), airMode: 3)
                 acl.link.apply(.synchronous(id: 1, parameters))
-                return controller.addSynchronous(1, parameters, voiceSetting: 0x0063, on: acl).handle
+                return controller.addSynchronous(1, parameters, voiceSetting: VoiceSetting(rawValue: 0x0063), on: acl).handle
             }
             #expect(handles[0] != pair.atCentral && handles[1] != pair.atPeripheral)
             let hosts = [pair.central, pair.peripheral]

@@ -14,8 +14,8 @@ struct SynchronousConnecting {
     var stage = Stage.idle
     /// Gives up waiting for the host's answer.
     var acceptTimer: AirTimer?
-    /// Voice_Setting of the command that asked for it, or accepted it.
-    var setting: UInt16 = 0
+    /// Of the command that asked for it, or accepted it.
+    var setting = VoiceSetting(rawValue: 0)
 }
 
 extension BREDRController {

@@ -9,12 +9,12 @@ final class SynchronousLinkEnd {
     var parameters: SynchronousParameters
     private var coder: VoiceCoder
 
-    init(handle: ConnectionHandle, acl: ACLLinkEnd, id: UInt8, parameters: SynchronousParameters, voiceSetting: UInt16) {
+    init(handle: ConnectionHandle, acl: ACLLinkEnd, id: UInt8, parameters: SynchronousParameters, voiceSetting: VoiceSetting) {
         self.handle = handle
         self.acl = acl
         self.id = id
         self.parameters = parameters
-        coder = VoiceCoder(VoiceSetting(rawValue: voiceSetting), airMode: parameters.airMode)
+        coder = VoiceCoder(voiceSetting, airMode: parameters.airMode)
     }
 
     func send(_ voice: ArraySlice<UInt8>) { acl.link.send(voice: coder.toAir(voice)[...], on: id) }
@@ -25,10 +25,13 @@ final class SynchronousLinkEnd {
 
 /// Voice between host and links. Core Vol 4, Part E, 5.4.3.
 extension BREDRController {
-    /// - Parameter voiceSetting: Voice_Setting of the connection. Core Vol 4, Part E, 6.12.
+    /// - Parameter voiceSetting: of this side's host.
     /// - Returns: the new connection, which has a handle of its own; its transport is the link manager's to make.
-    func addSynchronous(_ id: UInt8, _ parameters: SynchronousParameters, voiceSetting: UInt16, on end: ACLLinkEnd) -> SynchronousLinkEnd {
-        let new = SynchronousLinkEnd(handle: controller.makeHandle(), acl: end, id: id, parameters: parameters, voiceSetting: voiceSetting)
+    func addSynchronous(_ id: UInt8, _ parameters: SynchronousParameters, voiceSetting: VoiceSetting, on end: ACLLinkEnd)
+        -> SynchronousLinkEnd
+    {
+        let new = SynchronousLinkEnd(
+            handle: controller.makeHandle(), acl: end, id: id, parameters: parameters, voiceSetting: voiceSetting)
         synchronousEnds.append(new)
         return new
     }

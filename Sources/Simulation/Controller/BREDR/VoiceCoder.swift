@@ -1,20 +1,62 @@
-/// How voice is coded between host and controller. Core Vol 4, Part E, 6.12.
-struct VoiceSetting {
-    let rawValue: UInt16
+import Packets
 
-    /// Input Coding: linear PCM, rather than the logarithms that the air knows too.
-    var isLinear: Bool { rawValue >> 8 & 3 == 0 }
-    /// Input Sample Size: 16 bits rather than 8.
-    var isWide: Bool { rawValue >> 5 & 1 == 1 }
+/// How voice is coded between host and controller, and on the air. Core Vol 4, Part E, 6.12 and 7.1.45.
+struct VoiceSetting: Equatable {
+    /// The host gives linear samples, rather than what the air takes.
+    var isLinear: Bool
+    /// Samples have 16 bits rather than 8.
+    var isWide: Bool
+    var format: Format
+    /// As LMP counts them: 0 u-law, 1 A-law, 2 CVSD, 3 transparent data.
+    var airMode: UInt8
 
     /// Input Data Format.
-    enum Format: UInt16 {
+    enum Format: UInt8 {
         case onesComplement = 0
         case twosComplement = 1
         case signMagnitude = 2
         case unsigned = 3
     }
-    var format: Format { Format(rawValue: rawValue >> 6 & 3) ?? .twosComplement }
+
+    /// Air_Coding_Format: CVSD, u-law, A-law, transparent data.
+    private static let airModes: [UInt8] = [2, 0, 1, 3]
+
+    /// - Parameter setting: Voice_Setting.
+    init(rawValue setting: UInt16) {
+        isLinear = setting >> 8 & 3 == 0
+        isWide = setting >> 5 & 1 == 1
+        format = Format(rawValue: UInt8(setting >> 6 & 3)) ?? .twosComplement
+        airMode = Self.airModes[Int(setting & 3)]
+    }
+
+    /// Nil for what this controller does not make of a host's voice: the air may take u-law, A-law, CVSD and transparent data as the host gives them, and CVSD out of
+    /// linear samples.
+    ///
+    /// - Parameters:
+    ///   - air: Transmit_Coding_Format and Receive_Coding_Format.
+    ///   - host: Input_Coding_Format and Output_Coding_Format.
+    ///   - sizes: Input_Coded_Data_Size and Output_Coded_Data_Size.
+    ///   - formats: Input_PCM_Data_Format and Output_PCM_Data_Format.
+    init?(air: [Structures.CodecID], host: [Structures.CodecID], sizes: [UInt16], formats: [UInt8]) {
+        guard let coding = air.first?.codingFormat, coding <= Self.transparent, let input = host.first?.codingFormat,
+            air.allSatisfy({ $0.codingFormat == coding }), host.allSatisfy({ $0.codingFormat == input })
+        else { return nil }
+        airMode = coding
+        isLinear = input == Self.linear
+        isWide = sizes.first == 16
+        format = formats.first.flatMap { $0 > 0 ? Format(rawValue: $0 - 1) : nil } ?? .twosComplement
+        if isLinear {
+            let isKnown = sizes.allSatisfy { $0 == sizes[0] && ($0 == 8 || $0 == 16) } && formats.allSatisfy { $0 == formats[0] && $0 > 0 }
+            guard coding == Self.cvsd, isKnown else { return nil }
+        } else {
+            guard input == coding else { return nil }
+        }
+    }
+
+    // Coding formats. Assigned Numbers, 2.11.
+    private static let cvsd: UInt8 = 2
+    private static let transparent: UInt8 = 3
+    private static let linear: UInt8 = 4
 }
 
 /// What the controller makes of a host's voice: where the air takes CVSD and the host gives linear samples they are recoded, and else the octets go as they are.

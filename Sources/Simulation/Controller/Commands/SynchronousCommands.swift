@@ -1,22 +1,90 @@
 import Packets
 
-/// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28.
+/// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
 extension CommandTable {
     mutating func addSynchronous() {
         start(HCICommands.SetupSynchronousConnection.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: { $0.connectionHandle }, BREDRController.execute)
         start(HCICommands.AcceptSynchronousConnectionRequest.self, BREDRController.execute)
+        start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self, BREDRController.execute)
         start(HCICommands.RejectSynchronousConnectionRequest.self, BREDRController.execute)
     }
 }
 
+/// What a host says of a synchronous connection that it asks for, or accepts.
+private protocol SynchronousTerms {
+    var transmitBandwidth: UInt32 { get }
+    var receiveBandwidth: UInt32 { get }
+    var maxLatency: UInt16 { get }
+    var retransmissionEffort: UInt8 { get }
+    var packetType: UInt16 { get }
+    /// - Throws: for a coding that this controller does not have.
+    func setting() throws(CommandFailure) -> VoiceSetting
+}
+
+extension SynchronousTerms {
+    func wish() throws(CommandFailure) -> SynchronousWish {
+        let types = SynchronousPacketTypes(rawValue: packetType).types
+        try Check.that(!types.isEmpty, else: .unsupportedValue)
+        return SynchronousWish(
+            transmitBandwidth: transmitBandwidth, receiveBandwidth: receiveBandwidth, maxLatency: maxLatency,
+            airMode: try setting().airMode,
+            effort: retransmissionEffort == 0 ? .none : retransmissionEffort == 0xFF ? .any : .some, types: types)
+    }
+}
+
+extension HCICommands.SetupSynchronousConnection: SynchronousTerms {
+    fileprivate func setting() -> VoiceSetting { VoiceSetting(rawValue: voiceSetting) }
+}
+
+extension HCICommands.AcceptSynchronousConnectionRequest: SynchronousTerms {
+    fileprivate func setting() -> VoiceSetting { VoiceSetting(rawValue: voiceSetting) }
+}
+
+/// The same with a codec for the air and one for the host, and where the voice goes.
+private protocol EnhancedTerms: SynchronousTerms {
+    var transmitCodingFormat: Structures.CodecID { get }
+    var receiveCodingFormat: Structures.CodecID { get }
+    var inputCodingFormat: Structures.CodecID { get }
+    var outputCodingFormat: Structures.CodecID { get }
+    var inputCodedDataSize: UInt16 { get }
+    var outputCodedDataSize: UInt16 { get }
+    var inputPCMDataFormat: UInt8 { get }
+    var outputPCMDataFormat: UInt8 { get }
+    var inputDataPath: UInt8 { get }
+    var outputDataPath: UInt8 { get }
+}
+
+extension EnhancedTerms {
+    /// Voice goes over HCI, data path 0; there is no other.
+    func setting() throws(CommandFailure) -> VoiceSetting {
+        try Check.that(inputDataPath == 0 && outputDataPath == 0, else: .unsupportedValue)
+        guard
+            let setting = VoiceSetting(
+                air: [transmitCodingFormat, receiveCodingFormat], host: [inputCodingFormat, outputCodingFormat],
+                sizes: [inputCodedDataSize, outputCodedDataSize], formats: [inputPCMDataFormat, outputPCMDataFormat])
+        else { throw .unsupportedValue }
+        return setting
+    }
+}
+
+extension HCICommands.EnhancedSetupSynchronousConnection: EnhancedTerms {}
+extension HCICommands.EnhancedAcceptSynchronousConnectionRequest: EnhancedTerms {}
+
 extension BREDRController {
     func execute(_ command: HCICommands.SetupSynchronousConnection) throws(CommandFailure) {
-        let end = try link(command.connectionHandle)
+        try setUp(command, on: command.connectionHandle)
+    }
+
+    func execute(_ command: HCICommands.EnhancedSetupSynchronousConnection) throws(CommandFailure) {
+        try setUp(command, on: command.connectionHandle)
+    }
+
+    private func setUp(_ terms: some SynchronousTerms, on handle: ConnectionHandle) throws(CommandFailure) {
+        let end = try link(handle)
         try Check.that(end.voice.stage == .idle, else: .disallowed)
-        let wish = try Self.wish(
-            transmit: command.transmitBandwidth, receive: command.receiveBandwidth, latency: command.maxLatency,
-            voiceSetting: command.voiceSetting, effort: command.retransmissionEffort, types: command.packetType)
-        (end.voice.stage, end.voice.setting) = (.negotiating, command.voiceSetting)
+        let (wish, setting) = (try terms.wish(), try terms.setting())
+        (end.voice.stage, end.voice.setting) = (.negotiating, setting)
         end.connection.setUpSynchronous(wish)
     }
 
@@ -26,12 +94,18 @@ extension BREDRController {
     }
 
     func execute(_ command: HCICommands.AcceptSynchronousConnectionRequest) throws(CommandFailure) {
-        let end = try requestedSynchronous(by: command.bdADDR)
-        let wish = try Self.wish(
-            transmit: command.transmitBandwidth, receive: command.receiveBandwidth, latency: command.maxLatency,
-            voiceSetting: command.voiceSetting, effort: command.retransmissionEffort, types: command.packetType)
+        try accept(command, of: command.bdADDR)
+    }
+
+    func execute(_ command: HCICommands.EnhancedAcceptSynchronousConnectionRequest) throws(CommandFailure) {
+        try accept(command, of: command.bdADDR)
+    }
+
+    private func accept(_ terms: some SynchronousTerms, of peer: BDADDR) throws(CommandFailure) {
+        let end = try requestedSynchronous(by: peer)
+        let (wish, setting) = (try terms.wish(), try terms.setting())
         end.voice.acceptTimer?.cancel()
-        (end.voice.stage, end.voice.setting) = (.negotiating, command.voiceSetting)
+        (end.voice.stage, end.voice.setting) = (.negotiating, setting)
         end.connection.reply(.acceptsSynchronous(wish))
     }
 
@@ -42,19 +116,6 @@ extension BREDRController {
         let end = try requestedSynchronous(by: command.bdADDR)
         try Check.that(reasons.contains(command.reason))
         refuseSynchronous(end, command.reason)
-    }
-
-    /// Air_Coding_Format of Voice_Setting, as LMP counts them: CVSD, u-law, A-law, transparent data.
-    private static let airModes: [UInt8] = [2, 0, 1, 3]
-
-    private static func wish(
-        transmit: UInt32, receive: UInt32, latency: UInt16, voiceSetting: UInt16, effort: UInt8, types: UInt16
-    ) throws(CommandFailure) -> SynchronousWish {
-        let types = SynchronousPacketTypes(rawValue: types).types
-        try Check.that(!types.isEmpty, else: .unsupportedValue)
-        return SynchronousWish(
-            transmitBandwidth: transmit, receiveBandwidth: receive, maxLatency: latency, airMode: airModes[Int(voiceSetting & 3)],
-            effort: effort == 0 ? .none : effort == 0xFF ? .any : .some, types: types)
     }
 }
 
