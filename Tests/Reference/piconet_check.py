@@ -13,6 +13,7 @@ from fractions import Fraction
 from baseband import TYPES, adapted, air_time, basic, clock_register, crc, hec, kernel, lsb_first, octet_bits, phase_register, sync_word
 from coded_bits import decode
 from pcapng_reader import NotAnAirLog, packets
+from synchronous_check import SCO_NAMES, Transports
 
 LINK_TYPE = 255
 HALF_SLOT = Fraction(625, 2)
@@ -152,6 +153,7 @@ class Link:
         self.secrets = None
         self.asked_to_sniff = self.sniff = self.last_slot = None
         self.anchors, self.sniffs = 0, False
+        self.transports = Transports()
 
     def at(self, slot):
         """The central sends in a slot; whether it is heard there."""
@@ -160,10 +162,11 @@ class Link:
         return heard
 
     def manage(self, body, slot):
-        """Sniff mode, as its messages are first sent: it is agreed on by LMP_accepted, and over once one side wants it to be."""
+        """Sniff mode, as its messages are first sent: it is agreed on by LMP_accepted, and over once one side wants it to be. SCO and eSCO likewise."""
         if body[0] & 3 != LINK_MANAGER or len(body) < 2:
             return
         code, data = body[1] >> 1, body[2:]
+        self.transports.manage(code, data, slot)
         if code == SNIFF and len(data) == 9:
             self.asked_to_sniff = Sniff.parse(data)
         elif code == UNSNIFF and not data:
@@ -205,9 +208,12 @@ class Piconet:
         self.check.decode(packet, clock_register(int(tick)))
         if hec(packet.header[:10], self.uap) != packet.header[10:]:
             return fault(packet, "hec", "HEC does not match the header")
-        tick, link = int(tick) % (1 << 28), self.links.get(packet.lt_addr)
+        tick = int(tick) % (1 << 28)
+        link, transport = self._addressee(packet, tick >> 1)
         if link is None:
             return fault(packet, "lt-addr", f"nobody has LT_ADDR {packet.lt_addr}")
+        if transport:
+            return self._voice(packet, tick, link, transport)
         own, other = ("peripheral", "central") if tick & 2 else ("central", "peripheral")
         self._acknowledge(packet, link, other)
         if link.secrets:
@@ -224,6 +230,44 @@ class Piconet:
             self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
             link.last_slot = (tick >> 1) + TYPES[packet.name][1]
             self._sequence(packet, link, "central")
+
+    def _addressee(self, packet, slot):
+        """The link, and the synchronous transport on it that a packet belongs to."""
+        link = self.links.get(packet.lt_addr)
+        if link and packet.name not in SCO_NAMES:
+            self._give_way(packet, slot)
+            return link, None
+        for one in [link] if link else self.links.values():
+            if transport := one.transports.carrying(packet, slot):
+                return one, transport
+        return None, None
+
+    def _give_way(self, packet, slot):
+        """User data, with the slot that its answer needs, does not touch the slots that are reserved for voice. 8.6.2 and 8.6.3"""
+        count = TYPES[packet.name][1] + (1 - slot % 2)
+        if packet.logical_link in (START, CONTINUATION) and any(one.owns(slot, count) for link in self.links.values() for one in link.transports.made):
+            self.check.fault(packet, "reserved", f"{packet.name} in slots that are reserved for voice")
+
+    def _voice(self, packet, tick, link, transport):
+        own = "peripheral" if tick & 2 else "central"
+        if link.secrets:
+            packet.payload = link.secrets.open(packet.payload, own, tick)
+        self._content(packet)
+        asked = tick
+        if own == "central":
+            self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
+        else:
+            # In the slots that are reserved for it a peripheral sends even when it has not heard its central.
+            asked, self.asked = self.asked, None
+            if asked and asked[:2] == (packet.lt_addr, tick):
+                asked = asked[2]
+            else:
+                asked = tick - 2 * transport.slots("central")
+                if transport.since(tick >> 1) != transport.slots("central"):
+                    self.check.fault(packet, "slot", "a peripheral that was not addressed in the slot before")
+        self._expect_channel(packet, link, tick, asked)
+        for rule, text in transport.feed(packet, own, tick >> 1, self.check.loses):
+            self.check.fault(packet, rule, text)
 
     def _answer(self, packet, tick, link):
         asked, self.asked = self.asked, None
@@ -253,7 +297,7 @@ class Piconet:
         if crc(octet_bits(packet.body), self.uap) != octet_bits(packet.payload[-2:]):
             self.check.fault(packet, "crc", "CRC does not match the payload")
             return
-        length = int.from_bytes(packet.body[:header], "little") >> 3 & (31 if header == 1 else 1023)
+        length = len(packet.body) if not header else int.from_bytes(packet.body[:header], "little") >> 3 & (31 if header == 1 else 1023)
         if length != len(packet.body) - header or length > capacity:
             self.check.fault(packet, "length", f"{len(packet.body) - header} octets of user data, the header says {length}")
 
@@ -273,8 +317,8 @@ class Piconet:
         if not TYPES[packet.name][5]:
             return
         sender.packets += 1
-        if sender.acknowledged and link.sniffs and (packet.seqn, packet.body) == (sender.seqn, sender.body):
-            # The acknowledgement came when the peripheral did not listen any more.
+        if sender.acknowledged and (link.sniffs or self.check.loses) and (packet.seqn, packet.body) == (sender.seqn, sender.body):
+            # The acknowledgement was lost, or came when the peripheral did not listen any more.
             sender.retransmissions += 1
         elif sender.acknowledged:
             if packet.seqn == sender.seqn:
@@ -308,10 +352,10 @@ class Piconet:
 
 
 class PiconetCheck:
-    """`secrets` makes those of a link from the LAP of its central, or None."""
+    """`secrets` makes those of a link from the LAP of its central, or None; whether the air loses packets, so that acknowledgements may not be heard."""
 
-    def __init__(self, secrets=lambda lap: None):
-        self.secrets = secrets
+    def __init__(self, secrets=lambda lap: None, loses=False):
+        self.secrets, self.loses = secrets, loses
         self.piconets, self.violations, self.recent, self.count, self.pages, self.decoded = {}, [], [], 0, 0, 0
 
     def fault(self, packet, rule, text):
@@ -404,8 +448,8 @@ def read(path):
             yield Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record, options)
 
 
-def load(path, secrets=lambda lap: None):
-    check = PiconetCheck(secrets)
+def load(path, secrets=lambda lap: None, loses=False):
+    check = PiconetCheck(secrets, loses)
     for packet in read(path):
         check.feed(packet)
     return check
