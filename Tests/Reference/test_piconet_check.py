@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from baseband import TYPES, adapted, basic, clock_register, crc, hec, kernel, lsb_first, octet_bits, phase_register, sync_word, thrice, whitening_from, xor
-from piconet_check import HALF_SLOT, NAMES, SLOT, Packet, PiconetCheck
+from baseband_packets import NAMES, Packet
+from piconet_check import HALF_SLOT, SLOT, PiconetCheck
 
 CENTRAL, PERIPHERAL = 0x12349ABCDE5F, 0x00112289674523
 CLOCK = 0x0ABCDE0
