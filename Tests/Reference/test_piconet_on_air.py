@@ -223,3 +223,21 @@ def test_a_link_in_sniff_mode_keeps_to_its_anchor_points(tmp_path, attempt, time
     assert check.violations == []
     link = next(iter(check.piconets.values())).links[1]
     assert link.anchors >= 1 and link.sniff is None
+
+
+def test_answers_to_an_inquiry(tmp_path):
+    """FHS packet and extended response have the whitening of the phase in which they answer, and the general inquiry LAP's default check initialization."""
+    air = tmp_path / "air.pcapng"
+    with dongles(air) as hosts:
+        for host in hosts:
+            host.command(0x0C03)
+            host.command(0x0C01, *bytes.fromhex("ffffffffffffff3f"))
+        hosts[0].command(0x0C45, 2)
+        hosts[1].command(0x0C52, 0, *b"\x05\x09Name".ljust(240, b"\0"))
+        hosts[1].command(0x0C1E, *struct.pack("<HH", 0x0800, 0x0800))
+        hosts[1].command(0x0C1A, 1)
+        hosts[0].command(0x0401, 0x33, 0x8B, 0x9E, 4, 1)
+        assert hosts[0].event(0x2F)[1][15:21] == b"\x05\x09Name"
+    check, answers = load(air), [packet for packet in read(air) if not packet.is_id]
+    assert check.violations == [] and check.decoded == len(answers)
+    assert answers[0].name == "FHS" and answers[1].name in ("DM1", "DH1") and answers[1].start - answers[0].start == 2 * SLOT
