@@ -4,11 +4,15 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
+RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+# All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
+TESTED := .build/testing
+TESTING := -c release --scratch-path $(TESTED)
 # The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -19,9 +23,9 @@ setup: ## install what is missing: apt packages, .venv with the foreign peers
 build: setup ## debug build of everything, tests included
 	swift build --build-tests
 
-release: setup ## the release build that make run and the foreign peers use
-	swift build -c release --product bluebench
-	swift build -c release --product PDUTool
+release: setup ## the release build that make run uses; on Linux it carries Swift's libraries within it
+	$(RELEASE) --product bluebench
+	$(RELEASE) --product PDUTool
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.btsnoop,air.pcapng}
 	@mkdir -p $(REPORT)
@@ -29,14 +33,17 @@ run: release ## the suites in the simulation; leaves build/report/{index.html,ju
 
 test: test-swift test-python ## all tests, foreign peers included
 
-test-swift: setup ## the Swift tests alone
-	swift test
+test-build: setup ## what all tests are of: an optimised build that is open to them
+	BLUEBENCH_TESTING=1 swift build $(TESTING) --build-tests
+
+test-swift: test-build ## the Swift tests alone
+	BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build
 
 test-room: setup ## one room's tests, with no other room's: make test-room ROOM=Host
 	BLUEBENCH_ROOM=$(ROOM) swift test
 
-test-python: release ## the foreign peers and the independent references
-	BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers Tests/Reference
+test-python: test-build ## the foreign peers and the independent references
+	BLUEBENCH=$(TESTED)/release/bluebench PDUTOOL=$(TESTED)/release/PDUTool $(PYTEST) -q Tests/Peers Tests/Reference
 
 lint: ## formatting and the rules of the house
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
@@ -58,12 +65,12 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: release ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; a million packets
+soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
-	BLUEBENCH_UNPLUGS=1000 swift test --filter UnplugTests
-	SOAK=1 swift test --filter CasesOverUSBTests/aBusy
-	SOAK=1 swift test --filter MutatedCasesTests
+	BLUEBENCH_UNPLUGS=1000 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter UnplugTests
+	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOverUSBTests/aBusy
+	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter MutatedCasesTests
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest

@@ -10,17 +10,20 @@ let plain: [SwiftSetting] = [
 let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
 let sanitizers = [fuzzing == "released" ? "-sanitize=fuzzer" : "-sanitize=fuzzer,address"]
 let house = plain + (fuzzing == nil || fuzzing == "released" ? [] : [.unsafeFlags(sanitizers + ["-O"])])
-// Rooms of which the fuzzer uses more than other rooms see; a debug build lets it.
-let opened: [SwiftSetting] = fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
+// `make test` builds once, optimised, for all tests: those see the inside of the rooms, as the fuzzer does, and a debug build lets them anyway.
+let testing = Context.environment["BLUEBENCH_TESTING"] != nil
+let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
 // Overlapping accesses are looked for while tests run; in the release build the looking would be a quarter of the simulation's time.
-let quick = SwiftSetting.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+// Tests themselves are compiled as they are written.
+let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone"])] : []
 
 func room(_ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], plugins: [Target.PluginUsage] = []) -> Target {
-    .target(name: name, dependencies: below, swiftSettings: house + settings, plugins: plugins)
+    .target(name: name, dependencies: below, swiftSettings: house + opened + settings, plugins: plugins)
 }
 
 func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
-    .testTarget(name: "\(room)Tests", dependencies: [.byName(name: room)] + others, swiftSettings: house)
+    .testTarget(name: "\(room)Tests", dependencies: [.byName(name: room)] + others, swiftSettings: house + asWritten)
 }
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -55,22 +58,22 @@ let package = Package(
         room("Report", ["Conformance", "Throughput", "TransportUSB", "Packets", mustache]),
         room(
             "Conformance",
-            ["Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams], settings: opened),
+            ["Host", "Simulation", "Capture", "HCI", "Transport", "TransportUSB", "Timing", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
-        room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: [quick] + opened),
-        room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: [quick] + opened),
+        room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: quick),
+        room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: quick),
         room("Capture", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
-        room("HCI", ["Transport", "Timing", "Packets", deque], settings: [quick]),
-        room("Transport", ["Timing", "Packets", deque], settings: [quick]),
-        room("Timing", ["Packets", deque], settings: [quick]),
+        room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
+        room("Transport", ["Timing", "Packets", deque], settings: quick),
+        room("Timing", ["Packets", deque], settings: quick),
         room("BluetoothCrypto", ["Packets", crypto, cryptoExtras]),
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], swiftSettings: house),
-        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain),
+        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain + opened),
         .target(
             name: "BenchTesting", dependencies: ["Simulation", "Transport", "Timing", "Packets"], path: "Tests/BenchTesting",
             swiftSettings: house),

@@ -3,9 +3,8 @@
     import Testing
 
     /// The program under test, as the same build made it.
-    let programUnderTest = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .appendingPathComponent(".build/debug/bluebench").path
+    let programUnderTest = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent("bluebench").path
     let preload = "libumockdev-preload.so.0"
 
     extension Trait where Self == ConditionTrait {
