@@ -17,6 +17,8 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
 
     public init(_ stream: ByteStream) { self.stream = stream }
 
+    deinit { stream.close() }
+
     public func open(_ sink: any HCITransportSink) throws(TransportError) {
         self.sink = sink
         try stream.open(self)

@@ -74,6 +74,8 @@ public final class USBIPServer: USBIPBus {
             session.write = { stream.send($0) }
         }
 
+        deinit { stream.close() }
+
         func received(_ octets: UnsafeRawBufferPointer) {
             if let violation = session.receive(Array(octets)) { left?(violation) }
         }

@@ -40,6 +40,8 @@
             client = stream.peerProcess.flatMap { ClientProcess($0) }
         }
 
+        deinit { stream.close() }
+
         func ended(_ reason: TransportError) {
             pending = [:]
             completions = []
