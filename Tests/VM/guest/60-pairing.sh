@@ -1,44 +1,22 @@
 # Pairing with BlueZ, LE only: Just Works and passkey, in both roles; bonds survive a restart of bluetoothd, and a private address is resolved.
-here=$(dirname "$0")
-bench=/share/bluebench
-failed=0
-ok() { echo "= ok: $1"; }
+. "$(dirname "$0")/bluez.bash"
 bad() { echo "= NOT OK: $1"; failed=1; for log in /tmp/ours.txt /tmp/agent.txt; do echo "--- $log"; tail -30 $log; done; }
 check() { if grep -qE "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
-wait_for() { local end=$((SECONDS + 20)); while [ $SECONDS -lt $end ]; do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; echo "no: $*"; return 1; }
-device_of() { grep -lx "$1" /sys/bus/usb/devices/*/serial | xargs dirname; }
-held_by_kernel() { [ "$(basename "$(readlink "$(device_of "$1")"/*:1.0/driver)")" = btusb ]; }
-first=02BB00000001
-second=02BB00000002
-theirs=02:BB:00:00:00:02
 bonds=/tmp/bonds.json
-id=$(cat "$(device_of $first)/idVendor"):$(cat "$(device_of $first)/idProduct")
-wait_for held_by_kernel $first && wait_for held_by_kernel $second || exit 1
 
-start_bluez() {
-    /usr/libexec/bluetooth/bluetoothd -n >>/tmp/bluetoothd.txt 2>&1 &
-    daemon=$!
-    wait_for dbus-send --system --print-reply --dest=org.bluez / org.freedesktop.DBus.ObjectManager.GetManagedObjects
-}
-owned() { dbus-send --system --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.ListNames; }
-if ! owned >/dev/null 2>&1; then
-    mkdir -p /run/dbus
-    dbus-daemon --system --nopidfile --nofork >/tmp/dbus.txt 2>&1 &
-    wait_for owned || exit 1
-fi
 agent() { /usr/bin/python3 "$here/pairing_agent.py" $theirs "$@" >/tmp/agent.txt 2>&1 & agent=$!; wait_for grep -q ready /tmp/agent.txt; }
-ours() { timeout 60 $bench pair "usb:$id/$first" --bonds $bonds --json "$@" >/tmp/ours.txt 2>&1; code=$?; kill $agent; }
-forget() { rm -f $bonds; for device in /var/lib/bluetooth/*/*:*; do rm -rf "$device"; done; kill $daemon; wait $daemon 2>/dev/null; start_bluez; }
+pair_ours() { timeout 60 $bench pair "$dongle" --bonds $bonds --json "$@" >/tmp/ours.txt 2>&1; code=$?; kill $agent; }
+forget() { rm -f $bonds; forget_bonds; stop_bluez; start_bluez; }
 
-start_bluez || exit 1
+start_bluez
 # ROLE CAPABILITY-OF-BLUEZ OUR-IO LEVEL: a pairing from nothing, the number compared where both show one.
 pairs() {
     local role=$1 capability=$2 io=$3 level=$4
     forget
     if [ "$role" = central ]; then
-        agent $capability advertise && ours --peer $theirs/public --io $io --accept --passkey 123456
+        agent $capability advertise && pair_ours --peer $theirs/public --io $io --accept --passkey 123456
     else
-        agent $capability pair Bench && ours --advertise Bench --io $io --accept --passkey 123456
+        agent $capability pair Bench && pair_ours --advertise Bench --io $io --accept --passkey 123456
     fi
     [ $code = 0 ] && ok "we as $role with $io, BlueZ with $capability: pair ends with 0" || bad "we as $role with $io, BlueZ with $capability: pair ends with $code"
     check /tmp/ours.txt "\"event\":\"paired\".*\"level\":\"$level\"|\"level\":\"$level\".*\"event\":\"paired\"" "the level is $level"
@@ -50,9 +28,9 @@ pairs() {
 # ROLE: after both have started anew the link is encrypted with what was stored, and nobody is asked.
 returns() {
     local role=$1
-    kill $daemon; wait $daemon 2>/dev/null; start_bluez
-    if [ "$role" = central ]; then agent NoInputNoOutput advertise && ours --peer $theirs/public --accept
-    else agent NoInputNoOutput connect "$known" && ours --advertise Bench --accept; fi
+    stop_bluez; start_bluez
+    if [ "$role" = central ]; then agent NoInputNoOutput advertise && pair_ours --peer $theirs/public --accept
+    else agent NoInputNoOutput connect "$known" && pair_ours --advertise Bench --accept; fi
     [ $code = 0 ] && ok "reconnected as $role" || bad "reconnected as $role: $code"
     check /tmp/ours.txt '"event":"encrypted"' "the link is encrypted with the stored key"
     if grep -qE "^(enters|shows|compares)" /tmp/agent.txt; then bad "nobody is asked again"; else ok "nobody is asked again"; fi
@@ -66,14 +44,13 @@ pairs peripheral KeyboardOnly display secure_connections
 returns peripheral
 # A bond holds our IRK, so the next private address is resolved: to BlueZ we are the device that it knows.
 forget
-agent NoInputNoOutput pair Bench && ours --advertise Bench --io none --accept --private
+agent NoInputNoOutput pair Bench && pair_ours --advertise Bench --io none --accept --private
 check /tmp/agent.txt "^paired " "paired under a private address"
 known=$(sed -n 's/^paired //p' /tmp/agent.txt)
 before=$(sed -n 's/.*"advertising","peer":"\([^"]*\)".*/\1/p' /tmp/ours.txt)
-agent NoInputNoOutput connect "$known" && ours --advertise Bench --accept --private
+agent NoInputNoOutput connect "$known" && pair_ours --advertise Bench --accept --private
 after=$(sed -n 's/.*"advertising","peer":"\([^"]*\)".*/\1/p' /tmp/ours.txt)
 [ -n "$before" ] && [ "$before" != "$after" ] && ok "the private address has changed" || bad "the private address has changed: $before, $after"
 check /tmp/ours.txt '"event":"encrypted"' "BlueZ resolves the new address and encrypts with the stored key"
 [ $failed = 0 ] || tail -40 /tmp/bluetoothd.txt
-kill $(jobs -p)
 exit $failed

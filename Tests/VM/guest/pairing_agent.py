@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """BlueZ's side of a pairing: an agent that answers by itself, through bluetoothd's D-Bus interface.
 
-usage: pairing_agent.py ADAPTER-ADDRESS CAPABILITY advertise | pair NAME | connect ADDRESS
+usage: pairing_agent.py ADAPTER-ADDRESS CAPABILITY advertise | be-found | pair NAME | connect ADDRESS
 CAPABILITY is one of BlueZ's names: NoInputNoOutput, DisplayOnly, DisplayYesNo, KeyboardOnly, KeyboardDisplay.
-"advertise" lets a central come; "pair" looks for an advertiser of that name and pairs with it; "connect" connects with a device that is known already.
+"advertise" lets a central come, "be-found" a device that pages; "pair" looks for an advertiser of that name and pairs with it; "connect" connects with a device that is known already.
 Prints "ready", then a line for each thing that happens: "shows 012345", "compares 012345", "enters 123456", "paired ADDRESS", "connected ADDRESS", "failed REASON".
 """
 
@@ -97,6 +97,10 @@ class Pairing:
         manager.RegisterAdvertisement(
             self.advertisement.path, {}, reply_handler=lambda: say("ready"), error_handler=lambda error: say("failed", error))
 
+    def be_found(self):
+        self.device(self.adapter, PROPERTIES).Set(ADAPTER, "Discoverable", dbus.Boolean(True))
+        say("ready")
+
     def look_for(self, name):
         self.wanted = name
         adapter = dbus.Interface(self.bus.get_object(BLUEZ, self.adapter), ADAPTER)
@@ -118,7 +122,7 @@ def main():
     bus = dbus.SystemBus()
     pairing = Pairing(bus, find_adapter(bus, sys.argv[1]), sys.argv[2])
     action, *names = sys.argv[3:]
-    {"advertise": pairing.advertise, "pair": pairing.look_for, "connect": pairing.connect}[action](*names)
+    {"advertise": pairing.advertise, "be-found": pairing.be_found, "pair": pairing.look_for, "connect": pairing.connect}[action](*names)
     GLib.MainLoop().run()
 
 
