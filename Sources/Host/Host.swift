@@ -154,6 +154,7 @@ public final class Host {
 
     private func endActivities(_ error: HostError, reason: ErrorCode) {
         endPrivacy()
+        for handle in path.voices.keys.sorted(by: { $0.rawValue < $1.rawValue }) { endSynchronous(handle, reason) }
         for connection in path.connections.all { connection.ended(error, reason: reason) }
         for connection in path.classicConnections.all { connection.ended(error, reason: reason) }
         path.forgetConnections()

@@ -29,6 +29,9 @@ struct BridgeEvent: Encodable {
     var lost: Int?
     var malformed: Int?
     var dropped: Int?
+    /// Packets of voice that came, or that the controller doubts.
+    var taken: Int?
+    var doubtful: Int?
 
     init(_ event: String, peer: String? = nil, profile: String? = nil, reason: String? = nil) {
         (self.event, self.peer, self.profile, self.reason) = (event, peer, profile, reason)
@@ -73,6 +76,13 @@ struct BridgeEvent: Encodable {
         case .codec(let codec):
             self.init("codec", profile: "hfp")
             self.codec = codec.name
+        case .audio(let codec, let isExtended):
+            self.init("audio", profile: "hfp")
+            (self.codec, value) = (codec.name, isExtended ? "eSCO" : "SCO")
+        case .audioRefused(let reason): self.init("no_audio", profile: "hfp", reason: reason)
+        case .audioEnded(let codec):
+            self.init("audio_ended", profile: "hfp")
+            self.codec = codec.name
         case .remoteControl(let value):
             self.init("remote_control", profile: "avrcp")
             self.value = value.name
@@ -88,6 +98,19 @@ struct BridgeEvent: Encodable {
         case .failed(let profile, let reason): self.init("failed", profile: profile.name, reason: reason)
         case .finished: self.init("finished")
         }
+    }
+
+    /// The end of an audio connection with what went over it.
+    static func audioEnded(_ session: ProfileSession, _ voice: HFPVoice) -> (BridgeEvent, String) {
+        var event = BridgeEvent(.audioEnded(voice.codec))
+        (event.packets, event.taken, event.doubtful) = (
+            session.voicePacketsSent, session.voicePacketsReceived, session.voicePacketsDoubtful
+        )
+        let packets = "\(session.voicePacketsSent) packets sent, \(session.voicePacketsReceived) taken"
+        guard voice.codec == .mSBC else { return (event, "HFP: the audio connection has ended: \(packets)") }
+        (event.frames, event.lost, event.malformed) = (voice.framesReceived, voice.framesLost, voice.malformed)
+        let frames = "\(voice.framesReceived) frames of mSBC, \(voice.framesLost) lost, \(voice.malformed) malformed"
+        return (event, "HFP: the audio connection has ended: \(packets), \(frames)")
     }
 
     /// For people.
@@ -115,6 +138,9 @@ struct BridgeEvent: Encodable {
         case .streamEnded: "A2DP: the stream has ended"
         case .serviceLevelConnection: "HFP: service level connection"
         case .codec(let codec): "HFP: codec \(codec.name)"
+        case .audio(let codec, let isExtended): "HFP: audio, \(codec.name) over \(isExtended ? "eSCO" : "SCO")"
+        case .audioRefused(let reason): "HFP: no audio: \(reason)"
+        case .audioEnded: "HFP: the audio connection has ended"
         case .remoteControl(let value): "AVRCP: control channel, \(value.name)"
         case .changed(let value): "AVRCP: \(value.name)"
         case .volume(let volume): "AVRCP: volume set to \(volume)"

@@ -35,15 +35,21 @@ final class BridgeSession {
         hasFailed = !bridge.failures.isEmpty
         let token = bridge.profiles.steps.add { [self] in tell(.profile($0)) }
         defer { bridge.profiles.steps.remove(token) }
-        if bridge.profiles.isStreaming { try await play(bridge.profiles) }
+        if bridge.profiles.isStreaming || bridge.profiles.hasAudio { try await play(bridge.profiles) }
         try await bridge.classic.drained()
         try await bridge.classic.disconnect()
         try await bridge.connection.disconnect()
     }
 
-    /// Lets the tone play for its time, and suspends the stream.
+    /// Lets the tone play for its time, ends the audio connection, and suspends the stream.
     private func play(_ profiles: ProfileSession) async throws {
-        try await host.loop.sleep(for: .seconds(command.seconds))
+        let end = host.loop.now + .seconds(command.seconds)
+        while host.loop.now < end {
+            if let failure = host.failure { throw failure }
+            try await host.loop.sleep(for: min(.milliseconds(100), end - host.loop.now))
+        }
+        try await profiles.endAudio()
+        guard profiles.isStreaming else { return }
         let suspended = Promise<Void>(on: host.loop)
         let token = profiles.steps.add { if $0 == .suspended { suspended.fulfil(()) } }
         defer { profiles.steps.remove(token) }
@@ -97,7 +103,13 @@ final class BridgeSession {
 
     // MARK: Words
 
-    private func tell(_ step: BridgeStep) { report.tell(BridgeEvent(step), BridgeEvent.line(step)) }
+    private func tell(_ step: BridgeStep) {
+        if case .profile(.audioEnded) = step, let session, let voice = session.voice {
+            let (event, line) = BridgeEvent.audioEnded(session, voice)
+            return report.tell(event, line)
+        }
+        report.tell(BridgeEvent(step), BridgeEvent.line(step))
+    }
 
     /// Tells what was sent and taken, whatever the end of `work` is.
     func conclude(_ work: () async throws -> Void) async throws {

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import signal
 import pytest
 from bumble import a2dp, avdtp, avrcp, hfp, rfcomm
 from bumble.core import PhysicalTransport
-from bumble.hci import Address, OwnAddressType
+from bumble.hci import Address, CodecID, CodingFormat, HCI_Enhanced_Accept_Synchronous_Connection_Request_Command, OwnAddressType
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
@@ -23,6 +24,12 @@ HANDS_FREE = hfp.HfConfiguration(
     supported_hf_features=[hfp.HfFeature.CODEC_NEGOTIATION, hfp.HfFeature.HF_INDICATORS],
     supported_hf_indicators=[hfp.HfIndicator.ENHANCED_SAFETY, hfp.HfIndicator.BATTERY_LEVEL],
     supported_audio_codecs=[hfp.AudioCodec.CVSD, hfp.AudioCodec.MSBC])
+TRANSPARENT = CodingFormat(CodecID.TRANSPARENT)
+WIDE_BAND = dataclasses.replace(
+    hfp.ESCO_PARAMETERS[hfp.DefaultCodecParameters.ESCO_MSBC_T2], transmit_coding_format=TRANSPARENT, receive_coding_format=TRANSPARENT,
+    input_coding_format=TRANSPARENT, output_coding_format=TRANSPARENT, input_bandwidth=8000, output_bandwidth=8000)
+"""Set T2 with frames that the host codes: the controllers have no mSBC."""
+MSBC_FRAMES = [bytes([1, number, 0xAD]) for number in (0x08, 0x38, 0xC8, 0xF8)]
 
 
 def sbc(octets):
@@ -40,9 +47,12 @@ def over_le(delegate):
 class Accessory:
     """A loudspeaker with a hands-free unit: what it has seen and heard."""
 
-    def __init__(self, device):
+    def __init__(self, device, answers=True):
         self.device, self.user = device, User()
-        self.steps, self.packets, self.codecs = [], [], []
+        self.steps, self.packets, self.codecs, self.voice = [], [], [], []
+        if answers:
+            device.on("sco_request", self.on_call)
+        device.on("sco_connection", lambda link: setattr(link, "sink", self.voice.append))
         device.pairing_config_factory = lambda _: PairingConfig(
             delegate=over_le(self.user.delegate(COMPARE)), identity_address_type=PairingConfig.AddressType.PUBLIC)
         self.remote = avrcp.Protocol(avrcp.Delegate(supported_events=[avrcp.EventId.VOLUME_CHANGED]))
@@ -66,6 +76,10 @@ class Accessory:
         unit.on("codec_negotiation", self.codecs.append)
         self.unit = asyncio.get_running_loop().create_task(unit.run())
 
+    def on_call(self, link, _):
+        self.accepting = asyncio.get_running_loop().create_task(self.device.send_async_command(
+            HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(bd_addr=link.peer_address, **WIDE_BAND.asdict())))
+
     async def advertise(self):
         await self.device.set_connectable(True)
         await self.device.start_advertising(
@@ -73,9 +87,9 @@ class Accessory:
 
 
 @contextlib.asynccontextmanager
-async def accessory(port, store):
+async def accessory(port, store, answers=True):
     async with classic_host(port, "accessory", keystore=store) as device:
-        made = Accessory(device)
+        made = Accessory(device, answers)
         await made.advertise()
         yield made
 
@@ -103,6 +117,12 @@ async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_pa
         assert named(events, "codec")[0]["codec"] == "mSBC" and peer.codecs == [hfp.AudioCodec.MSBC]
         assert named(events, "remote_control") and names[-1] == "ended"
         assert peer.steps == ["configuration", "open", "start", "suspend"]
+        # The call goes over eSCO beside the music: a frame of mSBC in each packet, every 7.5 ms.
+        [audio], [call] = named(events, "audio"), named(events, "audio_ended")
+        assert (audio["codec"], audio["value"]) == ("mSBC", "eSCO") and names.index("audio_ended") < names.index("suspended")
+        frames = [packet.data for packet in peer.voice if packet.data[:3] in MSBC_FRAMES]
+        assert call["packets"] * 0.8 < len(frames) <= call["packets"] and 200 < call["packets"] < 700
+        assert all(len(frame) == 60 for frame in frames)
         # One question serves both transports.
         assert len(peer.user.compared) == 1
         [media] = named(events, "media")
@@ -116,6 +136,13 @@ async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_pa
         again = await bridge(dual_ports[0], peer.device, bonds)
         assert [event["event"] for event in again][:5] == ["connected", "encrypted", "link_key", "connected", "encrypted"]
         assert len(peer.user.compared) == 1 and len(peer.packets) == named(again, "media")[0]["packets"] > 0
+
+
+async def test_who_does_not_answer_a_call_has_no_audio(dual_ports, tmp_path):
+    async with accessory(dual_ports[1], MemoryKeyStore(), answers=False) as peer:
+        events = await bridge(dual_ports[0], peer.device, tmp_path / "bonds.json", "--profiles", "hfp")
+        [refusal] = named(events, "no_audio")
+        assert "has not answered" in refusal["reason"] and not named(events, "audio") and events[-1]["event"] == "ended"
 
 
 async def test_a_corrupted_link_key_brings_up_nothing(dual_ports, tmp_path):
@@ -143,6 +170,12 @@ def test_both_ends_on_the_simulated_air():
     assert end - start > 3 and abs(sent["packets"] - (end - start) * 44_100 / 640) < 2
     assert sent["packets"] == taken["packets"] and sent["dropped"] == 0
     assert taken["frames"] == 5 * taken["packets"] and taken["lost"] == taken["malformed"] == 0
+    calls = named(events, "audio_ended")
+    assert {call["side"] for call in calls} == {"phone", "accessory"} and len(named(events, "audio")) == 2
+    for one, other in (calls, calls[::-1]):
+        # A frame every 7.5 ms, of which the last few are on their way.
+        assert one["packets"] >= 398 and one["packets"] - 4 <= other["frames"] <= one["packets"]
+        assert other["lost"] == other["malformed"] == other["doubtful"] == 0
     phone = [event["event"] for event in events if event["side"] == "phone"]
     assert phone[:5] == ["connected", "paired", "link_key", "connected", "encrypted"] and phone[-4:] == ["suspended", "stream_ended", "media", "ended"]
 

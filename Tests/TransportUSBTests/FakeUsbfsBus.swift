@@ -16,10 +16,12 @@
         ///   - faults: what is wrong with the dongles, by index.
         ///   - seed: fixes what is lost on the air, and every other random choice.
         ///   - surround: changes the air around them.
+        ///   - voicePacketSizes: octets of an isochronous packet in each alternate setting.
         ///   - configure: changes the controllers behind them.
         init(
             boot: BootModel? = nil, faults: [Int: USBDongleFaults] = [:], seed: UInt64 = 1,
             surround: (Simulation) throws -> Void = { _ in },
+            voicePacketSizes: [Int] = DongleDescriptors(serialNumber: "").voicePacketSizes,
             configure: (inout ControllerConfiguration) -> Void = { _ in }
         ) throws {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -35,7 +37,11 @@
             if let boot { backend = BootloaderBackend(simulated, model: boot, on: loop) } else { backend = simulated }
             server = try UsbfsServer(
                 folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults,
-                describe: { boot?.descriptors(serialNumber: $0) ?? DongleDescriptors(serialNumber: $0) },
+                describe: {
+                    var descriptors = boot?.descriptors(serialNumber: $0) ?? DongleDescriptors(serialNumber: $0)
+                    descriptors.voicePacketSizes = voicePacketSizes
+                    return descriptors
+                },
                 makePipe: { [loop] in try backend.pipe(to: $0, on: loop) })
         }
 

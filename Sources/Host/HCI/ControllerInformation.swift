@@ -21,6 +21,9 @@ public struct ControllerInformation: Sendable, Equatable {
     public var leDataPackets = 0
     public var classicDataLength = 0
     public var classicDataPackets = 0
+    /// Buffers for voice of BR/EDR; none where it does not go over HCI.
+    public var voiceDataLength = 0
+    public var voiceDataPackets = 0
     public var hasOwnLEBuffers = false
     public var filterAcceptListSize = 0
     /// Octets of data that an extended advertising set takes; nil until one is used, as asking chooses the extended commands for good.

@@ -16,6 +16,7 @@ final class DataPath: HCITransportSink {
     var tracker = ConnectionTracker()
     private(set) var connections = ConnectionTable<Connection>()
     private(set) var classicConnections = ConnectionTable<ClassicConnection>()
+    var voices: [ConnectionHandle: SynchronousConnection] = [:]
     /// Data that came before the event that announces its connection, on transports with several pipes.
     private var eventOrder = EventOrder()
     private var orderTimer: Timer?
@@ -59,7 +60,8 @@ final class DataPath: HCITransportSink {
             } else {
                 host?.received(event: packet)
             }
-        case .command, .sco, .iso: context.counters.unknownEvents += 1
+        case .sco: receivedVoice(packet)
+        case .command, .iso: context.counters.unknownEvents += 1
         }
     }
 
@@ -95,6 +97,7 @@ final class DataPath: HCITransportSink {
 
     /// Every connection has ended; every buffer is free again.
     func forgetConnections() {
+        voices.removeAll()
         connections.removeAll()
         classicConnections.removeAll()
         scheduler.closeAll()
@@ -112,6 +115,19 @@ final class DataPath: HCITransportSink {
         if let connection = connection(header.handle) { return connection.received(boundary: header.boundary, fragment) }
         guard let connection = classicConnection(header.handle) else { return hold(packet) }
         connection.received(boundary: header.boundary, fragment)
+    }
+
+    /// Voice that comes before its connection is told, or after its end, is of no use.
+    private func receivedVoice(_ packet: HCIPacket) {
+        guard packet.isWhole, let data = try? HCIData.SynchronousData(prefixOf: packet.bytes) else {
+            context.counters.malformedData += 1
+            return
+        }
+        guard let voice = voices[data.connectionHandle] else {
+            context.counters.strayData += 1
+            return
+        }
+        voice.receive(data)
     }
 
     private func receivedCredits(_ packet: HCIPacket) {

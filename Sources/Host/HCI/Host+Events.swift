@@ -28,6 +28,7 @@ extension Host {
         case HCIEvents.InquiryComplete.code: inquiryEnded()
         case HCIEvents.RoleChange.code: roleChanged(try packet.event())
         case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
+        case HCIEvents.SynchronousConnectionComplete.code: synchronousCompleted(try packet.event())
         case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1
         default: noteUnknown(packet)
@@ -61,6 +62,7 @@ extension Host {
         case .opened(let connection): if connection.kind == .classic { openedClassic(connection) }
         case .failed(let kind, let status): if kind == .le { connectionFailed(status) }
         case .closed(let handle, let reason):
+            endSynchronous(handle, reason)
             if let connection = path.connection(handle) { end(connection, reason) }
             if let connection = path.classicConnection(handle) { endClassic(connection, reason) }
         case .reset: controllerWasReset()

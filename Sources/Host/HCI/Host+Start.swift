@@ -78,6 +78,8 @@ extension Host {
             let shared = try await send(HCICommands.ReadBufferSize())
             information.classicDataLength = Int(shared.aclDataPacketLength)
             information.classicDataPackets = Int(shared.totalNumACLDataPackets)
+            information.voiceDataPackets = Int(shared.totalNumSynchronousDataPackets)
+            information.voiceDataLength = information.voiceDataPackets > 0 ? Int(shared.synchronousDataPacketLength) : 0
         }
         let own = try await send(HCICommands.LEReadBufferSize())
         information.hasOwnLEBuffers = own.leACLDataPacketLength > 0 && own.totalNumLEACLDataPackets > 0

@@ -68,6 +68,8 @@ import Timing
             #expect(steps.contains(.remoteControl(.volume(0x40))))
             try await hosts.loop.sleep(for: .milliseconds(100))
             #expect([ProfileStep.mediaOpen, .streaming, .serviceLevelConnection, .codec(.mSBC)].allSatisfy(told.accessory.contains))
+            let audio = ProfileStep.audio(.mSBC, isExtended: true)
+            #expect(told.accessory.contains(audio) && bridge.profiles.hasAudio)
             #expect(bridge.classic.peer == bridge.connection.peer && bridge.classic.securityLevel == row.2)
         }
     }
@@ -106,6 +108,25 @@ import Timing
             accessory.press(.pause)
             try await hosts.loop.sleep(for: .seconds(1))
             #expect(told.accessory.suffix(2) == [.key(.volumeUp, isPressed: true), .key(.volumeUp, isPressed: false)])
+        }
+    }
+
+    /// Frames of mSBC go both ways over eSCO at their pace, beside the music; the link and the profiles stay when audio ends.
+    @Test func voiceFlows() throws {
+        try Self.run { hosts, told in
+            let phone = try await Self.bridge(hosts, told).profiles
+            let accessory = try #require(told.session)
+            try await hosts.loop.sleep(for: .seconds(3))
+            try await phone.endAudio()
+            try await hosts.loop.sleep(for: .milliseconds(100))
+            #expect(told.accessory.last == .audioEnded(.mSBC) && !phone.hasAudio && !accessory.hasAudio)
+            for (one, other) in [(phone, accessory), (accessory, phone)] {
+                let (sent, taken) = (try #require(one.voice), try #require(other.voice))
+                #expect((380...401).contains(sent.framesSent) && one.voicePacketsSent == sent.framesSent)
+                #expect(taken.framesReceived >= sent.framesSent - 4 && taken.framesReceived <= sent.framesSent)
+                #expect(taken.framesLost == 0 && taken.malformed == 0 && other.voicePacketsDoubtful == 0)
+            }
+            #expect(phone.isStreaming && accessory.sink?.lost == 0)
         }
     }
 

@@ -16,11 +16,11 @@ import Testing
         link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
         let found = [ClassicProfile.a2dp, .hfp, .avrcp].map { ProfileStep.found($0) }
         let audio: [ProfileStep] = [.configured(parameters), .mediaOpen, .streaming]
-        let calls: [ProfileStep] = [.serviceLevelConnection, .codec(.mSBC)]
+        let calls: [ProfileStep] = [.serviceLevelConnection, .codec(.mSBC), .audio(.mSBC, isExtended: true)]
         let control = ProfileStep.remoteControl(role == .phone ? .volume(0x40) : .playbackStatus(0))
         #expect(Set(link.steps[0]) == Set(found + audio + calls + [control, .finished]))
         #expect(link.steps[0].filter(audio.contains) == audio && link.steps[0].filter(calls.contains) == calls)
-        #expect(link.steps[1].filter((audio + calls).contains).count == 5)
+        #expect(link.steps[1].filter((audio + calls).contains).count == 6)
         #expect(link.ends.allSatisfy { $0.pending.isEmpty })
         #expect(link.ends.map { end in ProfileChannel.allCases.filter { end.number(of: $0) != nil }.count } == [4, 4])
 
@@ -31,6 +31,39 @@ import Testing
         // Five frames fit into a packet of 672 octets.
         #expect(sent == (44_100 + 639) / 640)
         #expect(sink.packets == sent && sink.frames == 5 * sent && sink.lost == 0 && sink.malformed == 0)
+        // A frame of mSBC every 7.5 ms.
+        for end in link.ends {
+            let voice = try #require(end.voice)
+            #expect(voice.framesSent == 134 && voice.framesReceived == 134 && voice.framesLost == 0 && voice.malformed == 0)
+        }
+        link.perform(phone) { $0.endAudio() }
+        #expect(link.steps.allSatisfy { $0.last == .audioEnded(.mSBC) } && link.ends.allSatisfy { !$0.hasAudio })
+    }
+
+    /// Frames are found however the pipe has cut them, and one that is missing is missed.
+    @Test(arguments: [1, 24, 30, 48, 60, 255]) func framesOfVoiceAreFound(_ size: Int) {
+        var sender = HFPVoice(.mSBC)
+        sender.start(at: 0)
+        var stream: [UInt8] = [0, 0, 1]
+        for number in 0..<40 {
+            let frame = sender.expire(at: Microseconds(number * 7_500)).joined()
+            if number != 17 { stream += frame }
+        }
+        var taker = HFPVoice(.mSBC)
+        for start in stride(from: 0, to: stream.count, by: size) { taker.receive(Array(stream[start..<min(stream.count, start + size)])) }
+        #expect(taker.framesReceived == 39 && taker.framesLost == 1 && taker.malformed == 0)
+    }
+
+    /// The sets of HFP 1.8, 5.7.1, by codec and by what both sides have; a unit that is not connected takes none.
+    @Test func settingsOfVoice() {
+        #expect(SynchronousSettings.offers(of: .mSBC, hasS4: true).map(\.maxLatency) == [13, 8])
+        #expect(SynchronousSettings.offers(of: .cvsd, hasS4: true).map(\.maxLatency) == [12, 10, 7, 0xFFFF])
+        #expect(SynchronousSettings.offers(of: .cvsd, hasS4: false).map(\.packetTypes) == [0x0380, 0x03C8, 0x03C4])
+        #expect(ClassicProfiles(.accessory).synchronousSettings(for: .eSCO) == nil)
+        var phone = ClassicProfiles(.phone)
+        #expect(phone.audioOpened(isExtended: true, at: 0) == [.closeAudio])
+        #expect(phone.openAudio(.mSBC) == [.openAudio([.t2, .t1])] && phone.openAudio(.mSBC).isEmpty)
+        #expect(phone.audioFailed("no") == [.step(.audioRefused("no"))] && phone.audioFailed("no").isEmpty && !phone.hasAudio)
     }
 
     @Test(arguments: ClassicProfile.allCases)
@@ -144,6 +177,13 @@ private struct ProfileLink {
         case .close(let number):
             let own = ends[from].channelClosed(number, at: now).map { (from, $0) }
             return own + ends[to].channelClosed(number, at: now).map { (to, $0) }
+        case .openAudio(let settings):
+            guard ends[to].synchronousSettings(for: .eSCO)?.voiceSetting == settings.first?.voiceSetting else {
+                return ends[from].audioFailed("refused").map { (from, $0) }
+            }
+            return [to, from].flatMap { end in ends[end].audioOpened(isExtended: true, at: now).map { (end, $0) } }
+        case .sendVoice(let octets): ends[to].receive(voice: octets)
+        case .closeAudio: return [from, to].flatMap { end in ends[end].audioClosed().map { (end, $0) } }
         }
         return []
     }

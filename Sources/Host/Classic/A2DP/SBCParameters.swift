@@ -38,6 +38,11 @@ public struct SBCParameters: Sendable, Hashable {
         (self.allocation, self.subbands, self.bitpool) = (allocation, subbands, bitpool)
     }
 
+    /// Modified SBC, the codec of wide band calls: 15 blocks, which no header of SBC can say. HFP 1.8, appendix A.
+    static let modified = SBCParameters()
+
+    private init() { (frequency, blocks, mode, allocation, subbands, bitpool) = (16_000, 15, .mono, .loudness, 8, 26) }
+
     /// What was set, with the largest bitpool that it allows.
     public init?(_ setting: SBCCapabilities) {
         guard SBCCapabilities.all.objection(to: setting) == nil else { return nil }
@@ -72,9 +77,11 @@ public struct SBCParameters: Sendable, Hashable {
     public var bitRate: Int { 8 * frameLength * frequency / samples }
 
     static let syncword: UInt8 = 0x9C
+    static let modifiedSyncword: UInt8 = 0xAD
 
     /// The three octets before the check.
     var header: [UInt8] {
+        if self == .modified { return [Self.modifiedSyncword, 0, 0] }
         let frequencyIndex = UInt8(Self.frequencies.firstIndex(of: frequency) ?? 0)
         let second = frequencyIndex << 6 | UInt8(blocks / 4 - 1) << 4 | mode.rawValue << 2 | allocation.rawValue << 1
         return [Self.syncword, second | (subbands == 8 ? 1 : 0), UInt8(bitpool)]

@@ -52,6 +52,11 @@ final class ClassicLayers {
         return multiplexer
     }
 
+    /// What is accepted of a synchronous connection that the peer asks for; nil if none is.
+    func synchronousSettings(for type: LinkType) -> SynchronousSettings? { started?.synchronousSettings(for: type) }
+
+    func opened(_ voice: SynchronousConnection) { started?.opened(voice) }
+
     /// The connection is gone, and all channels with it.
     func ended(_ error: HostError) {
         started?.ended(error)

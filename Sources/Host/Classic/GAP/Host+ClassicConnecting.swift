@@ -42,7 +42,8 @@ extension Host {
 
     func connectionRequested(_ event: HCIEvents.ConnectionRequest) {
         guard let acceptsClassic else { return }
-        guard event.linkType == .acl, acceptsClassic(event.bdADDR) else {
+        guard event.linkType == .acl else { return synchronousRequested(event) }
+        guard acceptsClassic(event.bdADDR) else {
             return post(HCICommands.RejectConnectionRequest(bdADDR: event.bdADDR, reason: .connectionRejectedDueToLimitedResources))
         }
         post(HCICommands.AcceptConnectionRequest(bdADDR: event.bdADDR, role: .peripheral))

@@ -88,7 +88,7 @@ extension Host {
                 HCIEvents.ConnectionComplete.self, HCIEvents.ConnectionRequest.self, HCIEvents.RoleChange.self,
                 HCIEvents.InquiryComplete.self,
                 HCIEvents.InquiryResult.self, HCIEvents.InquiryResultWithRSSI.self, HCIEvents.ExtendedInquiryResult.self,
-                HCIEvents.RemoteNameRequestComplete.self,
+                HCIEvents.RemoteNameRequestComplete.self, HCIEvents.SynchronousConnectionComplete.self,
             ]
             try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents + Self.classicSecurityEvents + events)))
             try await prepareClassicSecurity(pairingSettings ?? PairingSettings())

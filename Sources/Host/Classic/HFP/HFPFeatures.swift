@@ -14,7 +14,8 @@ public struct HFPHandsFreeFeatures: OptionSet, Sendable, Hashable {
     public static let enhancedCallControl = HFPHandsFreeFeatures(rawValue: 1 << 6)
     public static let codecNegotiation = HFPHandsFreeFeatures(rawValue: 1 << 7)
     public static let indicators = HFPHandsFreeFeatures(rawValue: 1 << 8)
-    public static let transparentSettingsS4 = HFPHandsFreeFeatures(rawValue: 1 << 9)
+    /// The settings S4 of eSCO.
+    public static let eSCOSettingsS4 = HFPHandsFreeFeatures(rawValue: 1 << 9)
 }
 
 /// What an audio gateway can do: +BRSF. HFP 1.8, 4.35.1.
@@ -33,7 +34,8 @@ public struct HFPAudioGatewayFeatures: OptionSet, Sendable, Hashable {
     public static let extendedErrors = HFPAudioGatewayFeatures(rawValue: 1 << 8)
     public static let codecNegotiation = HFPAudioGatewayFeatures(rawValue: 1 << 9)
     public static let indicators = HFPAudioGatewayFeatures(rawValue: 1 << 10)
-    public static let transparentSettingsS4 = HFPAudioGatewayFeatures(rawValue: 1 << 11)
+    /// The settings S4 of eSCO.
+    public static let eSCOSettingsS4 = HFPAudioGatewayFeatures(rawValue: 1 << 11)
 }
 
 /// A codec of synchronous links. HFP 1.8, 4.11.2.

@@ -45,6 +45,9 @@ public struct HFPHandsFree: Sendable {
         (self.features, self.codecs, self.indicators) = (features, codecs, indicators)
     }
 
+    /// The codec of an audio connection that begins now: the gateway may ask for one as soon as it has been told that its choice is confirmed. HFP 1.8, 4.11.3.
+    var codecOfAudio: HFPCodec { if case .codec(let codec) = awaited { codec } else { codec } }
+
     public var isConnected: Bool { if case .connected = state { true } else { false } }
 
     // MARK: From this side

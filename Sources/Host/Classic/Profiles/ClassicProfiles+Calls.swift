@@ -18,7 +18,7 @@ extension ClassicProfiles {
             case .connected:
                 let step = [ProfileAction.step(.serviceLevelConnection)]
                 return role == .phone ? step + calls(gateway.selectCodec(at: now), at: now) : step + done(.hfp)
-            case .codec(let codec): return [.step(.codec(codec))] + done(.hfp)
+            case .codec(let codec): return [.step(.codec(codec))] + done(.hfp) + openAudio(codec)
             case .failed(let failure): return failed(.hfp, "\(failure)")
             case .indicator, .command, .result, .finished: return []
             }

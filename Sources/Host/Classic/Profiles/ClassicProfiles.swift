@@ -48,6 +48,10 @@ public enum ProfileStep: Sendable, Hashable {
     case streamEnded
     case serviceLevelConnection
     case codec(HFPCodec)
+    /// HFP's audio connection is there, over eSCO or SCO, it was not to be had, or it has ended.
+    case audio(HFPCodec, isExtended: Bool)
+    case audioRefused(String)
+    case audioEnded(HFPCodec)
     /// The remote control is there: what its first event said.
     case remoteControl(AVRCPNotification)
     case changed(AVRCPNotification)
@@ -65,6 +69,12 @@ public enum ProfileAction: Sendable, Hashable {
     case open(ProfileChannel)
     case send(Int, [UInt8])
     case close(Int)
+    /// A synchronous connection is to be asked for, by each setting in turn; `audioOpened` or `audioFailed` follows.
+    case openAudio([SynchronousSettings])
+    /// For the synchronous connection.
+    case sendVoice([UInt8])
+    /// It is to be ended; `audioClosed` follows.
+    case closeAudio
     case step(ProfileStep)
 }
 
@@ -102,12 +112,13 @@ public struct ClassicProfiles: Sendable {
     var gateway: HFPAudioGateway
     public internal(set) var source: A2DPSource?
     public internal(set) var sink: A2DPSink?
+    var audioStage = AudioStage.none
 
     public init(_ role: Role, offers offered: Set<ClassicProfile> = Set(ClassicProfile.allCases)) {
         (self.role, self.offered) = (role, offered)
         avrcp = AVRCPSession(target: role == .accessory ? .loudspeaker : .player)
-        unit = HFPHandsFree(features: [.codecNegotiation, .indicators, .remoteVolume])
-        gateway = HFPAudioGateway(features: [.codecNegotiation, .indicators, .rejectsCalls])
+        unit = HFPHandsFree(features: [.codecNegotiation, .indicators, .remoteVolume, .eSCOSettingsS4])
+        gateway = HFPAudioGateway(features: [.codecNegotiation, .indicators, .rejectsCalls, .eSCOSettingsS4])
     }
 
     /// Service records of what is offered.
@@ -130,7 +141,7 @@ public struct ClassicProfiles: Sendable {
     /// When `expire` is due.
     public var deadline: Microseconds? {
         let hfp = role == .phone ? gateway.deadline : unit.deadline
-        return [avdtp.deadline, avrcp.deadline, hfp, source?.deadline].compactMap { $0 }.min()
+        return [avdtp.deadline, avrcp.deadline, hfp, source?.deadline, voice?.deadline].compactMap { $0 }.min()
     }
 
     // MARK: Channels
@@ -197,7 +208,7 @@ public struct ClassicProfiles: Sendable {
         case .serial:
             gateway = HFPAudioGateway(features: gateway.features)
             unit = HFPHandsFree(features: unit.features)
-            return failed(.hfp, "the serial port was closed")
+            return endAudio() + failed(.hfp, "the serial port was closed")
         case .signaling: return audio(avdtp.channelClosed(), at: now)
         case .media: return audio(avdtp.mediaClosed(Self.endpoint), at: now)
         case .control:
@@ -222,6 +233,7 @@ public struct ClassicProfiles: Sendable {
         var actions = audio(avdtp.expire(at: now), at: now)
         actions += control(avrcp.expire(at: now), at: now)
         actions += calls(role == .phone ? gateway.expire(at: now) : unit.expire(at: now), at: now)
+        actions += voiceDue(at: now)
         if let media = number(of: .media) { actions += (source?.expire(at: now) ?? []).map { .send(media, $0) } }
         return actions
     }

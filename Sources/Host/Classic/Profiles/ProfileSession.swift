@@ -7,9 +7,13 @@ public final class ProfileSession {
     public let steps = Listeners<(ProfileStep) -> Void>()
     /// Media packets that the link had no room for.
     public private(set) var mediaDropped = 0
-    private var core: ClassicProfiles
-    private weak var connection: ClassicConnection?
-    private let loop: RunLoop
+    var core: ClassicProfiles
+    private(set) weak var connection: ClassicConnection?
+    let loop: RunLoop
+    /// HFP's audio connection, or the last one.
+    var audio: SynchronousConnection?
+    /// What has come and gone on it.
+    public internal(set) var voice: HFPVoice?
     private var channels: [Int: ClassicDataChannel] = [:]
     private var ports: [Int: SerialPort] = [:]
     private var lastNumber = 0
@@ -19,7 +23,7 @@ public final class ProfileSession {
     private var work: [Activity<Void>] = []
     private var failures: [ProfileStep] = []
     private var finished: Promise<Void>?
-    private var isOver = false
+    private(set) var isOver = false
 
     init(_ core: ClassicProfiles, on connection: ClassicConnection) {
         self.core = core
@@ -118,7 +122,7 @@ public final class ProfileSession {
 
     // MARK: Actions
 
-    private func perform(_ actions: [ProfileAction]) {
+    func perform(_ actions: [ProfileAction]) {
         for action in actions {
             switch action {
             case .discover: begin { [self] in try await discover() }
@@ -127,13 +131,16 @@ public final class ProfileSession {
             case .close(let number):
                 channels[number]?.disconnect()
                 ports[number]?.close()
+            case .openAudio(let settings): begin { [self] in try await openAudio(settings) }
+            case .sendVoice(let octets): audio?.send(octets)
+            case .closeAudio: begin { [self] in try await audio?.disconnect() }
             case .step(let step): tell(step)
             }
         }
         watch()
     }
 
-    private func begin(_ body: @escaping () async throws -> Void) {
+    func begin(_ body: @escaping () async throws -> Void) {
         guard !isOver else { return }
         work.removeAll(where: \.isOver)
         work.append(loop.start(body))
@@ -156,9 +163,8 @@ public final class ProfileSession {
         case .finished:
             finished?.fulfil(())
             finished = nil
-        case .found, .configured, .mediaOpen, .streaming, .suspended, .streamEnded, .serviceLevelConnection, .codec, .remoteControl,
-            .changed, .volume,
-            .key:
+        case .found, .configured, .mediaOpen, .streaming, .suspended, .streamEnded, .serviceLevelConnection, .codec, .audio, .audioRefused,
+            .audioEnded, .remoteControl, .changed, .volume, .key:
             break
         }
     }

@@ -1,0 +1,78 @@
+import Packets
+import Timing
+
+/// What a host wants of a synchronous connection. Core Vol 4, Part E, 7.1.26.
+public struct SynchronousSettings: Sendable, Hashable {
+    /// Octets a second each way, on the air.
+    public var bandwidth: UInt32 = 8_000
+    /// In milliseconds.
+    public var maxLatency: UInt16
+    /// Core Vol 4, Part E, 6.12.
+    public var voiceSetting: UInt16
+    public var retransmissionEffort: UInt8
+    /// Bits that allow packets of the basic rate and forbid those of the enhanced one.
+    public var packetTypes: UInt16
+
+    public init(maxLatency: UInt16, voiceSetting: UInt16, retransmissionEffort: UInt8, packetTypes: UInt16) {
+        (self.maxLatency, self.voiceSetting) = (maxLatency, voiceSetting)
+        (self.retransmissionEffort, self.packetTypes) = (retransmissionEffort, packetTypes)
+    }
+}
+
+/// An SCO or eSCO connection: voice goes in and comes out in packets of synchronous data, without credits. Core Vol 4, Part E, 5.4.3.
+public final class SynchronousConnection {
+    public let handle: ConnectionHandle
+    public let peer: BDADDR
+    public let isExtended: Bool
+    /// Packets of HCI each way.
+    public private(set) var sent = 0
+    public private(set) var received = 0
+    /// Those that came whole but may have errors, or of which the controller says that something is missing.
+    public private(set) var doubtful = 0
+    /// Why it ended; nil while it is up.
+    public private(set) var disconnectReason: ErrorCode?
+    /// Takes the voice of each packet.
+    var onReceive: ([UInt8]) -> Void = { _ in }
+    var onEnd: () -> Void = {}
+    private unowned let host: Host
+    private let end: Promise<ErrorCode>
+
+    init(_ event: HCIEvents.SynchronousConnectionComplete, host: Host) {
+        (handle, peer, isExtended) = (event.connectionHandle, event.bdADDR, event.linkType == .eSCO)
+        self.host = host
+        end = Promise(on: host.loop)
+    }
+
+    /// Sends voice, cut to what the controller's buffers take; the pace is the caller's.
+    func send(_ voice: [UInt8]) {
+        let most = host.controller.voiceDataLength
+        guard disconnectReason == nil, most > 0 else { return }
+        for start in stride(from: 0, to: voice.count, by: most) {
+            let part = Array(voice[start..<min(voice.count, start + most)])
+            host.sendUnqueued(HCIPacket(.sco, HCIData.SynchronousData(connectionHandle: handle, data: part).parameters))
+            sent += 1
+        }
+    }
+
+    /// Ends it, and waits until it has ended; the link that carries it stays.
+    func disconnect() async throws {
+        guard disconnectReason == nil else { return }
+        try await host.send(HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
+        _ = try await end.value()
+    }
+
+    // MARK: From below
+
+    func receive(_ packet: HCIData.SynchronousData) {
+        received += 1
+        if packet.packetStatusFlag != 0 { doubtful += 1 }
+        onReceive(packet.data)
+    }
+
+    func ended(_ reason: ErrorCode) {
+        guard disconnectReason == nil else { return }
+        disconnectReason = reason
+        end.fulfil(reason)
+        onEnd()
+    }
+}

@@ -1,0 +1,100 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+    import Timing
+    import VirtualDongle
+
+    /// Voice between two dongles of a fake usbfs, over the isochronous pipes of both. Core Vol 4, Part B, 2.1.1.
+    @Suite(.serialized, .onFakeUSB)
+    struct VoiceOverUSBTests {
+        private static func bus(
+            voicePacketSizes: [Int] = [0, 9, 17, 25, 33, 49, 63], faults: [Int: USBDongleFaults] = [:]
+        ) throws -> FakeUsbfsBus {
+            try FakeUsbfsBus(faults: faults, voicePacketSizes: voicePacketSizes) { $0.profile = .dual }
+        }
+
+        struct Row: Sendable, CustomTestStringConvertible {
+            var cases: [String]
+            /// That the voice needs, of those that the dongles have.
+            var settings: Set<UInt8>
+            var sizes = [0, 9, 17, 25, 33, 49, 63]
+            var testDescription: String { "\(cases) in \(settings.sorted())" }
+        }
+
+        /// Transparent data takes setting 6, or 1 on dongles from before it; CVSD out of samples of 16 bits takes 2. What either host sends arrives at the other.
+        @Test(arguments: [
+            Row(cases: ["bredr-lmp/esco-voice", "bredr-lmp/sco-voice"], settings: [2, 6]),
+            Row(cases: ["bredr-lmp/esco-voice-asked"], settings: [1], sizes: [0, 9, 17, 25, 33, 49]),
+        ])
+        func theSettingFitsTheVoice(_ row: Row) throws {
+            let bus = try Self.bus(voicePacketSizes: row.sizes)
+            let words = ["run"] + row.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--slack", "500"]
+            let result = try #require(try bus.run(words, within: 60))
+            #expect(result.code == 0 && result.output.contains("\(row.cases.count) PASS"), "\(result.output)")
+            for dongle in 0..<2 {
+                let traffic = bus.server.traffic(dongle)
+                #expect(traffic.voiceAlternates == row.settings && traffic.voiceIn > 40, "\(bus.server.account(of: dongle))")
+                #expect(bus.server.voiceAlternate(dongle) == 0, "without links there is no voice")
+            }
+        }
+
+        /// What `bluebench bridge --json` says of audio.
+        private struct Line: Decodable {
+            var event: String
+            var codec: String?
+            var packets: Int?
+            var taken: Int?
+            var lost: Int?
+            var frames: Int?
+            var malformed: Int?
+        }
+
+        private static func lines(_ program: SpawnedProgram) -> [Line] {
+            program.output.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        }
+
+        /// The programs of a phone and of an accessory, whose hands-free profile is all that is wanted.
+        private static func call(_ bus: FakeUsbfsBus, seconds: Int) throws -> (phone: SpawnedProgram, accessory: SpawnedProgram) {
+            let words = ["--json", "--profiles", "hfp", "--bonds"]
+            let accessory = try SpawnedProgram(
+                ["bridge", "usb:1-2", "--advertise", "car"] + words + [bus.folder + "/far.json"], folder: bus.folder)
+            try wait(for: "advertising", of: accessory, bus)
+            let peer = ["--peer", "02:BB:00:00:00:02/public", "--seconds", "\(seconds)"]
+            return (
+                try SpawnedProgram(["bridge", "usb:1-1"] + peer + words + [bus.folder + "/near.json"], folder: bus.folder), accessory
+            )
+        }
+
+        private static func wait(for event: String, of program: SpawnedProgram, _ bus: FakeUsbfsBus) throws {
+            let isThere = try bus.loop.run { [loop = bus.loop] in
+                let deadline = loop.now + .seconds(30)
+                while loop.now < deadline, !program.hasEnded, !program.output.contains("\"\(event)\"") {
+                    try await loop.sleep(for: .milliseconds(10))
+                }
+                return program.output.contains("\"\(event)\"")
+            }
+            #expect(isThere, "\(program.output)")
+        }
+
+        /// Every twentieth isochronous packet to the phone is lost: it misses the frames in them by their numbers, and the rest of the call is whole.
+        @Test func framesOfACallAreCountedAtBothEnds() throws {
+            var faults = USBDongleFaults()
+            faults.losesVoiceEvery = 20
+            let bus = try Self.bus(faults: [0: faults])
+            let (phone, accessory) = try Self.call(bus, seconds: 2)
+            #expect(try phone.end(within: .seconds(40), on: bus.loop) && accessory.end(within: .seconds(20), on: bus.loop))
+            #expect(phone.reap() == 0 && accessory.reap() == 0, "\(phone.output)\(accessory.output)")
+            let ends = try [phone, accessory].map { program in
+                try #require(Self.lines(program).first { $0.event == "audio_ended" }, "\(program.output)")
+            }
+            for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                let (sent, frames) = (try #require(end.packets), try #require(other.frames))
+                // A frame goes every 7.5 ms; what the last of them are worth depends on when either end hears of the end.
+                #expect(end.codec == "mSBC" && sent > 100 && frames > sent / 2 && frames <= sent && other.malformed == 0, "\(ends)")
+            }
+            let lost = try ends.map { try #require($0.lost) }
+            #expect(lost[0] >= 8 && lost[1] < lost[0], "\(ends)")
+            #expect((0..<2).allSatisfy { bus.server.traffic($0).voiceAlternates == [6] && bus.server.voiceAlternate($0) == 0 })
+        }
+    }
+#endif
