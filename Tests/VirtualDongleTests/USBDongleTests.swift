@@ -148,7 +148,7 @@ private final class Bench {
         bench.dongle.submit(request)
         #expect(bench.completions.popLast()?.status == .noEndpoint)
         #expect(bench.control([0x01, 11, 1, 0, 1, 0, 0, 0])?.status == .success)
-        #expect(bench.control([0x01, 11, 6, 0, 1, 0, 0, 0])?.status == .stall)
+        #expect(bench.control([0x01, 11, 7, 0, 1, 0, 0, 0])?.status == .stall)
         bench.dongle.submit(request)
         try bench.settle(2_999)
         #expect(bench.completions.isEmpty)

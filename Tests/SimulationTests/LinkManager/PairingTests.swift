@@ -120,7 +120,7 @@ import Timing
             change: { a, b in
                 old(&a, &b)
                 b.pin = nil
-            }, initiator: ["key?", "PIN?", "authenticated 06"], responder: ["PIN?"], pdus: ["I inRand", "R -inRand 06"]),
+            }, initiator: ["key?", "PIN?", "authenticated 18"], responder: ["PIN?"], pdus: ["I inRand", "R -inRand 18"]),
         Row(
             testDescription: "no PIN",
             change: { a, b in
