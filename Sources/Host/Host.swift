@@ -21,11 +21,12 @@ public final class Host {
         set { context.quirks = newValue }
     }
 
-    /// The keys of bonded peers.
+    /// What the specification leaves to a host on BR/EDR.
     public var classicChoices: ClassicChoices {
         get { context.classicChoices }
         set { context.classicChoices = newValue }
     }
+    /// The keys of bonded peers.
     public var keys: KeyStore {
         get { context.keys }
         set { context.keys = newValue }
