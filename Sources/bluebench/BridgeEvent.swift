@@ -107,10 +107,10 @@ struct BridgeEvent: Encodable {
             session.voicePacketsSent, session.voicePacketsReceived, session.voicePacketsDoubtful
         )
         let packets = "\(session.voicePacketsSent) packets sent, \(session.voicePacketsReceived) taken"
-        guard voice.codec == .mSBC else { return (event, "HFP: the audio connection has ended: \(packets)") }
+        guard voice.codec == .mSBC else { return (event, "\(line(.audioEnded(voice.codec))): \(packets)") }
         (event.frames, event.lost, event.malformed) = (voice.framesReceived, voice.framesLost, voice.malformed)
         let frames = "\(voice.framesReceived) frames of mSBC, \(voice.framesLost) lost, \(voice.malformed) malformed"
-        return (event, "HFP: the audio connection has ended: \(packets), \(frames)")
+        return (event, "\(line(.audioEnded(voice.codec))): \(packets), \(frames)")
     }
 
     /// For people.

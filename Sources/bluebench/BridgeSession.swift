@@ -35,19 +35,17 @@ final class BridgeSession {
         hasFailed = !bridge.failures.isEmpty
         let token = bridge.profiles.steps.add { [self] in tell(.profile($0)) }
         defer { bridge.profiles.steps.remove(token) }
-        if bridge.profiles.isStreaming || bridge.profiles.hasAudio { try await play(bridge.profiles) }
+        if bridge.profiles.isStreaming || bridge.profiles.hasAudio { try await play(bridge) }
         try await bridge.classic.drained()
         try await bridge.classic.disconnect()
         try await bridge.connection.disconnect()
     }
 
     /// Lets the tone play for its time, ends the audio connection, and suspends the stream.
-    private func play(_ profiles: ProfileSession) async throws {
-        let end = host.loop.now + .seconds(command.seconds)
-        while host.loop.now < end {
-            if let failure = host.failure { throw failure }
-            try await host.loop.sleep(for: min(.milliseconds(100), end - host.loop.now))
-        }
+    private func play(_ bridge: Bridge) async throws {
+        let profiles = bridge.profiles
+        do { _ = try await bridge.classic.ended(within: .seconds(command.seconds)) } catch HostError.environment(.timedOut(.disconnection)) {}
+        if let failure = host.failure { throw failure }
         try await profiles.endAudio()
         guard profiles.isStreaming else { return }
         let suspended = Promise<Void>(on: host.loop)

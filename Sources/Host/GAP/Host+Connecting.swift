@@ -74,7 +74,7 @@ extension Host {
             return false
         } catch HostError.peer(.rejected(_, let reason)) {
             guard reason == .connectionFailedToBeEstablished else { return true }
-            _ = try await link.ended()
+            _ = try await link.ended(within: Self.commandTimeOut)
             return false
         }
         return true

@@ -86,7 +86,13 @@ public final class ClassicConnection {
     }
 
     /// Waits until the connection has ended.
-    public func ended() async throws -> ErrorCode { try await end.value() }
+    public func ended(within limit: Microseconds? = nil) async throws -> ErrorCode {
+        do {
+            return try await end.value(until: limit.map { host.loop.now + $0 })
+        } catch is TimeOut {
+            throw HostError.environment(.timedOut(.disconnection))
+        }
+    }
 
     // MARK: Security
 

@@ -10,6 +10,8 @@ struct SynchronousSetup: LMPProcedure {
         case awaitingHost(SynchronousOffer)
         /// The other side's answer to this side's offer.
         case awaitingAnswer(SynchronousOffer)
+        /// The other side knows that this one agrees, once it has acknowledged that.
+        case awaitingAcknowledgement(SynchronousOffer)
     }
 
     /// How often this side offers something before it gives up.
@@ -41,6 +43,9 @@ struct SynchronousSetup: LMPProcedure {
         case .hostReplied(let reply): return hostReplied(reply, link)
         case .refused(let refusal) where refusal.concerns(LMP.EscoLinkReq.self) || refusal.concerns(LMP.ScoLinkReq.self):
             return refused(refusal.reason, link)
+        case .acknowledged(let header) where header.opcode == LMP.Accepted.opcode || header.opcode == LMP.AcceptedExt.opcode:
+            guard case .awaitingAcknowledgement(let offer) = state else { return nil }
+            return made(offer, link)
         default: return nil
         }
     }
@@ -85,7 +90,7 @@ struct SynchronousSetup: LMPProcedure {
             }
             state = .awaitingHost(offer)
             return [.report(.synchronousRequested(isExtended: offer.isExtended))]
-        case .awaitingHost: return nil
+        case .awaitingHost, .awaitingAcknowledgement: return nil
         case .awaitingAnswer(let own):
             if own.isExtended ? message.accepts(LMP.EscoLinkReq.self) : message.accepts(LMP.ScoLinkReq.self) { return made(own, link) }
             guard let offer else { return Self.isOffer(message) ? fail(own, message) : nil }
@@ -114,7 +119,10 @@ struct SynchronousSetup: LMPProcedure {
             else { return give(up: offer, objection) }
             return propose(better.inPlace(of: offer, link), isAnswer: true)
         }
-        guard link.role == .central else { return [offer.acceptance(transaction)] + made(offer, link) }
+        guard link.role == .central else {
+            state = .awaitingAcknowledgement(offer)
+            return [offer.acceptance(transaction)]
+        }
         guard offers < Self.mostOffers, let placed = link.placed(offer) else {
             return give(up: offer, .connectionRejectedDueToLimitedResources)
         }
