@@ -21,6 +21,18 @@ public final class Host {
         set { context.quirks = newValue }
     }
 
+    /// What the host does otherwise with this controller than its claims would have it.
+    public var workarounds: ControllerWorkarounds {
+        get { context.workarounds }
+        set { context.workarounds = newValue }
+    }
+    /// What the controller was found to do since the host exists, its pipe included.
+    public var learned: LearnedConductList {
+        var all = path.transport.learned
+        all.add(context.learned)
+        return all
+    }
+
     /// What the specification leaves to a host on BR/EDR.
     public var classicChoices: ClassicChoices {
         get { context.classicChoices }

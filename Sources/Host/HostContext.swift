@@ -1,6 +1,7 @@
 import HCI
 import Packets
 import Timing
+import Transport
 
 /// What the connections of one host have in common.
 final class HostContext {
@@ -9,6 +10,8 @@ final class HostContext {
     let server: GATTServer
     var counters = HostCounters()
     var quirks = HostQuirks()
+    var workarounds = ControllerWorkarounds()
+    var learned = LearnedConductList()
     var classicChoices = ClassicChoices()
     var keys = KeyStore()
     /// By SPSM.

@@ -24,12 +24,16 @@ public protocol HCITransport: AnyObject {
 
     /// What disorder there was since the last call.
     func takeDisorder() -> PipeDisorder
+
+    /// What the device was found to do that needed a way around it.
+    var learned: LearnedConductList { get }
 }
 
 extension HCITransport {
     public var product: String? { nil }
     public var startOfPipe: PipeStart? { nil }
     public func takeDisorder() -> PipeDisorder { PipeDisorder() }
+    public var learned: LearnedConductList { LearnedConductList() }
 }
 
 /// What a pipe's end delivers to.

@@ -23,6 +23,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public var product: String? { description.title }
     public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
     public func takeDisorder() -> PipeDisorder { order.takeRecent() }
+    public internal(set) var learned = LearnedConductList()
     /// Transfers that never reported at the end; they keep the handle open.
     public private(set) var leakedTransfers = 0
     /// How often a halted endpoint was cleared.

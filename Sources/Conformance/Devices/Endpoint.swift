@@ -87,6 +87,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     var name: String { transport.name }
     func takeDisorder() -> PipeDisorder { transport.takeDisorder() }
+    var learned: LearnedConductList { transport.learned }
 
     func start() throws(TransportError) {
         do {

@@ -20,6 +20,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
     private var clearedHalts = 0
     var product: String? { inner.product }
     var startOfPipe: PipeStart? { inner.startOfPipe }
+    var learned: LearnedConductList { inner.learned }
 
     private var firmware: FirmwareTransport? { inner as? FirmwareTransport }
     var usb: USBTransport? { firmware?.dongle ?? inner as? USBTransport }

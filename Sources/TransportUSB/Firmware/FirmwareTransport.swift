@@ -67,6 +67,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     }
 
     public func takeDisorder() -> PipeDisorder { inner.takeDisorder() }
+    public var learned: LearnedConductList { inner.learned }
 
     public func close() {
         sink = nil

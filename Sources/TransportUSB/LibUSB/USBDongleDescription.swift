@@ -16,6 +16,8 @@ public struct USBDongleDescription: Sendable, Equatable {
     public var ports: [Int]
     public var vendor: UInt16
     public var product: UInt16
+    /// bcdDevice: the release of the device, 0x0134 for 1.34.
+    public var release: UInt16 = 0
     public var manufacturerName: String?
     public var productName: String?
     public var serial: String?

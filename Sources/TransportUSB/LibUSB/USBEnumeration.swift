@@ -59,6 +59,7 @@ public enum USBEnumeration {
         guard layout(of: device, descriptor, forced: isForced) != nil else { return nil }
         var description = USBDongleDescription(
             bus: Int(libusb_get_bus_number(device)), ports: ports(of: device), vendor: descriptor.idVendor, product: descriptor.idProduct)
+        description.release = descriptor.bcdDevice
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
         let (status, handle) = USBHandle.open(device)
         if let handle {
