@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dongles
 import Foundation
 import Packets
 import Report

@@ -1,3 +1,4 @@
+import Dongles
 import Packets
 import Timing
 import Transport

@@ -1,3 +1,4 @@
+import Dongles
 import Foundation
 import Packets
 import Simulation

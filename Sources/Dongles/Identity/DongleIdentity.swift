@@ -1,0 +1,48 @@
+import Packets
+
+/// What a dongle says about itself over HCI.
+public struct DongleIdentity: Sendable, Equatable {
+    /// As in the assigned numbers; 0x0D is Core 5.4.
+    public var hciVersion: UInt8 = 0
+    /// HCI_Subversion, which earlier versions of the specification call HCI_Revision.
+    public var hciSubversion: UInt16 = 0
+    public var lmpVersion: UInt8 = 0
+    public var lmpSubversion: UInt16 = 0
+    public var company: UInt16 = 0
+    /// As Read_BD_ADDR tells it, all zeros included; nil where it was not answered.
+    public var address: DeviceAddress?
+    public var lmpFeatures: UInt64 = 0
+    public var leFeatures: UInt64 = 0
+    public var aclLength: UInt16 = 0
+    public var aclCount: UInt16 = 0
+    /// Zero when LE shares the buffers of BR/EDR.
+    public var leLength: UInt16 = 0
+    public var leCount: UInt8 = 0
+    /// The mask of Read_Local_Supported_Commands; empty where it was not answered.
+    public var supportedCommands: [UInt8] = []
+    public var scoLength: UInt8 = 0
+    public var scoCount: UInt16 = 0
+
+    public init() {}
+
+    public var hasBREDR: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsClassic }
+    public var hasLE: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsLE }
+
+    /// The Core Specification's version, as people call it.
+    public var coreVersion: String { Self.coreVersion(hciVersion) }
+
+    static func coreVersion(_ number: UInt8) -> String {
+        let names = ["1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3", "5.4", "6.0", "6.1"]
+        return names.indices.contains(Int(number)) ? names[Int(number)] : "\(number)"
+    }
+
+    /// The makers of the chips that dongles carry; others by number.
+    public var chip: String {
+        let makers: [UInt16: String] = [
+            0x0002: "Intel", 0x000A: "Qualcomm (CSR)", 0x000D: "Texas Instruments", 0x000F: "Broadcom", 0x001D: "Qualcomm", 0x0030: "ST",
+            0x0046: "MediaTek", 0x0048: "Marvell", 0x0059: "Nordic Semiconductor", 0x005D: "Realtek", 0x0131: "Infineon (Cypress)",
+            0x05F1: "Zephyr",
+        ]
+        return (makers[company] ?? "company \(company)") + " \(hexadecimal(lmpSubversion))"
+    }
+}
