@@ -43,6 +43,6 @@ public struct DongleIdentity: Sendable, Equatable {
             0x0046: "MediaTek", 0x0048: "Marvell", 0x0059: "Nordic Semiconductor", 0x005D: "Realtek", 0x0131: "Infineon (Cypress)",
             0x05F1: "Zephyr",
         ]
-        return (makers[company] ?? "company \(company)") + " \(hexadecimal(lmpSubversion))"
+        return (makers[company] ?? "company \(company)") + " \(Hex.number(lmpSubversion).dropFirst(2))"
     }
 }

@@ -85,8 +85,8 @@ extension DongleNumbers: Codable {
     }
 }
 
-/// Four digits, without a prefix.
-func hexadecimal(_ number: UInt16) -> String { String(Hex.number(number).dropFirst(2)) }
+/// Four digits, small letters, without a prefix.
+func hexadecimal(_ number: UInt16) -> String { Hex.number(number).dropFirst(2).lowercased() }
 
 /// What Realtek's chips say while only their ROM runs: with an image of firmware the LMP subversion is another.
 public enum RealtekROM {

@@ -10,8 +10,10 @@ public struct KnownDongle: Sendable, Equatable {
     public var source: String
     /// The switches of a virtual dongle that behave so, and the findings of a check-up that show it.
     public var quirks: [String]
-    /// What the bench does about it, by the names of `Workaround`.
-    public var workarounds: [Workaround]
+    /// What the bench does about it, by name: those of `ControllerWorkarounds` and `USBWorkarounds`, with a value where one belongs to it.
+    public var workarounds: [String]
+    /// Commands that are not sent by themselves.
+    public var avoided: [String]
     /// What the user can do.
     public var advice: String
 

@@ -22,11 +22,6 @@ public struct KnownDongles: Sendable {
         return table
     }()
 
-    init(rows: [KnownDongle], addresses: [SharedAddress]) {
-        self.rows = rows
-        self.addresses = addresses
-    }
-
     /// Adds what a file's text says. A row of the same id takes the place of the one before.
     ///
     /// - Throws: every mistake, with line and column; then nothing is added.

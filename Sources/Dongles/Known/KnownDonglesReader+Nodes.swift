@@ -52,7 +52,9 @@ extension KnownDonglesReader {
     }
 
     func hint(_ word: String, _ names: [String]) -> String {
-        let near = names.filter { $0.hasPrefix(word.prefix(4)) || $0.hasSuffix(word.suffix(5)) }
+        let shared = names.map { name in (name: name, count: zip(name, word).prefix { $0 == $1 }.count) }
+        let most = shared.map(\.count).max() ?? 0
+        let near = most < 3 ? [] : shared.filter { $0.count == most }.map(\.name)
         return near.isEmpty ? "; there are \(names.joined(separator: ", "))" : "; did you mean \(near.joined(separator: " or "))?"
     }
 

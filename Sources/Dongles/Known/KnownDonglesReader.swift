@@ -52,22 +52,30 @@ struct KnownDonglesReader {
         let before = errors.count
         var row = KnownDongle(
             id: required("id", &keys), name: required("name", &keys), match: KnownDongle.Match(), conduct: required("conduct", &keys),
-            source: required("source", &keys), quirks: [], workarounds: [], advice: required("advice", &keys))
+            source: required("source", &keys), quirks: [], workarounds: [], avoided: [], advice: required("advice", &keys))
         row.quirks = words(keys.take("quirks"), "quirks").map(\.text)
         if !row.id.allSatisfy({ $0.isLowercase || $0.isNumber || $0 == "-" }) {
             report(node, "an id is of small letters, digits and '-', not '\(row.id)'")
         }
         if rows.contains(where: { $0.id == row.id }) { report(node, "there are two dongles '\(row.id)'") }
-        for word in words(keys.take("do"), "do") {
-            if let workaround = Workaround(rawValue: word.text) {
-                row.workarounds.append(workaround)
-            } else {
-                report(word.node, "there is no workaround '\(word.text)'" + hint(word.text, Workaround.allCases.map(\.rawValue)))
-            }
-        }
+        row.workarounds = words(keys.take("do"), "do").compactMap { workaround($0) }
+        row.avoided = words(keys.take("avoid"), "avoid").compactMap { command($0) }
         if let match = keys.take("match") { row.match = self.match(match) } else { report(node, "`match:` is missing") }
-        finish(keys, of: "a dongle", allowed: ["id", "name", "match", "conduct", "source", "quirks", "do", "advice"])
+        finish(keys, of: "a dongle", allowed: ["id", "name", "match", "conduct", "source", "quirks", "do", "avoid", "advice"])
         return errors.count == before ? row : nil
+    }
+
+    private mutating func workaround(_ word: (text: String, node: Node)) -> String? {
+        var workarounds = DongleWorkarounds()
+        if workarounds.set(word.text) { return word.text }
+        report(word.node, "there is no workaround '\(word.text)'" + hint(word.text, DongleWorkarounds.names))
+        return nil
+    }
+
+    private mutating func command(_ word: (text: String, node: Node)) -> String? {
+        if let command = PDUCatalog.declaration(layer: "HCICommands", name: word.text) { return command.name }
+        report(word.node, "there is no command '\(word.text)'")
+        return nil
     }
 
     private mutating func match(_ node: Node) -> KnownDongle.Match {

@@ -72,8 +72,8 @@ import Testing
             ["f.yaml:2:35: usb is VID:PID in hexadecimal, or VID:*, not '1209:1'"]
         ),
         (
-            "dongles:\n  - {id: x, name: n, match: {company: 5}, do: [avoid-coded, avoid-codes], conduct: c, source: s, advice: a}",
-            ["f.yaml:2:61: there is no workaround 'avoid-codes'; did you mean"]
+            "dongles:\n  - {id: x, name: n, match: {company: 5}, do: [avoids-coded-phy, avoids-coded], conduct: c, source: s, advice: a}",
+            ["f.yaml:2:66: there is no workaround 'avoids-coded'; did you mean avoids-coded-phy?"]
         ),
         (
             "dongles:\n  - {id: x, name: n, match: {hci_revision: 5..1}, conduct: c, source: s, advice: a}",
@@ -90,6 +90,16 @@ import Testing
         let errors = try #require(throws: TableErrors.self) { try table.add(text, file: "f.yaml") }
         for part in wrong { #expect("\(errors)".contains(part), "\(errors)") }
         #expect(table.rows == KnownDongles.builtIn.rows)
+    }
+
+    @Test func rowsSayWhatTheHostAndTheBusDo() {
+        let numbers = DongleNumbers(vendor: 0x10D7, product: 0xB012, hciVersion: 9, company: 0)
+        let workarounds = DongleWorkarounds(KnownDongles.builtIn.find(numbers))
+        #expect(
+            workarounds.controller.avoidsExtendedScan && workarounds.controller.hidesKeySize && workarounds.controller.isUnfitAsReference)
+        #expect(workarounds.controller.avoidedCommands.contains(HCICommands.LEReadTransmitPower.opcode))
+        #expect(DongleWorkarounds(KnownDongles.builtIn.find(vendor: 0x0A5C, product: 0x21E8, release: nil)).usb.resetsPortFirst)
+        #expect(DongleWorkarounds([]).namesInUse.isEmpty)
     }
 
     @Test func aRowOfTheUsersReplacesOneThatIsBuiltIn() throws {
