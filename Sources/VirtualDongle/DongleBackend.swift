@@ -7,9 +7,13 @@ public protocol DongleBackend: AnyObject {
     var count: Int { get }
     /// Brings controller `index` up, fresh, on its end of a pipe. It opens the end, and is gone when the pipe closes.
     func attach(_ index: Int, to end: any HCITransport) throws
+    /// The port of the dongle that controller `index` is in was reset.
+    func portWasReset(_ index: Int)
 }
 
 extension DongleBackend {
+    public func portWasReset(_ index: Int) {}
+
     /// The host's end of a pipe to controller `index`, fresh.
     public func pipe(to index: Int, on loop: RunLoop) throws -> any HCITransport {
         let (host, controller) = InProcessTransport.pair(name: "virtual \(index)", on: loop)

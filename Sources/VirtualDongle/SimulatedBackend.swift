@@ -12,14 +12,33 @@ public final class SimulatedBackend: DongleBackend {
     private let simulation: Simulation
     private let loop: RunLoop
     private let capture: CaptureLog?
+    private let conduct: DongleConduct
+    private let seed: UInt64
     private var interfaces: [Int] = []
+    /// How often each was attached, and what stands before the one that is.
+    private var openings: [Int: Int] = [:]
+    private var fronts: [Int: WeakFront] = [:]
 
-    /// - Parameter capture: gets every packet of every controller.
+    private struct WeakFront {
+        weak var transport: ConductTransport?
+    }
+
+    /// - Parameters:
+    ///   - conduct: how all of them behave otherwise than ours.
+    ///   - capture: gets every packet of every controller, as its host sees them.
+    ///   - seed: fixes what a conduct leaves to chance.
     public init(
-        _ simulation: Simulation, configurations: [ControllerConfiguration], capture: CaptureLog? = nil, on loop: RunLoop
+        _ simulation: Simulation, configurations: [ControllerConfiguration], conduct: DongleConduct = DongleConduct(),
+        capture: CaptureLog? = nil, seed: UInt64 = 1, on loop: RunLoop
     ) throws(CaptureError) {
         self.simulation = simulation
-        self.configurations = configurations
+        self.conduct = conduct
+        self.seed = seed
+        self.configurations = configurations.map { configuration in
+            var configuration = configuration
+            conduct.apply(to: &configuration)
+            return configuration
+        }
         self.capture = capture
         self.loop = loop
         if let capture {
@@ -30,6 +49,15 @@ public final class SimulatedBackend: DongleBackend {
     public func attach(_ index: Int, to end: any HCITransport) throws {
         var end = end
         if let capture { end = CaptureTransport(end, into: capture, interface: interfaces[index], heldBy: .controller, on: loop) }
+        openings[index, default: 0] += 1
+        if !conduct.isEmpty {
+            let front = ConductTransport(
+                end, conduct: conduct, opening: openings[index] ?? 1, seed: seed &+ UInt64(index), on: loop)
+            fronts[index] = WeakFront(transport: front)
+            end = front
+        }
         try simulation.addController(configurations[index], on: end)
     }
+
+    public func portWasReset(_ index: Int) { fronts[index]?.transport?.portWasReset() }
 }

@@ -79,7 +79,7 @@
         /// Every twentieth isochronous packet to the phone is lost: it misses the frames in them by their numbers, and the rest of the call is whole.
         @Test func framesOfACallAreCountedAtBothEnds() throws {
             var faults = USBDongleFaults()
-            faults.losesVoiceEvery = 20
+            faults.conduct.losesVoiceEvery = 20
             let bus = try Self.bus(faults: [0: faults])
             let (phone, accessory) = try Self.call(bus, seconds: 2)
             #expect(try phone.end(within: .seconds(40), on: bus.loop) && accessory.end(within: .seconds(20), on: bus.loop))

@@ -17,6 +17,8 @@ public final class BootloaderBackend: DongleBackend {
         self.loop = loop
     }
 
+    public func portWasReset(_ index: Int) { inner.portWasReset(index) }
+
     public func attach(_ index: Int, to end: any HCITransport) throws {
         let (inner, loop) = (self.inner, self.loop)
         let session = BootSession(model.makeROM(), end: end, on: loop) { try inner.pipe(to: index, on: loop) }

@@ -1,14 +1,34 @@
-/// The descriptors of a full-speed Bluetooth dongle. USB 2.0, 9.6; Core Vol 4, Part B, 2.1.
+/// The descriptors of a Bluetooth dongle. USB 2.0, 9.6; Core Vol 4, Part B, 2.1.
 public struct DongleDescriptors: Sendable {
     public var vendorID: UInt16
     public var productID: UInt16
+    /// bcdDevice.
+    public var release: UInt16 = 0x0100
     public var manufacturer: String
     public var product: String
     public var serialNumber: String
+    public var hasSerialNumber = true
+    /// Without them, asking for a string stalls.
+    public var hasStrings = true
     /// Its boot loader takes the commands that carry an image from the bulk pipe, and answers them there.
     public var takesCommandsOnBulk = false
-    /// Octets of an isochronous packet in each alternate setting of interface 1; dongles from before wide band speech lack the last one.
+    /// Octets of an isochronous packet in each alternate setting of the voice interface, which is missing where there are none; dongles from before wide
+    /// band speech lack the last one.
     public var voicePacketSizes = [0, 9, 17, 25, 33, 49, 63]
+    /// Class, subclass and protocol: wireless controller, RF controller, Bluetooth programming interface.
+    public var deviceClass = bluetooth
+    public var interfaceClass = bluetooth
+    /// The number of the interface of HCI; that of voice is the next one.
+    public var firstInterface: UInt8 = 0
+    /// How many interfaces of a vendor's follow.
+    public var extraInterfaces = 0
+    /// The endpoint of events; those of data and voice are the next ones.
+    public var firstEndpoint: UInt8 = 1
+    public var interruptPacketSize = 16
+    public var bulkPacketSize = 64
+    public var isHighSpeed = false
+    /// It shows a keyboard and a mouse until a vendor's request switches it over.
+    public var isHIDProxy = false
 
     /// The identifiers that pid.codes keeps for devices under test; drivers bind by class, not by these.
     public init(
@@ -22,53 +42,104 @@ public struct DongleDescriptors: Sendable {
         self.serialNumber = serialNumber
     }
 
-    /// Wireless controller, RF controller, Bluetooth programming interface.
-    public static let deviceClass: [UInt8] = [0xE0, 0x01, 0x01]
-    public static let release: UInt16 = 0x0100
-    public static let interfaceCount = 2
-    public static let interruptPacketSize = 16
-    public static let bulkPacketSize = 64
+    public static let bluetooth: [UInt8] = [0xE0, 0x01, 0x01]
+    static let vendor: [UInt8] = [0xFF, 0xFF, 0xFF]
+    static let firmwareUpdate: [UInt8] = [0xFE, 0x01, 0x01]
+    static let keyboard: [UInt8] = [0x03, 0x01, 0x01]
+    static let mouse: [UInt8] = [0x03, 0x01, 0x02]
 
-    enum Endpoint {
-        static let events: UInt8 = 1
-        static let data: UInt8 = 2
-        static let voice: UInt8 = 3
+    /// Endpoint numbers, without the direction.
+    struct Endpoints: Equatable {
+        var events: UInt8
+        var data: UInt8
+        var voice: UInt8
+    }
+
+    var endpoints: Endpoints { Endpoints(events: firstEndpoint, data: firstEndpoint + 1, voice: firstEndpoint + 2) }
+    var hasVoice: Bool { !voicePacketSizes.isEmpty }
+    var voiceInterface: UInt8? { hasVoice ? firstInterface + 1 : nil }
+
+    /// The class of each interface, from number 0 on.
+    public var interfaceClasses: [[UInt8]] {
+        if isHIDProxy { return [Self.keyboard, Self.mouse] }
+        let extra = (0..<extraInterfaces).map { $0 == 1 ? Self.firmwareUpdate : Self.vendor }
+        return [[UInt8]](repeating: Self.vendor, count: Int(firstInterface)) + [interfaceClass] + (hasVoice ? [interfaceClass] : []) + extra
+    }
+
+    /// How many alternate settings each interface has.
+    var alternates: [Int] {
+        interfaceClasses.indices.map { $0 == voiceInterface.map(Int.init) ? voicePacketSizes.count : 1 }
     }
 
     public var device: [UInt8] {
-        [18, 0x01, 0x00, 0x02] + Self.deviceClass + [64] + le(vendorID) + le(productID) + le(Self.release) + [1, 2, 3, 1]
+        let strings: [UInt8] = hasStrings ? [1, 2, hasSerialNumber ? 3 : 0] : [0, 0, 0]
+        let type = isHIDProxy ? [0, 0, 0] : deviceClass
+        return [18, 0x01, 0x00, 0x02] + type + [64] + le(vendorID) + le(productID) + le(release) + strings + [1]
     }
 
     public var configuration: [UInt8] {
-        var body = interface(0, alternate: 0, endpoints: 3)
-        body += endpoint(0x80 | Endpoint.events, attributes: 0x03, size: Self.interruptPacketSize, interval: 1)
-        body += endpoint(Endpoint.data, attributes: 0x02, size: Self.bulkPacketSize, interval: 0)
-        body += endpoint(0x80 | Endpoint.data, attributes: 0x02, size: Self.bulkPacketSize, interval: 0)
-        for (alternate, size) in voicePacketSizes.enumerated() {
-            body += interface(1, alternate: UInt8(alternate), endpoints: 2)
-            body += endpoint(Endpoint.voice, attributes: 0x01, size: size, interval: 1)
-            body += endpoint(0x80 | Endpoint.voice, attributes: 0x01, size: size, interval: 1)
-        }
+        let body = isHIDProxy ? proxyInterfaces : bluetoothInterfaces
         // Self-powered without remote wake-up: with it, a Linux driver suspends an idle dongle.
-        return [9, 0x02] + le(UInt16(9 + body.count)) + [UInt8(Self.interfaceCount), 1, 0, 0xC0, 0] + body
+        return [9, 0x02] + le(UInt16(9 + body.count)) + [UInt8(interfaceClasses.count), 1, 0, 0xC0, 0] + body
     }
+
+    private var bluetoothInterfaces: [UInt8] {
+        let classes = interfaceClasses
+        var body: [UInt8] = []
+        if deviceClass[0] == 0xEF { body += [8, 0x0B, firstInterface, hasVoice ? 2 : 1] + interfaceClass + [0] }
+        for number in classes.indices {
+            switch UInt8(number) {
+            case firstInterface: body += hciInterface
+            case voiceInterface: body += voiceInterfaces
+            default: body += interface(UInt8(number), classes[number], endpoints: 0)
+            }
+        }
+        return body
+    }
+
+    private var hciInterface: [UInt8] {
+        interface(firstInterface, interfaceClass, endpoints: 3)
+            + endpoint(0x80 | endpoints.events, attributes: 0x03, size: interruptPacketSize, interval: frame)
+            + endpoint(endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
+            + endpoint(0x80 | endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
+    }
+
+    private var voiceInterfaces: [UInt8] {
+        voicePacketSizes.enumerated().flatMap { alternate, size in
+            interface(firstInterface + 1, interfaceClass, alternate: UInt8(alternate), endpoints: 2)
+                + endpoint(endpoints.voice, attributes: 0x01, size: size, interval: frame)
+                + endpoint(0x80 | endpoints.voice, attributes: 0x01, size: size, interval: frame)
+        }
+    }
+
+    /// Keyboard and mouse, each with an endpoint for its reports.
+    private var proxyInterfaces: [UInt8] {
+        [Self.keyboard, Self.mouse].enumerated().flatMap { number, type in
+            interface(UInt8(number), type, endpoints: 1) + [9, 0x21, 0x11, 0x01, 0, 1, 0x22, 63, 0]
+                + endpoint(0x81 + UInt8(number), attributes: 0x03, size: 8, interval: 10)
+        }
+    }
+
+    /// A millisecond: at high speed the interval is a power of two of an eighth of it.
+    private var frame: UInt8 { isHighSpeed ? 4 : 1 }
 
     /// The string descriptor of an index, or nil where there is none. Index 0 lists the languages.
     public func string(_ index: UInt8) -> [UInt8]? {
+        guard hasStrings else { return nil }
         let text: String
         switch index {
         case 0: return [4, 0x03, 0x09, 0x04]
         case 1: text = manufacturer
         case 2: text = product
-        case 3: text = serialNumber
+        case 3 where hasSerialNumber: text = serialNumber
         default: return nil
         }
         let units = text.utf16.prefix(126)
         return [UInt8(2 + 2 * units.count), 0x03] + units.flatMap(le)
     }
 
-    private func interface(_ number: UInt8, alternate: UInt8, endpoints: UInt8) -> [UInt8] {
-        [9, 0x04, number, alternate, endpoints] + Self.deviceClass + [0]
+    private func interface(_ number: UInt8, _ type: [UInt8], alternate: UInt8 = 0, endpoints: UInt8) -> [UInt8] {
+        [9, 0x04, number, alternate, endpoints] + type + [0]
     }
 
     private func endpoint(_ address: UInt8, attributes: UInt8, size: Int, interval: UInt8) -> [UInt8] {

@@ -28,9 +28,8 @@ public struct USBDongleFaults: Sendable, Equatable {
     public var survivesPortReset = false
     /// How late events come on the interrupt pipe, drawn anew for each: data of the bulk pipe overtakes them.
     public var eventsLateBy: ClosedRange<Microseconds>?
-    /// Of the isochronous packets that bring voice to the host, every so manieth is lost on the bus.
-    public var losesVoiceEvery: Int?
-    private var voicePackets = 0
+    /// How it behaves for as long as it is plugged in.
+    public var conduct = USBConduct()
     /// Fixes what is drawn.
     public var seed: UInt64 = 1
 
@@ -51,13 +50,6 @@ public struct USBDongleFaults: Sendable, Equatable {
         }
         halt?.times -= 1
         return true
-    }
-
-    /// Counts an isochronous packet of voice; true when it is lost.
-    mutating func losesVoice() -> Bool {
-        guard let every = losesVoiceEvery, every > 0 else { return false }
-        voicePackets += 1
-        return voicePackets.isMultiple(of: every)
     }
 
     mutating func portWasReset() {

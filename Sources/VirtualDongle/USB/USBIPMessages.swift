@@ -79,7 +79,7 @@ enum USBIP {
         var reply = be(version) + be(UInt16(0x0005)) + be(UInt32(0)) + be(UInt32(devices.count))
         for (index, device) in devices.enumerated() {
             reply += deviceRecord(device.busID, number: UInt32(index + 1), device.descriptors)
-            for _ in 0..<DongleDescriptors.interfaceCount { reply += DongleDescriptors.deviceClass + [0] }
+            for type in device.descriptors.interfaceClasses { reply += type + [0] }
         }
         return reply
     }
@@ -91,11 +91,10 @@ enum USBIP {
     }
 
     private static func deviceRecord(_ busID: String, number: UInt32, _ descriptors: DongleDescriptors) -> [UInt8] {
-        let fullSpeed = UInt32(2)
+        let speed = UInt32(descriptors.isHighSpeed ? 3 : 2)
         return padded("/sys/devices/bluebench/\(busID)", to: 256) + padded(busID, to: busIDLength) + be(UInt32(1)) + be(number)
-            + be(fullSpeed)
-            + be(descriptors.vendorID) + be(descriptors.productID) + be(DongleDescriptors.release) + DongleDescriptors.deviceClass
-            + [1, 1, UInt8(DongleDescriptors.interfaceCount)]
+            + be(speed) + be(descriptors.vendorID) + be(descriptors.productID) + be(descriptors.release) + descriptors.deviceClass
+            + [1, 1, UInt8(descriptors.interfaceClasses.count)]
     }
 
     static func submitReply(_ completion: USBCompletion, packetsAsked: [Int]) -> [UInt8] {

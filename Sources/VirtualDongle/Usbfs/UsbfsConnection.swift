@@ -131,8 +131,8 @@
             case .getCapabilities:
                 done(writing: [.init(address: argument, octets: .little(UInt64(usbfsCapabilities), 4))])
             case .getSpeed:
-                let fullSpeed: Int64 = 2
-                done(fullSpeed)
+                let (full, high): (Int64, Int64) = (2, 3)
+                done(node.dongle.descriptors.isHighSpeed ? high : full)
             case .reset: reset()
             }
         }

@@ -209,7 +209,7 @@
 
         /// Zero, or the error number.
         func claim(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
-            guard interface < UInt32(DongleDescriptors.interfaceCount) else { return EINVAL }
+            guard interface < UInt32(dongle.descriptors.interfaceClasses.count) else { return EINVAL }
             if let holder = claims[interface] { return holder == ObjectIdentifier(connection) ? 0 : EBUSY }
             claims[interface] = ObjectIdentifier(connection)
             return 0

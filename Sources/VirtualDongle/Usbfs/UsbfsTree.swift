@@ -43,7 +43,8 @@
             let identity = [descriptors.vendorID, descriptors.productID].map { Self.hexadecimal($0) }
             let attributes: [(String, [UInt8])] = [
                 ("busnum", text("\(Self.busNumber)")), ("devnum", text("\(place.deviceNumber)")), ("devpath", text("\(place.port)")),
-                ("speed", text("12")), ("bConfigurationValue", text("1")), ("idVendor", text(identity[0])),
+                ("speed", text(descriptors.isHighSpeed ? "480" : "12")), ("bConfigurationValue", text("1")),
+                ("idVendor", text(identity[0])),
                 ("idProduct", text(identity[1])),
                 ("manufacturer", text(descriptors.manufacturer)), ("product", text(descriptors.product)),
                 ("serial", text(descriptors.serialNumber)), ("dev", text("189:\(place.minor)")),

@@ -1,0 +1,117 @@
+import Packets
+import Timing
+import Transport
+
+/// A controller's end of a pipe behind which the controller behaves as a conduct says: rules change, hold, answer and add packets both ways.
+public final class ConductTransport: HCITransport, HCITransportSink {
+    public var name: String { inner.name }
+
+    let loop: RunLoop
+    var random: RandomSource
+    /// The connections that the host has heard of.
+    private(set) var links = ConductLinks()
+    /// Nothing passes either way.
+    var isFrozen = false
+    private let inner: any HCITransport
+    private let opening: Int
+    private let rules: [any ConductRule]
+    private var sink: (any HCITransportSink)?
+    /// Answers to commands that no host has sent: those who have.
+    private var hidden: [UInt16: [Int]] = [:]
+    private var timers: [Timer] = []
+    private var isClosed = false
+
+    /// - Parameters:
+    ///   - inner: the end that leads to the host.
+    ///   - opening: how often the dongle has been opened, this time included.
+    ///   - seed: fixes what is drawn.
+    public init(_ inner: any HCITransport, conduct: DongleConduct, opening: Int = 1, seed: UInt64 = 1, on loop: RunLoop) {
+        self.inner = inner
+        self.opening = opening
+        self.loop = loop
+        rules = conduct.makeRules()
+        random = RandomSource(seed: seed, label: "conduct")
+    }
+
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
+        self.sink = sink
+        try inner.open(self)
+        for (index, rule) in rules.enumerated() { rule.opened(opening, wire(index)) }
+    }
+
+    /// A packet of the controller.
+    public func send(_ packet: HCIPacket) {
+        guard !isClosed else { return }
+        links.note(packet)
+        if let opcode = packet.answeredOpcode, let rule = hidden[opcode]?.popLast() {
+            _ = rules[rule].toHost(packet, wire(rule))
+            return
+        }
+        toHost(packet, from: rules.count)
+    }
+
+    /// A packet of the host.
+    public func received(_ packet: HCIPacket, at time: Microseconds) { toController(packet, from: 0) }
+
+    /// The port was reset: the chip starts anew.
+    public func portWasReset() {
+        isFrozen = false
+        for rule in rules { rule.portWasReset() }
+    }
+
+    public func close() {
+        end()
+        inner.close()
+    }
+
+    public func closed(_ reason: TransportError) {
+        let sink = sink
+        end()
+        sink?.closed(reason)
+    }
+
+    private func end() {
+        isClosed = true
+        sink = nil
+        for timer in timers { loop.cancel(timer) }
+        timers = []
+    }
+
+    // MARK: For rules
+
+    private func wire(_ position: Int) -> ConductWire { ConductWire(transport: self, position: position) }
+
+    func toHost(_ packet: HCIPacket, from position: Int) {
+        guard !isClosed, !isFrozen else { return }
+        var packet = packet
+        for index in (0..<position).reversed() {
+            guard let next = rules[index].toHost(packet, wire(index)) else { return }
+            packet = next
+        }
+        guard !isFrozen else { return }
+        inner.send(packet)
+    }
+
+    func toController(_ packet: HCIPacket, from position: Int) {
+        guard !isClosed, !isFrozen else { return }
+        var packet = packet
+        for index in position..<max(position, rules.count) {
+            guard let next = rules[index].fromHost(packet, wire(index)) else { return }
+            packet = next
+        }
+        guard !isFrozen else { return }
+        links.noteCommand(packet)
+        sink?.received(packet, at: loop.now)
+    }
+
+    /// The next answer to a command is for a rule, not for the host.
+    func hide(_ opcode: UInt16, for rule: Int) { hidden[opcode, default: []].insert(rule, at: 0) }
+
+    func schedule(after delay: Microseconds, _ action: @escaping () -> Void) {
+        timers.removeAll { !loop.isSet($0) }
+        timers.append(
+            loop.schedule(after: delay) { [weak self] in
+                if let self, !isClosed { action() }
+            })
+    }
+}

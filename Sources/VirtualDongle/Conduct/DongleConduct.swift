@@ -1,0 +1,91 @@
+import Packets
+import Simulation
+
+/// How a dongle behaves otherwise than ours: switches with their values.
+public struct DongleConduct: Sendable, Equatable {
+    public struct Setting: Sendable, Equatable {
+        public let quirk: String
+        public let value: QuirkValue
+    }
+
+    /// A switch that there is not, or a value that it does not take.
+    public struct Mistake: Error, Equatable, CustomStringConvertible {
+        public let description: String
+    }
+
+    public private(set) var settings: [Setting] = []
+
+    public init() {}
+
+    /// Reads switches as they are written: `NAME`, `NAME=VALUE`.
+    public init(_ texts: [String]) throws(Mistake) {
+        for text in texts { try add(text) }
+    }
+
+    /// Adds a switch. One that lists commands adds to those before; any other takes the place of an earlier one of its name.
+    public mutating func add(_ text: String) throws(Mistake) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let quirk = DongleQuirk.byName[parts[0]] else { throw Mistake(description: Self.unknown(parts[0])) }
+        guard let wanted = parts.count == 2 ? parts[1] : quirk.standard else {
+            throw Mistake(description: "the switch '\(quirk.name)' needs a value: \(quirk.usage)")
+        }
+        guard let value = quirk.kind.read(wanted), quirk.kind != .none || parts.count == 1 else {
+            throw Mistake(description: "'\(text)' is no value of the switch: \(quirk.usage)")
+        }
+        add(Setting(quirk: quirk.name, value: value))
+    }
+
+    /// Adds the switches of another conduct.
+    public mutating func add(_ other: DongleConduct) { for setting in other.settings { add(setting) } }
+
+    private mutating func add(_ setting: Setting) {
+        guard let index = settings.firstIndex(where: { $0.quirk == setting.quirk }) else { return settings.append(setting) }
+        if case (.commands(let old), .commands(let new)) = (settings[index].value, setting.value) {
+            settings[index] = Setting(quirk: setting.quirk, value: .commands(old.merging(new) { $1 }))
+        } else {
+            settings[index] = setting
+        }
+    }
+
+    private static func unknown(_ name: String) -> String {
+        let words = Set(name.split(separator: "-"))
+        let near = DongleQuirk.all.map(\.name).filter { !words.isDisjoint(with: $0.split(separator: "-")) }.prefix(4)
+        return "there is no switch '\(name)'" + (near.isEmpty ? "" : "; some that share a word: \(near.joined(separator: ", "))")
+    }
+
+    public var isEmpty: Bool { settings.isEmpty }
+
+    /// Names of switches that no specification allows.
+    public var defects: [String] { settings.map(\.quirk).filter { DongleQuirk.byName[$0]?.isDefect != false } }
+
+    // MARK: What they do
+
+    /// The switches that are on, in the order in which they act.
+    private var inOrder: [(effect: QuirkEffect, value: QuirkValue)] {
+        DongleQuirk.all.compactMap { quirk in
+            settings.first { $0.quirk == quirk.name }.map { (quirk.effect, $0.value) }
+        }
+    }
+
+    /// Changes what the dongle tells of itself on the bus.
+    public func apply(to descriptors: inout DongleDescriptors) {
+        for case (.descriptors(let change), let value) in inOrder { change(&descriptors, value) }
+    }
+
+    /// Changes how its endpoints behave.
+    public func apply(to conduct: inout USBConduct) {
+        for case (.endpoints(let change), let value) in inOrder { change(&conduct, value) }
+    }
+
+    /// Changes what the controller is.
+    public func apply(to configuration: inout ControllerConfiguration) {
+        for case (.controller(let change), let value) in inOrder { change(&configuration, value) }
+    }
+
+    /// What stands between the controller and its host, the outermost first.
+    func makeRules() -> [any ConductRule] {
+        inOrder.compactMap { effect, value in
+            if case .rule(let make) = effect { make(value) } else { nil }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Packets
+
+extension DongleQuirk {
+    /// What it hears, reports and does on the air.
+    static let airQuirks: [DongleQuirk] =
+        reportQuirks + [
+            DongleQuirk(
+                "deaf-rom", knownOf: "Realtek without its image", "answers everything and hears nothing", .rule { _ in HearsNothing() }),
+            DongleQuirk(
+                "coded-deaf", knownOf: "Intel 8260 to AX201", "hears nothing while it scans or initiates on LE Coded, too",
+                .rule { _ in CodedDeaf() }),
+            DongleQuirk(
+                "set-terminated-after-disable", knownOf: "Realtek 5.1", "says that a set has ended when the host ends it",
+                .rule { _ in TerminatedAfterDisable() }),
+            DongleQuirk(
+                "random-address-late", knownOf: "some", "uses a new random address from the next parameters on",
+                .rule { _ in LateRandomAddress() }),
+            DongleQuirk(
+                "suggested-length-ignored", knownOf: "ESP32, EM9301, CYW20704, old Zephyr",
+                allowedBy: "Core Vol 4, Part E, 7.8.35: the suggestion may be ignored",
+                "does not begin with the data length that the host suggests",
+                .rule { _ in PretendedCommands([HCICommands.LEWriteSuggestedDefaultDataLength.opcode]) }),
+            DongleQuirk(
+                "unasked-data-length", .milliseconds(0...2_000), standard: "15-95", knownOf: "Broadcom 5.4, phones",
+                allowedBy: "Core Vol 6, Part B, 5.1.9: either side may begin the procedure",
+                "asks for longer data on each LE link by itself",
+                .rule { UnaskedDataLength(delay: $0.milliseconds) }),
+            DongleQuirk(
+                "past-needs-features", knownOf: "PacketCraft 568B", "hands periodic trains over only where the peer's features were read",
+                .rule { _ in PASTNeedsFeatures() }),
+            DongleQuirk(
+                "encryption-change-masked", knownOf: "PacketCraft 5244",
+                "says nothing of encryption any more once page 2 of the event mask was set", .rule { _ in EncryptionChangeMasked() }),
+            DongleQuirk(
+                "payload-timeout-breaks-pairing", knownOf: "Actions ATS2851",
+                "loses data of a connection whose authenticated payload timeout was written", .rule { _ in PayloadTimeoutLosesData() }),
+            DongleQuirk(
+                "links-starve-scan", .number(1...20), standard: "3", knownOf: "RTL8761BU", "hears nothing while so many links are open",
+                .rule { value in
+                    PacketRule(toHost: { packet, wire in packet.isReport && wire.links.open.count >= value.number ? nil : packet })
+                }),
+        ]
+
+    private static let reportQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "reports-own-address", knownOf: "a CSR clone", "every report carries the dongle's own address",
+            .rule { _ in OwnAddressInReports() }),
+        DongleQuirk(
+            "reserved-phy-bits", .number(1...63), standard: "32", knownOf: "BCM4378, BCM4388", "has a vendor's bits in the PHYs of reports",
+            .rule { value in
+                ReportFilter(extended: {
+                    var report = $0
+                    report.primaryPHY |= UInt8(value.number) << 2
+                    return report
+                })
+            }),
+        DongleQuirk(
+            "reserved-report-bits", .number(1...0x1FF), standard: "0x12", knownOf: "BCM4378, BCM4388",
+            "has a vendor's bits in the event type of reports",
+            .rule { value in
+                ReportFilter(
+                    legacy: {
+                        var report = $0
+                        report.eventType = AdvertisingReportType(rawValue: report.eventType.rawValue | 0x20)
+                        return report
+                    },
+                    extended: {
+                        var report = $0
+                        report.eventType |= UInt16(value.number) << 7
+                        return report
+                    })
+            }),
+        DongleQuirk(
+            "report-228-lost", .number(1...229), standard: "228", knownOf: "nRF SoftDevice Controller up to 1.7",
+            "extended reports with this many octets of data are lost",
+            .rule { value in ReportFilter(extended: { $0.data.count == value.number ? nil : $0 }) }),
+        DongleQuirk(
+            "strict-duplicates", knownOf: "AR3012, Intel", "with its filter for duplicates, never reports an address again",
+            .rule { _ in StrictDuplicates() }),
+        DongleQuirk(
+            "legacy-reports-in-extended-scan", knownOf: "MediaTek of a phone",
+            "reports legacy advertisements in legacy events whatever the host scans with",
+            .rule { _ in LegacyReports() }),
+    ]
+}
+
+/// Puts its own address where an advertiser's belongs.
+final class OwnAddressInReports: ConductRule {
+    private var own: BDADDR = 0
+
+    func opened(_ number: Int, _ wire: ConductWire) { wire.after(.zero) { wire.command(HCICommands.ReadBDADDR()) } }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let complete = try? packet.event(as: HCIEvents.CommandComplete.self), complete.commandOpcode == HCICommands.ReadBDADDR.opcode,
+            let returns = try? complete.returns(of: HCICommands.ReadBDADDR.self)
+        {
+            own = returns.bdADDR
+        }
+        return ReportFilter(
+            legacy: { [own] in
+                var report = $0
+                report.address = own
+                return report
+            },
+            extended: { [own] in
+                var report = $0
+                report.address = own
+                return report
+            }
+        ).toHost(packet, wire)
+    }
+}
+
+/// Once the host has set the second mask, no event tells of encryption.
+final class EncryptionChangeMasked: ConductRule {
+    private var isMasked = false
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if packet.commandOpcode == HCICommands.SetEventMaskPage2.opcode { isMasked = true }
+        if packet.commandOpcode == HCICommands.Reset.opcode { isMasked = false }
+        return packet
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        let codes = [HCIEvents.EncryptionChange.code, HCIEvents.EncryptionChangeV2.code]
+        return isMasked && codes.contains { $0 == packet.eventCode } ? nil : packet
+    }
+}
+
+/// Where a payload timeout was written, the next data of the host for that connection is lost.
+final class PayloadTimeoutLosesData: ConductRule {
+    private var struck: Set<ConnectionHandle> = []
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.WriteAuthenticatedPayloadTimeout.self) {
+            struck.insert(command.connectionHandle)
+        }
+        guard let header = packet.aclHeader, struck.remove(header.handle) != nil else { return packet }
+        // Its buffer comes back as if it had been sent.
+        wire.answer(
+            HCIPacket(
+                event: HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: header.handle, numCompletedPackets: 1)])))
+        return nil
+    }
+}

@@ -1,0 +1,105 @@
+import Packets
+
+extension DongleQuirk {
+    /// How it answers commands.
+    static let answerQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "status-for-complete", knownOf: "Actions ATS2851", "answers by Command_Status where Command_Complete is due",
+            .rule { _ in StatusForComplete() }),
+        DongleQuirk(
+            "wrong-opcode", .choice(["vendor", "all"]), standard: "vendor", knownOf: "Qualcomm 4.0",
+            "answers unknown commands under the opcode FFFF", .rule { WrongOpcode(all: $0.word == "all") }),
+        DongleQuirk(
+            "vendor-event-only", knownOf: "CSR", "answers a vendor's command by a vendor's event alone: no credit comes back",
+            .rule { _ in VendorEventOnly() }),
+        DongleQuirk(
+            "vendor-events", .milliseconds(0...10_000), standard: "0-3", knownOf: "Broadcom, Samsung, Qualcomm",
+            allowedBy: "Core Vol 4, Part E, 7.7: FF is the vendor's", "a vendor's event comes between a command and its answer",
+            .rule { value in
+                PacketRule(toHost: { packet, wire in
+                    guard packet.answeredOpcode != nil else { return packet }
+                    let event = HCIPacket(event: HCIEvents.VendorSpecific(data: [0x58] + wire.octets(wire.number(4...80))))
+                    if value.milliseconds.upperBound == 0 {
+                        wire.answer(event)
+                    } else {
+                        wire.after(wire.time(value.milliseconds)) { wire.answer(event) }
+                    }
+                    return packet
+                })
+            }),
+        DongleQuirk(
+            "refuses", .commands, knownOf: "all: the map of commands is a claim", "claims these commands and refuses them",
+            .rule { RefusedCommands($0.commands) }),
+        DongleQuirk(
+            "lacks", .commands, knownOf: "all that are not of the newest version",
+            allowedBy: "Core Vol 4, Part E, 3.1: commands are optional",
+            "does not have these commands, and does not claim them",
+            .controller { $0.choices.withoutCommands.formUnion($1.commands.keys) }),
+        DongleQuirk(
+            "silent", .commands, knownOf: "RTL8761B, CSR clones", "never answers these commands",
+            .rule { value in
+                PacketRule(fromHost: { packet, _ in packet.commandOpcode.map { value.commands[$0] != nil } == true ? nil : packet })
+            }),
+        DongleQuirk(
+            "pretends", .commands, knownOf: "cheap parts", "answers these commands with success and does nothing",
+            .rule { PretendedCommands(Set($0.commands.keys)) }),
+        DongleQuirk(
+            "command-lost-after-disconnect", knownOf: "some", "does not answer a command about a connection that has just ended",
+            .rule { _ in
+                PacketRule(fromHost: { packet, wire in
+                    packet.commandHandle.map { wire.links.closed.contains($0) } == true ? nil : packet
+                })
+            }),
+        DongleQuirk(
+            "reserved-mask-refused", .number(5...63), standard: "5", knownOf: "CSR, Kensington",
+            "refuses an LE event mask that has this bit or a later one",
+            .rule { value in
+                ConditionalRefusal(.invalidHCICommandParameters) { packet, _ in
+                    guard let command = try? packet.command(as: HCICommands.LESetEventMask.self) else { return false }
+                    return command.leEventMask.rawValue >> UInt64(value.number) != 0
+                }
+            }),
+        DongleQuirk(
+            "reads-choose-family", knownOf: "every controller of 5.0 and later",
+            allowedBy: "Core Vol 4, Part E, 3.1.1: the reads are among the extended commands",
+            "reading about advertising sets decides for the extended commands",
+            .rule { _ in ReadsChooseFamily() }),
+        DongleQuirk(
+            "host-completed-refused", knownOf: "Zephyr", allowedBy: "Core Vol 4, Part E, 7.3.40: an error is answered",
+            "answers Host_Number_Of_Completed_Packets by an error", .rule { _ in HostCompletedRefused() }),
+    ]
+}
+
+/// Counts reads about advertising sets among the extended commands: the legacy ones are disallowed after them.
+final class ReadsChooseFamily: ConductRule {
+    private var hasRead = false
+    private static let reads = [
+        HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode, HCICommands.LEReadMaximumAdvertisingDataLength.opcode,
+    ]
+    private static let legacy = [
+        HCICommands.LESetAdvertisingParameters.opcode, HCICommands.LESetAdvertisingData.opcode, HCICommands.LESetScanResponseData.opcode,
+        HCICommands.LESetAdvertisingEnable.opcode, HCICommands.LESetScanParameters.opcode, HCICommands.LESetScanEnable.opcode,
+        HCICommands.LECreateConnection.opcode, HCICommands.LEReadAdvertisingPhysicalChannelTxPower.opcode,
+    ]
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let opcode = packet.commandOpcode else { return packet }
+        if opcode == HCICommands.Reset.opcode { hasRead = false }
+        if Self.reads.contains(opcode) { hasRead = true }
+        guard hasRead, Self.legacy.contains(opcode) else { return packet }
+        if let answer = HCIPacket.refusal(of: packet, .commandDisallowed) { wire.answer(answer) }
+        return nil
+    }
+}
+
+/// Finds fault with what the host tells of its buffers.
+final class HostCompletedRefused: ConductRule {
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard packet.commandOpcode == HCICommands.HostNumberOfCompletedPackets.opcode else { return packet }
+        wire.answer(
+            HCIPacket(
+                completeOpcode: HCICommands.HostNumberOfCompletedPackets.opcode,
+                returns: [ErrorCode.invalidHCICommandParameters.rawValue], credits: 0))
+        return packet
+    }
+}

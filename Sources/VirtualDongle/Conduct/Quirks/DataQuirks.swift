@@ -1,0 +1,94 @@
+import Packets
+
+extension DongleQuirk {
+    /// What becomes of data and of the buffers for it.
+    static let dataQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "data-overtakes-events", .milliseconds(1...100), standard: "4-11", knownOf: "nRF52840, Intel 9260, RTL8761BU",
+            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", "events come late, data overtakes them",
+            .rule { LateEvents(delay: $0.milliseconds) }),
+        DongleQuirk(
+            "credits-missing", .number(0...65_535), standard: "251", knownOf: "Zephyr's UART sample",
+            "never gives a buffer back that had data of this length", .rule { MissingCredits(size: $0.number) }),
+        DongleQuirk(
+            "credits-never", .number(0...100_000), standard: "20", knownOf: "Zephyr of 2019, after fuzzing",
+            "gives no buffer back any more after so many packets", .rule { NoMoreCredits(after: $0.number) }),
+        DongleQuirk(
+            "credits-excess", knownOf: "wrong ones", "says of each buffer twice that it is free",
+            .rule { _ in
+                PacketRule.event(HCIEvents.NumberOfCompletedPackets.self) { event in
+                    for index in event.handles.indices { event.handles[index].numCompletedPackets &*= 2 }
+                }
+            }),
+        DongleQuirk(
+            "credits-after-disconnect", knownOf: "Broadcom 5.4", "gives buffers back of a connection that has ended",
+            .rule { _ in CreditsAfterDisconnect() }),
+        DongleQuirk(
+            "credits-one-by-one", knownOf: "CSR", allowedBy: "Core Vol 4, Part E, 7.7.19: as often as it likes",
+            "gives each buffer back by itself",
+            .controller { configuration, _ in (configuration.choices.creditBatch, configuration.choices.creditDelay) = (1, .zero) }),
+        DongleQuirk(
+            "credits-late", .milliseconds(1...5_000), standard: "480", knownOf: "Cypress, Broadcom",
+            allowedBy: "Core Vol 4, Part E, 7.7.19: as late as it likes", "gives buffers back long after",
+            .controller { configuration, value in
+                configuration.choices.creditDelay = .milliseconds(value.milliseconds.upperBound)
+                configuration.choices.creditBatch = 255
+            }),
+        DongleQuirk(
+            "completed-packets-masked", knownOf: "Zephyr", "keeps Number_Of_Completed_Packets back where bit 18 of the mask is clear",
+            .rule { _ in CompletedPacketsMasked() }),
+        DongleQuirk(
+            "acl-debug", knownOf: "QCA WCN6855", "sends its log as data of handle EDC", .rule { _ in PseudoHandles() }),
+        DongleQuirk(
+            "acl-dead", knownOf: "CSR clones", "brings no data to the host",
+            .rule { _ in PacketRule(toHost: { packet, _ in packet.kind == .acl ? nil : packet }) }),
+        DongleQuirk(
+            "acl-size-hole", .number(0...65_535), standard: "64", knownOf: "Zephyr's hci_usb",
+            "loses data of the host that has this length, header included",
+            .rule { value in PacketRule(fromHost: { packet, _ in packet.kind == .acl && packet.bytes.count == value.number ? nil : packet })
+            }),
+        DongleQuirk(
+            "event-size-hole", .number(3...257), standard: "70", knownOf: "Zephyr's first hci_usb",
+            "events of this length and longer ones never arrive",
+            .rule { value in PacketRule(toHost: { packet, _ in packet.kind == .event && packet.bytes.count >= value.number ? nil : packet })
+            }),
+        DongleQuirk(
+            "acl-after-disconnect", knownOf: "all over USB",
+            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own",
+            "data of a connection comes after its end", .rule { _ in LateData() }),
+        DongleQuirk(
+            "continuation-first", knownOf: "AX210 (1)", "says of a connection's first data that it continues something",
+            .rule { _ in ContinuationFirst() }),
+        DongleQuirk(
+            "iso-flood", .milliseconds(1...10_000), standard: "10", knownOf: "MT7925",
+            "sends malformed isochronous packets of handle 0 without end", .rule { IsochronousFlood(period: $0.milliseconds) }),
+        DongleQuirk(
+            "voice-padding", knownOf: "CSR8811", "puts 20 octets of nothing before voice of 60 octets",
+            .rule { _ in
+                PacketRule(toHost: { packet, _ in
+                    guard packet.kind == .sco, var voice = try? HCIData.SynchronousData(prefixOf: packet.bytes), voice.data.count == 60
+                    else {
+                        return packet
+                    }
+                    voice.data = [UInt8](repeating: 0, count: 20) + voice.data
+                    return HCIPacket(.sco, voice.parameters)
+                })
+            }),
+    ]
+}
+
+/// Takes Number_Of_Completed_Packets for an event that the host can mask.
+final class CompletedPacketsMasked: ConductRule {
+    private var isMasked = false
+    private static let bit: UInt64 = 1 << 18
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.SetEventMask.self) { isMasked = command.eventMask.rawValue & Self.bit == 0 }
+        if packet.commandOpcode == HCICommands.Reset.opcode { isMasked = false }
+        return packet
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        isMasked && packet.eventCode == HCIEvents.NumberOfCompletedPackets.code ? nil : packet
+    }
+}

@@ -1,0 +1,135 @@
+import Packets
+
+extension DongleQuirk {
+    private static let statuses = QuirkValue.Kind.choice(["unknown", "disallowed"])
+
+    /// A command, or a few, that it claims and refuses.
+    private static func refusal(_ name: String, _ opcodes: [UInt16], knownOf: String, _ what: String) -> DongleQuirk {
+        DongleQuirk(
+            name, statuses, standard: "unknown", knownOf: knownOf, "claims \(what), and refuses",
+            .rule { value in
+                let status: ErrorCode = value.word == "disallowed" ? .commandDisallowed : .unknownHCICommand
+                return RefusedCommands(Dictionary(uniqueKeysWithValues: opcodes.map { ($0, status) }))
+            })
+    }
+
+    /// Commands that it claims and does not have, and states that it claims and cannot enter.
+    static let refusalQuirks: [DongleQuirk] =
+        [
+            refusal(
+                "no-supported-commands", [HCICommands.ReadLocalSupportedCommands.opcode], knownOf: "Silicon Wave",
+                "to be of 1.2 or later, where Read_Local_Supported_Commands is mandatory"),
+            refusal(
+                "no-stored-link-key",
+                [
+                    HCICommands.ReadStoredLinkKey.opcode, HCICommands.WriteStoredLinkKey.opcode, HCICommands.DeleteStoredLinkKey.opcode,
+                ], knownOf: "CSR clones, BCM2045, CONWISE CW6622", "to store link keys"),
+            refusal("no-voice-setting", [HCICommands.ReadVoiceSetting.opcode], knownOf: "CSR clones", "Read_Voice_Setting"),
+            refusal("no-page-scan-type", [HCICommands.ReadPageScanType.opcode], knownOf: "CSR clones", "Read_Page_Scan_Type"),
+            refusal(
+                "no-mws-transport", [HCICommands.GetMWSTransportLayerConfiguration.opcode], knownOf: "Broadcom for Apple",
+                "Get_MWS_Transport_Layer_Configuration"),
+            refusal(
+                "no-authenticated-payload-timeout",
+                [HCICommands.ReadAuthenticatedPayloadTimeout.opcode, HCICommands.WriteAuthenticatedPayloadTimeout.opcode],
+                knownOf: "Actions ATS2851", "the authenticated payload timeout"),
+            refusal(
+                "no-enhanced-synchronous",
+                [
+                    HCICommands.EnhancedSetupSynchronousConnection.opcode, HCICommands.EnhancedAcceptSynchronousConnectionRequest.opcode,
+                ], knownOf: "MediaTek, QCA, Barrot", "the enhanced commands for voice"),
+            refusal(
+                "no-transmit-power", [HCICommands.LEReadTransmitPower.opcode], knownOf: "Actions, Broadcom for Apple",
+                "LE_Read_Transmit_Power"),
+            refusal(
+                "no-rpa-timeout", [HCICommands.LESetResolvablePrivateAddressTimeout.opcode], knownOf: "Actions ATS2851",
+                "LE_Set_Resolvable_Private_Address_Timeout"),
+            refusal(
+                "no-encryption-key-size", [HCICommands.ReadEncryptionKeySize.opcode], knownOf: "Actions ATS2851", "Read_Encryption_Key_Size"
+            ),
+            refusal(
+                "no-advertising-sets-read", [HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode], knownOf: "several",
+                "LE_Read_Number_of_Supported_Advertising_Sets"),
+            refusal(
+                "no-advertising-length-read", [HCICommands.LEReadMaximumAdvertisingDataLength.opcode], knownOf: "several",
+                "LE_Read_Maximum_Advertising_Data_Length"),
+            refusal(
+                "no-ext-scan", [HCICommands.LESetExtendedScanParameters.opcode, HCICommands.LESetExtendedScanEnable.opcode],
+                knownOf: "BCM4377, Actions ATS2851, some RTL8761B", "extended scanning"),
+            refusal(
+                "no-ext-create", [HCICommands.LEExtendedCreateConnection.opcode], knownOf: "Actions ATS2851",
+                "LE_Extended_Create_Connection"),
+        ] + conditionalRefusals
+
+    private static let conditionalRefusals: [DongleQuirk] = [
+        DongleQuirk(
+            "no-erroneous-data-reporting", knownOf: "CSR clones, Actions ATS2851",
+            "claims the default erroneous data reporting, refuses it, and locks up some commands later",
+            .rule { _ in
+                LockUp(refuses: true, after: 4...16) {
+                    $0.commandOpcode == HCICommands.ReadDefaultErroneousDataReporting.opcode
+                        || $0.commandOpcode == HCICommands.WriteDefaultErroneousDataReporting.opcode
+                }
+            }),
+        DongleQuirk(
+            "event-filter-locks", knownOf: "CSR clones", "locks up at once when the event filters are cleared",
+            .rule { _ in
+                LockUp(refuses: false, after: 0...0) { (try? $0.command(as: HCICommands.SetEventFilter.self))?.filterType == 0 }
+            }),
+        DongleQuirk(
+            "no-extended-features-page-2", .choice(["refused", "garbage"]), standard: "refused", knownOf: "RTL8723CS",
+            "claims page 2 of the features, and refuses it or returns anything",
+            .rule { value in
+                if value.word == "refused" { return NoFeaturesPage2() }
+                return GarbageFeaturesPage2()
+            }),
+        DongleQuirk(
+            "legacy-scan-unanswered", knownOf: "RTL8761B of 2357:0604", "never answers LE_Set_Scan_Enable",
+            .rule { _ in PacketRule(fromHost: { packet, _ in packet.commandOpcode == HCICommands.LESetScanEnable.opcode ? nil : packet }) }),
+        DongleQuirk(
+            "no-scan-beside-links", knownOf: "some RTL8761B", "refuses to scan while there is a connection",
+            .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsScanning && !$1.links.open.isEmpty } }),
+        DongleQuirk(
+            "one-le-role", knownOf: "CSR8510", "claims more, and advertises, scans or initiates, one at a time",
+            .rule { _ in
+                ConditionalRefusal(.commandDisallowed) { packet, wire in
+                    let links = wire.links
+                    return packet.startsAdvertising && (links.isScanning || links.isInitiating)
+                        || packet.startsScanning && (links.isAdvertising || links.isInitiating)
+                        || packet.startsInitiating && (links.isAdvertising || links.isScanning)
+                }
+            }),
+        DongleQuirk(
+            "le-states-lie", knownOf: "many", "claims to advertise beside a connection, and refuses",
+            .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsAdvertising && $1.links.open.values.contains { $0.isLE } } }),
+        DongleQuirk(
+            "no-simultaneous-discovery", knownOf: "CSR clones", allowedBy: "Core Vol 4, Part E, 7.1.1: Command Disallowed is an answer",
+            "does not inquire while it scans",
+            .rule { _ in
+                ConditionalRefusal(.commandDisallowed) { $0.commandOpcode == HCICommands.Inquiry.opcode && $1.links.isScanning }
+            }),
+        DongleQuirk(
+            "few-links", .number(1...20), standard: "2", knownOf: "CSR8510 5, RTL8761B 7",
+            allowedBy: "Core Vol 4, Part E, 7.8.12: the number of connections is limited", "has room for so many connections",
+            .controller { $0.maxConnections = $1.number }),
+    ]
+}
+
+/// Has the last page of features, and refuses to show it.
+final class NoFeaturesPage2: ConductRule {
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let command = try? packet.command(as: HCICommands.ReadLocalExtendedFeatures.self), command.pageNumber >= 2 else {
+            return packet
+        }
+        if let answer = HCIPacket.refusal(of: packet, .invalidHCICommandParameters) { wire.answer(answer) }
+        return nil
+    }
+}
+
+final class GarbageFeaturesPage2: ConductRule {
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        packet.changingReturns(of: HCICommands.ReadLocalExtendedFeatures.self) { returns in
+            if returns.pageNumber >= 2 { returns.extendedLMPFeatures = wire.octets(8).reduce(0) { $0 << 8 | UInt64($1) } }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Packets
+
+extension DongleQuirk {
+    /// How it comes to answer, and lets commands through.
+    static let startQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "first-reset-unanswered", .number(1...10), standard: "1", knownOf: "Realtek after a reopen",
+            "does not hear the first HCI_Reset",
+            .rule { UnheardReset(times: $0.number) }),
+        DongleQuirk(
+            "second-open-deaf", knownOf: "BCM20702A, Barrot under 0a12:0001",
+            "hears no command each second time that it is opened, until its port is reset", .rule { _ in DeafOpening(everySecond: true) }),
+        DongleQuirk(
+            "port-reset-needed", knownOf: "RTL8761BU plugged in slowly, Baseus BA04", "hears no command until its port is reset",
+            .rule { _ in DeafOpening(everySecond: false) }),
+        DongleQuirk(
+            "reset-first", knownOf: "Intel 07dc, 0a2a, 0aa7 left switched off by software", "refuses everything until HCI_Reset",
+            .rule { _ in SwitchedOff() }),
+        DongleQuirk(
+            "stale-data", knownOf: "all that a program left in haste", "still has events and data for the program before",
+            .rule { _ in StalePackets() }),
+        DongleQuirk(
+            "noop-first", knownOf: "Samsung, parts of 2010", allowedBy: "Core Vol 4, Part E, 4.4: an event without a command gives credits",
+            "its first event is a Command_Status for no command",
+            .rule { _ in OpeningPackets { [HCIPacket(statusOpcode: 0, .success)] } }),
+        DongleQuirk(
+            "credit-zero", knownOf: "Intel 8087:07dc", "its first answer allows no command, and none raises that later",
+            .rule { _ in CreditZero() }),
+        DongleQuirk(
+            "credits-by-noop", .milliseconds(0...1_000), standard: "1-20", knownOf: "CSR, Samsung",
+            allowedBy: "Core Vol 4, Part E, 4.4: an event without a command gives credits",
+            "each answer allows no command; a Command_Status for no command does, later",
+            .rule { CreditsByNoOperation(delay: $0.milliseconds) }),
+        DongleQuirk(
+            "command-credits", .number(1...10), standard: "2", knownOf: "Realtek 2 or 3", allowedBy: "Core Vol 4, Part E, 4.4: any number",
+            "allows so many commands at once", .controller { $0.commandPackets = UInt8($1.number) }),
+        DongleQuirk(
+            "reset-slow", .milliseconds(1...60_000), standard: "700", knownOf: "CSR, Barrot, MediaTek after its image",
+            allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
+            "takes its time for HCI_Reset",
+            .rule { SlowAnswers(delay: $0.milliseconds) { $0.commandOpcode == HCICommands.Reset.opcode } }),
+        DongleQuirk(
+            "scan-disable-slow", .milliseconds(1...60_000), standard: "1030", knownOf: "Qualcomm 4.0",
+            allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
+            "takes its time to stop scanning", .rule { SlowAnswers(delay: $0.milliseconds) { $0.stopsScanning } }),
+        DongleQuirk(
+            "answer-slow", .milliseconds(1...60_000), standard: "5-20", knownOf: "all over USB",
+            allowedBy: "Core Vol 4, Part E, 4.4: commands may take time", "takes its time for every command",
+            .rule { SlowAnswers(delay: $0.milliseconds) { _ in true } }),
+    ]
+}
+
+/// Packets that come before the host has asked for anything.
+final class OpeningPackets: ConductRule {
+    private let packets: () -> [HCIPacket]
+
+    init(_ packets: @escaping () -> [HCIPacket]) { self.packets = packets }
+
+    func opened(_ number: Int, _ wire: ConductWire) { for packet in packets() { wire.answer(packet) } }
+}
+
+extension HCIPacket {
+    var stopsScanning: Bool {
+        guard let command = roleCommand, !command.isOn else { return false }
+        return command.opcode == HCICommands.LESetScanEnable.opcode || command.opcode == HCICommands.LESetExtendedScanEnable.opcode
+    }
+
+    var startsScanning: Bool {
+        guard let command = roleCommand, command.isOn else { return false }
+        return command.opcode == HCICommands.LESetScanEnable.opcode || command.opcode == HCICommands.LESetExtendedScanEnable.opcode
+    }
+
+    var startsAdvertising: Bool {
+        guard let command = roleCommand, command.isOn else { return false }
+        return command.opcode == HCICommands.LESetAdvertisingEnable.opcode
+            || command.opcode == HCICommands.LESetExtendedAdvertisingEnable.opcode
+    }
+
+    var startsInitiating: Bool {
+        commandOpcode == HCICommands.LECreateConnection.opcode || commandOpcode == HCICommands.LEExtendedCreateConnection.opcode
+    }
+}

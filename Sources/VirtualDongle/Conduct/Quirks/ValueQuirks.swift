@@ -1,0 +1,162 @@
+import Packets
+
+extension DongleQuirk {
+    private static let ownVersion = "Core Vol 4, Part E, 7.4.1: who made it, and which version it is"
+
+    /// What it says of itself when it is asked.
+    static let valueQuirks: [DongleQuirk] = identityQuirks + abilityQuirks + addressQuirks
+
+    private static func version(
+        _ name: String, _ range: ClosedRange<Int>, standard: String? = nil, _ what: String,
+        _ change: @escaping @Sendable (inout HCICommands.ReadLocalVersionInformation.Return, Int) -> Void
+    ) -> DongleQuirk {
+        DongleQuirk(
+            name, .number(range), standard: standard, knownOf: "every maker", allowedBy: ownVersion, "tells another \(what)",
+            .rule { value in PacketRule.returns(of: HCICommands.ReadLocalVersionInformation.self) { change(&$0, value.number) } })
+    }
+
+    private static let identityQuirks: [DongleQuirk] = [
+        version("hci-version", 0...255, "version of HCI") { $0.hciVersion = UInt8($1) },
+        version("hci-revision", 0...0xFFFF, "subversion of HCI") { $0.hciSubversion = UInt16($1) },
+        version("lmp-version", 0...255, "version of LMP") { $0.lmpVersion = UInt8($1) },
+        version("lmp-subversion", 0...0xFFFF, "subversion of LMP") { $0.lmpSubversion = UInt16($1) },
+        version("company", 0...0xFFFF, "company") { $0.companyIdentifier = UInt16($1) },
+    ]
+
+    private static let abilityQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "commands", .octets, knownOf: "every maker", "claims these commands, octet by octet from the first on",
+            .rule { value in
+                PacketRule.returns(of: HCICommands.ReadLocalSupportedCommands.self) { $0.supportedCommands = value.octets.padded(to: 64) }
+            }),
+        DongleQuirk(
+            "le-features", .octets, knownOf: "every maker", "claims these LE features, the least significant octet first",
+            .rule { value in
+                PacketRule.returns(of: HCICommands.LEReadLocalSupportedFeatures.self) {
+                    $0.leFeatures = LEFeatures(rawValue: value.octets.padded(to: 8).little64)
+                }
+            }),
+        DongleQuirk(
+            "lmp-features", .octets, knownOf: "every maker", "claims these features of BR/EDR, the least significant octet first",
+            .rule { value in
+                let features = value.octets.padded(to: 8).little64
+                return RuleGroup([
+                    PacketRule.returns(of: HCICommands.ReadLocalSupportedFeatures.self) { $0.lmpFeatures = features },
+                    PacketRule.returns(of: HCICommands.ReadLocalExtendedFeatures.self) {
+                        if $0.pageNumber == 0 { $0.extendedLMPFeatures = features }
+                    },
+                ])
+            }),
+        DongleQuirk(
+            "supported-states", .octets, knownOf: "every maker", "claims these states of the link layer, the least significant octet first",
+            .rule { value in
+                PacketRule.returns(of: HCICommands.LEReadSupportedStates.self) { $0.leStates = value.octets.padded(to: 8).little64 }
+            }),
+        DongleQuirk(
+            "unclaimed-le-commands", knownOf: "MediaTek of a phone", "has the LE commands and claims none of octets 25 to 28",
+            .rule { _ in
+                PacketRule.returns(of: HCICommands.ReadLocalSupportedCommands.self) {
+                    guard $0.supportedCommands.count > 28 else { return }
+                    $0.supportedCommands.replaceSubrange(25...28, with: [0, 0, 0, 0])
+                }
+            }),
+        DongleQuirk(
+            "features-without-commands", knownOf: "Qualcomm 4.x", "claims LL Privacy without its commands",
+            .rule { _ in
+                let commands = [
+                    HCICommands.LEAddDeviceToResolvingList.opcode, HCICommands.LERemoveDeviceFromResolvingList.opcode,
+                    HCICommands.LEClearResolvingList.opcode, HCICommands.LEReadResolvingListSize.opcode,
+                    HCICommands.LESetAddressResolutionEnable.opcode,
+                ]
+                return RuleGroup([
+                    UnclaimedCommands(Set(commands)),
+                    PacketRule.returns(of: HCICommands.LEReadLocalSupportedFeatures.self) { $0.leFeatures.insert(.llPrivacy) },
+                ])
+            }),
+        DongleQuirk(
+            "zero-advertising-sets", .number(0...16), standard: "0", knownOf: "several", "has no room for an advertising set, or little",
+            .controller { $0.maxAdvertisingSets = $1.number }),
+        DongleQuirk(
+            "short-advertising-data", .number(31...1650), standard: "31", knownOf: "Zephyr 191, MediaTek 192, several 31",
+            allowedBy: "Core Vol 4, Part E, 7.8.57: 31 to 1650 octets", "has room for little advertising data",
+            .controller { $0.maxAdvertisingDataLength = $1.number }),
+        DongleQuirk(
+            "acl-buffers", .buffers, standard: "1021x4", knownOf: "every maker",
+            allowedBy: "Core Vol 4, Part E, 7.4.5: any length and number",
+            "has other buffers for data of BR/EDR",
+            .controller { ($0.bredrACLLength, $0.bredrACLCount) = (UInt16($1.buffers.length), UInt8(clamping: $1.buffers.count)) }),
+        DongleQuirk(
+            "le-buffers", .buffers, standard: "27x7", knownOf: "old and cheap LE parts",
+            allowedBy: "Core Vol 4, Part E, 7.8.2: 27 octets or more", "has other buffers for data of LE",
+            .controller { ($0.aclLength, $0.aclCount) = (UInt16(max(27, $1.buffers.length)), UInt8(clamping: max(1, $1.buffers.count))) }),
+        DongleQuirk(
+            "shared-buffers", knownOf: "CSR, Qualcomm 4.0", allowedBy: "Core Vol 4, Part E, 7.8.2: 0 stands for shared ones",
+            "LE has no buffers of its own: LE_Read_Buffer_Size reads 0 x 0",
+            .controller { configuration, _ in configuration.choices.sharesBuffers = true }),
+        DongleQuirk(
+            "absurd-sco-buffers", .buffers, standard: "0x0", knownOf: "BCM2035, BCM2045", "tells buffers for voice that cannot be",
+            .rule { value in
+                PacketRule.returns(of: HCICommands.ReadBufferSize.self) {
+                    $0.synchronousDataPacketLength = UInt8(clamping: value.buffers.length)
+                    $0.totalNumSynchronousDataPackets = UInt16(clamping: value.buffers.count)
+                }
+            }),
+    ]
+
+    private static let addressQuirks: [DongleQuirk] = [
+        DongleQuirk(
+            "zero-address", knownOf: "Zephyr, MediaTek without firmware",
+            allowedBy: "Core Vol 6, Part B, 1.3: LE alone needs no public address",
+            "has no public address: it reads zero",
+            .controller { configuration, _ in
+                (configuration.address, configuration.profile) = (DeviceAddress(value: 0), .le)
+            }),
+        DongleQuirk(
+            "default-address", .choice(FactoryAddress.named.keys.sorted()), standard: "bcm43430",
+            knownOf: "Broadcom, Intel not provisioned",
+            "has the address that its factory gives every chip",
+            .controller { $0.address = DeviceAddress(value: FactoryAddress.named[$1.word] ?? 0) }),
+        DongleQuirk(
+            "shared-address", knownOf: "CSR and clones, by the batch", "has the address that its neighbours have, too",
+            .controller { configuration, _ in
+                configuration.address = DeviceAddress(value: FactoryAddress.named["csr-clone"] ?? 0)
+            }),
+        DongleQuirk(
+            "address-command", .choice(AddressCommand.allCases.map(\.rawValue)), standard: "broadcom", knownOf: "every maker",
+            allowedBy: "Core Vol 4, Part E, 5.4.1: OGF 3F is the vendor's", "takes the company's own command for its address",
+            .rule { AddressByVendorCommand(AddressCommand(rawValue: $0.word) ?? .broadcom, keepsOld: false) }),
+        DongleQuirk(
+            "address-command-lies", .choice(AddressCommand.allCases.map(\.rawValue)), standard: "csr", knownOf: "CSR clones",
+            "answers its company's command for the address with success and keeps the old one",
+            .rule { AddressByVendorCommand(AddressCommand(rawValue: $0.word) ?? .csr, keepsOld: true) }),
+    ]
+}
+
+/// Refuses commands, and does not claim them.
+final class UnclaimedCommands: ConductRule {
+    private let opcodes: Set<UInt16>
+
+    init(_ opcodes: Set<UInt16>) { self.opcodes = opcodes }
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let opcode = packet.commandOpcode, opcodes.contains(opcode) else { return packet }
+        wire.answer(HCIPacket(statusOpcode: opcode, .unknownHCICommand))
+        return nil
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        packet.changingReturns(of: HCICommands.ReadLocalSupportedCommands.self) { returns in
+            for bit in opcodes.compactMap({ PDUCatalog.command(opcode: $0)?.supportedCommandsBit })
+            where returns.supportedCommands.indices.contains(bit.octet) {
+                returns.supportedCommands[bit.octet] &= ~(1 << UInt8(bit.bit))
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The first octets, or zeros behind them.
+    func padded(to count: Int) -> [UInt8] { Array(prefix(count)) + [UInt8](repeating: 0, count: Swift.max(0, count - self.count)) }
+
+    var little64: UInt64 { prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+}

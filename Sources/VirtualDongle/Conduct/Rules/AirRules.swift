@@ -1,0 +1,197 @@
+import Packets
+
+/// Takes reports out of events, or changes them: of legacy and of extended advertising.
+final class ReportFilter: ConductRule {
+    typealias Legacy = HCIEvents.LEAdvertisingReport.Report
+    typealias Extended = HCIEvents.LEExtendedAdvertisingReport.Report
+
+    private let legacy: (Legacy) -> Legacy?
+    private let extended: (Extended) -> Extended?
+
+    init(legacy: @escaping (Legacy) -> Legacy? = { $0 }, extended: @escaping (Extended) -> Extended? = { $0 }) {
+        self.legacy = legacy
+        self.extended = extended
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if var event = try? packet.event(as: HCIEvents.LEAdvertisingReport.self) {
+            event.reports = event.reports.compactMap(legacy)
+            return event.reports.isEmpty ? nil : HCIPacket(event: event)
+        }
+        if var event = try? packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self) {
+            event.reports = event.reports.compactMap(extended)
+            return event.reports.isEmpty ? nil : HCIPacket(event: event)
+        }
+        return packet
+    }
+}
+
+/// The radio hears nothing: no reports, no answers to inquiries and pages, no connections.
+final class HearsNothing: ConductRule {
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if packet.isReport || packet.isInquiryResult { return nil }
+        guard let event = packet.openedConnection, event.status == .success else { return packet }
+        return nil
+    }
+}
+
+extension HCIPacket {
+    private static let reports = [
+        HCIEvents.LEAdvertisingReport.subevent, HCIEvents.LEExtendedAdvertisingReport.subevent,
+        HCIEvents.LEDirectedAdvertisingReport.subevent,
+    ].compactMap { $0 }
+
+    var isReport: Bool { leSubevent.map { Self.reports.contains($0) } ?? false }
+
+    var isInquiryResult: Bool {
+        [HCIEvents.InquiryResult.code, HCIEvents.InquiryResultWithRSSI.code, HCIEvents.ExtendedInquiryResult.code].contains {
+            $0 == eventCode
+        }
+    }
+}
+
+/// With LE Coded among the PHYs that it scans or initiates on, it hears nothing at all.
+final class CodedDeaf: ConductRule {
+    private var scansCoded = false
+    private var initiatesCoded = false
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.LESetExtendedScanParameters.self) {
+            scansCoded = command.scanningPHYs.rawValue & 4 != 0
+        } else if let command = try? packet.command(as: HCICommands.LEExtendedCreateConnection.self) {
+            initiatesCoded = command.initiatingPHYs.rawValue & 4 != 0
+        } else if packet.commandOpcode == HCICommands.Reset.opcode {
+            (scansCoded, initiatesCoded) = (false, false)
+        }
+        return packet
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if scansCoded, packet.isReport { return nil }
+        if initiatesCoded, let event = packet.openedConnection, event.isLE, event.status == .success, !event.isPeripheral { return nil }
+        return packet
+    }
+}
+
+/// Filters duplicates by address alone, and never reports a device again that sends something else.
+final class StrictDuplicates: ConductRule {
+    private var isOn = false
+    private var seen: Set<BDADDR> = []
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.LESetScanEnable.self) { begin(command.filterDuplicates != 0) }
+        if let command = try? packet.command(as: HCICommands.LESetExtendedScanEnable.self) { begin(command.filterDuplicates != 0) }
+        return packet
+    }
+
+    private func begin(_ filters: Bool) {
+        isOn = filters
+        seen = []
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard isOn else { return packet }
+        return ReportFilter(
+            legacy: { [self] in seen.insert($0.address).inserted ? $0 : nil },
+            extended: { [self] in seen.insert($0.address).inserted ? $0 : nil }
+        ).toHost(packet, wire)
+    }
+}
+
+/// Tells of legacy advertisements in legacy reports though the host scans with extended commands.
+final class LegacyReports: ConductRule {
+    private static let legacyFlag: UInt16 = 0x10
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let event = try? packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self),
+            event.reports.allSatisfy({ $0.eventType & Self.legacyFlag != 0 })
+        else { return packet }
+        let reports = event.reports.map { report in
+            HCIEvents.LEAdvertisingReport.Report(
+                eventType: Self.type(report.eventType), addressType: report.addressType, address: report.address, data: report.data,
+                rssi: report.rssi)
+        }
+        return HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: reports))
+    }
+
+    /// Connectable, scannable, directed and scan response are the bits from 0 on.
+    private static func type(_ bits: UInt16) -> AdvertisingReportType {
+        if bits & 8 != 0 { return .scanRsp }
+        if bits & 4 != 0 { return .advDirectInd }
+        if bits & 1 != 0 { return .advInd }
+        return bits & 2 != 0 ? .advScanInd : .advNonconnInd
+    }
+}
+
+/// Says that sets have ended when the host ends them.
+final class TerminatedAfterDisable: ConductRule {
+    private var isDisabling = false
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = packet.roleCommand, command.opcode == HCICommands.LESetExtendedAdvertisingEnable.opcode, !command.isOn {
+            let count: UInt8 = 0x44
+            wire.answer(
+                HCIPacket(
+                    event: HCIEvents.LEAdvertisingSetTerminated(
+                        status: .operationCancelledByHost, numCompletedExtendedAdvertisingEvents: count)))
+        }
+        return packet
+    }
+}
+
+/// Uses a new random address from the next advertising parameters on.
+final class LateRandomAddress: ConductRule {
+    private var waiting: HCICommands.LESetRandomAddress?
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.LESetRandomAddress.self) {
+            waiting = command
+            if let answer = HCIPacket.success(of: packet) { wire.answer(answer) }
+            return nil
+        }
+        let opcodes = [
+            HCICommands.LESetAdvertisingParameters.opcode, HCICommands.LESetExtendedAdvertisingParameters.opcode,
+            HCICommands.LESetScanParameters.opcode, HCICommands.LESetExtendedScanParameters.opcode,
+        ]
+        if let command = waiting, let opcode = packet.commandOpcode, opcodes.contains(opcode) {
+            waiting = nil
+            wire.command(command)
+        }
+        return packet
+    }
+}
+
+/// Hands a periodic train over only on links whose features have been read.
+final class PASTNeedsFeatures: ConductRule {
+    private var known: Set<ConnectionHandle> = []
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let command = try? packet.command(as: HCICommands.LEReadRemoteFeatures.self) { known.insert(command.connectionHandle) }
+        guard let transfer = try? packet.command(as: HCICommands.LEPeriodicAdvertisingSyncTransfer.self),
+            !known.contains(transfer.connectionHandle)
+        else { return packet }
+        if let answer = HCIPacket.success(of: packet) { wire.answer(answer) }
+        return nil
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let ended = try? packet.event(as: HCIEvents.DisconnectionComplete.self) { known.remove(ended.connectionHandle) }
+        return packet
+    }
+}
+
+/// Asks for longer data on each new LE link by itself.
+final class UnaskedDataLength: ConductRule {
+    private let delay: ClosedRange<Int>
+
+    init(delay: ClosedRange<Int>) { self.delay = delay }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let event = packet.openedConnection, event.isLE, event.status == .success else { return packet }
+        wire.after(wire.time(delay)) {
+            guard wire.links.open[event.handle] != nil else { return }
+            wire.command(HCICommands.LESetDataLength(connectionHandle: event.handle, txOctets: 251, txTime: 2_120))
+        }
+        return packet
+    }
+}

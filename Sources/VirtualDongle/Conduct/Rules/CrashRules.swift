@@ -1,0 +1,64 @@
+import Packets
+
+/// Crashes so long after the first connection, with last words or without.
+final class CrashInConnection: ConductRule {
+    private let delay: ClosedRange<Int>
+    private let lastWords: (ConductWire) -> [HCIPacket]
+    private var isOver = false
+
+    init(delay: ClosedRange<Int>, _ lastWords: @escaping (ConductWire) -> [HCIPacket]) {
+        self.delay = delay
+        self.lastWords = lastWords
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard !isOver, let event = packet.openedConnection, event.status == .success else { return packet }
+        isOver = true
+        wire.after(wire.time(delay)) { [lastWords] in
+            for packet in lastWords(wire) { wire.answer(packet) }
+            wire.freeze()
+        }
+        return packet
+    }
+}
+
+/// Answers so many commands, then says some last words and nothing more.
+final class CrashAfterCommands: ConductRule {
+    private var left: Int
+    private let lastWords: (ConductWire) -> [HCIPacket]
+
+    init(after count: Int, _ lastWords: @escaping (ConductWire) -> [HCIPacket]) {
+        left = count
+        self.lastWords = lastWords
+    }
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard packet.kind == .command else { return packet }
+        guard left == 0 else {
+            left -= 1
+            return packet
+        }
+        for packet in lastWords(wire) { wire.answer(packet) }
+        wire.freeze()
+        return nil
+    }
+
+    func portWasReset() { left = .max }
+}
+
+/// What a chip says when it crashes.
+enum LastWords {
+    /// Pieces of memory under a pseudo-handle.
+    static func dump(_ wire: ConductWire) -> [HCIPacket] {
+        (0..<4).map { _ in HCIPacket(acl: PseudoHandles.dump, .first, wire.octets(64)) }
+    }
+
+    /// A vendor's event that announces a dump of memory.
+    static func coredump(_ wire: ConductWire) -> [HCIPacket] {
+        [HCIPacket(event: HCIEvents.VendorSpecific(data: [0x34] + wire.octets(32)))]
+    }
+
+    static func hardwareError(_ wire: ConductWire) -> [HCIPacket] {
+        [HCIPacket(event: HCIEvents.HardwareError(hardwareCode: 0x42))]
+    }
+}
