@@ -35,6 +35,7 @@ extension RunCommand {
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
             Console.line(line)
         }
+        if peer != nil, reports != nil { try look(with: runner, closing: devices) }
         var troubles = Troubles()
         let facts = RunFacts.ofThisMachine(version: Bluebench.version)
         var result = runner.run { result in troubles.attempt { try store?.add(result) } }
@@ -55,6 +56,18 @@ extension RunCommand {
         for text in troubles.texts { Console.complain(text) }
         if !troubles.texts.isEmpty { throw ExitCode.bench }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// Who is not there is said at once, not by each case.
+    private func look(with runner: Runner, closing devices: HeldDevices?) throws {
+        do {
+            let found = try runner.describeDevice()
+            Console.line("subject  \(found.line)")
+            for remark in found.remarks { Console.line("         \(remark)") }
+        } catch let failure as SurveyFailure {
+            devices?.close()
+            throw CommandFailure(.bench, failure.description)
+        }
     }
 
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {

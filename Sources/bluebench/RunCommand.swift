@@ -14,12 +14,23 @@ struct RunCommand: ParsableCommand {
         commandName: "run", abstract: "Run cases against a subject and write a report.",
         discussion: """
             Devices: virtual, tcp:HOST:PORT, unix:PATH, serial:PATH[,SPEED], usb:BUS-PORT, usb:VID:PID[/SERIAL]. \
-            An accessory with a host of its own connects to the virtual controller that --subject-port serves.
+            An accessory with a host of its own connects to the virtual controller that --subject-port serves, or is found over the air with --peer.
             """)
 
     @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
     @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
-    @Option(help: ArgumentHelp("Who is tested.", valueName: "device")) var subject = "virtual"
+    @Option(help: ArgumentHelp("Who is tested: a device as above, or air for one with a host of its own, which --peer finds.", valueName: "device"))
+    var subject = "virtual"
+    @Option(
+        help: ArgumentHelp(
+            "Who is tested over the air: its name, its address, or the UUID of a service that it advertises. Sets --subject air with a real tester.",
+            valueName: "peer"), transform: { PeerSelector($0) })
+    var peer: PeerSelector?
+    @Option(
+        name: .customLong("device"),
+        help: ArgumentHelp("The description of it, as `bluebench survey` prints; without one it is surveyed first.", valueName: "file"),
+        completion: .file())
+    var description: String?
     @Option(
         help: ArgumentHelp(
             "The tester's address: auto (the public one, or a static one where there is none), random (a static one) or a static one in full.",
@@ -62,7 +73,7 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         try checkOptions()
         let catalogue = try CaseFolder.load(cases)
-        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "none")
+        let ends = try BenchEnds(tester: tester, subject: subjectName, port: subjectPort)
         let setup = try setup(ends)
         var plan: RunPlan
         do {
@@ -71,6 +82,9 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
         plan.parameters = try RunParameters.read(values, plan.cases)
+        if let description {
+            do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
+        }
         if list {
             for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
             return
@@ -95,7 +109,7 @@ struct RunCommand: ParsableCommand {
         if subjectPort == nil, Arguments.given("--time-out") {
             throw CommandFailure(.usage, "--time-out is how long --subject-port waits for a host")
         }
-        if subjectAddress != nil, subjectPort != nil || subject == "none" {
+        if subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
             throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
         }
         if subjectPort != nil, Arguments.given("--subject") {
@@ -103,11 +117,17 @@ struct RunCommand: ParsableCommand {
         }
     }
 
+    /// A peer is over the air, unless its controller is said to be somewhere.
+    var subjectName: String {
+        peer != nil && tester != "virtual" && !Arguments.given("--subject") ? BenchEnds.overTheAir : subject
+    }
+
     private func setup(_ ends: BenchEnds) throws -> BenchSetup {
         if throughput, !ends.areVirtual {
             throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
         }
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
+        setup.peer = peer
         setup.opener = DeviceOpener(firmware: firmware.folders)
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }

@@ -60,7 +60,7 @@ struct ThroughputCommand: ParsableCommand {
         let plan = try makePlan()
         var settings = try makeSettings()
         if plan.needsBREDR { (settings.tester.profile, settings.subject.profile) = (.dual, .dual) }
-        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort, absent: "air")
+        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort)
         guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
         guard ends.areVirtual && encrypted || keylog == nil else {
             throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")

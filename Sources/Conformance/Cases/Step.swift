@@ -45,6 +45,8 @@ public struct Step: Sendable, Hashable {
         /// Nothing but a place that `since:` can refer to.
         case mark
         case repeated(times: Operand, counter: String?, [Step])
+        /// Steps for each element of a list, which goes by the name meanwhile.
+        case each(Operand, called: String, [Step])
         /// Steps that may fail and are then run again, as often as it says in all.
         case attempts(Int, [Step], between: [Step])
         case parallel([[Step]])
@@ -191,6 +193,8 @@ public struct Procedure: Sendable {
     public var steps: [Step]
     /// What the procedure's `saveAs` holds.
     public var gives: [Operand.Entry]
+    /// It is about what is known of a device over the air.
+    var mentionsDevice = false
 
     public struct Role: Sendable, Hashable {
         public var name: String
@@ -219,6 +223,7 @@ extension Step {
         switch kind {
         case .repeated(let times, let counter, let steps):
             step.kind = .repeated(times: times, counter: counter, steps.map { $0.with(cast) })
+        case .each(let list, let name, let steps): step.kind = .each(list, called: name, steps.map { $0.with(cast) })
         case .attempts(let most, let steps, let between):
             step.kind = .attempts(most, steps.map { $0.with(cast) }, between: between.map { $0.with(cast) })
         case .until(let awaited, let atMost, let steps): step.kind = .until(awaited, atMost: atMost, steps.map { $0.with(cast) })

@@ -29,6 +29,8 @@ public struct TestCase: Sendable {
     public var steps: [Step]
     /// Runs whatever happened before; its failures are noted and change no verdict but PASS.
     public var teardown: [Step]
+    /// It is about what is known of a device over the air: `$device`, or a feature of it.
+    var mentionsDevice = false
 
     public var suite: String { String(id.prefix { $0 != "/" }) }
 

@@ -15,6 +15,8 @@ public struct BenchSetup: Sendable {
     public var slack: Microseconds
     /// Which addresses the devices are to have; the public one, or a static one where there is none, where it says nothing.
     public var ownAddresses: [Side: OwnAddress] = [:]
+    /// Who the subject is where it is met over the air only; nil for the reference accessory, by its name.
+    public var peer: PeerSelector?
     public static let usualSlack = Microseconds.milliseconds(100)
     /// Opens real devices, and gives them their firmware.
     public var opener = DeviceOpener(firmware: .system)
@@ -47,6 +49,9 @@ struct BenchFactory {
     /// What a variant's world has otherwise than the usual one.
     let surroundings: World
 
+    /// What is known of the device over the air.
+    var device: DeviceFacts?
+
     var sharesLoop: Bool { port != nil || devices != nil }
     var isVirtual: Bool { setup.tester == .virtual && setup.subject == .virtual && port == nil }
     /// Whether the subject has no HCI that the bench could use.
@@ -55,10 +60,17 @@ struct BenchFactory {
 
     func makeLoop() -> RunLoop { port?.loop ?? devices?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
 
-    func makeBench(for testCase: TestCase, loop: RunLoop) throws -> CaseBench {
+    func makeBench(for testCase: TestCase, loop: RunLoop, hosts: Set<Side>? = nil) throws -> CaseBench {
         let log = ObservationLog(loop: loop)
-        let hostSides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
-        if let port { return try portBench(testCase, port, log) }
+        let hostSides = hosts ?? Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
+        let bench = try makeBench(for: testCase, loop, log, hostSides)
+        bench.peer = setup.peer ?? bench.peer
+        bench.device = device
+        return bench
+    }
+
+    private func makeBench(for testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
+        if let port { return try portBench(testCase, port, log, hostSides) }
         switch (setup.tester, setup.subject) {
         case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, hostSides)
         case (.virtual, _), (_, .virtual?):
@@ -67,14 +79,13 @@ struct BenchFactory {
         }
     }
 
-    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog) throws -> CaseBench {
+    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         if let absence = port.watch.absence { throw absence }
         port.watch.log = log
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
-        let sides: Set<Side> = testCase.usesHost(.tester, catalogue) ? [.tester] : []
         return CaseBench(
-            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: sides, slack: setup.slack,
+            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: hostSides.intersection([.tester]), slack: setup.slack,
             ownAddresses: setup.ownAddresses, seed: setup.seed)
     }
 
@@ -128,5 +139,43 @@ extension TestCase {
                 }
             }
         }
+    }
+}
+
+extension TestCase {
+    /// Whether the case is about what a survey finds, itself or by way of a procedure.
+    func needsDevice(_ catalogue: Catalogue) -> Bool {
+        subject == .accessory && (mentionsDevice || anyStep(catalogue) { step in
+            switch step.kind {
+            case .action(let action): [MeetDevice.name, ListenToDevice.name].contains(action.name)
+            case .procedure(let use): catalogue.procedures[use.name]?.mentionsDevice == true
+            default: false
+            }
+        })
+    }
+
+    /// Whether the case looks for the accessory of docs/accessory.md by its name.
+    func meetsReference(_ catalogue: Catalogue) -> Bool {
+        subject == .accessory
+            && anyStep(catalogue) { step in
+                switch step.kind {
+                case .action(let action): action.name == Meet.name && !action.arguments.contains { $0.name == "name" }
+                case .procedure(let use): use.name == "find-accessory"
+                default: false
+                }
+            }
+    }
+
+    /// Whether a step of the case, or of a procedure that it uses, satisfies the test.
+    private func anyStep(_ catalogue: Catalogue, _ test: (Step) -> Bool) -> Bool {
+        var open = setup + steps + teardown
+        var seen: Set<String> = []
+        while let step = open.popLast() {
+            if test(step) { return true }
+            open += step.inner
+            guard case .procedure(let use) = step.kind, seen.insert(use.name).inserted else { continue }
+            open += catalogue.procedures[use.name]?.steps ?? []
+        }
+        return false
     }
 }

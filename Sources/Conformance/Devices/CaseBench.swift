@@ -18,6 +18,9 @@ final class CaseBench {
     /// What is added to the ends of windows; none in virtual time.
     let slack: Microseconds
     let lateness: MachineLateness
+    /// Who the device over the air is, and what is known of it.
+    var peer = PeerSelector.name(ReferenceAccessory.name)
+    var device: DeviceFacts?
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>

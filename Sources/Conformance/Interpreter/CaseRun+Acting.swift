@@ -147,6 +147,7 @@ extension Step {
         case .wait: "wait"
         case .mark: "mark"
         case .repeated: "repeat"
+        case .each(_, let name, _): "each \(name)"
         case .attempts: "attempts"
         case .parallel: "parallel"
         case .either: "either"

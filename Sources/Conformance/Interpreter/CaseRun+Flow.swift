@@ -17,6 +17,33 @@ extension CaseRun {
         }
     }
 
+    /// Elements of a list that steps are run for at most.
+    static let mostElements = 64
+
+    /// Runs the steps for each element of a list.
+    func runEach(_ list: Operand, _ name: String, _ steps: [Step], _ scope: inout Scope) async throws {
+        guard case .list(let elements) = try resolve(list, scope) else { throw StepFailure(.precondition, "each needs a list") }
+        if elements.count > Self.mostElements { notes.append("of \(elements.count) elements only \(Self.mostElements) were looked at") }
+        for element in elements.prefix(Self.mostElements) {
+            scope.frame.variables[name] = element
+            do {
+                try await run(steps, &scope)
+            } catch var failure as StepFailure {
+                failure.message += Self.words(of: element).map { " (\(name): \($0))" } ?? ""
+                throw failure
+            }
+        }
+    }
+
+    /// What an element is called: its UUID and its handle, if it has them.
+    private static func words(of element: CaseValue) -> String? {
+        guard case .record(let record) = element else { return nil }
+        let uuid = record["uuid"]?.description
+        let handle = (record["handle"] ?? record["start"])?.asNumber.map { "handle \($0)" }
+        let words = [uuid, handle].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
+
     /// Runs the steps until they succeed; what is wrong in the last attempt is the failure.
     func runAttempts(_ most: Int, _ steps: [Step], _ between: [Step], _ scope: inout Scope) async throws {
         for _ in 1..<most {
@@ -109,6 +136,7 @@ extension CaseRun {
             inner.frame.variables[side.rawValue] = address
             for (role, taker) in cast where taker == side { inner.frame.variables[role] = address }
         }
+        if let device = bench.device { inner.frame.variables[DeviceFacts.name] = .record(device.record) }
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
         try await run(procedure.steps.map { $0.with(cast) }, &inner)
         scope.searchStart = inner.searchStart

@@ -70,7 +70,7 @@ final class CaseRun {
         log.limit(bounds)
         do {
             try await bench.prepare()
-            features = bench.features
+            features = bench.features.union(bench.device?.features ?? [])
             if let needs = testCase.needs, !needs.holds(in: features) {
                 result.verdict = .notApplicable
                 result.message = "needs " + needs.unmet(in: features).joined(separator: ", ")
@@ -102,6 +102,7 @@ final class CaseRun {
         var scope = Scope(searchStart: log.end, reference: TimeReference(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
+        if let device = bench.device { scope.frame.variables[DeviceFacts.name] = .record(device.record) }
         var failure: (any Error)?
         do {
             scope.isSetup = true
@@ -214,6 +215,7 @@ final class CaseRun {
             try await log.rest(until: loop.now + duration(length, at: step.side))
             scope.reference.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
+        case .each(let list, let name, let steps): try await runEach(list, name, steps, &scope)
         case .attempts(let most, let steps, let between): try await runAttempts(most, steps, between, &scope)
         case .parallel(let branches):
             try await runParallel(branches, scope)

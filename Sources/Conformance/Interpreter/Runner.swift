@@ -13,6 +13,8 @@ public struct RunPlan: Sendable {
     public var parameters: [String: CaseValue] = [:]
     /// Results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
+    /// What is known of the device over the air; a survey finds it out if nil.
+    public var device: DeviceDescription?
 
     /// - Parameters:
     ///   - filters: ids, suites, or parts of ids with `*`; all cases when empty.
@@ -102,9 +104,11 @@ public protocol RunObserver: AnyObject {
 
 /// Runs the cases of a plan one after another, each on a bench of its own.
 public final class Runner {
-    private let plan: RunPlan
+    let plan: RunPlan
     private let recorder: Recorder
-    private let factory: BenchFactory
+    var factory: BenchFactory
+    /// What is known of the device over the air, or why nothing is; nil until it matters.
+    var survey: Result<DeviceDescription, StepFailure>?
     private let devices: HeldDevices?
     private weak var observer: (any RunObserver)?
     /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
@@ -218,6 +222,7 @@ public final class Runner {
     }
 
     private func runOne(_ testCase: TestCase) -> CaseResult {
+        if let result = resultWithoutRunning(testCase) { return result }
         let loop = factory.makeLoop()
         defer { if !factory.sharesLoop { loop.end() } }
         return run(testCase, on: loop)

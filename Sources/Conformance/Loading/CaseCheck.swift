@@ -2,8 +2,8 @@ import Packets
 
 /// Follows the steps of a case or a procedure as they will run: what is saved when it is referred to, what is never used, who acts, how long it can last.
 struct CaseCheck {
-    /// Saved before the first step: the addresses of both ends.
-    static let ambient = ["tester", "subject"]
+    /// Saved before the first step: the addresses of both ends, and what is known of a device over the air.
+    static let ambient = ["tester", "subject", DeviceFacts.name]
     /// More steps than this are a loop that somebody did not mean.
     static let mostSteps = 100_000
 
@@ -68,7 +68,7 @@ struct CaseCheck {
     }
 
     private func given(_ parameters: [Parameter]) -> [String: ValueShape] {
-        var given = Dictionary(uniqueKeysWithValues: Self.ambient.map { ($0, ValueShape.side) })
+        var given = Dictionary(uniqueKeysWithValues: Self.ambient.map { ($0, $0 == DeviceFacts.name ? DeviceFacts.shape : .side) })
         for parameter in parameters { given[parameter.name] = ValueShape(parameter) }
         return given
     }
@@ -83,6 +83,7 @@ struct CaseCheck {
             if let name = step.saveAs { saved.append((name, step.position)) }
             if let name = step.label { marked.append((name, step.position)) }
             if case .repeated(_, let counter?, _) = step.kind { saved.append((counter, step.position)) }
+            if case .each(_, let name, _) = step.kind { saved.append((name, step.position)) }
             collect(step.inner)
         }
     }
@@ -197,7 +198,7 @@ struct CaseCheck {
             visit(length, step)
             result = nil
         case .mark: result = nil
-        case .repeated, .attempts, .parallel, .either: result = visitInner(step, &state)
+        case .repeated, .each, .attempts, .parallel, .either: result = visitInner(step, &state)
         case .until(let awaited, _, let steps):
             walk(steps, &state)
             result = visit(awaited, step, state)
@@ -219,6 +220,11 @@ struct CaseCheck {
             walk(steps, &inner)
             let (least, _) = procedures.count(times, state.given)
             if least > 0 { state = inner }
+        case .each(let list, let name, let steps):
+            visit(list, as: .init("each", .list), state)
+            var inner = state
+            inner.given[name] = element(of: list, state)
+            walk(steps, &inner)
         case .attempts(_, let steps, let between):
             var failed = state
             walk(steps, &state)
@@ -249,6 +255,17 @@ struct CaseCheck {
         default: break
         }
         return nil
+    }
+
+    /// What the elements of a list are like.
+    private func element(of list: Operand, _ state: State) -> ValueShape {
+        guard case .reference(let reference) = list, var shape = state.given[reference.name] else { return .any }
+        for part in reference.path {
+            guard case .success(let inner) = shape.part(part, of: reference) else { return .any }
+            shape = inner
+        }
+        if case .list(let element) = shape { return element }
+        return .any
     }
 
     private mutating func visit(_ command: Command, _ step: Step, _ state: State) -> ValueShape? {
@@ -344,7 +361,7 @@ extension Step {
         case .send(let command): command.connection == nil
         case .air(let air): air.operation == .expect || air.operation == .expectNone
         case .until(let awaited, _, let steps): awaited.window != nil || steps.contains(where: \.takesTime)
-        case .repeated(_, _, let steps), .attempts(_, let steps, _): steps.contains(where: \.takesTime)
+        case .repeated(_, _, let steps), .each(_, _, let steps), .attempts(_, let steps, _): steps.contains(where: \.takesTime)
         case .parallel(let branches): branches.contains { $0.contains(where: \.takesTime) }
         case .check, .mark: false
         }

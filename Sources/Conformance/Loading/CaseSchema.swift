@@ -110,6 +110,7 @@ public struct CaseSchema {
         case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
         case "do": ["enum": vocabulary.actions.keys.sorted()]
         case "parallel", "either": ["type": "array", "minItems": kind == "either" ? 2 : 1, "items": reference("steps")]
+        case "each": ["type": "string", "pattern": "^\\$"]
         case "attempts": ["type": "integer", "minimum": 2, "maximum": 100]
         case "repeat": ["anyOf": [["type": "integer", "minimum": 1, "maximum": 10_000] as Schema, ["type": "string", "pattern": "^\\$"]]]
         default: [:]

@@ -64,6 +64,7 @@ struct ProcedureTable {
             var each = 1
             switch step.kind {
             case .repeated(let times, _, let inner): each = Self.product(count(times, given).most, cost(of: inner, given))
+            case .each(_, _, let inner): each = Self.product(CaseRun.mostElements, cost(of: inner, given))
             case .attempts(let most, let inner, let between): each = Self.product(most, cost(of: inner + between, given))
             case .until(_, let atMost, let inner): each = Self.product(atMost, cost(of: inner, given))
             case .parallel(let branches), .either(let branches): for branch in branches { each = Self.sum(each, cost(of: branch, given)) }
@@ -89,7 +90,7 @@ struct ProcedureTable {
             switch step.kind {
             case .send, .action, .expect, .expectNone, .measure, .air: return actor == side
             case .until(_, _, let inner): return actor == side || acts(as: side, inner, cast)
-            case .repeated(_, _, let inner): return acts(as: side, inner, cast)
+            case .repeated(_, _, let inner), .each(_, _, let inner): return acts(as: side, inner, cast)
             case .attempts(_, let inner, let between): return acts(as: side, inner + between, cast)
             case .parallel(let branches), .either(let branches): return branches.contains { acts(as: side, $0, cast) }
             case .procedure(let use):
@@ -119,7 +120,7 @@ struct ProcedureTable {
             case .measure(let measurement): vocabulary.pdus[measurement.name]?.layer == .linkLayer
             case .action(let action): vocabulary.actions[action.name]?.isAboutAir == true
             case .procedure(let use): self[use.name].map { useAir($0.steps, vocabulary) } ?? false
-            case .repeated, .attempts, .parallel, .either: useAir(step.inner, vocabulary)
+            case .repeated, .each, .attempts, .parallel, .either: useAir(step.inner, vocabulary)
             case .send, .check, .wait, .mark: false
             }
         }

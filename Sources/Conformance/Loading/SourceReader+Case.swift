@@ -21,12 +21,13 @@ extension SourceReader {
         let own = constants(keys.take("constants"))
         let parameters = parameters(keys.take("parameters"))
         let tags = tags(keys.take("tags"))
-        let testCase = TestCase(
+        var testCase = TestCase(
             id: id, position: position, title: title, purpose: purpose, reference: reference, subject: subject,
             covers: covers(keys.take("covers")), tags: tags.map(\.name), needs: requirement(keys.take("needs"), "needs"),
             parameters: parameters, rounds: rounds(keys.take("rounds"), parameters), limits: limits(keys.take("limits")),
             world: world(keys.take("world")), setup: steps(keys.take("setup"), "setup"), steps: steps(keys.take("steps"), "steps"),
             teardown: steps(keys.take("teardown"), "teardown"))
+        testCase.mentionsDevice = mentionsDevice
         finish(keys, of: "a case", allowed: Self.caseKeys)
         if testCase.steps.isEmpty { report(position, "the case has no steps") }
         if !testCase.steps.isEmpty, !testCase.statesSomething {
@@ -53,7 +54,8 @@ extension SourceReader {
         let gives = keys.take("gives").map { openEntries($0) } ?? []
         finish(keys, of: "a procedure", allowed: Self.procedureKeys)
         return Procedure(
-            name: name, position: position(root), about: about, roles: roles, parameters: parameters, steps: steps, gives: gives)
+            name: name, position: position(root), about: about, roles: roles, parameters: parameters, steps: steps, gives: gives,
+            mentionsDevice: mentionsDevice)
     }
 
     /// The parameters of a procedure, before the steps of any file are read.
@@ -359,7 +361,7 @@ extension Step {
     /// The steps inside a step.
     var inner: [Step] {
         switch kind {
-        case .repeated(_, _, let steps), .until(_, _, let steps): steps
+        case .repeated(_, _, let steps), .each(_, _, let steps), .until(_, _, let steps): steps
         case .attempts(_, let steps, let between): steps + between
         case .parallel(let branches), .either(let branches): branches.flatMap { $0 }
         case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .mark, .procedure: []

@@ -4,7 +4,7 @@ import Yams
 extension SourceReader {
     /// The first key of a step, which says what kind it is.
     static let stepKinds = [
-        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "attempts", "parallel", "either", "until",
+        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "each", "attempts", "parallel", "either", "until",
         "use",
     ]
     static let common = ["as", "name", "states", "saveAs", "when", "limit", "otherwise"]
@@ -72,7 +72,8 @@ extension SourceReader {
         "none": ["where", "within", "since"],
         "measure": ["of", "where", "during", "is"],
         "air": ["pdu", "with", "where", "within", "after", "since", "times", "inClear"],
-        "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"], "attempts": ["steps", "between"], "parallel": [],
+        "check": ["is"], "wait": [], "mark": [], "repeat": ["counter", "steps"],
+        "each": ["called", "steps"], "attempts": ["steps", "between"], "parallel": [],
         "either": [],
         "until": ["where", "within", "atMost", "steps"], "use": ["with"],
     ]
@@ -114,6 +115,7 @@ extension SourceReader {
         case "wait": return length(head, "wait").map { .wait($0) }
         case "mark": return .mark
         case "repeat": return repetition(head, &keys, depth: depth)
+        case "each": return each(head, &keys, depth: depth)
         case "attempts": return attempts(head, &keys, depth: depth)
         case "parallel": return .parallel(sequence(head, "parallel").map { steps($0, "a branch", depth: depth + 1) })
         case "either": return either(head, depth: depth)
@@ -135,6 +137,20 @@ extension SourceReader {
         default: report(head, "repeat needs a number from 1 to 10000")
         }
         return .repeated(times: times, counter: counter, body(&keys, head, depth: depth))
+    }
+
+    private mutating func each(_ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind? {
+        let list = operand(head)
+        guard case .reference = list else {
+            report(head, "each goes through a saved list: `each: $device.readable`")
+            return nil
+        }
+        guard let name = text(keys.take("called"), "called") else {
+            report(head, "`called:` is missing: the name of the element")
+            return nil
+        }
+        checkName(name, at: position(head))
+        return .each(list, called: name, body(&keys, head, depth: depth))
     }
 
     private mutating func attempts(_ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind {
@@ -376,7 +392,8 @@ extension SourceReader {
             let requirement = try Requirement(parsing: text)
             for name in requirement.names where !isFeature(name) {
                 let names = vocabulary.features.union(vocabulary.commands)
-                let all = ["air", "virtual"] + Side.allCases.flatMap { side in names.map { side.rawValue + "." + $0 } }
+                let facts = DeviceFacts.featureNames.map { DeviceFacts.name + "." + $0 }
+                let all = ["air", "virtual"] + facts + Side.allCases.flatMap { side in names.map { side.rawValue + "." + $0 } }
                 report(node, "there is no feature or command '\(name)'" + Suggestion.text(for: name, among: all))
             }
             return requirement
@@ -388,9 +405,13 @@ extension SourceReader {
         }
     }
 
-    private func isFeature(_ name: String) -> Bool {
+    private mutating func isFeature(_ name: String) -> Bool {
         if name == "air" || name == "virtual" { return true }
         let parts = name.split(separator: ".", maxSplits: 1)
+        if parts.count == 2, parts[0] == DeviceFacts.name {
+            mentionsDevice = true
+            return DeviceFacts.featureNames.contains(String(parts[1]))
+        }
         guard parts.count == 2, Side(rawValue: String(parts[0])) != nil else { return false }
         return vocabulary.features.contains(String(parts[1])) || vocabulary.commands.contains(String(parts[1]))
     }

@@ -65,6 +65,7 @@ extension SourceReader {
             report(node, "'\(text)' is no reference; write $name or $name.Field")
             return .literal(.number(0))
         }
+        if name == DeviceFacts.name { mentionsDevice = true }
         if parts.count == 1, let constant = constants[name] {
             usedConstants.insert(name)
             return operand(constant, field: field)

@@ -16,6 +16,8 @@ struct SourceReader {
     /// The roles of a procedure, or none.
     var roles: [String] = []
     var isAccessoryCase = false
+    /// `$device` or a feature of it was read.
+    var mentionsDevice = false
     /// Numbers may be written as times, in microseconds.
     var readsTimes = false
     var valueDepth = 0

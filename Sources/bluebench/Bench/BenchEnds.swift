@@ -10,11 +10,13 @@ struct BenchEnds {
         case port(SocketAddress)
     }
 
+    /// What the command line calls a subject with a host of its own that is found over the air.
+    static let overTheAir = "air"
+
     let tester: DeviceSelector
     let subject: Subject
 
-    /// - Parameter absent: how the command line calls a subject over the air.
-    init(tester: String, subject: String, port: String?, absent: String) throws {
+    init(tester: String, subject: String, port: String?) throws {
         do { self.tester = try DeviceSelector(tester) } catch { throw CommandFailure(error) }
         if let port {
             guard self.tester == .virtual else {
@@ -23,7 +25,7 @@ struct BenchEnds {
             self.subject = .port(try Self.listeningAddress(port))
             return
         }
-        do { self.subject = subject == absent ? .overTheAir : .device(try DeviceSelector(subject)) } catch { throw CommandFailure(error) }
+        do { self.subject = subject == Self.overTheAir ? .overTheAir : .device(try DeviceSelector(subject)) } catch { throw CommandFailure(error) }
         guard self.tester == .virtual || self.subject != .device(self.tester) else {
             throw CommandFailure(.usage, "tester and subject are the same device, \(self.tester): a bench needs two")
         }

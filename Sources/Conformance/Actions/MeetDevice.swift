@@ -1,0 +1,74 @@
+import Host
+import Packets
+import Timing
+
+/// Finds the device under test, whoever it is, and connects to it.
+enum MeetDevice: NamedAction {
+    static let name = "meet device"
+    static let about = "the host finds the device under test and connects to it, again where the air has lost CONNECT_IND"
+    static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
+    static var arguments: [ActionArgument] { [interval.declaration] }
+    static let results = ["handle", "address", "type"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let driver = try context.driver()
+        let deadline = context.deadline - .seconds(1)
+        do {
+            let finder = DeviceFinder(host: driver.host)
+            let (link, _) = try await finder.connect(context.bench.peer, interval: UInt16(clamping: try context(interval)), until: deadline)
+            driver.links[link.handle.rawValue] = link
+            let address = link.addresses.peer
+            return CaseRecord([
+                ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.digits)),
+                ("type", .number(Int(address.kind.rawValue))),
+            ])
+        } catch let error as DeviceFinder.NotFound {
+            throw StepFailure(.subject, error.description)
+        } catch HostError.peer(.timedOut(.connection)) {
+            throw StepFailure(.subject, "no connection to the device came about")
+        }
+    }
+}
+
+/// Listens to the advertising of the device under test.
+enum ListenToDevice: NamedAction {
+    static let name = "listen to device"
+    static let about = "the host hears the advertising of the device under test, with its AD structures one by one"
+    static let passive = TypedArgument.flag("passive", default: false, "asks for no scan responses")
+    static let limit = TypedArgument.number("seconds", 0...60, default: 1, "how long to listen once it was heard")
+    static var arguments: [ActionArgument] { [passive.declaration, limit.declaration] }
+    static let results = [
+        "address", "type", "connectable", "legacy", "data", "response", "answered", "name", "events", "period", "after", "cut", "sizes",
+        "repeats", "flags", "addressFault",
+    ]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let host = try context.driver().host
+        let began = host.loop.now
+        let more = Microseconds.seconds(try context(limit))
+        do {
+            let sighting = try await DeviceFinder(host: host).find(
+                context.bench.peer, until: context.deadline - more - .seconds(1), connectable: false, more: more,
+                isActive: !(try context(passive)))
+            return record(of: sighting, since: began)
+        } catch let error as DeviceFinder.NotFound {
+            throw StepFailure(.subject, error.description)
+        }
+    }
+
+    private static func record(of sighting: Sighting, since began: Microseconds) -> CaseRecord {
+        let response = sighting.response ?? []
+        let rules = AdvertisingRules(data: sighting.advertising, response: response)
+        return CaseRecord([
+            ("address", .text(sighting.address?.digits ?? "")), ("type", .number(Int(sighting.address?.kind.rawValue ?? 0))),
+            ("connectable", .number(sighting.isConnectable ? 1 : 0)), ("legacy", .number(sighting.isLegacy ? 1 : 0)),
+            ("data", .octets(sighting.advertising)), ("response", .octets(response)), ("answered", .number(sighting.response == nil ? 0 : 1)),
+            ("name", .octets(rules.name)), ("events", .number(sighting.times.count)), ("period", .number(Int(sighting.period?.rawValue ?? 0))),
+            ("after", .number(Int((sighting.times.first.map { $0 - began } ?? .zero).rawValue))), ("cut", .text(rules.cut)),
+            ("sizes", .text(rules.sizes)), ("repeats", .text(rules.repeats)), ("flags", .text(rules.flags)),
+            ("addressFault", .text(AdvertisingRules.fault(in: sighting.address))),
+        ])
+    }
+}

@@ -1,0 +1,114 @@
+import Packets
+import Timing
+
+extension DeviceDescription {
+    /// The description as YAML, for people to read, to fill in and to keep under version control.
+    public var yaml: String {
+        var lines = ["# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/accessory.md tells what they can say."]
+        lines.append("device:")
+        if let name = device.name { lines.append("  name: \(Self.quoted(name))") }
+        lines.append("  address: \(device.address.digits)/\(device.address.kind == .public ? "public" : "random")")
+        lines += advertisingLines + linkLines
+        lines.append(services.isEmpty ? "services: []" : "services:")
+        for service in services { lines += Self.lines(service) }
+        lines += declarationLines
+        lines.append(remarks.isEmpty ? "remarks: []" : "remarks:")
+        for remark in remarks { lines.append("  - \(Self.quoted(remark))") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var advertisingLines: [String] {
+        var lines = [
+            "advertising:", "  connectable: \(advertising.isConnectable)", "  legacy: \(advertising.isLegacy)",
+            "  data: \(Self.octets(advertising.data))",
+        ]
+        if let response = advertising.response { lines.append("  response: \(Self.octets(response))") }
+        if let period = advertising.period { lines.append("  period: \(period.text)") }
+        return lines
+    }
+
+    private var linkLines: [String] {
+        var lines = ["link:", "  features: \(Self.list(link.features))"]
+        if let version = link.version { lines.append("  version: \(version)") }
+        if let company = link.company { lines.append("  company: \(company)") }
+        lines += [
+            "  mtu: \(link.mtu)", "  phys: \(Self.list(link.phys))", "  dataLength: \(link.dataLength)", "  asks: \(Self.list(link.asks))",
+        ]
+        if let time = link.readvertises { lines.append("  readvertises: \(time.text)") }
+        return lines
+    }
+
+    private var declarationLines: [String] {
+        var pairs: [String] = []
+        if let change = declares.servicesChange { pairs.append("servicesChange: \(change)") }
+        if let bonds = declares.bonds { pairs.append("bonds: \(bonds)") }
+        if let time = declares.readvertisesWithin { pairs.append("readvertisesWithin: \(time.text)") }
+        if let time = declares.notifiesWithin { pairs.append("notifiesWithin: \(time.text)") }
+        var lines = ["declares: {\(pairs.joined(separator: ", "))}", leaveOut.isEmpty ? "leaveOut: []" : "leaveOut:"]
+        for entry in leaveOut {
+            let what =
+                switch entry.what {
+                case .cases(let pattern): "case: \(Self.quoted(pattern))"
+                case .characteristic(let uuid): "characteristic: \(Self.quoted(uuid.digits))"
+                }
+            lines.append("  - {\(what), because: \(Self.quoted(entry.because))}")
+        }
+        return lines
+    }
+
+    private static func lines(_ service: Service) -> [String] {
+        var lines = [
+            "  - uuid: \(quoted(service.uuid.digits))", "    handles: [\(service.start), \(service.end)]", "    primary: \(service.isPrimary)",
+            service.characteristics.isEmpty ? "    characteristics: []" : "    characteristics:",
+        ]
+        for found in service.characteristics {
+            let properties = propertyNames.indices.filter { found.properties >> $0 & 1 == 1 }.map { propertyNames[$0] }
+            lines += [
+                "      - uuid: \(quoted(found.uuid.digits))", "        declaration: \(found.declaration)", "        handle: \(found.handle)",
+                "        end: \(found.end)", "        properties: \(list(properties))",
+            ]
+            if let value = found.value { lines.append("        value: \(octets(value))") }
+            if let error = found.error { lines.append("        error: \(errorName(error))") }
+            guard !found.descriptors.isEmpty else { continue }
+            lines.append("        descriptors:")
+            for row in found.descriptors {
+                let value = row.value.map { ", value: \(octets($0))" } ?? ""
+                let error = row.error.map { ", error: \(errorName($0))" } ?? ""
+                lines.append("          - {uuid: \(quoted(row.uuid.digits)), handle: \(row.handle)\(value)\(error)}")
+            }
+        }
+        return lines
+    }
+
+    // MARK: Values
+
+    private static func list(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
+
+    private static func octets(_ octets: [UInt8]) -> String {
+        "\"" + octets.map { Hexadecimal.text([$0]) }.joined(separator: " ") + "\""
+    }
+
+    /// Text in double quotes, whatever is in it.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\x" + (digits.count < 2 ? "0" : "") + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
+    static let errorNames = PDUCatalog.type(named: "ATTErrorCode")?.values ?? []
+
+    private static func errorName(_ code: UInt8) -> String { errorNames.first { $0.value == Int(code) }?.name ?? "\(code)" }
+}
+
+extension BluetoothUUID {
+    /// Without 0x before the digits of a short one.
+    var digits: String { description.hasPrefix("0x") ? String(description.dropFirst(2)) : description }
+}

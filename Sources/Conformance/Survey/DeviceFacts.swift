@@ -1,0 +1,146 @@
+import Host
+import Packets
+import Timing
+
+/// A device description as cases see it: features `device.readable` for `needs:` and `when:`, and lists `$device.readable` for `each:`.
+struct DeviceFacts: Sendable {
+    static let name = "device"
+    let features: Set<String>
+    let record: CaseRecord
+
+    private typealias Found = DeviceDescription.Characteristic
+    private static let (read, commands, write, notify, indicate, signed) = (0x02, 0x04, 0x08, 0x10, 0x20, 0x40)
+    /// Refusals that pairing or a better key can end. Core Vol 3, Part F, 3.4.1.1.
+    private static let protections: Set<UInt8> = [0x05, 0x08, 0x0C, 0x0F]
+
+    /// Which characteristics each list has.
+    private static let lists: [String: @Sendable (Found) -> Bool] = [
+        "characteristics": { _ in true },
+        "readable": { $0.value != nil },
+        "unreadable": { $0.properties & read == 0 },
+        "protected": { $0.error.map(protections.contains) ?? false },
+        "writable": { $0.properties & write != 0 },
+        "unwritable": { $0.properties & (write | commands | signed) == 0 },
+        "rewritable": { $0.properties & write != 0 && $0.value != nil },
+        "commandable": { $0.properties & commands != 0 },
+        "notifying": { $0.properties & notify != 0 },
+        "indicating": { $0.properties & indicate != 0 },
+        "subscribable": { $0.properties & (notify | indicate) != 0 && $0.configuration?.value != nil },
+        "long": { ($0.value?.count ?? 0) > 22 },
+        "telling": { $0.properties & (notify | indicate) != 0 },
+        "serviceChanged": { $0.uuid == .serviceChanged },
+        "short": { $0.value.map { $0.count < 22 } ?? false },
+    ]
+
+    private static let characteristicNames = [
+        "uuid", "service", "declaration", "declared", "handle", "next", "end", "properties", "cccd", "configurations", "extended",
+        "extensions", "value", "first", "length",
+    ]
+    private static let otherLists: [String: [String]] = [
+        "services": ["uuid", "start", "end", "octets", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
+        "descriptions": ["uuid", "handle", "characteristic"],
+    ]
+    private static let flags = ["response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises"]
+    private static let scalars: [String: ValueShape] = [
+        "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
+        "beyond": .number(0...0xFFFF), "period": .number(0...Int.max), "last": .number(0...0xFFFF), "disorder": .any,
+        "readvertisesWithin": .number(0...Int.max),
+    ]
+
+    /// The names that may follow `device.` in a condition.
+    static let featureNames: Set<String> = Set(lists.keys).union(otherLists.keys).union(flags)
+        .union(Features.names)
+
+    /// What `$device` is, before a device is known.
+    static let shape: ValueShape = {
+        var parts = scalars
+        for name in lists.keys { parts[name] = list(characteristicNames) }
+        for (name, fields) in otherLists { parts[name] = list(fields) }
+        return .record(parts)
+    }()
+
+    private static func list(_ names: [String]) -> ValueShape {
+        .list(.record(Dictionary(uniqueKeysWithValues: names.map { ($0, ValueShape.any) })))
+    }
+
+    init(_ description: DeviceDescription) {
+        let services = description.services
+        let all = services.flatMap { service in service.characteristics.map { (service, $0) } }.filter { !description.isLeftOut($1.uuid) }
+        var values: [(String, [CaseValue])] = Self.lists.map { name, belongs in
+            (name, all.filter { belongs($1) }.map { Self.record($1, in: $0) })
+        }
+        values.append(("services", services.filter(\.isPrimary).map(Self.record)))
+        let rows = all.flatMap { _, found in found.descriptors.map { ($0, found) } }
+        values.append(("descriptors", rows.map { Self.record($0, of: $1) }))
+        values.append(("descriptions", rows.filter { $0.0.uuid == .userDescription && $0.0.value != nil }.map { Self.record($0, of: $1) }))
+        var features = Set(values.filter { !$0.1.isEmpty }.map { "device.\($0.0)" })
+        features.formUnion(description.link.features.map { "device.\($0)" })
+        let last = Int(services.map(\.end).max() ?? 0)
+        // The end of the last service may be 0xFFFF whatever attributes there are.
+        let used = Int(all.map { _, found in max(found.handle, found.descriptors.map(\.handle).max() ?? 0) }.max() ?? 0)
+        let beyond = last < 0xFFFF ? 0xFFFF : 0
+        let held: [String: Bool] = [
+            "response": !(description.advertising.response ?? []).isEmpty, "beyond": beyond > 0, "period": description.advertising.period != nil,
+            "legacy": description.advertising.isLegacy, "reference": description.isReference, "bonds": description.declares.bonds ?? false,
+            "readvertises": Self.readvertises(description) != nil, "servicesChange": description.declares.servicesChange ?? false, "security": description.link.asks.contains("security"),
+        ]
+        features.formUnion(held.filter(\.value).map { "device.\($0.key)" })
+        self.features = features
+        let address = description.device.address
+        record = CaseRecord(
+            [
+                ("address", .text(address.digits)), ("type", .number(Int(address.kind.rawValue))), ("mtu", .number(description.link.mtu)),
+                ("data", .octets(description.advertising.data)), ("response", .octets(description.advertising.response ?? [])),
+                ("beyond", .number(beyond)), ("last", .number(max(used, 1))),
+                ("period", .number(Int(description.advertising.period?.rawValue ?? 0))), ("disorder", .text(description.disorder)),
+                ("readvertisesWithin", .number(Int(Self.readvertises(description)?.rawValue ?? 0))),
+            ] + values.map { ($0.0, .list($0.1)) })
+    }
+
+    /// The time that is declared; of a device that was seen to advertise again, the patience of a survey.
+    private static func readvertises(_ description: DeviceDescription) -> Microseconds? {
+        description.declares.readvertisesWithin ?? description.link.readvertises.map { _ in Surveyor.patience }
+    }
+
+    private static func record(_ found: Found, in service: DeviceDescription.Service) -> CaseValue {
+        .record(
+            CaseRecord([
+                ("uuid", .text(found.uuid.digits)), ("service", .text(service.uuid.digits)), ("declaration", .number(Int(found.declaration))),
+                ("handle", .number(Int(found.handle))), ("next", .number(min(Int(found.handle) + 1, 0xFFFF))),
+                ("declared", .octets(found.declared)), ("configurations", .number(found.count(of: .clientConfiguration))),
+                ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),
+                ("end", .number(Int(found.end))), ("properties", .number(found.properties)),
+                ("cccd", .number(Int(found.configuration?.handle ?? 0))), ("value", .octets(found.value ?? [])),
+                ("first", .octets(Array((found.value ?? []).prefix(18)))),
+                ("length", .number(found.value?.count ?? 0)),
+            ]))
+    }
+
+    private static func record(_ service: DeviceDescription.Service) -> CaseValue {
+        .record(
+            CaseRecord([
+                ("uuid", .text(service.uuid.digits)), ("start", .number(Int(service.start))), ("end", .number(Int(service.end))),
+                ("octets", .octets(service.uuid.octets)), ("declares", .number(service.characteristics.count)),
+            ]))
+    }
+
+    private static func record(_ row: DeviceDescription.Descriptor, of found: Found) -> CaseValue {
+        .record(
+            CaseRecord([
+                ("uuid", .text(row.uuid.digits)), ("handle", .number(Int(row.handle))), ("characteristic", .number(Int(found.handle))),
+            ]))
+    }
+}
+
+extension DeviceDescription.Characteristic {
+    func count(of uuid: BluetoothUUID) -> Int { descriptors.count { $0.uuid == uuid } }
+
+    /// The value of its declaration. Core Vol 3, Part G, 3.3.1.
+    var declared: [UInt8] {
+        [UInt8(truncatingIfNeeded: properties), UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            + (uuid.octetCount == 4 ? uuid.long.octets : uuid.octets)
+    }
+
+    /// Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
+    var configuration: DeviceDescription.Descriptor? { descriptors.first { $0.uuid == .clientConfiguration } }
+}

@@ -1,0 +1,92 @@
+import Host
+import Packets
+import Timing
+
+/// Looks for one device among those that advertise.
+struct DeviceFinder {
+    let host: Host
+
+    /// Why a device is not there, and what is instead.
+    struct NotFound: Error, CustomStringConvertible {
+        var peer: PeerSelector
+        var limit: Microseconds
+        var others: [Sighting]
+
+        var description: String {
+            let heard = others.isEmpty ? "nobody advertises" : "seen instead: " + others.prefix(8).map(\.text).joined(separator: "; ")
+            let more = others.count > 8 ? "; and \(others.count - 8) more" : ""
+            return "\(peer) was not found within \(limit.text); \(heard)\(more)"
+        }
+    }
+
+    /// How long the scan response may follow the advertising that it answers.
+    private static let responseLimit = Microseconds.milliseconds(500)
+    /// Devices that are remembered.
+    private static let mostDevices = 256
+
+    /// Scans until the device is heard, and for `more` after that.
+    ///
+    /// - Parameters:
+    ///   - connectable: only advertising that can be connected to counts.
+    ///   - isActive: asks for scan responses.
+    /// - Throws: `NotFound`, `HostError`.
+    func find(
+        _ peer: PeerSelector, until deadline: Microseconds, connectable: Bool = true, more: Microseconds = .zero, isActive: Bool = true
+    ) async throws -> Sighting {
+        let began = host.loop.now
+        let heard = Heard(peer, connectable: connectable, on: host.loop)
+        var settings = ScanSettings()
+        settings.isActive = isActive
+        let scan = try await host.scan(settings) { report in heard.add(report) }
+        do {
+            let key = try await heard.found.value(until: deadline)
+            try await host.loop.sleep(for: max(more, isActive && heard.devices[key]?.response == nil ? Self.responseLimit : .zero))
+            try await scan.stop()
+            guard let sighting = heard.devices[key] else { throw CancellationError() }
+            return sighting
+        } catch is TimeOut {
+            try await scan.stop()
+            let others = heard.devices.values.sorted { ($0.rssi == 127 ? -128 : $0.rssi) > ($1.rssi == 127 ? -128 : $1.rssi) }
+            throw NotFound(peer: peer, limit: deadline - began, others: others)
+        }
+    }
+
+    /// Connects to a device that advertises; again where CONNECT_IND was lost.
+    func connect(_ peer: PeerSelector, interval: UInt16 = 12, until deadline: Microseconds) async throws -> (Connection, Sighting) {
+        let sighting = try await find(peer, until: deadline)
+        guard let address = sighting.address else { throw NotFound(peer: peer, limit: .zero, others: [sighting]) }
+        var settings = ConnectSettings()
+        settings.parameters = ConnectionParameterRequest(interval: interval, supervisionTimeout: 300)
+        if sighting.primaryPHY == .leCoded { settings.phys = .leCoded }
+        for _ in 0..<5 {
+            let link = try await host.connect(to: address, settings)
+            // A connection is given up after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
+            try await host.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
+            if link.isConnected { return (link, sighting) }
+        }
+        throw HostError.peer(.timedOut(.connection))
+    }
+
+    /// Who has been heard, and whether the one that is looked for was among them.
+    private final class Heard {
+        let found: Promise<DeviceAddress>
+        private(set) var devices: [DeviceAddress: Sighting] = [:]
+        private let peer: PeerSelector
+        private let connectable: Bool
+        private let loop: RunLoop
+
+        init(_ peer: PeerSelector, connectable: Bool, on loop: RunLoop) {
+            self.peer = peer
+            self.connectable = connectable
+            self.loop = loop
+            found = Promise(on: loop)
+        }
+
+        func add(_ report: AdvertisingReport) {
+            guard let address = report.address, devices[address] != nil || devices.count < DeviceFinder.mostDevices else { return }
+            if devices[address]?.add(report, at: loop.now) == nil { devices[address] = Sighting(report, at: loop.now) }
+            guard let sighting = devices[address], !connectable || sighting.isConnectable, peer.matches(sighting) else { return }
+            found.fulfil(address)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Host
+import Packets
+import Timing
+import Transport
+
+/// The device over the air, as far as it concerns which cases run.
+extension Runner {
+    /// Finds out what the device is, unless the plan has a description of it.
+    ///
+    /// - Throws: `SurveyFailure` if there is none, or nothing to look for it with.
+    public func describeDevice() throws -> DeviceDescription {
+        switch surveyed() {
+        case .success(let description): return description
+        case .failure(let failure): throw SurveyFailure(description: failure.message)
+        }
+    }
+
+    /// What a case comes to without its steps: left out, about another kind of device, or about one that is not there.
+    func resultWithoutRunning(_ testCase: TestCase) -> CaseResult? {
+        guard testCase.subject == .accessory else { return nil }
+        var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .notApplicable)
+        if plan.setup.peer != nil || plan.device != nil, testCase.meetsReference(plan.catalogue) {
+            guard case .success(let description) = surveyed(), !description.isReference else { return nil }
+            result.message = "it is about the profile of docs/accessory.md, which the device does not offer"
+            return result
+        }
+        guard testCase.needsDevice(plan.catalogue) else { return nil }
+        switch surveyed() {
+        case .failure(let failure):
+            result.verdict = failure.blame == .bench ? .error : .inconclusive
+            result.message = failure.message
+            return result
+        case .success(let description):
+            guard let reason = description.reason(toLeaveOut: testCase.file) else { return nil }
+            result.message = "left out: \(reason)"
+            return result
+        }
+    }
+
+    private func surveyed() -> Result<DeviceDescription, StepFailure> {
+        if let survey { return survey }
+        let result: Result<DeviceDescription, StepFailure> = plan.device.map { .success($0) } ?? runSurvey()
+        survey = result
+        if case .success(let description) = result { factory.device = DeviceFacts(description) }
+        return result
+    }
+
+    /// In a world of its own where the air is simulated: cases begin anew there.
+    private func runSurvey() -> Result<DeviceDescription, StepFailure> {
+        let loop = factory.makeLoop()
+        defer { if !factory.sharesLoop { loop.end() } }
+        do {
+            let bench = try factory.makeBench(for: Self.surveyCase, loop: loop, hosts: Set(Side.allCases))
+            return .success(try stopping.run(on: loop) { try await Self.survey(on: bench) })
+        } catch let failure as StepFailure {
+            return .failure(failure)
+        } catch {
+            return .failure(StepFailure(.environment, "\(error)"))
+        }
+    }
+
+    private static func survey(on bench: CaseBench) async throws -> DeviceDescription {
+        do {
+            try await bench.prepare()
+            guard let host = bench.hosts[.tester]?.host else { throw StepFailure(.bench, "the tester has no host") }
+            let description = try await Surveyor(host).survey(bench.peer)
+            await bench.finish()
+            return description
+        } catch {
+            await bench.finish()
+            throw error
+        }
+    }
+
+    /// What the bench of a survey is made for: an accessory with nothing special about its world.
+    private static let surveyCase: TestCase = {
+        let position = Position(file: "survey", line: 1, column: 1)
+        return TestCase(
+            id: "survey/survey", position: position, title: "", purpose: "", reference: "", subject: .accessory, covers: [], tags: [],
+            needs: nil, parameters: [], rounds: [], limits: Limits(), world: World(), setup: [], steps: [], teardown: [])
+    }()
+}

@@ -1,0 +1,67 @@
+import Host
+import Packets
+import Timing
+
+/// What a scanner has heard of one device.
+public struct Sighting: Sendable, Hashable {
+    public var address: DeviceAddress?
+    /// Who it is, where there is a bond with it.
+    public var identity: DeviceAddress?
+    public var isConnectable = false
+    public var isLegacy: Bool
+    public var primaryPHY: PHY
+    public var secondaryPHY: PHY?
+    /// The last advertising data.
+    public var advertising: [UInt8] = []
+    /// The last scan response; nil if none came.
+    public var response: [UInt8]?
+    /// dBm; 127 if unknown.
+    public var rssi: Int8
+    /// When advertising events were heard, at most `mostTimes`.
+    var times: [Microseconds] = []
+
+    static let mostTimes = 1_024
+
+    init(_ report: AdvertisingReport, at time: Microseconds) {
+        address = report.address
+        isLegacy = report.isLegacy
+        primaryPHY = report.primaryPHY
+        rssi = report.rssi
+        add(report, at: time)
+    }
+
+    mutating func add(_ report: AdvertisingReport, at time: Microseconds) {
+        if let identity = report.identity, identity.address != report.address { self.identity = identity.address }
+        rssi = report.rssi
+        secondaryPHY = report.secondaryPHY ?? secondaryPHY
+        guard !report.isScanResponse else {
+            response = report.octets
+            return
+        }
+        isConnectable = isConnectable || report.isConnectable
+        advertising = report.octets
+        if times.count < Self.mostTimes { times.append(time) }
+    }
+
+    /// The AD structures of both.
+    var data: [AdvertisingData] { [advertising, response ?? []].map { AdvertisingData(octets: $0) } }
+
+    var name: String? { data.lazy.compactMap(\.localName).first }
+
+    /// The median of the time between two advertising events; nil if there were too few. A scanner that misses some sees multiples, which are longer.
+    var period: Microseconds? {
+        let periods = zip(times, times.dropFirst()).map { $1 - $0 }.filter { $0 > .milliseconds(5) }.sorted()
+        return periods.count < 3 ? nil : periods[periods.count / 2]
+    }
+
+    /// For those who look for another device.
+    var text: String {
+        let who = address.map { "\($0)" } ?? "anonymous"
+        let services = data.flatMap(\.serviceUUIDs).map(\.description)
+        var words = [who]
+        if let name { words.append("'\(PlainText.escaped(name))'") }
+        if !services.isEmpty { words.append("with " + services.joined(separator: " ")) }
+        if !isConnectable { words.append("not connectable") }
+        return words.joined(separator: " ")
+    }
+}

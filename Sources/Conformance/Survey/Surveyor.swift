@@ -1,0 +1,170 @@
+import HCI
+import Host
+import Packets
+import Timing
+
+/// Finds out what a device over the air is. It reads and never writes, but for what the attribute protocol negotiates; what it cannot find out is a remark.
+public final class Surveyor {
+    private let host: Host
+    private var loop: RunLoop { host.loop }
+    private var description = DeviceDescription()
+
+    /// How long to look for the device, and for it to advertise again.
+    public static let patience = Microseconds.seconds(10)
+    private static let mostCharacteristics = 256
+
+    public init(_ host: Host) { self.host = host }
+
+    /// Looks for the device, connects, asks, and leaves.
+    ///
+    /// - Throws: `SurveyFailure` if it is not there; `HostError` of the environment.
+    public func survey(_ peer: PeerSelector) async throws -> DeviceDescription {
+        let finder = DeviceFinder(host: host)
+        let sighting: Sighting
+        do {
+            sighting = try await finder.find(peer, until: loop.now + Self.patience, connectable: false, more: .seconds(2))
+        } catch let error as DeviceFinder.NotFound {
+            throw SurveyFailure(description: error.description)
+        }
+        note(sighting)
+        guard sighting.isConnectable else {
+            description.remarks.append("it cannot be connected to")
+            return description
+        }
+        do {
+            let (link, _) = try await finder.connect(peer, until: loop.now + Self.patience)
+            let asked = watch(link)
+            await look(at: link)
+            description.link.asks = asked.names
+            _ = try? await link.disconnect()
+            await waitForAdvertising(peer)
+        } catch let error as DeviceFinder.NotFound {
+            description.remarks.append("it does not advertise any more: \(error)")
+        } catch HostError.peer(let fault) {
+            description.remarks.append("no connection: \(HostError.peer(fault))")
+        }
+        return description
+    }
+
+    private func note(_ sighting: Sighting) {
+        description.device.name = sighting.name
+        description.device.address = sighting.identity ?? sighting.address ?? DeviceAddress(value: 0)
+        description.advertising = DeviceDescription.Advertising(
+            isConnectable: sighting.isConnectable, isLegacy: sighting.isLegacy, data: sighting.advertising, response: sighting.response,
+            period: sighting.period)
+    }
+
+    private func waitForAdvertising(_ peer: PeerSelector) async {
+        let began = loop.now
+        guard let again = try? await DeviceFinder(host: host).find(peer, until: began + Self.patience, isActive: true) else {
+            description.remarks.append("it did not advertise within \(Self.patience.text) of the end of the connection")
+            return
+        }
+        description.link.readvertises = again.times.first.map { $0 - began }
+    }
+
+    // MARK: The link
+
+    /// What the device asks for without being asked.
+    private final class Asked {
+        var names: [String] = []
+        func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
+    }
+
+    private func watch(_ link: Connection) -> Asked {
+        let asked = Asked()
+        let words = [
+            SMP.SecurityRequest.name: "security", L2CAPSignaling.ConnectionParameterUpdateReq.name: "parameters",
+            ATT.ExchangeMTUReq.name: "mtu", ATT.ReadByGroupTypeReq.name: "services", ATT.FindByTypeValueReq.name: "services",
+        ]
+        link.pduObservers.add { direction, channel, payload in
+            guard direction == .received else { return }
+            if let word = words[PDUBook.name(of: payload.octets, in: PDULayer(channel: channel))] { asked.add(word) }
+        }
+        return asked
+    }
+
+    private func look(at link: Connection) async {
+        await attempt("features") {
+            let features = try await link.readRemoteFeatures()
+            description.link.features = Features.names(in: features.rawValue)
+        }
+        await attempt("version") {
+            let version = try await link.readRemoteVersion()
+            description.link.version = Int(version.version)
+            description.link.company = Int(version.companyIdentifier)
+        }
+        await attempt("data length") {
+            guard description.link.features.contains("LE_Data_Packet_Length_Extension") else { return }
+            description.link.dataLength = Int(try await link.updateDataLength(txOctets: 251).rxOctets)
+        }
+        await attempt("ATT_MTU") { description.link.mtu = try await link.gatt.exchangeMTU(517) }
+        for (name, feature, asked, wanted) in [("Coded", "LE_Coded_PHY", PHYs.leCoded, PHY.leCoded), ("2M", "LE_2M_PHY", .le2M, .le2M)] {
+            guard description.link.features.contains(feature) else { continue }
+            await attempt("\(name) PHY") {
+                let phys = try await link.updatePHY(tx: asked, rx: asked)
+                if phys.tx == wanted || phys.rx == wanted { description.link.phys.append(name) }
+            }
+        }
+        await discover(link)
+    }
+
+    private func attempt(_ what: String, _ body: () async throws -> Void) async {
+        do { try await body() } catch { description.remarks.append("\(what): \(error)") }
+    }
+
+    // MARK: Attributes
+
+    private func discover(_ link: Connection) async {
+        for isPrimary in [true, false] {
+            await attempt(isPrimary ? "services" : "secondary services") {
+                for found in try await link.gatt.discoverServices(isPrimary: isPrimary) {
+                    description.services.append(
+                        .init(uuid: found.uuid, start: found.handle, end: found.endHandle, isPrimary: found.isPrimary))
+                }
+            }
+        }
+        description.services.sort { $0.start < $1.start }
+        for index in description.services.indices {
+            let service = description.services[index]
+            await attempt("characteristics of \(service.uuid)") {
+                let remote = RemoteService(uuid: service.uuid, handle: service.start, endHandle: service.end, isPrimary: service.isPrimary)
+                for found in try await link.gatt.discoverCharacteristics(in: remote).prefix(Self.mostCharacteristics) {
+                    description.services[index].characteristics.append(try await look(at: found, link))
+                }
+            }
+        }
+        if description.device.name == nil { description.device.name = gapName }
+    }
+
+    private var gapName: String? {
+        let value = description.services.lazy.flatMap(\.characteristics).first { $0.uuid == .deviceName }?.value
+        return value.flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    private func look(at found: RemoteCharacteristic, _ link: Connection) async throws -> DeviceDescription.Characteristic {
+        var entry = DeviceDescription.Characteristic(
+            uuid: found.uuid, declaration: found.declaration, handle: found.value, end: found.endHandle,
+            properties: Int(found.properties.rawValue))
+        if found.properties.contains(.read) { (entry.value, entry.error) = try await read(found.value, link) }
+        for descriptor in try await link.gatt.discoverDescriptors(of: found) {
+            var row = DeviceDescription.Descriptor(uuid: descriptor.uuid, handle: descriptor.handle)
+            (row.value, row.error) = try await read(descriptor.handle, link)
+            entry.descriptors.append(row)
+        }
+        return entry
+    }
+
+    private func read(_ handle: UInt16, _ link: Connection) async throws -> (value: [UInt8]?, error: UInt8?) {
+        do {
+            return (try await link.gatt.readLong(handle), nil)
+        } catch HostError.peer(.att(_, _, let code)) {
+            return (nil, code.rawValue)
+        }
+    }
+}
+
+/// Why there is nothing to describe.
+public struct SurveyFailure: Error, Sendable, CustomStringConvertible {
+    public var description: String
+}
