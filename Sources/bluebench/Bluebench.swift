@@ -17,7 +17,7 @@ struct Bluebench: ParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, VariantsCommand.self,
-            ScanCommand.self, SurveyCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self, BridgeCommand.self, BondsCommand.self,
+            ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self, BridgeCommand.self, BondsCommand.self,
             DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, LoopbackCommand.self,
         ])

@@ -19,13 +19,17 @@ struct RunCommand: ParsableCommand {
 
     @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
     @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
-    @Option(help: ArgumentHelp("Who is tested: a device as above, or air for one with a host of its own, which --peer finds.", valueName: "device"))
+    @Option(
+        help: ArgumentHelp(
+            "Who is tested: a device as above, or air for one with a host of its own, which --peer finds.", valueName: "device"))
     var subject = "virtual"
     @Option(
         help: ArgumentHelp(
             "Who is tested over the air: its name, its address, or the UUID of a service that it advertises. Sets --subject air with a real tester.",
             valueName: "peer"), transform: { PeerSelector($0) })
     var peer: PeerSelector?
+    @Option(help: "In the simulation, which accessory of ours is tested: reference, heart-rate, keyboard, thermometer or serial.")
+    var accessory = AccessoryKind.reference
     @Option(
         name: .customLong("device"),
         help: ArgumentHelp("The description of it, as `bluebench survey` prints; without one it is surveyed first.", valueName: "file"),
@@ -112,6 +116,9 @@ struct RunCommand: ParsableCommand {
         if subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
             throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
         }
+        if accessory != .reference, tester != "virtual" || subject != "virtual" || subjectPort != nil {
+            throw CommandFailure(.usage, "--accessory is which of ours is in the simulation; a device over the air is named by --peer")
+        }
         if subjectPort != nil, Arguments.given("--subject") {
             throw CommandFailure(.usage, "--subject and --subject-port are two subjects")
         }
@@ -128,6 +135,7 @@ struct RunCommand: ParsableCommand {
         }
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
         setup.peer = peer
+        setup.accessory = accessory
         setup.opener = DeviceOpener(firmware: firmware.folders)
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }

@@ -8,8 +8,10 @@ struct SchemaCommand: ParsableCommand {
         discussion: "In an editor with the YAML language server: # yaml-language-server: $schema=case.schema.json")
 
     @Flag(help: "The schema of procedure files instead.") var procedures = false
+    @Flag(help: "The schema of device descriptions instead.") var device = false
 
     func run() throws {
+        if device { return Console.line(DescriptionSchema.text) }
         let schema = CaseSchema(.declared(covers: nil))
         Console.line(procedures ? schema.procedure : schema.testCase)
     }

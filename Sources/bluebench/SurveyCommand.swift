@@ -16,7 +16,10 @@ struct SurveyCommand: ParsableCommand {
 
     @Argument(help: "The device that looks: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.")
     var device: String
-    @Option(help: "The device looked at: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one.")
+    @Option(
+        help:
+            "The device looked at: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one."
+    )
     var peer: String
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions

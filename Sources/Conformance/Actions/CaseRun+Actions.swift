@@ -29,7 +29,8 @@ extension CaseRun {
             throw StepFailure(.environment, "\(step.name): \(error)")
         }
         scope.reference = TimeReference(loop.now)
-        save(.record(result), of: place, in: scope)
+        let last = log.observations.dropFirst(scope.searchStart).last { $0.side == place.side && !$0.isAir }
+        save(.record(result), of: place, in: scope, from: last?.place)
         if let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) {
             let seen = log.observations.dropFirst(scope.searchStart).filter { $0.side == place.side && !$0.isAir }
             throw StepFailure(

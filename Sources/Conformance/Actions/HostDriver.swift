@@ -6,7 +6,7 @@ import Timing
 final class HostDriver {
     let host: Host
     let loop: RunLoop
-    private var accessory: ReferenceAccessory?
+    private var accessory: (any Accessory)?
     var links: [UInt16: Connection] = [:]
     /// Those over BR/EDR.
     var classicLinks: [UInt16: ClassicConnection] = [:]
@@ -19,16 +19,17 @@ final class HostDriver {
     }
 
     /// - Parameters:
-    ///   - accessory: how to serve the reference accessory; nil for no accessory.
+    ///   - kind: which accessory it is.
+    ///   - accessory: what it does otherwise than usual; nil for no accessory.
     ///   - keys: what was stored before; nil for a host that knows nobody.
     static func start(
-        on end: Endpoint, loop: RunLoop, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite],
+        on end: Endpoint, loop: RunLoop, kind: AccessoryKind = .reference, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite],
         keys: KeyStore? = nil
     )
         async throws
         -> HostDriver
     {
-        let database = GATTDatabase(deviceName: conduct != nil ? ReferenceAccessory.name : "Bluebench Tester")
+        let database = conduct != nil ? kind.database : GATTDatabase(deviceName: "Bluebench Tester")
         // Two hosts with one stream of random numbers would have the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let keys { host.keys = keys }
@@ -44,7 +45,7 @@ final class HostDriver {
         host.newConnections.add { [weak driver] link in driver?.links[link.handle.rawValue] = link }
         host.newClassicConnections.add { [weak driver] link in driver?.classicLinks[link.handle.rawValue] = link }
         if let conduct {
-            let accessory = ReferenceAccessory(host, loop: loop, conduct: conduct)
+            let accessory = kind.make(host, conduct: conduct)
             driver.accessory = accessory
             await accessory.start()
         }

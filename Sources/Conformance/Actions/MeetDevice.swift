@@ -64,8 +64,10 @@ enum ListenToDevice: NamedAction {
         return CaseRecord([
             ("address", .text(sighting.address?.digits ?? "")), ("type", .number(Int(sighting.address?.kind.rawValue ?? 0))),
             ("connectable", .number(sighting.isConnectable ? 1 : 0)), ("legacy", .number(sighting.isLegacy ? 1 : 0)),
-            ("data", .octets(sighting.advertising)), ("response", .octets(response)), ("answered", .number(sighting.response == nil ? 0 : 1)),
-            ("name", .octets(rules.name)), ("events", .number(sighting.times.count)), ("period", .number(Int(sighting.period?.rawValue ?? 0))),
+            ("data", .octets(sighting.advertising)), ("response", .octets(response)),
+            ("answered", .number(sighting.response == nil ? 0 : 1)),
+            ("name", .octets(rules.name)), ("events", .number(sighting.times.count)),
+            ("period", .number(Int(sighting.period?.rawValue ?? 0))),
             ("after", .number(Int((sighting.times.first.map { $0 - began } ?? .zero).rawValue))), ("cut", .text(rules.cut)),
             ("sizes", .text(rules.sizes)), ("repeats", .text(rules.repeats)), ("flags", .text(rules.flags)),
             ("addressFault", .text(AdvertisingRules.fault(in: sighting.address))),

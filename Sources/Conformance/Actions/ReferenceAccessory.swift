@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 /// The accessory of docs/accessory.md, run by a host of ours.
-final class ReferenceAccessory {
+final class ReferenceAccessory: Accessory {
     private let host: Host
     private let loop: RunLoop
     private let conduct: AccessoryConduct

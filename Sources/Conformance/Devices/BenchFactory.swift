@@ -15,6 +15,8 @@ public struct BenchSetup: Sendable {
     public var slack: Microseconds
     /// Which addresses the devices are to have; the public one, or a static one where there is none, where it says nothing.
     public var ownAddresses: [Side: OwnAddress] = [:]
+    /// Which accessory of ours the subject is, in the simulation.
+    public var accessory = AccessoryKind.reference
     /// Who the subject is where it is met over the air only; nil for the reference accessory, by its name.
     public var peer: PeerSelector?
     public static let usualSlack = Microseconds.milliseconds(100)
@@ -64,7 +66,8 @@ struct BenchFactory {
         let log = ObservationLog(loop: loop)
         let hostSides = hosts ?? Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
         let bench = try makeBench(for: testCase, loop, log, hostSides)
-        bench.peer = setup.peer ?? bench.peer
+        bench.peer = setup.peer ?? .name(setup.accessory.name)
+        bench.accessoryKind = setup.accessory
         bench.device = device
         return bench
     }
@@ -145,13 +148,15 @@ extension TestCase {
 extension TestCase {
     /// Whether the case is about what a survey finds, itself or by way of a procedure.
     func needsDevice(_ catalogue: Catalogue) -> Bool {
-        subject == .accessory && (mentionsDevice || anyStep(catalogue) { step in
-            switch step.kind {
-            case .action(let action): [MeetDevice.name, ListenToDevice.name].contains(action.name)
-            case .procedure(let use): catalogue.procedures[use.name]?.mentionsDevice == true
-            default: false
-            }
-        })
+        subject == .accessory
+            && (mentionsDevice
+                || anyStep(catalogue) { step in
+                    switch step.kind {
+                    case .action(let action): [MeetDevice.name, ListenToDevice.name].contains(action.name)
+                    case .procedure(let use): catalogue.procedures[use.name]?.mentionsDevice == true
+                    default: false
+                    }
+                })
     }
 
     /// Whether the case looks for the accessory of docs/accessory.md by its name.

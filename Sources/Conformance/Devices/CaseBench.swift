@@ -20,6 +20,8 @@ final class CaseBench {
     let lateness: MachineLateness
     /// Who the device over the air is, and what is known of it.
     var peer = PeerSelector.name(ReferenceAccessory.name)
+    /// Which of our accessories the subject is.
+    var accessoryKind = AccessoryKind.reference
     var device: DeviceFacts?
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
@@ -91,7 +93,8 @@ final class CaseBench {
     private func startHost(on end: Endpoint, keys: KeyStore? = nil) async throws -> HostDriver {
         let isSubject = end.side == .subject
         let driver = try await HostDriver.start(
-            on: end, loop: loop, accessory: isAccessory(end.side) ? accessory : nil, faults: isSubject ? fault.host : [],
+            on: end, loop: loop, kind: accessoryKind, accessory: isAccessory(end.side) ? accessory : nil,
+            faults: isSubject ? fault.host : [],
             rewrites: isSubject ? fault.rewrites : [], keys: keys)
         if isSubject { driver.host.classicChoices = accessory.classic }
         return driver

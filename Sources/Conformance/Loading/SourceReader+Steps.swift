@@ -4,7 +4,8 @@ import Yams
 extension SourceReader {
     /// The first key of a step, which says what kind it is.
     static let stepKinds = [
-        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "each", "attempts", "parallel", "either", "until",
+        "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "each", "attempts", "parallel", "either",
+        "until",
         "use",
     ]
     static let common = ["as", "name", "states", "saveAs", "when", "limit", "otherwise"]
@@ -384,35 +385,5 @@ extension SourceReader {
         let names = vocabulary.pdus.values.filter { layers.contains($0.layer) }.map(\.name)
         report(node, "there is no PDU '\(name)'" + Suggestion.text(for: name, among: names))
         return nil
-    }
-
-    mutating func requirement(_ node: Node?, _ what: String) -> Requirement? {
-        guard let node, let text = text(node, what) else { return nil }
-        do {
-            let requirement = try Requirement(parsing: text)
-            for name in requirement.names where !isFeature(name) {
-                let names = vocabulary.features.union(vocabulary.commands)
-                let facts = DeviceFacts.featureNames.map { DeviceFacts.name + "." + $0 }
-                let all = ["air", "virtual"] + facts + Side.allCases.flatMap { side in names.map { side.rawValue + "." + $0 } }
-                report(node, "there is no feature or command '\(name)'" + Suggestion.text(for: name, among: all))
-            }
-            return requirement
-        } catch {
-            var place = position(node)
-            place.column += error.offset
-            report(place, error.text)
-            return nil
-        }
-    }
-
-    private mutating func isFeature(_ name: String) -> Bool {
-        if name == "air" || name == "virtual" { return true }
-        let parts = name.split(separator: ".", maxSplits: 1)
-        if parts.count == 2, parts[0] == DeviceFacts.name {
-            mentionsDevice = true
-            return DeviceFacts.featureNames.contains(String(parts[1]))
-        }
-        guard parts.count == 2, Side(rawValue: String(parts[0])) != nil else { return false }
-        return vocabulary.features.contains(String(parts[1])) || vocabulary.commands.contains(String(parts[1]))
     }
 }

@@ -1,3 +1,4 @@
+import Host
 import Packets
 
 /// What is wrong with advertising data, rule by rule; each is empty where nothing is. Core Vol 3, Part C, 11; Supplement, Part A.

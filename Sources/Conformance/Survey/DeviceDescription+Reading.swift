@@ -31,7 +31,8 @@ private struct DescriptionReader {
     mutating func read(_ text: String) -> DeviceDescription {
         var description = DeviceDescription()
         guard let root = source.compose(text) else { return description }
-        part(root, "a device description", ["device", "advertising", "link", "services", "declares", "leaveOut", "remarks"]) { reader, keys in
+        part(root, "a device description", ["device", "advertising", "link", "services", "declares", "leaveOut", "remarks"]) {
+            reader, keys in
             if let node = keys.take("device") { description.device = reader.device(node) }
             if let node = keys.take("advertising") { description.advertising = reader.advertising(node) }
             if let node = keys.take("link") { description.link = reader.link(node) }
@@ -144,7 +145,8 @@ private struct DescriptionReader {
         part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "notifiesWithin"]) { reader, keys in
             if let node = keys.take("servicesChange") { declares.servicesChange = reader.source.truth(node, "servicesChange") }
             if let node = keys.take("bonds") { declares.bonds = reader.source.truth(node, "bonds") }
-            declares.readvertisesWithin = reader.source.duration(keys.take("readvertisesWithin"), "readvertisesWithin", atMost: .seconds(600))
+            declares.readvertisesWithin = reader.source.duration(
+                keys.take("readvertisesWithin"), "readvertisesWithin", atMost: .seconds(600))
             declares.notifiesWithin = reader.source.duration(keys.take("notifiesWithin"), "notifiesWithin", atMost: .seconds(600))
         }
         return declares

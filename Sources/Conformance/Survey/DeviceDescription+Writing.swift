@@ -4,7 +4,9 @@ import Timing
 extension DeviceDescription {
     /// The description as YAML, for people to read, to fill in and to keep under version control.
     public var yaml: String {
-        var lines = ["# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/accessory.md tells what they can say."]
+        var lines = [
+            "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/accessory.md tells what they can say."
+        ]
         lines.append("device:")
         if let name = device.name { lines.append("  name: \(Self.quoted(name))") }
         lines.append("  address: \(device.address.digits)/\(device.address.kind == .public ? "public" : "random")")
@@ -58,13 +60,15 @@ extension DeviceDescription {
 
     private static func lines(_ service: Service) -> [String] {
         var lines = [
-            "  - uuid: \(quoted(service.uuid.digits))", "    handles: [\(service.start), \(service.end)]", "    primary: \(service.isPrimary)",
+            "  - uuid: \(quoted(service.uuid.digits))", "    handles: [\(service.start), \(service.end)]",
+            "    primary: \(service.isPrimary)",
             service.characteristics.isEmpty ? "    characteristics: []" : "    characteristics:",
         ]
         for found in service.characteristics {
             let properties = propertyNames.indices.filter { found.properties >> $0 & 1 == 1 }.map { propertyNames[$0] }
             lines += [
-                "      - uuid: \(quoted(found.uuid.digits))", "        declaration: \(found.declaration)", "        handle: \(found.handle)",
+                "      - uuid: \(quoted(found.uuid.digits))", "        declaration: \(found.declaration)",
+                "        handle: \(found.handle)",
                 "        end: \(found.end)", "        properties: \(list(properties))",
             ]
             if let value = found.value { lines.append("        value: \(octets(value))") }

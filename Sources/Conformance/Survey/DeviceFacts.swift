@@ -40,7 +40,9 @@ struct DeviceFacts: Sendable {
         "services": ["uuid", "start", "end", "octets", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
         "descriptions": ["uuid", "handle", "characteristic"],
     ]
-    private static let flags = ["response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises"]
+    private static let flags = [
+        "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises",
+    ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
         "beyond": .number(0...0xFFFF), "period": .number(0...Int.max), "last": .number(0...0xFFFF), "disorder": .any,
@@ -80,9 +82,11 @@ struct DeviceFacts: Sendable {
         let used = Int(all.map { _, found in max(found.handle, found.descriptors.map(\.handle).max() ?? 0) }.max() ?? 0)
         let beyond = last < 0xFFFF ? 0xFFFF : 0
         let held: [String: Bool] = [
-            "response": !(description.advertising.response ?? []).isEmpty, "beyond": beyond > 0, "period": description.advertising.period != nil,
+            "response": !(description.advertising.response ?? []).isEmpty, "beyond": beyond > 0,
+            "period": description.advertising.period != nil,
             "legacy": description.advertising.isLegacy, "reference": description.isReference, "bonds": description.declares.bonds ?? false,
-            "readvertises": Self.readvertises(description) != nil, "servicesChange": description.declares.servicesChange ?? false, "security": description.link.asks.contains("security"),
+            "readvertises": Self.readvertises(description) != nil, "servicesChange": description.declares.servicesChange ?? false,
+            "security": description.link.asks.contains("security"),
         ]
         features.formUnion(held.filter(\.value).map { "device.\($0.key)" })
         self.features = features
@@ -105,7 +109,8 @@ struct DeviceFacts: Sendable {
     private static func record(_ found: Found, in service: DeviceDescription.Service) -> CaseValue {
         .record(
             CaseRecord([
-                ("uuid", .text(found.uuid.digits)), ("service", .text(service.uuid.digits)), ("declaration", .number(Int(found.declaration))),
+                ("uuid", .text(found.uuid.digits)), ("service", .text(service.uuid.digits)),
+                ("declaration", .number(Int(found.declaration))),
                 ("handle", .number(Int(found.handle))), ("next", .number(min(Int(found.handle) + 1, 0xFFFF))),
                 ("declared", .octets(found.declared)), ("configurations", .number(found.count(of: .clientConfiguration))),
                 ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),

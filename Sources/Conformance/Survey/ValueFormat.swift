@@ -54,7 +54,9 @@ struct ValueFormat: Sendable {
                 rest = rest.dropFirst(octets)
             case .numbers(let name, let octets, let presence):
                 guard presence.holds(value.first ?? 0) else { continue }
-                guard !rest.isEmpty, rest.count % octets == 0 else { return "\(name) has \(rest.count) octets, not a multiple of \(octets)" }
+                guard !rest.isEmpty, rest.count % octets == 0 else {
+                    return "\(name) has \(rest.count) octets, not a multiple of \(octets)"
+                }
                 rest = []
             case .octets(let name, let count):
                 guard count.contains(rest.count) else {

@@ -8,9 +8,11 @@ enum HostSession {
     ///
     /// - Parameters:
     ///   - name: the Device Name that peers can read.
+    ///   - database: what peers find, in place of a database with that name alone.
     ///   - prepare: sets the host up before it starts.
     static func run(
-        on device: String, firmware: FirmwareOptions, named name: String = "bluebench", prepare: @escaping (Host) -> Void = { _ in },
+        on device: String, firmware: FirmwareOptions, named name: String = "bluebench", database: GATTDatabase? = nil,
+        prepare: @escaping (Host) -> Void = { _ in },
         _ body: @escaping (Host) async throws -> Void
     ) throws {
         let loop = RunLoop(mode: .wall)
@@ -18,7 +20,7 @@ enum HostSession {
             let transport = try firmware.open(DeviceSelector(device), on: loop)
             // Keys are drawn from it.
             var entropy = SystemRandomNumberGenerator()
-            let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: entropy.next())
+            let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name), seed: entropy.next())
             prepare(host)
             try loop.run {
                 do {

@@ -1,0 +1,140 @@
+import Host
+import Packets
+import Timing
+
+/// An accessory as data: what it advertises, its services, and the values that it tells by itself.
+struct AccessoryModel: Sendable {
+    /// A value that is told to whoever has subscribed.
+    struct Telling: Sendable {
+        var characteristic: BluetoothUUID
+        var kind: AttributeValueKind
+        var period: Microseconds
+        /// The value of each turn, counted from 0.
+        var value: @Sendable (Int) -> [UInt8]
+    }
+
+    var kind: AccessoryKind
+    var advertised: [BluetoothUUID]
+    var services: [ServiceDefinition.Sketch]
+    var tellings: [Telling] = []
+    /// What is written to the first is told by the second.
+    var echo: (from: BluetoothUUID, to: BluetoothUUID)?
+}
+
+extension ServiceDefinition {
+    /// A service without behaviour.
+    struct Sketch: Sendable {
+        struct Entry: Sendable {
+            var uuid: BluetoothUUID
+            var properties: CharacteristicProperties
+            var permissions: AttributePermissions?
+            var configurationPermissions: AttributePermissions = [.read, .write]
+            var value: [UInt8] = []
+            var maximumLength = 512
+            /// Values that a write is refused for, with the error.
+            var accepts: (@Sendable ([UInt8]) -> ATTErrorCode?)?
+            var descriptors: [(BluetoothUUID, [UInt8])] = []
+        }
+
+        var uuid: BluetoothUUID
+        var entries: [Entry]
+    }
+}
+
+private typealias Entry = ServiceDefinition.Sketch.Entry
+
+extension AccessoryModel {
+    private static let information = ServiceDefinition.Sketch(
+        uuid: 0x180A,
+        entries: [
+            Entry(uuid: 0x2A29, properties: .read, value: Array("Bluebench".utf8)),
+            Entry(uuid: 0x2A24, properties: .read, value: Array("Model 1".utf8)),
+            Entry(uuid: 0x2A26, properties: .read, value: Array("1.0".utf8)),
+            Entry(uuid: 0x2A28, properties: .read, value: Array("1.0".utf8)),
+        ])
+
+    private static let battery = ServiceDefinition.Sketch(
+        uuid: 0x180F, entries: [Entry(uuid: 0x2A19, properties: [.read, .notify], value: [90])])
+
+    static let heartRate = AccessoryModel(
+        kind: .heartRate, advertised: [0x180D],
+        services: [
+            ServiceDefinition.Sketch(
+                uuid: 0x180D,
+                entries: [
+                    Entry(uuid: 0x2A37, properties: .notify), Entry(uuid: 0x2A38, properties: .read, value: [1]),
+                    // Reset Energy Expended is the one command there is. HRS 1.0, 3.3.
+                    Entry(uuid: 0x2A39, properties: .write, accepts: { $0 == [1] ? nil : ATTErrorCode(0x80) }),
+                ]), information, battery,
+        ],
+        tellings: [
+            Telling(
+                characteristic: 0x2A37, kind: .notification, period: .seconds(1),
+                // Contact detected, energy and one RR-interval in 1/1024 s.
+                value: { turn in
+                    let rate = UInt8(60 + turn % 40)
+                    let (energy, interval) = (UInt16(clamping: turn), UInt16(61_440 / Int(rate)))
+                    return [0x1E, rate] + [energy, interval].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+                })
+        ])
+
+    static let thermometer = AccessoryModel(
+        kind: .thermometer, advertised: [0x1809],
+        services: [
+            ServiceDefinition.Sketch(
+                uuid: 0x1809,
+                entries: [
+                    Entry(uuid: 0x2A1C, properties: .indicate), Entry(uuid: 0x2A1D, properties: .read, value: [2]),
+                    Entry(uuid: 0x2A1E, properties: .notify),
+                ]), information, battery,
+        ],
+        tellings: [
+            Telling(
+                characteristic: 0x2A1C, kind: .indication, period: .seconds(2),
+                // Degrees Celsius as a number of tenths with the exponent -1.
+                value: { turn in [0x00, UInt8(0x6E + turn % 16), 0x01, 0x00, 0xFF] })
+        ])
+
+    /// Two reports, an input and an output one, of which values are given to bonded centrals only. HOGP 1.0, 5.
+    static let keyboard = AccessoryModel(
+        kind: .keyboard, advertised: [0x1812],
+        services: [
+            ServiceDefinition.Sketch(
+                uuid: 0x1812,
+                entries: [
+                    Entry(uuid: 0x2A4A, properties: .read, permissions: [.read, .readEncrypted], value: [0x11, 0x01, 0x00, 0x02]),
+                    Entry(uuid: 0x2A4B, properties: .read, permissions: [.read, .readEncrypted], value: reportMap),
+                    Entry(
+                        uuid: 0x2A4D, properties: [.read, .notify], permissions: [.read, .readEncrypted],
+                        configurationPermissions: [.read, .write, .writeEncrypted], value: [UInt8](repeating: 0, count: 8),
+                        descriptors: [(0x2908, [0x00, 0x01])]),
+                    Entry(
+                        uuid: 0x2A4D, properties: [.read, .write, .writeWithoutResponse],
+                        permissions: [.read, .write, .readEncrypted, .writeEncrypted], value: [0], maximumLength: 1,
+                        descriptors: [(0x2908, [0x00, 0x02])]),
+                    Entry(uuid: 0x2A4C, properties: .writeWithoutResponse),
+                ]), information, battery,
+        ])
+
+    static let serial = AccessoryModel(
+        kind: .serial, advertised: [],
+        services: [
+            ServiceDefinition.Sketch(
+                uuid: ReferenceAccessory.uuid(0x30),
+                entries: [
+                    Entry(uuid: ReferenceAccessory.uuid(0x31), properties: [.write, .writeWithoutResponse]),
+                    Entry(uuid: ReferenceAccessory.uuid(0x32), properties: .notify),
+                    Entry(
+                        uuid: ReferenceAccessory.uuid(0x33), properties: [.read, .write], value: Array("115200 8N1".utf8), maximumLength: 64
+                    ),
+                    Entry(uuid: ReferenceAccessory.uuid(0x34), properties: .indicate),
+                ]), information,
+        ], echo: (from: ReferenceAccessory.uuid(0x31), to: ReferenceAccessory.uuid(0x32)))
+
+    /// A keyboard of eight octets a report: modifiers, one reserved, six keys; and five lamps. HID 1.11, B.1.
+    private static let reportMap: [UInt8] = [
+        0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0x05, 0x07, 0x19, 0xE0, 0x29, 0xE7, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x08, 0x81, 0x02,
+        0x95, 0x01, 0x75, 0x08, 0x81, 0x01, 0x95, 0x05, 0x75, 0x01, 0x05, 0x08, 0x19, 0x01, 0x29, 0x05, 0x91, 0x02, 0x95, 0x01, 0x75, 0x03,
+        0x91, 0x01, 0x95, 0x06, 0x75, 0x08, 0x15, 0x00, 0x25, 0x65, 0x05, 0x07, 0x19, 0x00, 0x29, 0x65, 0x81, 0x00, 0xC0,
+    ]
+}

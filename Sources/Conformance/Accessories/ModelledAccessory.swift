@@ -1,0 +1,104 @@
+import Host
+import Packets
+import Timing
+
+/// Serves an accessory that is given as data.
+final class ModelledAccessory: Accessory {
+    private let host: Host
+    private let loop: RunLoop
+    private let model: AccessoryModel
+    private let conduct: AccessoryConduct
+    private var handles: [BluetoothUUID: UInt16] = [:]
+    private var tasks: [Activity<Void>] = []
+    private var values: [UInt16: [UInt8]] = [:]
+    private var listener: Listeners<(Connection) -> Void>.Token?
+
+    init(_ host: Host, _ model: AccessoryModel, conduct: AccessoryConduct) {
+        self.host = host
+        self.model = model
+        self.conduct = conduct
+        loop = host.loop
+    }
+
+    func start() async {
+        if let mtu = conduct.mtu { host.setOfferedMTU(mtu) }
+        host.database.choices = conduct.server
+        host.pairingSettings = conduct.pairing
+        for service in model.services { publish(service) }
+        listener = host.newConnections.add { [self] link in
+            for (handle, value) in values { host.database[handle] = value }
+            if conduct.asks { tasks.append(loop.start { [self] in await conduct.ask(on: link, loop: loop) }) }
+            for telling in model.tellings { tasks.append(loop.start { [self] in await tell(telling, on: link) }) }
+        }
+        tasks.append(loop.start { [self] in await serve() })
+    }
+
+    func stop() async {
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.ended() }
+        tasks.removeAll()
+        if let listener { host.newConnections.remove(listener) }
+        listener = nil
+    }
+
+    private func publish(_ sketch: ServiceDefinition.Sketch) {
+        let characteristics = sketch.entries.map { entry in
+            var definition = CharacteristicDefinition(
+                entry.uuid, properties: entry.properties, permissions: entry.permissions, value: entry.value,
+                maximumLength: entry.maximumLength,
+                descriptors: entry.descriptors.map { DescriptorDefinition($0.0, value: $0.1) })
+            definition.configurationPermissions = entry.configurationPermissions
+            if let accepts = entry.accepts { definition.onWrite = { _, value in accepts(value.octets) } }
+            if let echo = model.echo, echo.from == entry.uuid {
+                definition.onWrite = { [unowned self] access, value in
+                    tellBack(value.octets, on: access.connection, by: echo.to)
+                    return nil
+                }
+            }
+            return definition
+        }
+        let published = host.database.add(ServiceDefinition(sketch.uuid, characteristics: characteristics))
+        for (found, entry) in zip(published.characteristics, sketch.entries) {
+            handles[found.uuid] = handles[found.uuid] ?? found.value
+            if entry.properties.contains(.read) { values[found.value] = entry.value }
+        }
+    }
+
+    private func tellBack(_ octets: [UInt8], on link: Connection?, by uuid: BluetoothUUID) {
+        guard let link, let handle = handles[uuid] else { return }
+        _ = link.tryNotify(handle, Array(octets.prefix(link.mtu - 3)))
+    }
+
+    /// As long as the link is up; who has not subscribed is told nothing.
+    private func tell(_ telling: AccessoryModel.Telling, on link: Connection) async {
+        guard let handle = handles[telling.characteristic] else { return }
+        var turn = 0
+        while link.isConnected, !Task.isCancelled {
+            guard (try? await loop.sleep(for: telling.period)) != nil else { return }
+            guard link.isConnected else { return }
+            switch telling.kind {
+            case .notification: _ = link.tryNotify(handle, telling.value(turn))
+            case .indication: try? await link.indicate(handle, telling.value(turn))
+            }
+            turn += 1
+        }
+    }
+
+    /// Advertises, waits for a connection to come and go, and begins again.
+    private func serve() async {
+        var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
+        if !model.advertised.isEmpty { elements.append(.services(model.advertised)) }
+        elements += [.appearance(model.kind.appearance)]
+        var settings = AdvertisingSettings(
+            data: AdvertisingData(elements), scanResponse: AdvertisingData([.completeLocalName(model.kind.name)]))
+        // 20 ms, as long as it is not slowed down by anybody.
+        settings.intervalMin = 0x0020
+        settings.intervalMax = 0x0020
+        while !Task.isCancelled {
+            guard let set = try? await host.advertise(settings) else { return }
+            guard let link = try? await host.nextIncomingConnection(within: .seconds(86_400)) else { return }
+            if set.isRunning, link.isConnected { try? await set.stop() }
+            _ = try? await link.ended()
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Host
+import Packets
+import Testing
+import Timing
+
+@testable import Conformance
+
+/// Devices over the air: found, described, and judged by what is known of them.
+struct SurveyTests {
+    static func survey(_ kind: AccessoryKind, fault: Fault = Fault()) throws -> DeviceDescription {
+        try runner(kind, filters: ["accessory-values/formats"], fault: fault).describeDevice()
+    }
+
+    private static func runner(
+        _ kind: AccessoryKind, filters: [String], device: DeviceDescription? = nil, fault: Fault = Fault(), peer: PeerSelector? = nil
+    ) throws -> Runner {
+        var setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
+        setup.accessory = kind
+        setup.peer = peer
+        var plan = try RunPlan(catalogue: try SuiteTests.catalogue(), setup: setup, filters: filters)
+        plan.device = device
+        return Runner(plan, recorder: try Recorder(path: nil), fault: fault)
+    }
+
+    @Test(arguments: AccessoryKind.allCases) func aSurveyFindsWhatAnAccessoryServes(_ kind: AccessoryKind) throws {
+        let found = try Self.survey(kind)
+        #expect(found.device.name == kind.name)
+        #expect(found.remarks.isEmpty && found.disorder.isEmpty)
+        #expect(found.advertising.isConnectable && found.advertising.response != nil)
+        #expect(found.link.mtu > 23 && found.link.phys.contains("2M") && found.link.readvertises != nil)
+        #expect(found.services.contains { $0.uuid == .genericAccess } && found.services.count >= 4)
+        #expect(found.isReference == (kind == .reference))
+        let isProtected = found.services.flatMap(\.characteristics).contains { $0.error == 0x05 }
+        #expect(isProtected == [.reference, .keyboard].contains(kind))
+    }
+
+    /// What is written can be read, and is the same.
+    @Test(arguments: AccessoryKind.allCases) func aDescriptionIsReadAsItWasWritten(_ kind: AccessoryKind) throws {
+        var found = try Self.survey(kind)
+        found.device.name = "a \"b\" \\ \u{7}c: #d"
+        found.declares = .init(servicesChange: true, bonds: false, readvertisesWithin: .seconds(3), notifiesWithin: .milliseconds(1_500))
+        found.leaveOut = [
+            .init(what: .cases("accessory-*"), because: "because"), .init(what: .characteristic(0x2A37), because: "it moves"),
+        ]
+        found.remarks = ["first", "second: third"]
+        #expect(try DeviceDescription.read(found.yaml, file: "device.yaml") == found)
+    }
+
+    @Test(
+        arguments: [
+            ("device: {nam: x}", "1:10: device has no 'nam'"), ("device: {address: here}", "1:19: 'here' is no address"),
+            ("services:\n  - {uuid: \"180D\", handles: [1]}", "2:5: a service has two handles"),
+            ("services:\n  - {uuid: xyz, handles: [1, 2]}", "2:12: a UUID is written"),
+            ("link: {mtu: 5}", "1:13: mtu is a number from 23 to 517"), ("link: {asks: [securit]}", "did you mean"),
+            ("leaveOut: [{case: a}]", "`because:` says why"), ("advertising: {data: 123}", "octets"),
+            ("remarks: [", "not YAML"),
+        ] as [(String, String)])
+    func mistakesInADescriptionAreTold(_ text: String, _ expected: String) {
+        do {
+            _ = try DeviceDescription.read(text, file: "device.yaml")
+            #expect(Bool(false), "nothing was wrong with \(text)")
+        } catch { #expect(error.description.contains(expected), "\(error)") }
+    }
+
+    @Test(
+        arguments: [
+            ("C0:B1:BE:00:00:01", "C0:B1:BE:00:00:01"), ("C0:B1:BE:00:00:01/random", "C0:B1:BE:00:00:01/random"),
+            ("180D", "a device with the service 0x180D"), ("name:180D", "'180D'"), ("Pulse 2", "'Pulse 2'"),
+            ("C0:B1/public", "'C0:B1/public'"),
+        ] as [(String, String)])
+    func aPeerIsNamedInThreeWays(_ text: String, _ description: String) { #expect(PeerSelector(text).description == description) }
+
+    /// Nobody there: said once, with who is there instead.
+    @Test func aDeviceThatIsNotThereIsToldWithWhoIs() throws {
+        let runner = try Self.runner(.thermometer, filters: ["accessory-att"], peer: .name("Nobody"))
+        do {
+            _ = try runner.describeDevice()
+            #expect(Bool(false))
+        } catch let failure as SurveyFailure {
+            #expect(failure.description.contains("'Nobody' was not found within 10 s; seen instead: "))
+            #expect(failure.description.contains("'Bluebench Thermometer'"))
+        }
+        let result = runner.run()
+        #expect(result.cases.allSatisfy { $0.verdict == .inconclusive && $0.message.contains("was not found") })
+    }
+
+    @Test func whatIsLeftOutIsNotJudged() throws {
+        var found = try Self.survey(.heartRate)
+        found.leaveOut = [.init(what: .cases("accessory-att/mtu"), because: "the maker says so")]
+        let result = try Self.runner(.heartRate, filters: ["accessory-att/mtu", "gatt/read"], device: found).run()
+        let messages = Dictionary(uniqueKeysWithValues: result.cases.map { ($0.id, $0.message) })
+        #expect(result.cases.allSatisfy { $0.verdict == .notApplicable })
+        #expect(messages["accessory-att/mtu"] == "left out: the maker says so")
+        #expect(messages["gatt/read"]?.contains("docs/accessory.md") == true)
+    }
+
+    /// No case fails an accessory of ours, and each has something to judge.
+    @Test(arguments: AccessoryKind.allCases) func ourAccessoriesPass(_ kind: AccessoryKind) throws {
+        let result = try Self.runner(kind, filters: ["accessory-*"]).run()
+        let bad = result.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }
+        #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
+        #expect(result.count(.pass) >= 80)
+    }
+
+    @Test(
+        arguments: [
+            (0x2A19, [100], ""), (0x2A19, [101], "Battery Level: the level is 101"), (0x2A19, [], "is missing"),
+            (0x2A19, [1, 2], "left over"),
+            (0x2A37, [0x00, 60], ""), (0x2A37, [0x01, 60], "the rate is missing"), (0x2A37, [0x1E, 60, 1, 0, 2, 3], ""),
+            (0x2A37, [0x10, 60, 1], "the RR-intervals has 1 octets"), (0x2A37, [0x10, 60], "the RR-intervals"),
+            (0x2A29, [0xFF], "is no UTF-8"), (0x2A2B, [0xEA, 0x07, 13, 1, 0, 0, 0, 0, 0, 0], "the month is 13"),
+            (0x2A2B, [0xEA, 0x07, 11, 22, 23, 59, 59, 7, 0, 1], ""), (0x2A4B, [0x05, 0x01, 0xC0], ""),
+            (0x2A4B, [0x05, 0x01, 0x26], "cut short in the item at octet 2"), (0x2A50, [3, 0, 0, 0, 0, 0, 0], "the vendor's source is 3"),
+            (0x2A04, [6, 0, 5, 0, 0, 0, 10, 0], "the greatest interval is 5"), (0xFFFF, [1, 2, 3], ""),
+        ] as [(UInt16, [UInt8], String)])
+    func valuesHaveTheFormatOfTheirCharacteristic(_ uuid: UInt16, _ value: [UInt8], _ fault: String) {
+        let found = ValueFormat.fault(in: value, of: BluetoothUUID(uuid))
+        #expect(fault.isEmpty ? found.isEmpty : found.contains(fault), "\(found)")
+    }
+
+    @Test(
+        arguments: [
+            ("02 01 06", "", ""), ("02 01 06 00 00", "", ""), ("02 01 06 05 09 41", "cut", "ends with 05 09 41"),
+            ("00 01", "cut", "ends with 00 01"), ("02 01 03", "flags", "limited and general"),
+            ("03 0A 00 00", "sizes", "type 10 with 2 octets"),
+            ("04 03 0F 18 01", "sizes", "type 3 with 3 octets"), ("02 09 41 02 08 41", "repeats", "2 local names"),
+        ] as [(String, String, String)])
+    func advertisingIsHeldToItsRules(_ octets: String, _ rule: String, _ fault: String) {
+        let rules = AdvertisingRules(data: Hexadecimal.octets(octets) ?? [], response: [])
+        for (name, text) in [("cut", rules.cut), ("sizes", rules.sizes), ("repeats", rules.repeats), ("flags", rules.flags)] {
+            #expect(name == rule ? text.contains(fault) : text.isEmpty, "\(name): \(text)")
+        }
+        #expect(AdvertisingRules(data: [], response: [2, 1, 6]).flags == "the scan response has flags")
+    }
+}
