@@ -17,8 +17,8 @@ struct Bluebench: ParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, VariantsCommand.self,
-            ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self, BridgeCommand.self, BondsCommand.self,
-            DongleCommand.self, DevicesCommand.self,
+            ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
+            BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, LoopbackCommand.self,
         ])
 

@@ -80,7 +80,7 @@ struct SurveyTests {
             #expect(failure.description.contains("'Nobody' was not found within 10 s; seen instead: "))
             #expect(failure.description.contains("'Bluebench Thermometer'"))
         }
-        let result = runner.run()
+        let result = try runner.run()
         #expect(result.cases.allSatisfy { $0.verdict == .inconclusive && $0.message.contains("was not found") })
     }
 

@@ -23,8 +23,8 @@ final class HostDriver {
     ///   - accessory: what it does otherwise than usual; nil for no accessory.
     ///   - keys: what was stored before; nil for a host that knows nobody.
     static func start(
-        on end: Endpoint, loop: RunLoop, kind: AccessoryKind = .reference, accessory conduct: AccessoryConduct?, faults: [ControllerSetting], rewrites: [Fault.Rewrite],
-        keys: KeyStore? = nil
+        on end: Endpoint, loop: RunLoop, kind: AccessoryKind = .reference, accessory conduct: AccessoryConduct?,
+        faults: [ControllerSetting], rewrites: [Fault.Rewrite], keys: KeyStore? = nil
     )
         async throws
         -> HostDriver

@@ -25,7 +25,9 @@ struct BenchEnds {
             self.subject = .port(try Self.listeningAddress(port))
             return
         }
-        do { self.subject = subject == Self.overTheAir ? .overTheAir : .device(try DeviceSelector(subject)) } catch { throw CommandFailure(error) }
+        do {
+            self.subject = subject == Self.overTheAir ? .overTheAir : .device(try DeviceSelector(subject))
+        } catch { throw CommandFailure(error) }
         guard self.tester == .virtual || self.subject != .device(self.tester) else {
             throw CommandFailure(.usage, "tester and subject are the same device, \(self.tester): a bench needs two")
         }

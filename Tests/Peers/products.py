@@ -1,0 +1,178 @@
+"""Small Bumble peripherals that know nothing of the bench: `products.py HOST:PORT KIND [FAULT]`. A fault is one defect that a product could have."""
+
+import asyncio
+import struct
+import sys
+
+from bumble import att, gatt
+from bumble.core import AdvertisingData, UUID
+from bumble.device import Device, DeviceConfiguration
+from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
+from bumble.hci import Address, OwnAddressType
+from bumble.transport import open_transport
+
+P = Characteristic.Properties
+READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
+ENCRYPTED = Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION
+
+REPORT_MAP = bytes.fromhex("05010906A101050719E029E715002501750195088102950175088101C0")
+NAMES = {"heart-rate": "Pulse 2", "keyboard": "Keys 60", "serial": "Wire"}
+
+# What each defect changes; the rule that finds it is in test_products.py.
+FAULTS = [
+    "battery-187", "location-9", "model-no-text", "pnp-source-3", "report-map-cut", "appearance-of-three", "rate-cut",
+    "declaration-moves", "handle-zero-read", "beyond-found", "group-of-any-type", "unknown-request-silent", "unknown-command-answered",
+    "write-accepted", "read-accepted", "configuration-forgotten", "subscribed-at-first", "notifies-unasked", "blob-beyond-empty",
+    "mtu-ignored", "mtu-of-20", "answers-twice", "error-handle-zero", "service-by-uuid-shifted", "name-differs", "flags-both",
+    "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
+]
+
+
+def strings(model):
+    return Service(gatt.GATT_DEVICE_INFORMATION_SERVICE, [
+        Characteristic(gatt.GATT_MANUFACTURER_NAME_STRING_CHARACTERISTIC, P.READ, READABLE, b"Maker"),
+        Characteristic(gatt.GATT_MODEL_NUMBER_STRING_CHARACTERISTIC, P.READ, READABLE, model),
+    ])
+
+
+class Product:
+    def __init__(self, kind, fault):
+        self.kind, self.fault, self.device = kind, fault, None
+        self.battery = Characteristic(
+            gatt.GATT_BATTERY_LEVEL_CHARACTERISTIC, P.READ | P.NOTIFY, READABLE, bytes([187 if fault == "battery-187" else 88]))
+
+    def services(self):
+        fault = self.fault
+        own = {"heart-rate": self.heart_rate, "keyboard": self.keyboard, "serial": self.serial}[self.kind]()
+        return [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(b"\xff\xfeM" if fault == "model-no-text" else b"M1")]
+
+    def heart_rate(self):
+        self.rate = Characteristic(gatt.GATT_HEART_RATE_MEASUREMENT_CHARACTERISTIC, P.NOTIFY, 0, b"\x00\x48")
+        location = bytes([9 if self.fault == "location-9" else 1])
+        return Service(gatt.GATT_HEART_RATE_SERVICE, [
+            self.rate, Characteristic(gatt.GATT_BODY_SENSOR_LOCATION_CHARACTERISTIC, P.READ, READABLE, location),
+            Characteristic(
+                gatt.GATT_HEART_RATE_CONTROL_POINT_CHARACTERISTIC, P.WRITE, WRITEABLE, CharacteristicValue(write=lambda *_: None)),
+        ])
+
+    def keyboard(self):
+        report_map = REPORT_MAP[:-2] + b"\x26" if self.fault == "report-map-cut" else REPORT_MAP
+        return Service(gatt.GATT_HUMAN_INTERFACE_DEVICE_SERVICE, [
+            Characteristic(gatt.GATT_HID_INFORMATION_CHARACTERISTIC, P.READ, READABLE, b"\x11\x01\x00\x02"),
+            Characteristic(gatt.GATT_REPORT_MAP_CHARACTERISTIC, P.READ, READABLE, report_map),
+            Characteristic(
+                gatt.GATT_REPORT_CHARACTERISTIC, P.READ | P.NOTIFY, ENCRYPTED, bytes(8),
+                [Descriptor(gatt.GATT_REPORT_REFERENCE_DESCRIPTOR, READABLE, b"\x00\x01")]),
+            Characteristic(
+                UUID.from_16_bits(0x2A50), P.READ, READABLE, bytes([3 if self.fault == "pnp-source-3" else 2]) + bytes(6)),
+        ])
+
+    def serial(self):
+        self.told = Characteristic(UUID("6E400003-0000-1000-8000-AABBCCDDEEFF"), P.NOTIFY, 0, b"")
+        return Service(UUID("6E400001-0000-1000-8000-AABBCCDDEEFF"), [
+            Characteristic(
+                UUID("6E400002-0000-1000-8000-AABBCCDDEEFF"), P.WRITE | P.WRITE_WITHOUT_RESPONSE, WRITEABLE,
+                CharacteristicValue(write=lambda *_: None)),
+            self.told, Characteristic(UUID("6E400004-0000-1000-8000-AABBCCDDEEFF"), P.READ | P.WRITE, READABLE | WRITEABLE, bytes(range(60))),
+        ])
+
+    # What it advertises
+
+    def data(self):
+        name = NAMES[self.kind].encode()
+        both = 7 if self.fault == "flags-both" else 6
+        rows = [(AdvertisingData.FLAGS, bytes([both])), (AdvertisingData.COMPLETE_LOCAL_NAME, name)]
+        if self.fault == "power-of-two":
+            rows.append((AdvertisingData.TX_POWER_LEVEL, b"\x00\x00"))
+        if self.fault == "name-twice":
+            rows.append((AdvertisingData.SHORTENED_LOCAL_NAME, name[:2]))
+        return bytes(AdvertisingData(rows))
+
+    def response(self):
+        rows = [(AdvertisingData.APPEARANCE, b"\x00" * (3 if self.fault == "appearance-of-three" else 2))]
+        if self.fault == "response-flags":
+            rows.insert(0, (AdvertisingData.FLAGS, b"\x06"))
+        return bytes(AdvertisingData(rows))
+
+    # Faults of its server: what it receives is changed, or what it sends
+
+    def spoil(self, device):
+        """Puts a defect between the attribute server and the link."""
+        server, receive = device.gatt_server, device.on_gatt_pdu
+        send = server.send_gatt_pdu
+        rules = {
+            "handle-zero-read": lambda pdu: b"\x0a\x01\x00" if pdu == b"\x0a\x00\x00" else pdu,
+            "mtu-ignored": lambda pdu: b"\x02\x00\x02" if pdu[:1] == b"\x02" else pdu,
+            "configuration-forgotten": lambda pdu: pdu[:3] + b"\x00\x00" if pdu[:1] == b"\x12" and pdu[3:] == b"\x01\x00" else pdu,
+            "unknown-request-silent": lambda pdu: None if pdu[:1] == b"\x3e" else pdu,
+            "unknown-command-answered": lambda pdu: b"\x3e" if pdu[:1] == b"\x7e" else pdu,
+        }
+        if change := rules.get(self.fault):
+            def received(handle, pdu):
+                changed = change(bytes(pdu))
+                if changed is not None:
+                    receive(handle, changed)
+            device.l2cap_channel_manager.register_fixed_channel(att.ATT_CID, received)
+        answers = {
+            "beyond-found": lambda pdu: b"\x05\x01\xff\xff\x00\x28" if pdu[:4] == b"\x01\x04\xff\xff" else pdu,
+            "group-of-any-type": lambda pdu: pdu[:4] + b"\x0a" if pdu[:2] == b"\x01\x10" and pdu[4:] == b"\x10" else pdu,
+            "write-accepted": lambda pdu: b"\x13" if pdu[:2] == b"\x01\x12" and pdu[4:] in (b"\x03", b"\x05") else pdu,
+            "read-accepted": lambda pdu: b"\x0b\x00" if pdu[:2] == b"\x01\x0a" and pdu[4:] == b"\x02" else pdu,
+            "blob-beyond-empty": lambda pdu: b"\x0d" if pdu[:2] == b"\x01\x0c" and pdu[4:] in (b"\x07", b"\x0b") else pdu,
+            "error-handle-zero": lambda pdu: pdu[:2] + b"\x00\x00" + pdu[4:] if pdu[:1] == b"\x01" else pdu,
+            "mtu-of-20": lambda pdu: b"\x03\x14\x00" if pdu[:1] == b"\x03" else pdu,
+            "service-by-uuid-shifted": lambda pdu: pdu[:1] + struct.pack("<H", pdu[1] + pdu[2] * 256 + 1) + pdu[3:] if pdu[:1] == b"\x07" else pdu,
+            "subscribed-at-first": lambda pdu: b"\x0b\x01\x00" if pdu == b"\x0b\x00\x00" else pdu,
+            "declaration-moves": lambda pdu: b"\x0b" + bytes([pdu[1] ^ 0x80]) + pdu[2:] if pdu[:1] == b"\x0b" and len(pdu) == 6 else pdu,
+        }
+        rule = answers.get(self.fault)
+
+        def sent(bearer, pdu):
+            octets = rule(bytes(pdu)) if rule else bytes(pdu)
+            send(bearer, octets)
+            if self.fault == "answers-twice" and octets[:1] == b"\x0b":
+                send(bearer, octets)
+        server.send_gatt_pdu = sent
+
+    async def tell(self, connection):
+        if self.fault == "notifies-unasked":
+            await self.device.gatt_server.notify_subscriber(connection, self.battery, b"\x50", force=True)
+
+
+async def serve(target, kind, fault=""):
+    product = Product(kind, fault)
+    transport = await open_transport(f"tcp-client:{target}")
+    name = "Another" if fault == "name-differs" else NAMES[kind]
+    device = Device.from_config_with_hci(
+        DeviceConfiguration(name=name, address=Address("C0:B1:BE:00:00:0A")), transport.source, transport.sink)
+    product.device = device
+    device.add_services(product.services())
+    product.spoil(device)
+    await device.power_on()
+    ended, tasks = asyncio.Queue(), set()
+
+    def connected(connection):
+        connection.on("disconnection", ended.put_nowait)
+        tasks.add(asyncio.get_running_loop().create_task(product.tell(connection)))
+
+    device.on(Device.EVENT_CONNECTION, connected)
+
+    async def advertise():
+        await device.start_advertising(
+            own_address_type=OwnAddressType.RANDOM, advertising_data=product.data(), scan_response_data=product.response(),
+            advertising_interval_min=20, advertising_interval_max=30)
+
+    await advertise()
+    print("advertising", flush=True)
+    lost = asyncio.ensure_future(transport.source.terminated)
+    while not lost.done():
+        waiting = asyncio.ensure_future(ended.get())
+        await asyncio.wait([lost, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            await advertise()
+        else:
+            waiting.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(*sys.argv[1:]))
