@@ -46,13 +46,13 @@ extension CheckCommand {
 enum CaseFolder {
     static let standard = "Conformance"
 
-    /// Public ids are looked up where their list lies beside the suites.
+    /// Public ids are looked up where their list lies beside the suites. Cases of a folder of one's own can use the procedures and constants of ours.
     static func load(_ path: String) throws -> Catalogue {
         guard FileManager.default.fileExists(atPath: path) else {
             throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
         }
         do {
-            return try Catalogue.load(path, vocabulary: .declared(covers: try publicCases(path + "/covers.txt")))
+            return try Catalogue.load(path, base: standard, vocabulary: .declared(covers: try publicCases(path + "/covers.txt")))
         } catch {
             throw refusal(error)
         }

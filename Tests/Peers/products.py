@@ -56,7 +56,7 @@ class Product:
         ])
 
     def keyboard(self):
-        report_map = REPORT_MAP[:-2] + b"\x26" if self.fault == "report-map-cut" else REPORT_MAP
+        report_map = REPORT_MAP[:-1] + b"\x26" if self.fault == "report-map-cut" else REPORT_MAP
         return Service(gatt.GATT_HUMAN_INTERFACE_DEVICE_SERVICE, [
             Characteristic(gatt.GATT_HID_INFORMATION_CHARACTERISTIC, P.READ, READABLE, b"\x11\x01\x00\x02"),
             Characteristic(gatt.GATT_REPORT_MAP_CHARACTERISTIC, P.READ, READABLE, report_map),

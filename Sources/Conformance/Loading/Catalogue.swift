@@ -19,9 +19,10 @@ public struct Catalogue: Sendable {
 
     /// Reads every case below `folder`: `<suite>/<case>.yaml`, and the procedures they use.
     ///
+    /// - Parameter base: another folder whose procedures and constants can be used, too; those of `folder` go before them.
     /// - Throws: `Problems` with everything that is wrong in any file.
-    public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
-        try load(folder, only: nil, vocabulary: vocabulary)
+    public static func load(_ folder: String, base: String? = nil, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+        try load(folder, only: nil, base: base, vocabulary: vocabulary)
     }
 
     /// Reads one case or procedure, `<folder>/<suite>/<case>.yaml`, with the procedures of its folder.
@@ -36,8 +37,9 @@ public struct Catalogue: Sendable {
         return try load(folder, only: suite + "/" + (parts.last.map(String.init) ?? file), vocabulary: vocabulary)
     }
 
-    private static func load(_ folder: String, only: String?, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+    private static func load(_ folder: String, only: String?, base: String? = nil, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
         var sources = CatalogueSources(folder: folder, vocabulary: vocabulary)
+        if let base, base != folder { sources.build(on: base) }
         sources.read(only: only)
         guard sources.problems.isEmpty else { throw Problems(sources.problems) }
         return Catalogue(cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures)
@@ -72,6 +74,14 @@ private struct CatalogueSources {
         self.vocabulary = vocabulary
     }
 
+    /// Takes the procedures and constants of another folder, whose own mistakes are not looked at here.
+    mutating func build(on base: String) {
+        var other = CatalogueSources(folder: base, vocabulary: vocabulary)
+        other.readConstants(true)
+        other.readProcedures(Catalogue.yamlFiles(below: base).filter { $0.hasPrefix("procedures/") }, "")
+        (constants, signatures, procedures) = (other.constants, other.signatures, other.procedures)
+    }
+
     /// - Parameter only: the one file whose problems matter; all files when nil.
     mutating func read(only: String?) {
         var files = Catalogue.files(below: folder)
@@ -89,7 +99,7 @@ private struct CatalogueSources {
         let table = ProcedureTable(procedures)
         if let only { problems += table.circles.filter { $0.position.file == folder + "/" + only } } else { problems += table.circles }
         for name in procedures.keys.sorted() where only == nil || only == "procedures/\(name).yaml" {
-            if let procedure = table[name] { problems += CaseCheck.problems(of: procedure, table, vocabulary) }
+            if let procedure = table[name], procedure.position.file.hasPrefix(folder + "/") { problems += CaseCheck.problems(of: procedure, table, vocabulary) }
         }
         for file in cased where !file.hasPrefix("procedures/") && (only == nil || only == file) { readCase(file, table) }
     }
