@@ -105,7 +105,7 @@ class Product:
             "mtu-ignored": lambda pdu: b"\x02\x00\x02" if pdu[:1] == b"\x02" else pdu,
             "configuration-forgotten": lambda pdu: pdu[:3] + b"\x00\x00" if pdu[:1] == b"\x12" and pdu[3:] == b"\x01\x00" else pdu,
             "unknown-request-silent": lambda pdu: None if pdu[:1] == b"\x3e" else pdu,
-            "unknown-command-answered": lambda pdu: b"\x3e" if pdu[:1] == b"\x7e" else pdu,
+            "unknown-command-answered": lambda pdu: b"\x0a\x00\x00" if pdu[:1] == b"\x7e" else pdu,
         }
         if change := rules.get(self.fault):
             def received(handle, pdu):

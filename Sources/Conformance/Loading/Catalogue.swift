@@ -99,7 +99,8 @@ private struct CatalogueSources {
         let table = ProcedureTable(procedures)
         if let only { problems += table.circles.filter { $0.position.file == folder + "/" + only } } else { problems += table.circles }
         for name in procedures.keys.sorted() where only == nil || only == "procedures/\(name).yaml" {
-            if let procedure = table[name], procedure.position.file.hasPrefix(folder + "/") { problems += CaseCheck.problems(of: procedure, table, vocabulary) }
+            guard let procedure = table[name], procedure.position.file.hasPrefix(folder + "/") else { continue }
+            problems += CaseCheck.problems(of: procedure, table, vocabulary)
         }
         for file in cased where !file.hasPrefix("procedures/") && (only == nil || only == file) { readCase(file, table) }
     }
