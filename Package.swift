@@ -91,7 +91,7 @@ let package = Package(
         tests("TransportUSB", ["Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
-        tests("Conformance", ["HCI", "Host", "Timing", "Packets"]),
+        tests("Conformance", ["VirtualDongle", "HCI", "Host", "Transport", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Capture", "Packets"]),
         tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
     ]

@@ -56,6 +56,7 @@ public struct HTMLPage {
         ]
         for device in result.devices {
             facts.append((device.side + "'s device", device.line + (device.race.map { "; " + $0 } ?? "")))
+            for text in device.conduct { facts.append((device.side, text)) }
             for loss in device.losses { facts.append((device.side + " lost", loss.line)) }
         }
         if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
@@ -106,7 +107,8 @@ public struct HTMLPage {
                     "text": PlainText.escaped($0.text),
                 ] as [String: Any]
             },
-            "hasEvidence": !result.evidence.isEmpty, "notes": result.notes.map(PlainText.escaped), "capture": result.capture ?? "",
+            "hasEvidence": !result.evidence.isEmpty, "notes": ((result.swap.map { [$0.line] } ?? []) + result.notes).map(PlainText.escaped),
+            "capture": result.capture ?? "",
             "hasCapture": result.capture != nil,
         ]
     }

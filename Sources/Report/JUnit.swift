@@ -18,6 +18,7 @@ public enum JUnit {
             lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
             for device in result.devices {
                 lines.append(#"      <property name="\#(device.side).device" value="\#(escape(device.line))"/>"#)
+                for text in device.conduct { lines.append(#"      <property name="\#(device.side).conduct" value="\#(escape(text))"/>"#) }
                 for loss in device.losses {
                     lines.append(#"      <property name="\#(device.side).loss" value="\#(escape(loss.line))"/>"#)
                 }
@@ -44,7 +45,8 @@ public enum JUnit {
         let file = result.capture.map { " of \($0)" } ?? ""
         let evidence = result.evidence.map { "packet \($0.packet)\(file) (\($0.side)): \($0.text)" }
         let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
-        let body = escape((title + place + evidence).joined(separator: "\n"))
+        let swap = result.swap.map { [$0.line] } ?? []
+        let body = escape((title + place + swap + evidence).joined(separator: "\n"))
         let message = escape(result.message)
         switch result.verdict {
         case .pass: return [head + "/>"]

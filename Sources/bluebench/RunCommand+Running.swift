@@ -91,6 +91,8 @@ extension RunCommand {
             Console.line(
                 "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
         }
+        for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
+        for device in result.devices { for learned in device.learned { Console.line("\(device.side) \(device.device): \(learned.line)") } }
         for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
     }
 

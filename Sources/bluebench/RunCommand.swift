@@ -64,6 +64,9 @@ struct RunCommand: ParsableCommand {
     @Option(name: .customLong("set"), help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE.", valueName: "n=v"))
     var values: [String] = []
     @Flag(help: "List the cases that would run.") var list = false
+    @Flag(help: "Repeat each FAIL with the tester's and the subject's dongle exchanged, and say whether it went with the dongle.")
+    var swap = false
+    @OptionGroup var table: KnownDonglesOptions
     @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
     @Flag(help: "Measure throughput too, and draw it into the page: two virtual devices only.") var throughput = false
     @OptionGroup var firmware: FirmwareOptions
@@ -85,6 +88,7 @@ struct RunCommand: ParsableCommand {
         } catch {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
+        plan.swapsFailures = swap
         plan.parameters = try RunParameters.read(values, plan.cases)
         if let description {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
@@ -109,6 +113,9 @@ struct RunCommand: ParsableCommand {
         }
         if outputs.keylog != nil, tester != "virtual" || subject != "virtual" {
             throw CommandFailure(.usage, "--keylog is of links on the simulated air: no dongle tells its keys")
+        }
+        if swap, subjectPort != nil || subject == "none" {
+            throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
         }
         if subjectPort == nil, Arguments.given("--time-out") {
             throw CommandFailure(.usage, "--time-out is how long --subject-port waits for a host")
@@ -136,6 +143,7 @@ struct RunCommand: ParsableCommand {
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
         setup.peer = peer
         setup.accessory = accessory
+        setup.knownDongles = try table.read()
         setup.opener = DeviceOpener(firmware: firmware.folders)
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }

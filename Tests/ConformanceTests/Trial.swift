@@ -2,6 +2,7 @@ import HCI
 import Packets
 import Timing
 import Transport
+import VirtualDongle
 
 @testable import Conformance
 
@@ -23,14 +24,37 @@ enum Trial {
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
             return CaseResult(id: id, title: "there is no such case", verdict: .error)
         }
+        return try run(testCase, catalogue, own: own, bounds: bounds) { side, world, _ in
+            let settings = side == .tester ? testCase.world.tester : testCase.world.subject
+            let pipe = try world.addController(side, settings: settings)
+            return side == changed ? ChangingTransport(pipe, change) : pipe
+        }
+    }
+
+    /// A case in which one end's dongle has switches on.
+    static func run(_ id: String, _ conduct: DongleConduct, at changed: Side, catalogue: Catalogue? = nil) throws -> CaseResult {
+        let catalogue = try catalogue ?? SuiteTests.catalogue()
+        guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
+            return CaseResult(id: id, title: "there is no such case", verdict: .error)
+        }
+        return try run(testCase, catalogue) { side, world, loop in
+            let settings = side == .tester ? testCase.world.tester : testCase.world.subject
+            guard side == changed else { return try world.addController(side, settings: settings) }
+            let pipe = InProcessTransport.pair(on: loop)
+            try world.addController(side, settings: settings, on: ConductTransport(pipe.controller, conduct: conduct, on: loop))
+            return pipe.host
+        }
+    }
+
+    private static func run(
+        _ testCase: TestCase, _ catalogue: Catalogue, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
+        pipe: (Side, SimulatedWorld, RunLoop) throws -> any HCITransport
+    ) throws -> CaseResult {
         let loop = RunLoop()
         let (log, recorder) = (ObservationLog(loop: loop), try Recorder(path: nil))
         let world = SimulatedWorld(loop: loop, seed: 1)
         let ends = try Side.allCases.map { side in
-            let settings = side == .tester ? testCase.world.tester : testCase.world.subject
-            let pipe = try world.addController(side, settings: settings)
-            let transport = side == changed ? ChangingTransport(pipe, change) : pipe
-            return Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop)
+            Endpoint(side, on: try pipe(side, world, loop), log: log, recorder: recorder, loop: loop)
         }
         let sides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
         let bench = CaseBench(

@@ -13,7 +13,10 @@ enum DrawRandomNumbers: NamedAction {
         let end = try context.end()
         var numbers: [UInt64] = []
         for _ in 0..<(try context(count)) {
-            let reply = try await end.ask(HCICommands.LERand())
+            let limit = context.bench.loop.now + .seconds(3)
+            guard let reply = try await end.command(opcode: HCICommands.LERand.opcode, parameters: [], until: limit) else {
+                throw StepFailure(end.side == .subject ? .subject : .environment, "LE_Rand was not answered within 3 s")
+            }
             guard let answer = try? HCICommands.LERand.Return(parameters: reply.parameters), answer.status == .success else {
                 throw StepFailure(.subject, "the answer to LE_Rand brings no number (packet \(reply.number))")
             }

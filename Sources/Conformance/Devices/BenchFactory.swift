@@ -1,3 +1,4 @@
+import Dongles
 import HCI
 import Packets
 import Simulation
@@ -20,6 +21,8 @@ public struct BenchSetup: Sendable {
     /// Who the subject is where it is met over the air only; nil for the reference accessory, by its name.
     public var peer: PeerSelector?
     public static let usualSlack = Microseconds.milliseconds(100)
+    /// What is known of dongles.
+    public var knownDongles = KnownDongles.builtIn
     /// Opens real devices, and gives them their firmware.
     public var opener = DeviceOpener(firmware: .system)
 
@@ -50,6 +53,8 @@ struct BenchFactory {
     let fault: Fault
     /// What a variant's world has otherwise than the usual one.
     let surroundings: World
+    /// The tester's dongle is the subject, and the subject's the tester.
+    var isSwapped = false
 
     /// What is known of the device over the air.
     var device: DeviceFacts?
@@ -94,13 +99,14 @@ struct BenchFactory {
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
-        let conditions = testCase.world.under(surroundings)
+        let conditions = testCase.world.under(isSwapped ? surroundings.swapped : surroundings)
+        let faulty = isSwapped ? Side.tester : .subject
         if conditions.packetErrorRate > 0 { world.setPacketErrorRate(conditions.packetErrorRate) }
         recorder.logAir(of: world)
         var ends: [Endpoint] = []
         for side in Side.allCases {
-            let settings = (side == .tester ? conditions.tester : conditions.subject) + (side == .subject ? fault.settings : [])
-            let transport = try world.addController(side, settings: settings, rewrites: side == .subject ? fault.rewrites : [])
+            let settings = (side == .tester ? conditions.tester : conditions.subject) + (side == faulty ? fault.settings : [])
+            let transport = try world.addController(side, settings: settings, rewrites: side == faulty ? fault.rewrites : [])
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
         try world.simulation.settle(conditions.neighbours)
@@ -112,7 +118,7 @@ struct BenchFactory {
     private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
-            devices.devices[side].map { Endpoint(side, on: $0, log: log, recorder: recorder, loop: devices.loop) }
+            devices.devices[isSwapped ? side.other : side].map { Endpoint(side, on: $0, log: log, recorder: recorder, loop: devices.loop) }
         }
         return CaseBench(
             loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack,

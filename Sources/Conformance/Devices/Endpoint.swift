@@ -33,6 +33,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     private var outstanding = OutstandingPackets()
     /// What the controller did first against the rules that hold in every case.
     private(set) var violation: HCIViolation?
+    /// What keeps it from being a witness against the other end.
+    private(set) var witness = WitnessRecord()
     /// What was outstanding before the first reset is not known.
     private var wasReset = false
     /// The address that the device goes by, once that is known.
@@ -45,6 +47,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// A command that has not been answered.
     private struct Pending {
+        var opcode: UInt16
         /// Nil for a command of the host.
         var answer: Promise<Reply>?
         /// Its number in the capture and when it was sent; nil while it waits.
@@ -79,6 +82,9 @@ final class Endpoint: HCITransport, HCITransportSink {
         outlet.endpoint = self
         setBuffers([ACLBuffers(fragmentLength: 27, total: 1)])
     }
+
+    /// A controller answers a command within a second. Core Vol 4, Part E, 4.4.
+    private static let longPatience = Microseconds.milliseconds(1_000)
 
     /// The scheduler must not own the end that owns it.
     private final class Outlet {
@@ -236,6 +242,8 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
         let answer = try? CommandAnswer(event: packet)
         let actions = answer.map { commands.answered($0) } ?? []
+        if let answer { witness.answered(answer, number: number, at: side) }
+        if packet.eventCode == HCIEvents.HardwareError.code { witness.crashed(number, at: side) }
         if let answer, !actions.isEmpty, violation == nil { violation = HCIViolation(answer, packet, number: number, at: side) }
         let isForStep = finish(actions, packet, number, at: time)
         log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
@@ -280,7 +288,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     @discardableResult
     private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?) -> Int {
         lastCommand += 1
-        pending[lastCommand] = Pending(answer: answer)
+        pending[lastCommand] = Pending(opcode: opcode, answer: answer)
         perform(commands.submit(id: lastCommand, opcode: opcode, packet))
         return lastCommand
     }
@@ -307,6 +315,9 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     private func expire(_ id: Int) {
+        if let command = pending[id], let sent = command.sent, loop.now - sent.time >= Self.longPatience {
+            witness.leftUnanswered(command.opcode, number: sent.number, at: side)
+        }
         pending[id] = nil
         perform(commands.expire(id: id))
     }

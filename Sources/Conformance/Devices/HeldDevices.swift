@@ -11,6 +11,7 @@ public final class HeldDevices {
     public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
     private let opener: DeviceOpener
+    private let knownDongles: KnownDongles
     private(set) var devices: [Side: HeldTransport] = [:]
     private var homes: [Side: USBHome] = [:]
     private var books: [Side: DeviceReport] = [:]
@@ -21,6 +22,7 @@ public final class HeldDevices {
     public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
         self.timeOut = timeOut
         opener = setup.opener
+        knownDongles = setup.knownDongles
         selectors = [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)].compactMap { side, selector in
             selector.map { (side, $0) }
         }
@@ -133,6 +135,11 @@ public final class HeldDevices {
         defer { probe.close() }
         let identity = try await probe.identity()
         let address = identity.address.map { ", \($0)" } ?? ""
+        let numbers = DongleNumbers(identity, usb: held.usb?.description)
+        let rows = knownDongles.find(numbers)
+        report.numbers = numbers
+        report.known = rows.map { "\($0.id): \($0.conduct)" }
+        report.workarounds = DongleWorkarounds(rows).namesInUse
         report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
         books[side] = report
         homes[side] = held.usb?.home
@@ -152,6 +159,7 @@ public final class HeldDevices {
         report.dropped += disorder.dropped
         report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, disorder.worstWait.milliseconds)
         report.clearedHalts += held.takeClearedHalts()
+        report.learned = held.learned.all.map(DeviceReport.Learned.init)
         books[side] = report
     }
 

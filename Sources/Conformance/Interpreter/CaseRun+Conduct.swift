@@ -15,4 +15,24 @@ extension CaseRun {
         fault.step = place
         return fault
     }
+
+    /// A failure that is not held against the subject where the tester's dongle is no witness.
+    func excused(_ failure: StepFailure) -> StepFailure {
+        guard failure.blame == .subject, bench.end(.subject)?.violation == nil, let tester = bench.end(.tester),
+            let obstacle = obstacle(of: tester)
+        else { return failure }
+        var excused = failure
+        excused.blame = .environment
+        excused.message =
+            "\(failure.message) Not held against the subject: of the tester's dongle, \(obstacle.text) (packet \(obstacle.packet))"
+        excused.evidence.append(obstacle)
+        return excused
+    }
+
+    /// Why an end's dongle is no witness: it broke off, or lost count of its buffers, in which data is lost.
+    func obstacle(of end: Endpoint) -> Evidence? {
+        if let obstacle = end.witness.obstacle(isClaimed: { feature("\(end.side.rawValue).\($0)") }) { return obstacle }
+        guard let violation = end.violation, violation.isAboutCredits else { return nil }
+        return Evidence(packet: violation.evidence.first?.packet ?? 0, side: end.side.rawValue, text: violation.text)
+    }
 }

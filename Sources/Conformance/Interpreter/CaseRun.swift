@@ -78,7 +78,7 @@ final class CaseRun {
                 try await runAll(parameters)
             }
         } catch let failure as StepFailure {
-            note(failure.step == nil ? conduct(at: testCase.steps.first, instead: failure) ?? failure : failure, in: &result)
+            note(excused(failure.step == nil ? conduct(at: testCase.steps.first, instead: failure) ?? failure : failure), in: &result)
         } catch let error as TransportError {
             result.verdict = .inconclusive
             result.message = error.description
@@ -90,6 +90,10 @@ final class CaseRun {
             result.message = "\(error)"
         }
         result.evidence = Array((result.evidence + evidence).withoutRepetitions.prefix(24))
+        if let conduct = bench.end(.tester)?.violation { notes.append(conduct.text) }
+        if let obstacle = bench.end(.tester)?.witness.obstacle(isClaimed: { feature("tester.\($0)") }) {
+            notes.append("the tester's dongle: \(obstacle.text) (packet \(obstacle.packet))")
+        }
         result.notes = notes
         await bench.finish()
         result.worstLatenessMilliseconds = loop.mode == .wall ? bench.lateness.worst.milliseconds : nil
@@ -129,7 +133,6 @@ final class CaseRun {
         if let last = testCase.steps.last ?? testCase.setup.last {
             try judgeConduct(at: last, scope)
         }
-        if let conduct = bench.end(.tester)?.violation { notes.append(conduct.text) }
     }
 
     /// What an end's transport and the bench did with data that came out of order.

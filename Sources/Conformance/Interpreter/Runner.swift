@@ -11,6 +11,8 @@ public struct RunPlan: Sendable {
     public var shuffle: UInt64?
     /// Values of parameters by name, or by `suite/case.name`.
     public var parameters: [String: CaseValue] = [:]
+    /// Each FAIL is repeated with the tester's and the subject's dongle exchanged.
+    public var swapsFailures = false
     /// Results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
     /// What is known of the device over the air; a survey finds it out if nil.
@@ -160,7 +162,8 @@ public final class Runner {
                 continue
             }
             if isOpen { observer?.began(testCase, index: index) }
-            let outcome = outcome(of: testCase)
+            var outcome = outcome(of: testCase)
+            outcome.swap = swapped(testCase, after: outcome)
             try keep(outcome)
             result.cases.append(outcome)
             if isOpen { observer?.ended(outcome) }
@@ -193,6 +196,14 @@ public final class Runner {
         result.capture = recorder.captureName
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         return result
+    }
+
+    /// What a FAIL comes to with the dongles exchanged; nil where it was none, or they cannot be exchanged.
+    private func swapped(_ testCase: TestCase, after outcome: CaseResult) -> SwapOutcome? {
+        guard plan.swapsFailures, outcome.verdict == .fail, !factory.isAccessoryOnly, lost == nil, !stopping.isRaised else { return nil }
+        factory.isSwapped = true
+        defer { factory.isSwapped = false }
+        return SwapOutcome(runToItsEnd(testCase))
     }
 
     /// Why the devices cannot be opened, or opened again; nil when they are there.

@@ -8,6 +8,8 @@ struct HCIViolation: Sendable {
     var rule: String
     var text: String
     var evidence: [Evidence]
+    /// Buffers are reported free that are not: what is sent into them is lost.
+    var isAboutCredits = false
 
     /// Command Status in the place of Command Complete, or the reverse; nil for a right answer.
     ///
@@ -21,6 +23,7 @@ struct HCIViolation: Sendable {
     }
 
     init(_ excess: OutstandingPackets.Excess, _ event: HCIPacket, number: Int, at side: Side) {
+        isAboutCredits = true
         rule = "Number_Of_Completed_Packets tells of each data packet once, on its handle (Core Vol 4, Part E, 7.7.19)."
         let handle = "handle \(excess.handle.rawValue)"
         let most = excess.isKnown ? "at most \(excess.outstanding) completed on \(handle)" : "none completed on \(handle), which never was"

@@ -3,7 +3,7 @@ import Foundation
 /// One case as `results.json` writes it; documented in docs/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, capture, evidence, message, step, notes
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
@@ -28,6 +28,7 @@ extension CaseResult: Codable {
         message = try values.decodeIfPresent(String.self, forKey: .message) ?? ""
         failedStep = try values.decodeIfPresent(FailedStep.self, forKey: .step)
         notes = try values.decodeIfPresent([String].self, forKey: .notes) ?? []
+        swap = try values.decodeIfPresent(SwapOutcome.self, forKey: .swap)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -46,6 +47,7 @@ extension CaseResult: Codable {
         try values.encode(message, forKey: .message)
         try values.encodeIfPresent(failedStep, forKey: .step)
         if !notes.isEmpty { try values.encode(notes, forKey: .notes) }
+        try values.encodeIfPresent(swap, forKey: .swap)
     }
 
     private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }

@@ -1,3 +1,4 @@
+import Dongles
 import Packets
 import Transport
 
@@ -11,6 +12,14 @@ public struct DeviceReport: Sendable, Hashable, Codable {
     public var product: String?
     /// Version, chip and address of its controller.
     public var controller: String?
+    /// The numbers that tell its make and firmware.
+    public var numbers: DongleNumbers?
+    /// The rows of the table of known dongles that it fits, each with what such dongles do.
+    public var known: [String] = []
+    /// What the bench does for it, by name.
+    public var workarounds: [String] = []
+    /// What it was found to do in the run.
+    public var learned: [Learned] = []
     /// What brought it to answer.
     public var startup: String?
     /// Packets of the past that were thrown away at the start.
@@ -48,8 +57,19 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         }
     }
 
+    /// Something that was found, and how often.
+    public struct Learned: Sendable, Hashable, Codable {
+        public var kind: String
+        public var text: String
+        public var count: Int
+
+        public init(_ conduct: LearnedConduct) { (kind, text, count) = (conduct.kind.rawValue, conduct.text, conduct.count) }
+
+        public var line: String { text + (count > 1 ? " (\(count) times)" : "") }
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case side, device, product, controller, startup, discarded, held, dropped
+        case side, device, product, controller, startup, discarded, held, dropped, numbers, known, workarounds, learned
         case losses
         case worstWaitMilliseconds = "worst_wait_ms"
         case clearedHalts = "cleared_halts"
@@ -66,6 +86,13 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         if discarded > 0 { parts.append("\(discarded) packets of the past thrown away") }
         if clearedHalts > 0 { parts.append("\(clearedHalts) halted endpoints cleared") }
         return ([device, product].compactMap { $0 }).joined(separator: "  ") + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+
+    /// What is known of it, what is done for it and what it was found to do, each in a line.
+    public var conduct: [String] {
+        let numbers = numbers.map { [$0.line] } ?? []
+        return numbers + known.map { "known: \($0)" } + (workarounds.isEmpty ? [] : ["in use: " + workarounds.joined(separator: ", ")])
+            + learned.map { "learned: \($0.line)" }
     }
 
     /// What the race between a device's pipes cost; nil when there was none.

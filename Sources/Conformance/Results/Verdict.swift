@@ -89,6 +89,8 @@ public struct CaseResult: Sendable, Hashable {
     public var overlooked: Evidence?
     /// Remarks: what teardown could not do, what was skipped.
     public var notes: [String]
+    /// What it came to with the dongles exchanged; nil where that was not tried.
+    public var swap: SwapOutcome?
 
     public init(id: String, title: String, verdict: Verdict) {
         self.id = id

@@ -28,6 +28,13 @@ public struct Variant: Sendable {
 }
 
 extension World {
+    /// With what belongs to the two dongles exchanged.
+    var swapped: World {
+        var world = self
+        (world.tester, world.subject) = (subject, tester)
+        return world
+    }
+
     /// This world where a variant's is not different; what a case sets up itself stays as it is.
     func under(_ variant: World) -> World {
         var world = self

@@ -1,0 +1,36 @@
+/// What a FAIL came to when it was repeated with the tester's and the subject's dongle exchanged.
+public struct SwapOutcome: Sendable, Hashable, Codable {
+    public enum Finding: String, Sendable, Hashable, Codable {
+        /// With the other dongle as subject the case passes.
+        case wentWithTheDongle = "went with the dongle"
+        /// It fails with either dongle as subject.
+        case stayed = "did not go with the dongle"
+        /// The repetition came to no verdict.
+        case unknown = "cannot be told"
+    }
+
+    public var verdict: Verdict
+    public var message: String
+    public var finding: Finding
+
+    public init(_ result: CaseResult) {
+        verdict = result.verdict
+        message = result.message
+        finding =
+            switch result.verdict {
+            case .pass: .wentWithTheDongle
+            case .fail: .stayed
+            case .inconclusive, .notApplicable, .error: .unknown
+            }
+    }
+
+    /// In a line, for people.
+    public var line: String {
+        switch finding {
+        case .wentWithTheDongle: "the FAIL went with the dongle: with tester and subject exchanged the case passes"
+        case .stayed: "the FAIL did not go with the dongle: with tester and subject exchanged the case fails, too: \(message)"
+        case .unknown:
+            "whether the FAIL goes with the dongle cannot be told: with tester and subject exchanged the case is \(verdict.rawValue): \(message)"
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import HCI
+import Packets
+import Timing
+import Transport
+
+/// Checks a dongle over its HCI, one check after the other: what it claims against what it does.
+public final class CheckUp {
+    public struct Plan: Sendable {
+        /// What USB says of it.
+        public var usb: DongleNumbers?
+        public var table = KnownDongles.builtIn
+        /// How long to listen for advertisers.
+        public var listening = Microseconds.seconds(3)
+        /// Also what locks some dongles up until they are plugged in again.
+        public var isThorough = true
+
+        public init() {}
+    }
+
+    public internal(set) var report = CheckUpReport()
+    /// Told of each check when it begins.
+    public var onCheck: ((String) -> Void)?
+
+    let plan: Plan
+    let link: CheckUpLink
+    /// A second dongle, which advertises and is connected to.
+    let helper: CheckUpLink?
+    var identity = DongleIdentity()
+    var claims = SupportedCommands([])
+    /// Whether it was seen to hear on LE 1M.
+    var hears = false
+
+    /// Opens the pipes.
+    public init(_ transport: any HCITransport, helper: (any HCITransport)? = nil, plan: Plan = Plan(), on loop: RunLoop)
+        throws(TransportError)
+    {
+        self.plan = plan
+        link = try CheckUpLink(transport, on: loop)
+        self.helper = try helper.map { second throws(TransportError) in try CheckUpLink(second, on: loop) }
+    }
+
+    public func close() {
+        link.close()
+        helper?.close()
+    }
+
+    /// Makes every check. What was found stays in `report`, also when it is cancelled or the dongle goes away.
+    public func run() async throws {
+        defer { conclude() }
+        do {
+            for check in Self.checks {
+                if let reason = check.isLeftOut(self) {
+                    report.skipped.append(CheckUpReport.Skipped(check: check.name, reason: reason))
+                    continue
+                }
+                onCheck?(check.name)
+                link.clear()
+                helper?.clear()
+                try await check.make(self)
+                report.made.append(check.name)
+            }
+            _ = try await link.ask(HCICommands.Reset())
+        } catch is CheckUpLink.Dead {
+            report.ended = "it answers nothing any more"
+            if !link.watch.hasCrashed, !link.has("event-filter-locks", "no-erroneous-data-reporting", "port-reset-needed") {
+                link.note("mute-after-commands", "it fell silent after \(link.commandsSent) commands")
+            }
+        } catch let error as TransportError {
+            report.ended = error.description
+            throw error
+        }
+    }
+
+    private func conclude() {
+        for finding in link.watch.findings { report.add(finding) }
+        for finding in link.foundByPipe { report.add(finding) }
+        let slowest = link.slowest
+        if slowest.took > .zero { figure("slowest command", "\(slowest.name), \(Self.milliseconds(slowest.took))") }
+    }
+
+    func figure(_ name: String, _ value: String) { report.figures.append(CheckUpReport.Figure(name: name, value: value)) }
+
+    static func milliseconds(_ time: Microseconds) -> String { "\(Double(time.rawValue / 100) / 10) ms" }
+
+    func claims<Command: HCICommand>(_ command: Command.Type) -> Bool { claims.contains(command) }
+
+    func has(_ feature: LEFeatures) -> Bool { LEFeatures(rawValue: identity.leFeatures).contains(feature) }
+
+    // MARK: The checks
+
+    struct Check {
+        var name: String
+        /// Why it cannot be made; nil where it can.
+        var isLeftOut: (CheckUp) -> String? = { _ in nil }
+        var make: (CheckUp) async throws -> Void
+    }
+
+    private static func withoutLE(_ checkUp: CheckUp) -> String? { checkUp.identity.hasLE ? nil : "it has no LE" }
+
+    private static func withoutHelper(_ checkUp: CheckUp) -> String? {
+        withoutLE(checkUp) ?? (checkUp.helper == nil ? "it needs a second dongle: --with" : nil)
+    }
+
+    private static func withoutHearing(_ checkUp: CheckUp) -> String? {
+        withoutHelper(checkUp) ?? (checkUp.hears ? nil : "it hears nothing")
+    }
+
+    static var checks: [Check] {
+        [
+            Check(name: "start", make: { try await $0.checkStart() }),
+            Check(name: "identity", make: { try await $0.checkIdentity() }),
+            Check(name: "claims", make: { try await $0.checkClaims() }),
+            Check(name: "abilities", make: { try await $0.checkAbilities() }),
+            Check(name: "loopback", make: { try await $0.checkLoopback() }),
+            Check(name: "states", isLeftOut: withoutLE, make: { try await $0.checkStates() }),
+            Check(name: "extended commands", isLeftOut: withoutLE, make: { try await $0.checkExtendedCommands() }),
+            Check(name: "hearing", isLeftOut: withoutLE, make: { try await $0.checkHearing() }),
+            Check(name: "extended hearing", isLeftOut: withoutHearing, make: { try await $0.checkExtendedHearing() }),
+            Check(name: "own address", isLeftOut: withoutHelper, make: { try await $0.checkOwnAddress() }),
+            Check(name: "links", isLeftOut: withoutHelper, make: { try await $0.checkLinks() }),
+            Check(
+                name: "what locks some up", isLeftOut: { $0.plan.isThorough && !$0.isClone ? nil : "it may lock the dongle up" },
+                make: { try await $0.checkDangers() }),
+        ]
+    }
+
+    var isClone: Bool { report.numbers.map { CSRClone.reason($0) != nil } ?? false }
+}

@@ -1,0 +1,193 @@
+import HCI
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// The way to one controller in a check-up: commands one at a time, and everything that it sends, in order.
+final class CheckUpLink: HCITransportSink {
+    struct Entry {
+        var packet: HCIPacket
+        var time: Microseconds
+    }
+
+    /// What became of a command.
+    struct Reply {
+        var answer: CommandAnswer?
+        var took: Microseconds
+        /// Nil for silence.
+        var status: ErrorCode? { answer?.status }
+        var isSuccess: Bool { status == .success }
+        /// Whether a claimed command is not there after all.
+        var isRefused: Bool { status == .unknownHCICommand || status == .commandDisallowed }
+    }
+
+    /// The controller says nothing any more, or has said that it died.
+    struct Dead: Error {}
+
+    let loop: RunLoop
+    private let transport: any HCITransport
+    private(set) var log: [Entry] = []
+    var watch = CheckUpWatch()
+    private(set) var slowest: (name: String, took: Microseconds) = ("", .zero)
+    private(set) var commandsSent = 0
+    private var end: TransportError?
+    private var news: Promise<Void>?
+    private var hasWrongOpcodes = false
+    private var silentInARow = 0
+    private static let patience = Microseconds.milliseconds(2_000)
+    private static let creditPatience = Microseconds.milliseconds(4_000)
+    /// Under which some answer commands that they do not know.
+    private static let nobodys = UInt16.max
+    private static let mostEntries = 20_000
+
+    /// Opens the pipe.
+    init(_ transport: any HCITransport, on loop: RunLoop) throws(TransportError) {
+        self.transport = transport
+        self.loop = loop
+        try transport.open(self)
+    }
+
+    func close() { transport.close() }
+
+    /// What the pipe found out by itself: how the dongle came to answer, and what was wrong on USB.
+    var foundByPipe: [CheckUpFinding] {
+        transport.learned.all.compactMap { learned in
+            let name: String? =
+                switch learned.kind {
+                case .strayOctets: "stray-octet"
+                case .stalledRequest: "class-request-stalls"
+                case .deafDataPipe: "data-in-dead"
+                case .reenumerated: "reenumerates-on-reset"
+                case .deafAtStart where transport.startOfPipe?.step == "\(StartupStep.portReset)": "port-reset-needed"
+                case .deafAtStart: "first-reset-unanswered"
+                default: nil
+                }
+            return name.map { CheckUpFinding($0, .fault, learned.text) }
+        }
+    }
+
+    var name: String { transport.name }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        watch.received(packet)
+        if log.count < Self.mostEntries { log.append(Entry(packet: packet, time: time)) }
+        tell()
+    }
+
+    func closed(_ reason: TransportError) {
+        end = reason
+        tell()
+    }
+
+    private func tell() {
+        let waiting = news
+        news = nil
+        waiting?.fulfil(())
+    }
+
+    func note(_ name: String, _ text: String) { watch.note(name, .fault, text) }
+
+    func note(_ name: String, _ weight: CheckUpFinding.Weight, _ text: String) { watch.note(name, weight, text) }
+
+    /// Whether it was found.
+    func has(_ names: String...) -> Bool { watch.findings.contains { names.contains($0.name) } }
+
+    /// Begins anew with what has come.
+    func clear() { log.removeAll() }
+
+    // MARK: Commands
+
+    @discardableResult
+    func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = patience) async throws -> Reply {
+        try await ask(Command.opcode, command.parameters, within: limit)
+    }
+
+    func returns<Command: HCICommand>(_ command: Command) async throws -> Command.Return? {
+        let reply = try await ask(command)
+        return reply.isSuccess ? reply.answer.flatMap { try? Command.Return(prefixOf: $0.returns) } : nil
+    }
+
+    /// Whether each of the commands succeeds; the first that does not ends it.
+    func succeed<each Command: HCICommand>(_ command: repeat each Command) async throws -> Bool {
+        for one in repeat each command {
+            guard try await ask(one).isSuccess else { return false }
+        }
+        return true
+    }
+
+    func ask(_ opcode: UInt16, _ parameters: [UInt8], within limit: Microseconds = patience) async throws -> Reply {
+        try await waitForCredit()
+        let start = log.count
+        let began = loop.now
+        send(HCIPacket(opcode: opcode, parameters: parameters))
+        var strays: [CommandAnswer] = []
+        let answer = try await first(from: start, within: limit) { [hasWrongOpcodes] packet -> CommandAnswer? in
+            guard let answer = try? CommandAnswer(event: packet), answer.opcode != CommandQueue.noCommand else { return nil }
+            if answer.opcode == opcode || hasWrongOpcodes && answer.opcode == Self.nobodys { return answer }
+            strays.append(answer)
+            return nil
+        }
+        let found = answer ?? strays.first
+        if answer == nil, let stray = strays.first {
+            hasWrongOpcodes = true
+            note("wrong-opcode", "\(Self.commandName(opcode)) is answered under opcode \(Hex.number(stray.opcode))")
+        }
+        let took = loop.now - began
+        if found == nil { try silent() } else { silentInARow = 0 }
+        if answer != nil, took > slowest.took { slowest = (Self.commandName(opcode), took) }
+        return Reply(answer: found, took: took)
+    }
+
+    static func commandName(_ opcode: UInt16) -> String { PDUCatalog.command(opcode: opcode)?.name ?? "command \(Hex.number(opcode))" }
+
+    private func silent() throws {
+        watch.takeCredit()
+        silentInARow += 1
+        if watch.hasCrashed || silentInARow >= 4 { throw Dead() }
+    }
+
+    private func waitForCredit() async throws {
+        if watch.hasCrashed { throw Dead() }
+        guard watch.credits <= 0 else { return }
+        let start = log.count
+        let limit = has("credit-zero") ? Microseconds.zero : Self.creditPatience
+        if limit > .zero { _ = try await first(from: start, within: limit) { [self] _ in watch.credits > 0 ? true : nil } }
+        guard watch.credits <= 0 else { return }
+        note("credit-zero", "Num_HCI_Command_Packets stays 0 with nothing under way")
+        watch.takeCredit()
+    }
+
+    // MARK: Packets
+
+    func send(_ packet: HCIPacket) {
+        watch.sent(packet)
+        commandsSent += packet.kind == .command ? 1 : 0
+        transport.send(packet)
+    }
+
+    /// The first packet from a place in the log on of which a question has an answer; nil when none comes in time.
+    func first<Value>(from start: Int = 0, within limit: Microseconds, _ match: (HCIPacket) -> Value?) async throws -> Value? {
+        let deadline = loop.now + limit
+        var place = start
+        while true {
+            while place < log.count {
+                if let value = match(log[place].packet) { return value }
+                place += 1
+            }
+            if let end { throw end }
+            guard loop.now < deadline else { return nil }
+            let promise = Promise<Void>(on: loop)
+            news = promise
+            do { try await promise.value(until: deadline) } catch is TimeOut { return nil }
+        }
+    }
+
+    func event<Event: HCIEvent>(
+        _ type: Event.Type, from start: Int = 0, within limit: Microseconds = patience, _ fits: (Event) -> Bool = { _ in true }
+    ) async throws -> Event? {
+        try await first(from: start, within: limit) { packet in (try? packet.event(as: type)).flatMap { fits($0) ? $0 : nil } }
+    }
+
+    func rest(_ time: Microseconds) async throws { try await loop.sleep(for: time) }
+}

@@ -1,0 +1,217 @@
+import HCI
+import Packets
+import Timing
+
+/// An advertisement as either family reports it.
+struct Heard {
+    var address: BDADDR
+    var octets: Int
+    var isExtendedEvent: Bool
+
+    static func all(in packet: HCIPacket) -> [Heard] {
+        if let event = try? packet.event(as: HCIEvents.LEAdvertisingReport.self) {
+            return event.reports.map { Heard(address: $0.address, octets: $0.data.count, isExtendedEvent: false) }
+        }
+        guard let event = try? packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self) else { return [] }
+        return event.reports.map { Heard(address: $0.address, octets: $0.data.count, isExtendedEvent: true) }
+    }
+}
+
+extension CheckUp {
+    /// Whether it hears who advertises, and what it makes of it.
+    func checkHearing() async throws {
+        var expected: BDADDR?
+        if let helper { expected = try await Self.advertise(helper, .advNonconnInd) }
+        _ = try await link.ask(HCICommands.Reset())
+        let usesExtended =
+            link.has("legacy-scan-unanswered")
+            || !claims(HCICommands.LESetScanEnable.self) && !identity.supportedCommands.isEmpty && !link.has("unclaimed-le-commands")
+        guard try await scan(extended: usesExtended) else { return }
+        let reports = try await listen()
+        judge(reports, expected)
+        _ = try await link.ask(HCICommands.Reset())
+    }
+
+    /// Makes the helper advertise with legacy PDUs; its address.
+    @discardableResult
+    static func advertise(_ helper: CheckUpLink, _ type: LegacyAdvertisingType) async throws -> BDADDR? {
+        let address = DeviceAddress(value: 0xC0DE_0000_0002, kind: .random)
+        let data: [UInt8] = [4, 0xFF, 0xFF, 0xFF, 1]
+        let isOn = try await helper.succeed(
+            HCICommands.Reset(), HCICommands.SetEventMask(eventMask: everyEvent), HCICommands.LESetEventMask(leEventMask: leEvents),
+            HCICommands.LESetRandomAddress(randomAddress: address.bdADDR),
+            HCICommands.LESetAdvertisingParameters(
+                advertisingIntervalMin: 0xA0, advertisingIntervalMax: 0xA0, advertisingType: type, ownAddressType: .randomDevice,
+                advertisingChannelMap: 7),
+            HCICommands.LESetAdvertisingData(
+                advertisingDataLength: UInt8(data.count), advertisingData: data + [UInt8](repeating: 0, count: 31 - data.count)),
+            HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+        return isOn ? address.bdADDR : nil
+    }
+
+    /// All that is declared on page 1.
+    static let everyEvent = EventMask(
+        rawValue: PDUCatalog.all.filter { $0.kind == .hciEvent }.reduce(0x2000_0000_0000_0000) { mask, event in
+            if case .page1(let bit) = event.maskPosition { mask | 1 << UInt64(bit) } else { mask }
+        })
+
+    /// Begins to scan; false where it is refused.
+    private func scan(extended: Bool) async throws -> Bool {
+        _ = try await link.ask(HCICommands.SetEventMask(eventMask: Self.everyEvent))
+        _ = try await link.ask(HCICommands.LESetEventMask(leEventMask: Self.leEvents))
+        if extended {
+            return try await link.succeed(Self.extendedScan(.le1M), HCICommands.LESetExtendedScanEnable(enable: 1))
+        }
+        return try await link.succeed(
+            HCICommands.LESetScanParameters(leScanInterval: 0x60, leScanWindow: 0x60), HCICommands.LESetScanEnable(leScanEnable: 1))
+    }
+
+    /// What comes while it listens; with a helper until that is heard a few times.
+    func listen(_ limit: Microseconds? = nil, atLeast count: Int = 3) async throws -> [Heard] {
+        let start = link.log.count
+        var heard: [Heard] = []
+        _ = try await link.first(from: start, within: limit ?? plan.listening) { packet -> Bool? in
+            heard += Heard.all(in: packet)
+            return heard.count >= count ? true : nil
+        }
+        return heard
+    }
+
+    private func judge(_ reports: [Heard], _ expected: BDADDR?) {
+        figure("heard", "\(Set(reports.map(\.address)).count) advertisers")
+        hears = !reports.isEmpty
+        if let own = identity.address?.bdADDR, own != 0, reports.contains(where: { $0.address == own }) {
+            hears = false
+            return link.note("reports-own-address", "reports carry its own address")
+        }
+        judgeBits()
+        guard reports.isEmpty else { return }
+        if expected != nil {
+            link.note("deaf-rom", "it hears nothing, and a second dongle advertises")
+        } else {
+            link.note("hears-nothing", .note, "nobody was heard in \(plan.listening.seconds) s; nobody may have advertised")
+        }
+    }
+
+    /// Bits of reports that are reserved for future use. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
+    func judgeBits() {
+        for entry in link.log {
+            if let event = try? entry.packet.event(as: HCIEvents.LEAdvertisingReport.self) {
+                if event.reports.contains(where: { $0.eventType.rawValue > 4 }) {
+                    link.note("reserved-report-bits", "reserved bits of Event_Type are set in reports")
+                }
+            } else if let event = try? entry.packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self) {
+                if event.reports.contains(where: { $0.eventType > 0x7F }) {
+                    link.note("reserved-report-bits", "reserved bits of Event_Type are set in reports")
+                }
+                if event.reports.contains(where: { $0.primaryPHY > 3 || $0.secondaryPHY > 4 }) {
+                    link.note("reserved-phy-bits", "reserved bits of the PHYs are set in reports")
+                }
+            }
+        }
+    }
+
+    // MARK: Extended
+
+    /// Extended advertisements of many lengths, legacy ones in an extended scan, and LE Coded beside LE 1M.
+    func checkExtendedHearing() async throws {
+        guard let helper, has(.leExtendedAdvertising), !link.has("no-ext-scan", "reserved-mask-refused"),
+            claims(HCICommands.LESetExtendedScanEnable.self)
+        else {
+            return
+        }
+        guard try await Self.advertise(helper, .advNonconnInd) != nil else { return }
+        _ = try await link.ask(HCICommands.Reset())
+        guard try await scan(extended: true) else { return }
+        let legacy = try await listen(.seconds(2))
+        judgeBits()
+        if !legacy.isEmpty, legacy.allSatisfy({ !$0.isExtendedEvent }) {
+            link.note("legacy-reports-in-extended-scan", "an extended scan brings legacy reports")
+        }
+        try await sweepLengths(helper)
+        if has(.leCodedPHY) { try await checkCoded(helper) }
+        _ = try await helper.ask(HCICommands.Reset())
+        _ = try await link.ask(HCICommands.Reset())
+    }
+
+    private static let reportLengths = [0, 31, 100, 190, 227, 228, 229]
+
+    private func sweepLengths(_ helper: CheckUpLink) async throws {
+        var lost: [Int] = []
+        var made = 0
+        for length in Self.reportLengths {
+            let data = length == 0 ? [] : [UInt8(length - 1), 0xFF] + [UInt8](repeating: 0x5A, count: length - 2)
+            let address = DeviceAddress(value: 0xC0DE_0000_1000 + UInt64(length), kind: .random)
+            guard
+                try await helper.succeed(
+                    HCICommands.Reset(), Self.randomSet(),
+                    HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: 1, randomAddress: address.bdADDR),
+                    HCICommands.LESetExtendedAdvertisingData(
+                        advertisingHandle: 1, operation: .complete, fragmentPreference: 1, advertisingData: data),
+                    HCICommands.LESetExtendedAdvertisingEnable(enable: 1, sets: [.init(advertisingHandle: 1)]))
+            else { continue }
+            made += 1
+            link.clear()
+            let isHeard = try await link.first(within: .seconds(2)) { packet -> Bool? in
+                Heard.all(in: packet).contains { $0.address == address.bdADDR && (length == 0 || $0.octets > 0) } ? true : nil
+            }
+            if isHeard == nil { lost.append(length) }
+            judgeBits()
+        }
+        guard let first = lost.first, lost.count < made, !link.has("legacy-reports-in-extended-scan") else { return }
+        link.note("report-228-lost", "advertisements with \(first) octets of data are not reported, others are")
+    }
+
+    private static func randomSet() -> HCICommands.LESetExtendedAdvertisingParameters {
+        var parameters = set(properties: [])
+        parameters.ownAddressType = .randomDevice
+        return parameters
+    }
+
+    private func checkCoded(_ helper: CheckUpLink) async throws {
+        guard try await Self.advertise(helper, .advNonconnInd) != nil else { return }
+        _ = try await link.ask(HCICommands.Reset())
+        _ = try await link.ask(HCICommands.SetEventMask(eventMask: Self.everyEvent))
+        _ = try await link.ask(HCICommands.LESetEventMask(leEventMask: Self.leEvents))
+        guard try await link.succeed(Self.extendedScan([.le1M, .leCoded]), HCICommands.LESetExtendedScanEnable(enable: 1)) else { return }
+        guard try await listen(.seconds(2), atLeast: 1).isEmpty else { return }
+        link.note("coded-deaf", "with LE Coded among the PHYs it hears nothing, on LE 1M either")
+    }
+
+    // MARK: Its own address
+
+    /// A random address that is set between two times of advertising is the address of the second. Core Vol 4, Part E, 7.8.4.
+    func checkOwnAddress() async throws {
+        guard let helper else { return }
+        let first = DeviceAddress(value: 0xC0DE_0000_0003, kind: .random)
+        let second = DeviceAddress(value: 0xC0DE_0000_0004, kind: .random)
+        guard
+            try await helper.succeed(
+                HCICommands.Reset(), HCICommands.SetEventMask(eventMask: Self.everyEvent),
+                HCICommands.LESetEventMask(leEventMask: Self.leEvents),
+                HCICommands.LESetScanParameters(leScanInterval: 0x60, leScanWindow: 0x60), HCICommands.LESetScanEnable(leScanEnable: 1)),
+            try await link.succeed(
+                HCICommands.Reset(), HCICommands.LESetRandomAddress(randomAddress: first.bdADDR),
+                HCICommands.LESetAdvertisingParameters(
+                    advertisingIntervalMin: 0xA0, advertisingIntervalMax: 0xA0, advertisingType: .advNonconnInd,
+                    ownAddressType: .randomDevice,
+                    advertisingChannelMap: 7), HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+        else { return }
+        try await link.rest(.milliseconds(300))
+        guard
+            try await link.succeed(
+                HCICommands.LESetAdvertisingEnable(advertisingEnable: 0), HCICommands.LESetRandomAddress(randomAddress: second.bdADDR))
+        else { return }
+        try await link.rest(.milliseconds(300))
+        helper.clear()
+        guard try await link.ask(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1)).isSuccess else { return }
+        let heard = try await helper.first(within: .seconds(2)) { packet in
+            Heard.all(in: packet).map(\.address).first { $0 == first.bdADDR || $0 == second.bdADDR }
+        }
+        if heard == first.bdADDR {
+            link.note("random-address-late", "a new random address is used only after the parameters are set again")
+        }
+        _ = try await link.ask(HCICommands.Reset())
+        _ = try await helper.ask(HCICommands.Reset())
+    }
+}

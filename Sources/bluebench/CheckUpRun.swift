@@ -1,0 +1,45 @@
+import Dongles
+import Foundation
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// Checks one dongle for `bluebench devices --probe`, and says how far it is.
+struct CheckUpRun {
+    var table: KnownDongles
+    var listening: Int
+    /// The second dongle.
+    var helper: DeviceSelector?
+    var firmware: FirmwareOptions
+    var signals: SignalHandler
+    var isQuiet: Bool
+
+    /// What was found, as far as it came: Ctrl-C ends a check-up, and what is known by then is told.
+    ///
+    /// - Returns: also how the pipe ended, if it did.
+    func run(_ transport: any HCITransport, usb: USBDongleDescription?, on loop: Timing.RunLoop) throws -> (CheckUpReport, TransportError?)
+    {
+        var plan = CheckUp.Plan()
+        plan.table = table
+        plan.listening = .seconds(listening)
+        if let usb { plan.usb = DongleNumbers(vendor: usb.vendor, product: usb.product, release: usb.release) }
+        let second = try helper.map { try firmware.open($0, on: loop) }
+        let checkUp = try CheckUp(transport, helper: second, plan: plan, on: loop)
+        defer { checkUp.close() }
+        checkUp.onCheck = { [isQuiet, began = loop.now] check in
+            // Soon over is soon said.
+            if !isQuiet, loop.now - began > .seconds(2) { Console.problem("checking: \(check)") }
+        }
+        let stopping = StopFlag()
+        signals.onStop { stopping.raise() }
+        do { try stopping.run(on: loop) { try await checkUp.run() } } catch is CancellationError {
+            var report = checkUp.report
+            report.ended = "stopped"
+            return (report, nil)
+        } catch let error as TransportError {
+            return (checkUp.report, error)
+        }
+        return (checkUp.report, nil)
+    }
+}

@@ -1,0 +1,212 @@
+import Dongles
+import Foundation
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// One dongle's row; the JSON has the names in snake case.
+struct DeviceRow: Encodable {
+    var selector: String
+    var id: String?
+    var manufacturer: String?
+    var product: String?
+    var serial: String?
+    var driver: String?
+    var obstacle: String?
+    var startup: String?
+    var firmware: String?
+    var chip: String?
+    var version: String?
+    var address: String?
+    var le: Bool?
+    var bredr: Bool?
+    var leFeatures: String?
+    var aclBuffers: String?
+    var leBuffers: String?
+    /// The numbers that the table goes by.
+    var numbers: DongleNumbers?
+    /// The rows of the table that it fits.
+    var known: [Known] = []
+    /// What the bench does for it.
+    var workarounds: [String] = []
+    /// What was learned while it was asked.
+    var learned: [String] = []
+    var checkUp: CheckUpReport?
+    /// It was there and went away; not in the JSON, where the obstacle says it.
+    var isLost = false
+    var isUnfit = false
+
+    struct Known: Encodable {
+        var id: String
+        var name: String
+        var conduct: String
+        var source: String
+        var quirks: [String]
+        var advice: String
+
+        init(_ row: KnownDongle) {
+            (id, name, conduct, source, quirks, advice) = (row.id, row.name, row.conduct, row.source, row.quirks, row.advice)
+        }
+    }
+
+    struct Document: Encodable {
+        var devices: [DeviceRow]
+        var reference: ReferencePair?
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case selector, id, manufacturer, product, serial, driver, obstacle, startup, firmware, chip, version, address, le, bredr
+        case leFeatures, aclBuffers, leBuffers, numbers, known, workarounds, learned, checkUp
+    }
+
+    init(selector: String) { self.selector = selector }
+
+    init(_ dongle: USBDongleDescription) {
+        self.init(selector: dongle.location.description)
+        id = String(USBSelector.identity(vendor: dongle.vendor, product: dongle.product, serial: nil).description.dropFirst(4))
+        (manufacturer, product, serial) = (dongle.manufacturerName, dongle.productName, dongle.serial)
+        (driver, obstacle) = (dongle.driver, dongle.obstacle?.description)
+    }
+
+    mutating func take(_ identity: DongleIdentity) {
+        (chip, version, address) = (identity.chip, identity.coreVersion, identity.address?.description)
+        (le, bredr) = (identity.hasLE, identity.hasBREDR)
+        leFeatures = Hex.number(Int(truncatingIfNeeded: identity.leFeatures), bits: 64)
+        aclBuffers = "\(identity.aclCount) x \(identity.aclLength)"
+        leBuffers = "\(identity.leCount) x \(identity.leLength)"
+    }
+
+    mutating func take(_ numbers: DongleNumbers, from table: KnownDongles) {
+        self.numbers = numbers
+        let rows = table.find(numbers)
+        let all = DongleWorkarounds(rows)
+        (known, workarounds, isUnfit) = (rows.map(Known.init), all.namesInUse, all.controller.isUnfitAsReference || all.isUnusable)
+    }
+
+    var candidate: ReferencePair.Candidate? {
+        checkUp.map { ReferencePair.Candidate(name: selector, report: $0, isUnfit: isUnfit) }
+    }
+
+    // MARK: For people
+
+    var lines: [String] {
+        let names = [manufacturer, product, serial].compactMap { $0 }.map(PlainText.escaped).joined(separator: ", ")
+        var lines = [[selector, id, names].compactMap(\.self).joined(separator: "  ")]
+        if let obstacle { lines.append("    cannot be used: \(obstacle)") }
+        if let firmware { lines.append("    \(firmware)") }
+        guard let chip, let version else { return lines }
+        let kinds = [le == true ? "LE" : nil, bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
+        lines.append("    \(chip), Core \(version), \(kinds), address \(address ?? "unknown"), \(startup ?? "")")
+        lines.append("    buffers: ACL \(aclBuffers ?? ""), LE \(leBuffers ?? ""); LE features \(leFeatures ?? "")")
+        if let numbers { lines.append("    \(numbers.line)") }
+        for row in known { lines.append("    known: \(row.name). \(row.conduct) \(row.advice)") }
+        if !workarounds.isEmpty { lines.append("    in use: \(workarounds.joined(separator: ", "))") }
+        for text in learned { lines.append("    learned: \(text)") }
+        if let checkUp { lines += Self.lines(checkUp) }
+        return lines
+    }
+
+    private static func lines(_ report: CheckUpReport) -> [String] {
+        var lines = report.findings.map { finding in
+            "    \(finding.weight == .fault ? "found" : "note"): \(finding.name): \(finding.text)"
+                + (finding.advice.isEmpty ? "" : ". \(finding.advice)")
+        }
+        if report.findings.isEmpty { lines.append("    checked: nothing found") }
+        lines += report.figures.map { "    \($0.name): \($0.value)" }
+        lines += report.skipped.map { "    not checked: \($0.check), as \($0.reason)" }
+        if let ended = report.ended { lines.append("    the check-up ended early: \(ended)") }
+        return lines
+    }
+}
+
+/// Asks and checks dongles, one after the other.
+struct DeviceRows {
+    var command: DevicesCommand
+    var table: KnownDongles
+    var signals: SignalHandler
+    private var helper: DeviceSelector?
+
+    init(command: DevicesCommand, table: KnownDongles, signals: SignalHandler) throws {
+        (self.command, self.table, self.signals) = (command, table, signals)
+        do { helper = try command.with.map { try DeviceSelector($0) } } catch { throw CommandFailure(error) }
+    }
+
+    func all(_ names: [String]) throws -> [DeviceRow] {
+        let selectors: [DeviceSelector]
+        do { selectors = try names.map { try DeviceSelector($0) } } catch { throw CommandFailure(error) }
+        let usb = selectors.compactMap { if case .usb(let selector) = $0 { selector } else { nil } }
+        var rows: [DeviceRow] = []
+        if names.isEmpty || !usb.isEmpty {
+            let dongles: [USBDongleDescription]
+            do { dongles = try USBEnumeration.dongles() } catch { throw CommandFailure(.bench, "\(error)") }
+            rows = dongles.filter { dongle in (usb.isEmpty || usb.contains { dongle.matches($0) }) && !isHelper(dongle) }.map(row)
+        }
+        for selector in selectors {
+            if case .usb = selector { continue }
+            guard command.probe else { throw CommandFailure(.usage, "\(selector) is no USB dongle: --probe checks it") }
+            rows.append(row(of: selector))
+        }
+        return rows
+    }
+
+    private func isHelper(_ dongle: USBDongleDescription) -> Bool {
+        if case .usb(let selector)? = helper { dongle.matches(selector) } else { false }
+    }
+
+    private func row(_ dongle: USBDongleDescription) -> DeviceRow {
+        var row = DeviceRow(dongle)
+        guard dongle.obstacle == nil else { return row }
+        do { try ask(dongle, &row) } catch { note(error, &row) }
+        return row
+    }
+
+    private func row(of selector: DeviceSelector) -> DeviceRow {
+        var row = DeviceRow(selector: selector.description)
+        let loop = Timing.RunLoop(mode: .wall)
+        do { try check(try command.firmware.open(selector, on: loop), nil, &row, loop) } catch { note(error, &row) }
+        return row
+    }
+
+    private func note(_ error: any Error, _ row: inout DeviceRow) {
+        row.obstacle = "\(error)"
+        if case .lost? = error as? TransportError { row.isLost = true }
+    }
+
+    private func ask(_ description: USBDongleDescription, _ row: inout DeviceRow) throws {
+        let loop = Timing.RunLoop(mode: .wall)
+        let folders = command.firmware.folders
+        let dongle = try USBTransport(description.location, on: loop)
+        let transport = FirmwareTransport(dongle, folders: folders, onlyAsks: true, on: loop)
+        let outcome = try loop.run { try await transport.prepare() }
+        if case .needed(let need) = outcome {
+            row.chip = need.chip
+            row.startup = dongle.startup.map { "\($0)" }
+            transport.close()
+            let image = try folders.read(need).image
+            row.firmware = "needs firmware: \(need.file); \(image.path) is loaded when the dongle is used"
+            return
+        }
+        if outcome != .notNeeded { row.firmware = "\(outcome)" }
+        row.startup = dongle.startup.map { "\($0)" }
+        defer { row.learned = transport.learned.all.map(\.text) }
+        if command.probe { return try check(transport, description, &row, loop) }
+        let probe = try DongleProbe(transport, on: loop)
+        defer { probe.close() }
+        let identity = try loop.run { try await probe.identity() }
+        row.take(identity)
+        row.take(DongleNumbers(identity, usb: description), from: table)
+    }
+
+    private func check(
+        _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: Timing.RunLoop
+    ) throws {
+        let run = CheckUpRun(
+            table: table, listening: command.listen, helper: helper, firmware: command.firmware, signals: signals, isQuiet: command.json)
+        let (report, failure) = try run.run(transport, usb: usb, on: loop)
+        if let identity = report.identity { row.take(identity) }
+        if let numbers = report.numbers { row.take(numbers, from: table) }
+        row.checkUp = report
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,66 @@
+import Packets
+import Testing
+import VirtualDongle
+
+@testable import Conformance
+
+/// What a dongle does wrong is an observation where it is the tester's, and a FAIL where it is the subject.
+struct BlameTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var quirk: String
+        var id: String
+        /// With the switch at the subject.
+        var subject: Verdict
+        /// With the switch at the tester: never FAIL.
+        var tester = Verdict.pass
+        var testDescription: String { "\(quirk) in \(id)" }
+    }
+
+    static let rows: [Row] = [
+        Row(quirk: "status-for-complete", id: "hci/buffer-size", subject: .fail),
+        Row(quirk: "status-for-complete", id: "gap-conn/data-both-ways", subject: .fail),
+        Row(quirk: "credits-excess", id: "hci/completed-packets", subject: .fail),
+        Row(quirk: "credits-excess", id: "gap-conn/data-both-ways", subject: .fail, tester: .inconclusive),
+        Row(quirk: "silent=LE_Rand", id: "hci/random-numbers", subject: .fail),
+        Row(quirk: "refuses=LE_Rand", id: "hci/random-numbers", subject: .fail),
+        Row(quirk: "wrong-opcode=all", id: "hci/unsupported-command", subject: .fail),
+        Row(quirk: "refuses=LE_Encrypt", id: "hci/encrypt", subject: .fail),
+        Row(quirk: "silent=LE_Encrypt", id: "hci/encrypt", subject: .fail),
+        Row(quirk: "acl-debug", id: "gap-conn/data-both-ways", subject: .pass),
+        Row(quirk: "vendor-events", id: "gap-conn/data-both-ways", subject: .pass),
+        Row(quirk: "credits-by-noop", id: "gap-conn/data-both-ways", subject: .pass),
+        Row(quirk: "noop-first", id: "hci/random-numbers", subject: .pass),
+        Row(quirk: "acl-after-disconnect", id: "hci/reset-while-connected", subject: .pass),
+    ]
+
+    @Test(arguments: rows) func theSubjectIsJudged(_ row: Row) throws {
+        let result = try Trial.run(row.id, try DongleConduct([row.quirk]), at: .subject)
+        #expect(result.verdict == row.subject, "\(result.message)")
+        if row.subject == .fail { #expect(result.failedStep?.requirement != nil, "\(result.message)") }
+    }
+
+    @Test(arguments: rows) func theTesterIsNot(_ row: Row) throws {
+        let result = try Trial.run(row.id, try DongleConduct([row.quirk]), at: .tester)
+        #expect(result.verdict == row.tester, "\(result.message)")
+        if row.tester == .inconclusive { #expect(result.message.contains("Not held against the subject"), "\(result.message)") }
+    }
+
+    /// What breaks the tester off leaves the case without a verdict about the subject, and is named.
+    @Test(arguments: ["hardware-error=1", "mute-after-commands=14", "silent=LE_Create_Connection", "refuses=LE_Create_Connection"])
+    func aTesterThatIsNoWitness(_ quirk: String) throws {
+        let result = try Trial.run("gap-conn/data-both-ways", try DongleConduct([quirk]), at: .tester)
+        #expect(
+            result.verdict == .inconclusive || result.verdict == .notApplicable || result.verdict == .pass,
+            "\(result.verdict): \(result.message)")
+        #expect(result.verdict == .pass || !result.message.isEmpty || !result.notes.isEmpty)
+    }
+
+    /// A FAIL that the tester's dongle may have brought about is INCONC, and says both.
+    @Test func aFailBesideACrashIsNone() {
+        var record = WitnessRecord()
+        #expect(record.obstacle { _ in true } == nil)
+        record.crashed(7, at: .tester)
+        record.leftUnanswered(HCICommands.Reset.opcode, number: 9, at: .tester)
+        #expect(record.obstacle { _ in true }?.packet == 7)
+    }
+}

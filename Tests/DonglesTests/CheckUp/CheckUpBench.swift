@@ -1,0 +1,35 @@
+import BenchTesting
+import Dongles
+import Packets
+import Simulation
+import Timing
+import Transport
+import VirtualDongle
+
+/// A virtual dongle with switches on, checked in virtual time beside a second one without any.
+struct CheckUpBench {
+    var conduct = DongleConduct()
+    var hasHelper = true
+    var plan = CheckUp.Plan()
+    var change: @Sendable (inout ControllerConfiguration) -> Void = { _ in }
+
+    init(_ quirks: [String] = []) throws { conduct = try DongleConduct(quirks) }
+
+    func run() throws -> CheckUpReport {
+        let loop = RunLoop()
+        let simulation = Simulation(loop: loop, seed: 1)
+        var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0002))
+        configuration.profile = .dual
+        change(&configuration)
+        conduct.apply(to: &configuration)
+        let pipe = InProcessTransport.pair(on: loop)
+        try simulation.addController(configuration, on: ConductTransport(pipe.controller, conduct: conduct, on: loop))
+        let helper = try simulation.addController(ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0001)))
+        let checkUp = try CheckUp(pipe.host, helper: hasHelper ? helper.host : nil, plan: plan, on: loop)
+        try loop.run {
+            try await checkUp.run()
+            checkUp.close()
+        }
+        return checkUp.report
+    }
+}
