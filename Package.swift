@@ -58,7 +58,9 @@ let package = Package(
         room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache]),
         room(
             "Conformance",
-            ["Host", "Simulation", "Capture", "HCI", "Transport", "Dongles", "TransportUSB", "Timing", "Packets", yams]),
+            [
+                "Host", "VirtualDongle", "Simulation", "Capture", "HCI", "Transport", "Dongles", "TransportUSB", "Timing", "Packets", yams,
+            ]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets"]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: quick),

@@ -9,10 +9,13 @@ public protocol DongleBackend: AnyObject {
     func attach(_ index: Int, to end: any HCITransport) throws
     /// The port of the dongle that controller `index` is in was reset.
     func portWasReset(_ index: Int)
+    /// A program has opened the dongle that controller `index` is in, which was attached before.
+    func wasOpened(_ index: Int)
 }
 
 extension DongleBackend {
     public func portWasReset(_ index: Int) {}
+    public func wasOpened(_ index: Int) {}
 
     /// The host's end of a pipe to controller `index`, fresh.
     public func pipe(to index: Int, on loop: RunLoop) throws -> any HCITransport {

@@ -17,6 +17,8 @@ public final class SimulatedBackend: DongleBackend {
     private var interfaces: [Int] = []
     /// How often each was attached, and what stands before the one that is.
     private var openings: [Int: Int] = [:]
+    /// Those that a program has opened since they were attached.
+    private var opened: Set<Int> = []
     private var fronts: [Int: WeakFront] = [:]
 
     private struct WeakFront {
@@ -50,6 +52,7 @@ public final class SimulatedBackend: DongleBackend {
         var end = end
         if let capture { end = CaptureTransport(end, into: capture, interface: interfaces[index], heldBy: .controller, on: loop) }
         openings[index, default: 0] += 1
+        opened.remove(index)
         if !conduct.isEmpty {
             let front = ConductTransport(
                 end, conduct: conduct, opening: openings[index] ?? 1, seed: seed &+ UInt64(index), on: loop)
@@ -60,4 +63,11 @@ public final class SimulatedBackend: DongleBackend {
     }
 
     public func portWasReset(_ index: Int) { fronts[index]?.transport?.portWasReset() }
+
+    /// To attach a dongle is to open it once.
+    public func wasOpened(_ index: Int) {
+        guard !opened.insert(index).inserted else { return }
+        openings[index, default: 0] += 1
+        fronts[index]?.transport?.reopen(openings[index] ?? 1)
+    }
 }

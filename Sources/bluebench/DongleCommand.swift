@@ -35,6 +35,7 @@ struct DongleCommand: ParsableCommand {
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
     @OptionGroup var surroundings: SurroundingsOptions
+    @OptionGroup var kind: DongleKindOptions
     @Option(
         help: ArgumentHelp(
             "Dongles whose chip waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
@@ -54,11 +55,16 @@ struct DongleCommand: ParsableCommand {
     }
 
     func validate() throws {
+        guard !kind.lists else { return }
         let ways = [tcp != nil, unix != nil, usbip != nil, usbfs != nil].count { $0 }
         guard ways == 1 else {
             throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
         }
-        guard writeFirmware == nil || boot != nil else { throw ValidationError("--write-firmware goes with --boot") }
+        guard boot == nil || kind.chip == nil else { throw ValidationError("--boot and --chip are two names of a chip") }
+        guard writeFirmware == nil || model != nil else {
+            throw ValidationError("--write-firmware goes with --boot, or with a --chip that waits for firmware")
+        }
+        _ = try kind.conduct(boot)
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
         guard lateEvents == nil || usbfs != nil else { throw ValidationError("--late-events is for --usbfs") }
         guard lateEvents == nil || lateness != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
@@ -71,11 +77,15 @@ struct DongleCommand: ParsableCommand {
         return .milliseconds(limits[0])...(.milliseconds(limits[1]))
     }
 
+    /// The chip's boot loader, if it has one.
+    private var model: BootModel? { boot ?? kind.profile?.boot }
+
     func run() throws {
+        guard !kind.lists else { return kind.printLists() }
         let loop = Timing.RunLoop(mode: .wall)
         let signals = SignalHandler()
         let ended = Promise<Void>(on: loop)
-        if let boot, let writeFirmware { try write(boot.madeFirmware, below: writeFirmware) }
+        if let model, let writeFirmware { try write(model.madeFirmware, below: writeFirmware) }
         var paths = OutputPaths()
         for (option, path) in [("--capture", capture), ("--air", air)] { try paths.add(option, path) }
         let captures = try Captures(packets: capture, air: air, on: loop)
@@ -98,16 +108,20 @@ struct DongleCommand: ParsableCommand {
             return configuration
         }
         do {
-            let simulated = try SimulatedBackend(simulation, configurations: configurations, capture: log, on: loop)
-            let backend: any DongleBackend = boot.map { BootloaderBackend(simulated, model: $0, on: loop) } ?? simulated
-            let addresses = configurations.map(\.address)
-            if let usbip { return [try offerUSB(backend, addresses, port: usbip, loop)] }
-            if let usbfs { return [try offerFolder(backend, addresses, usbfs, loop)] }
+            let conduct = try kind.conduct(boot)
+            let backend = try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop)
+            let addresses = configurations.map { configuration in
+                var configuration = configuration
+                conduct.apply(to: &configuration)
+                return configuration.address
+            }
+            if let usbip { return [try offerUSB(backend, addresses, conduct, port: usbip, loop)] }
+            if let usbfs { return [try offerFolder(backend, addresses, conduct, usbfs, loop)] }
             let server = H4DongleServer(backend: backend, on: loop)
             server.onEvent = { Self.report($0) }
-            for (index, configuration) in configurations.enumerated() {
+            for (index, own) in addresses.enumerated() {
                 let address = try server.offer(index, at: socketAddress(of: index))
-                Console.line("\(address) \(configuration.address)")
+                Console.line("\(address) \(own)")
             }
             return [{ server.stop() }]
         } catch {
@@ -117,37 +131,37 @@ struct DongleCommand: ParsableCommand {
 
     private func serialNumbers(_ addresses: [DeviceAddress]) -> [String] { addresses.map { $0.description.split(separator: ":").joined() } }
 
-    private func descriptors(_ serialNumber: String) -> DongleDescriptors {
-        boot?.descriptors(serialNumber: serialNumber) ?? DongleDescriptors(serialNumber: serialNumber)
-    }
-
-    private func offerUSB(_ backend: any DongleBackend, _ addresses: [DeviceAddress], port: UInt16, _ loop: Timing.RunLoop) throws -> () ->
-        Void
-    {
+    private func offerUSB(
+        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, port: UInt16, _ loop: Timing.RunLoop
+    ) throws -> () -> Void {
         let serials = serialNumbers(addresses)
-        let server = try USBIPServer(.tcp(host: host, port: port), serialNumbers: serials, on: loop, describe: descriptors) {
-            try backend.pipe(to: $0, on: loop)
-        }
+        let server = try USBIPServer(
+            .tcp(host: host, port: port), serialNumbers: serials, on: loop, faults: conduct.faults, describe: conduct.describe,
+            makePipe: { try backend.pipe(to: $0, on: loop) })
+        server.onPortReset = { backend.portWasReset($0) }
         server.report = { Console.complain($0) }
         server.start()
         for (device, address) in zip(server.devices, addresses) { Console.line("usbip:\(server.address) \(device.busID) \(address)") }
         return { server.stop() }
     }
 
-    private func offerFolder(_ backend: any DongleBackend, _ addresses: [DeviceAddress], _ folder: String, _ loop: Timing.RunLoop) throws
-        -> () -> Void
-    {
+    private func offerFolder(
+        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, _ folder: String, _ loop: Timing.RunLoop
+    ) throws -> () -> Void {
         #if os(Linux)
             let serials = serialNumbers(addresses)
             do {
                 var faults: [Int: USBDongleFaults] = [:]
                 for index in serials.indices {
-                    faults[index, default: USBDongleFaults()].eventsLateBy = lateness
+                    faults[index, default: conduct.faults].eventsLateBy = lateness
                     faults[index]?.seed = seed &+ UInt64(index)
                 }
-                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults, describe: descriptors) {
+                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults, describe: conduct.describe) {
                     try backend.pipe(to: $0, on: loop)
                 }
+                server.onPortReset = { backend.portWasReset($0) }
+                server.onOpened = { backend.wasOpened($0) }
+                server.onTrouble = { Console.complain($0) }
                 for (index, address) in addresses.enumerated() { Console.line("usbfs:\(folder) usb:1-\(index + 1) \(address)") }
                 return {
                     for index in serials.indices { Console.line("usb:1-\(index + 1) \(server.account(of: index))") }

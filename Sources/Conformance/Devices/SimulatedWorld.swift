@@ -3,28 +3,44 @@ import Packets
 import Simulation
 import Timing
 import Transport
+import VirtualDongle
 
 /// The simulated air of a case and the virtual controllers in it.
 final class SimulatedWorld {
     let simulation: Simulation
     let loop: RunLoop
+    private let seed: UInt64
     private var identifiers: [Side: ControllerID] = [:]
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
+        self.seed = seed
         simulation = Simulation(loop: loop, seed: seed)
     }
 
     /// Adds a virtual controller and returns the host's end of its pipe.
     func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = []) throws -> any HCITransport {
-        let (identifier, host) = try simulation.addController(try Self.configuration(side, settings, rewrites))
-        identifiers[side] = identifier
+        let configuration = try Self.configuration(side, settings, rewrites)
+        guard let conduct = try DongleSettings.conduct(settings), !conduct.isEmpty else {
+            let (identifier, host) = try simulation.addController(configuration)
+            identifiers[side] = identifier
+            return host
+        }
+        let (host, end) = InProcessTransport.pair(on: loop)
+        identifiers[side] = try simulation.addController(configuration, on: front(end, conduct, side))
         return host
+    }
+
+    /// What stands before a controller that behaves otherwise than ours.
+    private func front(_ end: any HCITransport, _ conduct: DongleConduct, _ side: Side) -> any HCITransport {
+        ConductTransport(end, conduct: conduct, seed: seed &+ (side == .tester ? 1 : 2), on: loop)
     }
 
     /// Adds a virtual controller on the controller's end of a pipe.
     func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
-        identifiers[side] = try simulation.addController(try Self.configuration(side, settings, []), on: end)
+        let conduct = try DongleSettings.conduct(settings) ?? DongleConduct()
+        let configuration = try Self.configuration(side, settings, [])
+        identifiers[side] = try simulation.addController(configuration, on: conduct.isEmpty ? end : front(end, conduct, side))
     }
 
     private static func configuration(_ side: Side, _ settings: [ControllerSetting], _ rewrites: [Fault.Rewrite]) throws
@@ -32,7 +48,9 @@ final class SimulatedWorld {
     {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
         configuration.profile = .dual
-        for setting in settings where !ControllerSettings.apply(setting, to: &configuration) {
+        try DongleSettings.conduct(settings)?.apply(to: &configuration)
+        for setting in settings where !DongleSettings.names.contains(setting.name) && !ControllerSettings.apply(setting, to: &configuration)
+        {
             throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
         }
         for rule in rewrites { if let rewrite = try ControllerFaults.rewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }

@@ -56,10 +56,12 @@ public struct CaseSchema {
     }
 
     private var settings: Schema {
-        object(
-            vocabulary.settings.mapValues {
-                ["type": ["integer", "boolean"], "minimum": $0.lowerBound, "maximum": $0.upperBound] as Schema
-            })
+        var settings: Schema = vocabulary.settings.mapValues {
+            ["type": ["integer", "boolean"], "minimum": $0.lowerBound, "maximum": $0.upperBound] as Schema
+        }
+        for name in [DongleSettings.chip, DongleSettings.legalChip] { settings[name] = ["enum": DongleSettings.chips] as Schema }
+        settings[DongleSettings.quirks] = ["type": "array", "items": text] as Schema
+        return object(settings)
     }
 
     private var definitions: Schema {

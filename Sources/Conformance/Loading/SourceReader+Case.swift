@@ -300,11 +300,13 @@ extension SourceReader {
             if let layer = ControllerSettings.listLayers[entry.name] {
                 return ControllerSetting(name: entry.name, value: .list(names(entry.node, entry.name, in: layer)), position: entry.position)
             }
+            if DongleSettings.names.contains(entry.name) { return dongleSetting(entry.name, entry.node, entry.position) }
             let span = vocabulary.settings[entry.name]
             if span == nil {
                 report(
                     entry.position,
-                    "there is no setting '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.settings.keys))
+                    "there is no setting '\(entry.name)'"
+                        + Suggestion.text(for: entry.name, among: Array(vocabulary.settings.keys) + DongleSettings.names))
             }
             let number = number(entry.node, entry.name, in: span ?? .min ... .max)
             return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)

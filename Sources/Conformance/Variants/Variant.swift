@@ -75,6 +75,12 @@ extension SourceReader {
         for setting in settings where vocabulary.settings[setting.name] != nil && !ControllerSettings.legal.contains(setting.name) {
             report(setting.position, "'\(setting.name)' is a defect, which only mutants have")
         }
+        for setting in settings {
+            let defects = DongleSettings.defects(of: setting)
+            guard !defects.isEmpty else { continue }
+            let advice = setting.name == DongleSettings.chip ? "; `\(DongleSettings.legalChip):` leaves them out" : ""
+            report(setting.position, "defects, which only mutants have: \(defects.joined(separator: ", "))" + advice)
+        }
         return settings
     }
 

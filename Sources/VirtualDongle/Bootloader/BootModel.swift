@@ -55,13 +55,14 @@ public enum BootModel: String, Sendable, CaseIterable {
         ]
     }
 
-    func makeROM() -> any BootROM {
+    /// - Parameter hasFirmware: the firmware runs already, on chips whose boot loader tells.
+    func makeROM(hasFirmware: Bool = false) -> any BootROM {
         switch self {
         case .rtl8761b: RealtekROM(.rtl8761b)
         case .rtl8852b: RealtekROM(.rtl8852b)
-        case .intel: IntelBootROM(.ax200)
-        case .intel8260: IntelBootROM(.i8260)
-        case .intelAX210: IntelBootROM(.ax210)
+        case .intel: IntelBootROM(.ax200, isRunning: hasFirmware)
+        case .intel8260: IntelBootROM(.i8260, isRunning: hasFirmware)
+        case .intelAX210: IntelBootROM(.ax210, isRunning: hasFirmware)
         }
     }
 }

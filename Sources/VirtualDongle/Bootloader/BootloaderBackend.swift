@@ -10,19 +10,31 @@ public final class BootloaderBackend: DongleBackend {
     private let inner: any DongleBackend
     private let model: BootModel
     private let loop: RunLoop
+    private let hasFirmware: Bool
+    private let rom: (any DongleBackend)?
 
-    public init(_ inner: any DongleBackend, model: BootModel, on loop: RunLoop) {
+    /// - Parameters:
+    ///   - hasFirmware: the firmware runs already.
+    ///   - rom: what the chip is without firmware, where it is a controller at all.
+    public init(
+        _ inner: any DongleBackend, model: BootModel, hasFirmware: Bool = false, rom: (any DongleBackend)? = nil, on loop: RunLoop
+    ) {
         self.inner = inner
         self.model = model
+        self.hasFirmware = hasFirmware
+        self.rom = rom
         self.loop = loop
     }
 
     public func portWasReset(_ index: Int) { inner.portWasReset(index) }
+    public func wasOpened(_ index: Int) { inner.wasOpened(index) }
 
     public func attach(_ index: Int, to end: any HCITransport) throws {
         let (inner, loop) = (self.inner, self.loop)
-        let session = BootSession(model.makeROM(), end: end, on: loop) { try inner.pipe(to: index, on: loop) }
+        let session = BootSession(model.makeROM(hasFirmware: hasFirmware), end: end, on: loop) { try inner.pipe(to: index, on: loop) }
+        if let rom { session.makeROMController = { try rom.pipe(to: index, on: loop) } }
         try end.open(session)
+        if hasFirmware { session.run(nil) }
     }
 }
 
@@ -32,7 +44,10 @@ final class BootSession: HCITransportSink {
     private let end: any HCITransport
     private let loop: RunLoop
     private let makeController: () throws -> any HCITransport
+    /// Makes what the chip is without firmware; nil where that is nothing.
+    var makeROMController: (() throws -> any HCITransport)?
     private var controller: Relay?
+    private var romController: Relay?
     private var boot: Timer?
 
     init(_ rom: any BootROM, end: any HCITransport, on loop: RunLoop, makeController: @escaping () throws -> any HCITransport) {
@@ -44,12 +59,15 @@ final class BootSession: HCITransportSink {
 
     func received(_ packet: HCIPacket, at time: Microseconds) {
         guard packet.kind == .command else {
-            controller?.pipe.send(packet)
+            (controller ?? romController)?.pipe.send(packet)
             return
         }
+        if packet.commandOpcode == HCICommands.Reset.opcode { endROMController() }
         if let steps = rom.take(packet) {
             perform(steps)
         } else if let controller {
+            controller.pipe.send(packet)
+        } else if boot == nil, let controller = startROMController() {
             controller.pipe.send(packet)
         } else if boot == nil {
             end.send(RealtekROM.unknown(packet.commandOpcode ?? 0))
@@ -73,7 +91,22 @@ final class BootSession: HCITransportSink {
         }
     }
 
-    private func run(_ announcement: HCIPacket?) {
+    private func startROMController() -> Relay? {
+        guard romController == nil, let pipe = try? makeROMController?() else { return romController }
+        let relay = Relay(pipe, session: self)
+        guard (try? pipe.open(relay)) != nil else { return nil }
+        romController = relay
+        return relay
+    }
+
+    private func endROMController() {
+        let relay = romController
+        romController = nil
+        relay?.pipe.close()
+    }
+
+    func run(_ announcement: HCIPacket?) {
+        endROMController()
         do {
             let relay = Relay(try makeController(), session: self)
             try relay.pipe.open(relay)
@@ -87,6 +120,7 @@ final class BootSession: HCITransportSink {
     private func stop() {
         if let boot { loop.cancel(boot) }
         boot = nil
+        endROMController()
         controller?.pipe.close()
         controller = nil
     }
@@ -108,7 +142,7 @@ final class BootSession: HCITransportSink {
         }
 
         func received(_ packet: HCIPacket, at time: Microseconds) {
-            guard let session, session.controller === self else { return }
+            guard let session, session.controller === self || session.romController === self else { return }
             session.end.send(session.rom.amend(packet))
         }
 

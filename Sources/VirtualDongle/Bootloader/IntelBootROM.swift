@@ -46,7 +46,11 @@ struct IntelBootROM: BootROM {
     let chip: Chip
     private var state = State.receiving(Parts())
 
-    init(_ chip: Chip) { self.chip = chip }
+    /// - Parameter isRunning: its firmware runs already.
+    init(_ chip: Chip, isRunning: Bool = false) {
+        self.chip = chip
+        if isRunning { state = .running(Firmware(bootAddress: 0, build: 3, week: 12, year: 19)) }
+    }
 
     private var isRunning: Bool {
         if case .running = state { return true }

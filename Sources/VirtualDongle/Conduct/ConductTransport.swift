@@ -53,6 +53,9 @@ public final class ConductTransport: HCITransport, HCITransportSink {
     /// A packet of the host.
     public func received(_ packet: HCIPacket, at time: Microseconds) { toController(packet, from: 0) }
 
+    /// Another program has opened the dongle, for the manieth time.
+    func reopen(_ number: Int) { for (index, rule) in rules.enumerated() { rule.opened(number, wire(index)) } }
+
     /// The port was reset: the chip starts anew.
     public func portWasReset() {
         isFrozen = false

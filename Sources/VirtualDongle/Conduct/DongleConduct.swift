@@ -14,8 +14,27 @@ public struct DongleConduct: Sendable, Equatable {
     }
 
     public private(set) var settings: [Setting] = []
+    /// The chip that it is, by name; ours when nil.
+    public private(set) var chip: String?
+    /// It claims what the chip claims, also where that is more than it has.
+    private var claims = false
 
     public init() {}
+
+    /// A chip's conduct.
+    ///
+    /// - Parameter legalOnly: without its defects, and without claims beyond what it has.
+    public init(chip: ChipProfile, legalOnly: Bool = false) {
+        self.chip = chip.name
+        claims = !legalOnly
+        for text in chip.switches {
+            guard let name = text.split(separator: "=").first, let quirk = DongleQuirk.byName[String(name)] else { continue }
+            if !legalOnly || !quirk.isDefect { try? add(text) }
+        }
+    }
+
+    /// The profile of its chip.
+    public var profile: ChipProfile? { chip.flatMap { ChipProfile.named($0) } }
 
     /// Reads switches as they are written: `NAME`, `NAME=VALUE`.
     public init(_ texts: [String]) throws(Mistake) {
@@ -53,10 +72,13 @@ public struct DongleConduct: Sendable, Equatable {
         return "there is no switch '\(name)'" + (near.isEmpty ? "" : "; some that share a word: \(near.joined(separator: ", "))")
     }
 
-    public var isEmpty: Bool { settings.isEmpty }
+    public var isEmpty: Bool { settings.isEmpty && chip == nil }
 
     /// Names of switches that no specification allows.
     public var defects: [String] { settings.map(\.quirk).filter { DongleQuirk.byName[$0]?.isDefect != false } }
+
+    /// Whether some switch acts on USB requests.
+    public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.layer == .usb } }
 
     // MARK: What they do
 
@@ -69,6 +91,7 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// Changes what the dongle tells of itself on the bus.
     public func apply(to descriptors: inout DongleDescriptors) {
+        profile?.apply(to: &descriptors)
         for case (.descriptors(let change), let value) in inOrder { change(&descriptors, value) }
     }
 
@@ -79,13 +102,15 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// Changes what the controller is.
     public func apply(to configuration: inout ControllerConfiguration) {
+        profile?.apply(to: &configuration)
         for case (.controller(let change), let value) in inOrder { change(&configuration, value) }
     }
 
     /// What stands between the controller and its host, the outermost first.
     func makeRules() -> [any ConductRule] {
-        inOrder.compactMap { effect, value in
+        let rules: [any ConductRule] = inOrder.compactMap { effect, value in
             if case .rule(let make) = effect { make(value) } else { nil }
         }
+        return rules + (profile?.makeRules(claims: claims) ?? [])
     }
 }

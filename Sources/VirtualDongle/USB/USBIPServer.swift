@@ -9,7 +9,13 @@ public final class USBIPServer: USBIPBus {
     /// Conversations held at once; further clients are turned away.
     public static let mostClients = 64
 
-    public let devices: [(busID: String, descriptors: DongleDescriptors)]
+    public private(set) var devices: [(busID: String, descriptors: DongleDescriptors)]
+    /// What is wrong with the dongles, by bus id.
+    private var faults: [String: USBDongleFaults] = [:]
+    /// Those that left the bus for good.
+    private var gone: Set<String> = []
+    /// Told when the port of a dongle is reset.
+    public var onPortReset: ((_ index: Int) -> Void)?
     /// Where it listens.
     public let address: SocketAddress
     /// Called with one line about each thing a user may want to know of.
@@ -23,14 +29,16 @@ public final class USBIPServer: USBIPBus {
 
     /// - Parameters:
     ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
+    ///   - faults: what is wrong with the USB side of each.
     ///   - describe: the descriptors of a dongle with a serial number.
     ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
     public init(
-        _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop,
+        _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop, faults: USBDongleFaults = USBDongleFaults(),
         describe: (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
         makePipe: @escaping (_ index: Int) throws -> any HCITransport
     ) throws(TransportError) {
         devices = serialNumbers.enumerated().map { ("1-\($0.offset + 1)", describe($0.element)) }
+        self.faults = Dictionary(uniqueKeysWithValues: devices.map { ($0.busID, faults) })
         self.loop = loop
         self.makePipe = makePipe
         listener = try SocketListener(address, on: loop)
@@ -91,9 +99,12 @@ public final class USBIPServer: USBIPBus {
     // MARK: Bus
 
     public func attach(_ busID: String) -> USBDongle? {
-        guard held[busID] == nil, let index = devices.firstIndex(where: { $0.busID == busID }) else { return nil }
+        guard held[busID] == nil, !gone.contains(busID), let index = devices.firstIndex(where: { $0.busID == busID }) else { return nil }
         do {
-            let dongle = try USBDongle(descriptors: devices[index].descriptors, pipe: try makePipe(index), loop: loop)
+            let dongle = try USBDongle(
+                descriptors: devices[index].descriptors, pipe: try makePipe(index), loop: loop, faults: faults[busID] ?? USBDongleFaults())
+            dongle.onPortReset = { [weak self] in self?.onPortReset?(index) }
+            dongle.onLeaving = { [weak self] in self?.left(busID, comesBackAs: $0) }
             held[busID] = dongle
             report?("dongle \(busID) attached")
             return dongle
@@ -101,6 +112,17 @@ public final class USBIPServer: USBIPBus {
             report?("dongle \(busID) cannot be attached: \(error)")
             return nil
         }
+    }
+
+    /// A dongle leaves the bus: its client loses it, and may attach what comes back.
+    private func left(_ busID: String, comesBackAs next: DongleDescriptors?) {
+        if let next, let index = devices.firstIndex(where: { $0.busID == busID }) {
+            devices[index].descriptors = next
+            faults[busID]?.conduct.leaving = nil
+        } else {
+            gone.insert(busID)
+        }
+        for client in clients.values.filter({ $0.session.attachedBusID == busID }) { drop(client, because: "it left the bus") }
     }
 
     public func detach(_ busID: String) {

@@ -37,6 +37,11 @@
         public let count: Int
         /// Told of all that programs do, before it is done; it may pull the dongle out.
         public var onActivity: ((_ index: Int, Activity) -> Void)?
+        /// Told when a program resets the port of a dongle, and when one takes the interface of HCI.
+        public var onPortReset: ((_ index: Int) -> Void)?
+        public var onOpened: ((_ index: Int) -> Void)?
+        /// Told when a dongle that left the bus by itself cannot come back.
+        public var onTrouble: ((String) -> Void)?
         public private(set) var leftBehind = LeftBehind()
         private let tree: UsbfsTree
         private let uevents: UsbfsUevents
@@ -87,7 +92,10 @@
             let dongle = try USBDongle(
                 descriptors: descriptors[index], pipe: try makePipe(index), loop: loop, faults: faults[index] ?? USBDongleFaults())
             let node = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
-            node.onActivity = { [weak self] in self?.onActivity?(index, $0) }
+            node.onActivity = { [weak self] in self?.note($0, index) }
+            node.onOpened = { [weak self] in self?.onOpened?(index) }
+            dongle.onPortReset = { [weak self] in self?.onPortReset?(index) }
+            dongle.onLeaving = { [weak self] in self?.left(index, comesBackAs: $0) }
             node.onLeftBehind = { [weak self] in
                 self?.leftBehind.pending += $0.pending
                 self?.leftBehind.claims += $0.claims
@@ -96,6 +104,24 @@
             nodes[index] = node
             places[index] = place
             uevents.send(.add, place)
+        }
+
+        /// How long a dongle is away that leaves the bus and comes back.
+        public static let absence = Microseconds.milliseconds(300)
+
+        private func left(_ index: Int, comesBackAs next: DongleDescriptors?) {
+            unplug(index)
+            guard let next else { return }
+            descriptors[index] = next
+            faults[index]?.conduct.leaving = nil
+            loop.schedule(after: Self.absence) { [weak self] in
+                do { try self?.plug(index) } catch { self?.onTrouble?("dongle \(index) does not come back: \(error)") }
+            }
+        }
+
+        private func note(_ activity: Activity, _ index: Int) {
+            if activity == .open, let place = places[index], tree.allowsSuspension(place) { nodes[index]?.dongle.suspend() }
+            onActivity?(index, activity)
         }
 
         /// Device numbers go up and start again at 2, past those in use.
@@ -145,6 +171,7 @@
         private(set) var isGone = false
         var counters = UsbfsServer.Counters()
         var onActivity: ((UsbfsServer.Activity) -> Void)?
+        var onOpened: (() -> Void)?
         var onLeftBehind: ((UsbfsServer.LeftBehind) -> Void)?
         private let listener: SocketListener
         private let fifo: Int32
@@ -212,6 +239,7 @@
             guard interface < UInt32(dongle.descriptors.interfaceClasses.count) else { return EINVAL }
             if let holder = claims[interface] { return holder == ObjectIdentifier(connection) ? 0 : EBUSY }
             claims[interface] = ObjectIdentifier(connection)
+            if interface == UInt32(dongle.descriptors.firstInterface) { onOpened?() }
             return 0
         }
 

@@ -46,8 +46,7 @@
                 ("speed", text(descriptors.isHighSpeed ? "480" : "12")), ("bConfigurationValue", text("1")),
                 ("idVendor", text(identity[0])),
                 ("idProduct", text(identity[1])),
-                ("manufacturer", text(descriptors.manufacturer)), ("product", text(descriptors.product)),
-                ("serial", text(descriptors.serialNumber)), ("dev", text("189:\(place.minor)")),
+                ("dev", text("189:\(place.minor)")), ("power/control", text("on")),
                 ("descriptors", descriptors.device + descriptors.configuration),
                 (
                     "uevent",
@@ -56,7 +55,8 @@
                     )
                 ),
             ]
-            for (attribute, octets) in attributes { try write(octets, to: "\(place.system)/\(attribute)") }
+            try makeFolder("\(place.system)/power")
+            for (attribute, octets) in attributes + strings(descriptors) { try write(octets, to: "\(place.system)/\(attribute)") }
             try link("\(place.system)/subsystem", to: "../../bus/usb")
             try makeFolder("sys/dev/char")
             try link("sys/dev/char/189:\(place.minor)", to: "../../devices/\(name)")
@@ -66,6 +66,23 @@
             try write(text("I:1"), to: "run/udev/data/c189:\(place.minor)")
             try makeFolder("sys/bus/usb/devices")
             try link("sys/bus/usb/devices/\(name)", to: "../../../devices/\(name)")
+        }
+
+        /// What the kernel has read of the device's strings.
+        private func strings(_ descriptors: DongleDescriptors) -> [(String, [UInt8])] {
+            guard descriptors.hasStrings else { return [] }
+            let names = [("manufacturer", text(descriptors.manufacturer)), ("product", text(descriptors.product))]
+            return names + (descriptors.hasSerialNumber ? [("serial", text(descriptors.serialNumber))] : [])
+        }
+
+        /// Whether somebody has let the kernel suspend the dongle while nobody uses it.
+        func allowsSuspension(_ place: Place) -> Bool {
+            let descriptor = open("\(root)/\(place.system)/power/control", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var octets = [UInt8](repeating: 0, count: 8)
+            let count = read(descriptor, &octets, octets.count)
+            return count >= 4 && octets.starts(with: Array("auto".utf8))
         }
 
         /// Pulls a dongle out of the tree; programs that have it open keep their hold.

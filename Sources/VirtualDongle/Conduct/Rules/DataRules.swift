@@ -107,10 +107,14 @@ final class ContinuationFirst: ConductRule {
 /// Malformed isochronous packets of a handle that nothing belongs to, without end.
 final class IsochronousFlood: ConductRule {
     private let period: ClosedRange<Int>
+    private var hasBegun = false
 
     init(period: ClosedRange<Int>) { self.period = period }
 
-    func opened(_ number: Int, _ wire: ConductWire) { sendLater(wire) }
+    func opened(_ number: Int, _ wire: ConductWire) {
+        if !hasBegun { sendLater(wire) }
+        hasBegun = true
+    }
 
     private func sendLater(_ wire: ConductWire) {
         wire.after(max(1_000, wire.time(period))) { [weak self] in

@@ -1,0 +1,173 @@
+import Packets
+import Simulation
+
+/// A chip as it is known from outside: what its USB device is, what it says of itself, and how it behaves.
+public struct ChipProfile: Sendable {
+    /// The five numbers of Read_Local_Version_Information. Core Vol 4, Part E, 7.4.1.
+    struct Version: Sendable {
+        var hci: UInt8
+        var hciSubversion: UInt16
+        var lmp: UInt8
+        var company: UInt16
+        var lmpSubversion: UInt16
+    }
+
+    struct Buffers: Sendable {
+        var length: Int
+        var count: Int
+
+        init(_ length: Int, _ count: Int) { (self.length, self.count) = (length, count) }
+    }
+
+    public let name: String
+    public let title: String
+    var vendorID: UInt16
+    var productID: UInt16
+    /// bcdDevice.
+    var release: UInt16
+    var manufacturer = ""
+    var product = ""
+    /// A chip that waits for firmware, or runs it already.
+    public internal(set) var boot: BootModel?
+    var hasFirmware = false
+    /// Before its firmware runs it is a controller that hears nothing.
+    var worksWithoutFirmware = false
+    /// Nil where the boot loader says it.
+    var version: Version?
+    var isDualMode = true
+    /// Supported_Commands, LE features, LMP features of page 0 and supported states as it claims them; nil where they are those of the simulation.
+    var commands: [UInt8]?
+    var leFeatures: UInt64?
+    var lmpFeatures: UInt64?
+    var states: UInt64?
+    var acl = Buffers(1_021, 8)
+    var voice = Buffers(64, 8)
+    /// Nil where LE shares those of BR/EDR.
+    var le: Buffers? = Buffers(251, 8)
+    var acceptList = 8
+    var resolvingList = 8
+    var advertisingSets = 3
+    var advertisingData = 1_650
+    /// How it behaves, as switches.
+    public var switches: [String] = []
+    /// What its maker's reading commands return after the status.
+    var vendorReturns: [UInt16: [UInt8]] = [:]
+
+    /// Whether it is the plain chip of a boot loader that has no firmware yet.
+    public func waits(for model: BootModel) -> Bool { boot == model && !hasFirmware && !worksWithoutFirmware }
+
+    /// Whether it does nothing before a host has loaded its firmware.
+    public var needsLoader: Bool { boot != nil && !hasFirmware }
+
+    public static func named(_ name: String) -> ChipProfile? { all.first { $0.name == name } }
+
+    /// Changes what a dongle tells of itself on the bus.
+    public func apply(to descriptors: inout DongleDescriptors) {
+        if let boot { descriptors = boot.descriptors(serialNumber: descriptors.serialNumber) }
+        (descriptors.vendorID, descriptors.productID, descriptors.release) = (vendorID, productID, release)
+        if !manufacturer.isEmpty { descriptors.manufacturer = manufacturer }
+        descriptors.product = product.isEmpty ? title : product
+    }
+
+    /// Changes what the controller is: it has what the chip claims, as far as the simulation has it.
+    func apply(to configuration: inout ControllerConfiguration) {
+        if isDualMode || configuration.address.value == 0 {
+            configuration.profile = isDualMode ? .dual : .le
+        } else {
+            configuration.profile = .le
+        }
+        if let version {
+            configuration.limit(to: version.hci)
+            (configuration.subversion, configuration.companyIdentifier) = (version.lmpSubversion, version.company)
+        }
+        if let leFeatures { configuration.features = LEFeatures.simulated.intersection(LEFeatures(rawValue: leFeatures)) }
+        if let lmpFeatures { configuration.choices.withoutLMPFeatures = ~lmpFeatures }
+        (configuration.bredrACLLength, configuration.bredrACLCount) = (UInt16(acl.length), UInt8(clamping: acl.count))
+        (configuration.synchronousLength, configuration.synchronousCount) = (UInt8(clamping: voice.length), UInt16(voice.count))
+        if let le { (configuration.aclLength, configuration.aclCount) = (UInt16(le.length), UInt8(clamping: le.count)) }
+        configuration.choices.sharesBuffers = le == nil
+        (configuration.acceptListSize, configuration.resolvingListSize) = (acceptList, resolvingList)
+        (configuration.maxAdvertisingSets, configuration.maxAdvertisingDataLength) = (advertisingSets, advertisingData)
+        if let commands { configuration.choices.withoutCommands.formUnion(Self.missing(from: commands)) }
+    }
+
+    /// The commands that a map does not claim.
+    private static func missing(from commands: [UInt8]) -> [UInt16] {
+        PDUCatalog.all.compactMap { declaration in
+            guard declaration.layer == "HCICommands", let bit = declaration.supportedCommandsBit, !bit.isSet(in: commands) else {
+                return nil
+            }
+            return UInt16(exactly: declaration.code)
+        }
+    }
+
+    /// What stands before the controller.
+    ///
+    /// - Parameter claims: it claims what the chip does, also where the simulation does not have it.
+    func makeRules(claims: Bool) -> [any ConductRule] {
+        var rules: [any ConductRule] = []
+        if let version { rules.append(Self.tells(version)) }
+        if !vendorReturns.isEmpty { rules.append(VendorReturns(vendorReturns)) }
+        guard claims else { return rules }
+        if let leFeatures {
+            rules.append(
+                PacketRule.returns(of: HCICommands.LEReadLocalSupportedFeatures.self) { $0.leFeatures = LEFeatures(rawValue: leFeatures) })
+        }
+        if let states { rules.append(PacketRule.returns(of: HCICommands.LEReadSupportedStates.self) { $0.leStates = states }) }
+        if let lmpFeatures {
+            rules.append(PacketRule.returns(of: HCICommands.ReadLocalSupportedFeatures.self) { $0.lmpFeatures = lmpFeatures })
+            rules.append(
+                PacketRule.returns(of: HCICommands.ReadLocalExtendedFeatures.self) {
+                    if $0.pageNumber == 0 { $0.extendedLMPFeatures = lmpFeatures }
+                })
+        }
+        if let commands { rules.append(ClaimedCommands(commands)) }
+        return rules
+    }
+
+    private static func tells(_ version: Version) -> PacketRule {
+        PacketRule.returns(of: HCICommands.ReadLocalVersionInformation.self) {
+            ($0.hciVersion, $0.hciSubversion, $0.lmpVersion) = (version.hci, version.hciSubversion, version.lmp)
+            ($0.companyIdentifier, $0.lmpSubversion) = (version.company, version.lmpSubversion)
+        }
+    }
+}
+
+/// Answers a maker's reading commands.
+final class VendorReturns: ConductRule {
+    private let returns: [UInt16: [UInt8]]
+
+    init(_ returns: [UInt16: [UInt8]]) { self.returns = returns }
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let opcode = packet.commandOpcode, let octets = returns[opcode] else { return packet }
+        wire.answer(HCIPacket(completeOpcode: opcode, returns: [ErrorCode.success.rawValue] + octets))
+        return nil
+    }
+}
+
+/// Claims what a chip claims. A claimed command that the simulation does not have is answered with success and has no effect; one that would begin something is
+/// disallowed.
+final class ClaimedCommands: ConductRule {
+    private let map: [UInt8]
+    private var asked: [UInt16: HCIPacket] = [:]
+
+    init(_ map: [UInt8]) { self.map = map.padded(to: 64) }
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if let opcode = packet.commandOpcode { asked[opcode] = packet }
+        return packet
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if packet.completedOpcode == HCICommands.ReadLocalSupportedCommands.opcode {
+            return packet.changingReturns(of: HCICommands.ReadLocalSupportedCommands.self) { $0.supportedCommands = map }
+        }
+        guard let event = try? packet.event(as: HCIEvents.CommandStatus.self), event.status == .unknownHCICommand,
+            let command = asked[event.commandOpcode], let declaration = PDUCatalog.command(opcode: event.commandOpcode),
+            declaration.supportedCommandsBit?.isSet(in: map) == true
+        else { return packet }
+        if declaration.completion == .complete { return HCIPacket.success(of: command) ?? packet }
+        return HCIPacket(statusOpcode: event.commandOpcode, .commandDisallowed, credits: event.numHCICommandPackets)
+    }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import VirtualDongle
+
+/// Which chip a virtual dongle is, and how it behaves otherwise than ours.
+struct DongleKindOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Dongles with this chip; --list-chips names them.", valueName: "name")) var chip: String?
+    @Option(
+        name: .customLong("quirk"),
+        help: ArgumentHelp("Dongles that behave so, may be given several times; --list-quirks names them.", valueName: "name[=value]"))
+    var quirks: [String] = []
+    @Flag(help: "Print every chip that a virtual dongle can be, and its switches.") var listChips = false
+    @Flag(help: "Print every switch of --quirk, where it acts, and what it does.") var listQuirks = false
+
+    var lists: Bool { listChips || listQuirks }
+    var profile: ChipProfile? { chip.flatMap { ChipProfile.named($0) } }
+
+    /// - Parameter boot: a chip by the model of its boot loader.
+    func conduct(_ boot: BootModel?) throws -> DongleConduct {
+        if let chip, profile == nil {
+            throw ValidationError("there is no chip '\(chip)': \(ChipProfile.all.map(\.name).joined(separator: ", "))")
+        }
+        let profile = profile ?? boot.flatMap { model in ChipProfile.all.first { $0.waits(for: model) } }
+        var conduct = profile.map { DongleConduct(chip: $0) } ?? DongleConduct()
+        for quirk in quirks {
+            do { try conduct.add(quirk) } catch { throw ValidationError("\(error)") }
+        }
+        return conduct
+    }
+
+    func printLists() {
+        if listChips {
+            for chip in ChipProfile.all { Console.line("\(chip.name): \(chip.title)\(chip.switches.map { "\n    \($0)" }.joined())") }
+        }
+        guard listQuirks else { return }
+        for quirk in DongleQuirk.all {
+            Console.line("\(quirk.usage)\n    \(quirk.layer.rawValue), \(quirk.text); known of: \(quirk.knownOf)")
+            if let section = quirk.allowedBy { Console.line("    allowed: \(section)") }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import VirtualDongle
+
+/// Switches as people write them.
+@Suite struct DongleConductTests {
+    @Test func everySwitchIsDescribedAndItsStandardValueCanBeRead() {
+        #expect(DongleQuirk.all.count == DongleQuirk.byName.count && DongleQuirk.all.count >= 100)
+        for quirk in DongleQuirk.all {
+            #expect(quirk.name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }, "\(quirk.name)")
+            #expect(!quirk.text.isEmpty && !quirk.knownOf.isEmpty)
+            if let section = quirk.allowedBy { #expect(section.hasPrefix("Core Vol "), "\(quirk.name)") }
+            if let standard = quirk.standard { #expect(quirk.kind.read(standard) != nil, "\(quirk.name)") }
+        }
+    }
+
+    @Test func everySwitchOfAChipCanBeRead() throws {
+        #expect(ChipProfile.all.count == Set(ChipProfile.all.map(\.name)).count && ChipProfile.all.count >= 14)
+        for chip in ChipProfile.all { _ = try DongleConduct(chip.switches) }
+    }
+
+    @Test(arguments: [
+        ("no-ext-scan", QuirkValue.choice("unknown")), ("no-ext-scan=disallowed", .choice("disallowed")),
+        ("credits-missing=0x40", .number(64)), ("data-overtakes-events=7", .milliseconds(7...7)),
+        ("data-overtakes-events=4-11", .milliseconds(4...11)), ("usb-id=0a12:0001", .identity(vendor: 0x0A12, product: 1)),
+        ("le-buffers=27x7", .buffers(length: 27, count: 7)), ("le-features=FF01", .octets([0xFF, 1])),
+        ("refuses=LE_Set_PHY/0x0C", .commands([0x2032: .commandDisallowed])),
+        ("refuses=0xFC53+Read_BD_ADDR", .commands([0xFC53: .unknownHCICommand, 0x1009: .unknownHCICommand])),
+    ])
+    func valuesAreRead(text: String, value: QuirkValue) throws {
+        #expect(try DongleConduct([text]).settings.map(\.value) == [value])
+    }
+
+    @Test(arguments: [
+        ("no-ext-scam", "there is no switch 'no-ext-scam'"), ("refuses", "the switch 'refuses' needs a value"),
+        ("refuses=Fly_To_The_Moon", "is no value"), ("credits-missing=many", "is no value"), ("data-overtakes-events=11-4", "is no value"),
+        ("data-overtakes-events=0-2000", "is no value"), ("high-speed=2", "is no value"), ("high-speed=", "is no value"),
+        ("=", "no switch"),
+        ("le-features=F", "is no value"), ("le-features=ÄÖ", "is no value"), ("usb-id=1:2:3", "is no value"),
+        ("refuses=LE_Set_PHY/0", "is no value"),
+    ])
+    func mistakesAreNamed(text: String, complaint: String) {
+        #expect { _ = try DongleConduct([text]) } throws: { "\($0)".contains(complaint) }
+    }
+
+    @Test func listsOfCommandsAddUpAndOtherValuesReplaceEachOther() throws {
+        let conduct = try DongleConduct(["silent=Reset", "silent=LE_Rand", "credits-missing=1", "credits-missing=2"])
+        #expect(conduct.settings.map(\.quirk) == ["silent", "credits-missing"])
+        #expect(conduct.settings.map(\.value.commands.count) == [2, 0])
+        #expect(conduct.settings[1].value == .number(2))
+        #expect(conduct.defects == ["silent", "credits-missing"])
+    }
+
+    @Test func whatIsLegalOfAChipHasNoDefects() {
+        for chip in ChipProfile.all { #expect(DongleConduct(chip: chip, legalOnly: true).defects.isEmpty) }
+        #expect(!DongleConduct(chip: .csrClone).defects.isEmpty)
+    }
+}

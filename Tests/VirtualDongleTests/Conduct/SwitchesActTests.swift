@@ -1,0 +1,129 @@
+import Packets
+import Testing
+import Timing
+import Transport
+
+@testable import VirtualDongle
+
+/// With each switch a dongle is another one than without.
+@Suite struct SwitchesActTests {
+    /// Values where there is no standard one, or where that one shows too late for a short script.
+    static let values = [
+        "refuses": "LE_Set_PHY/0x0C", "lacks": "LE_Read_Buffer_Size", "silent": "Read_Buffer_Size", "pretends": "LE_Set_PHY",
+        "commands": "FFFF", "le-features": "FF01", "lmp-features": "875bffdbfe8fffff", "supported-states": "ff", "hci-version": "9",
+        "hci-revision": "0x3120", "lmp-version": "9", "lmp-subversion": "0x22BB", "company": "10", "usb-id": "0a12:0001",
+        "usb-release": "0x2520", "few-links": "1", "links-starve-scan": "1", "credits-never": "0", "scan-disable-slow": "100",
+        "zero-advertising-sets": "0", "address-command-lies": "csr", "address-command": "csr", "event-size-hole": "40",
+        "credits-late": "40", "acl-buffers": "310x10", "split-events": "8", "unplugged-after-commands": "2", "unplugged-after-data": "1",
+        "leaves-in-load": "0bda:8772",
+    ]
+
+    static func text(_ quirk: DongleQuirk) -> String { values[quirk.name].map { "\(quirk.name)=\($0)" } ?? quirk.name }
+
+    /// What comes of each script without any switch.
+    private static let plain: [[String]] = StageScripts.all.map { (try? ConductStage.play($0, DongleConduct())) ?? [] }
+
+    /// Voice takes a link that the scripts do not have: it has a test of its own.
+    static let packetSwitches = DongleQuirk.all.filter { $0.layer == .hci && $0.name != "voice-padding" }.map { text($0) }
+
+    @Test(arguments: packetSwitches) func onPackets(switch text: String) throws {
+        #expect(Self.plain.allSatisfy { $0.count > 20 })
+        let conduct = try DongleConduct([text])
+        var differs = false
+        for (script, plain) in zip(StageScripts.all, Self.plain) where !differs {
+            differs = try ConductStage.play(script, conduct) != plain
+        }
+        #expect(differs, "\(text) changes nothing")
+    }
+
+    @Test func theSameSwitchAndSeedGiveTheSameRun() throws {
+        let conduct = try DongleConduct(["data-overtakes-events=1-9", "vendor-events", "acl-debug"])
+        #expect(try ConductStage.play(StageScripts.legacy, conduct) == ConductStage.play(StageScripts.legacy, conduct))
+    }
+
+    @Test func voiceIsPadded() throws {
+        let rules = try DongleConduct(["voice-padding"]).makeRules()
+        let loop = RunLoop()
+        let (_, end) = InProcessTransport.pair(on: loop)
+        let transport = ConductTransport(end, conduct: DongleConduct(), on: loop)
+        let wire = ConductWire(transport: transport, position: 0)
+        let voice = HCIData.SynchronousData(connectionHandle: 1, data: [UInt8](repeating: 7, count: 60))
+        let padded = try #require(rules.first?.toHost(HCIPacket(.sco, voice.parameters), wire))
+        #expect(try HCIData.SynchronousData(prefixOf: padded.bytes).data == [UInt8](repeating: 0, count: 20) + voice.data)
+        withExtendedLifetime(transport) {}
+    }
+
+    static let requestSwitches = DongleQuirk.all.filter { $0.layer == .usb }.map { text($0) }
+
+    @Test(arguments: requestSwitches) func onRequests(switch text: String) throws {
+        let plain = try USBStage.play(DongleConduct())
+        #expect(try USBStage.play(DongleConduct([text])) != plain, "\(text) changes nothing")
+    }
+}
+
+/// A dongle whose controller and host follow a script; what the host got, and what reached the controller.
+enum USBStage {
+    private final class Controller: HCITransportSink {
+        let pipe: any HCITransport
+        var log: [String] = []
+
+        init(_ pipe: any HCITransport) throws {
+            self.pipe = pipe
+            try pipe.open(self)
+        }
+
+        func received(_ packet: HCIPacket, at time: Microseconds) {
+            log.append("controller \(packet.kind) \(Hex.octets(packet.bytes))")
+            guard let opcode = packet.commandOpcode else { return }
+            pipe.send(HCIPacket(completeOpcode: opcode, returns: [UInt8](repeating: 0, count: 11)))
+            pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [1, 2, 3])))
+        }
+
+        func closed(_ reason: TransportError) { log.append("closed") }
+    }
+
+    static func play(_ conduct: DongleConduct) throws -> [String] {
+        let loop = RunLoop()
+        let (host, end) = InProcessTransport.pair(on: loop)
+        let controller = try Controller(end)
+        let dongle = try USBDongle(
+            descriptors: conduct.describe(serialNumber: "BB-1"), pipe: host, loop: loop, faults: conduct.faults)
+        var log = ["\(dongle.descriptors.device)", "\(dongle.descriptors.configuration)"]
+        dongle.complete = { log.append("\($0.id) \($0.status) \($0.data) \($0.lostPackets)") }
+        dongle.onLeaving = { log.append("leaves: \($0.map { "\($0.vendorID):\($0.productID)" } ?? "for good")") }
+        for index in 0...3 { request(dongle, UInt32(index), [0x80, 6, UInt8(index), 3, 9, 4, 255, 0]) }
+        try loop.run {
+            try await transfers(dongle, controller.pipe, loop)
+            dongle.suspend()
+            try await loop.sleep(for: .milliseconds(5))
+            dongle.submit(USBRequest(id: 80, endpoint: 1, isIn: true, length: 64))
+            request(dongle, 81, [0x20, 0, 0, 0, 0, 0, 3, 0], [0x09, 0x10, 0])
+            try await loop.sleep(for: .milliseconds(5))
+            for id in 0..<200 { dongle.cancel(UInt32(id)) }
+        }
+        return log + controller.log
+    }
+
+    private static func request(_ dongle: USBDongle, _ id: UInt32, _ setup: [UInt8], _ data: [UInt8] = []) {
+        dongle.submit(USBRequest(id: id, endpoint: 0, isIn: setup[0] & 0x80 != 0, setup: setup, data: data, length: 255))
+    }
+
+    private static func transfers(_ dongle: USBDongle, _ pipe: any HCITransport, _ loop: RunLoop) async throws {
+        for id in 10..<20 { dongle.submit(USBRequest(id: UInt32(id), endpoint: 1, isIn: true, length: 64)) }
+        for id in 20..<24 { dongle.submit(USBRequest(id: UInt32(id), endpoint: 2, isIn: true, length: 64)) }
+        // Read_Local_Extended_Features, Reset, and four commands of a vendor's.
+        for (id, opcode) in [(30, 0x1004), (31, 0x0C03), (32, 0xFC20), (33, 0xFC20), (34, 0xFC20), (35, 0xFC20)] {
+            request(dongle, UInt32(id), [0x20, 0, 0, 0, 0, 0, 3, 0], [UInt8(opcode & 0xFF), UInt8(opcode >> 8), 0])
+            try await loop.sleep(for: .milliseconds(4))
+        }
+        request(dongle, 40, [0x40, 0, 0, 0, 0, 0, 3, 0], [0x09, 0x10, 0])
+        pipe.send(HCIPacket(acl: 1, .first, [1, 2, 3]))
+        dongle.submit(USBRequest(id: 41, endpoint: 2, isIn: false, data: HCIPacket(acl: 1, .first, [UInt8](repeating: 1, count: 60)).bytes))
+        request(dongle, 42, [0x01, 11, 1, 0, 1, 0, 0, 0])
+        pipe.send(HCIPacket(.sco, HCIData.SynchronousData(connectionHandle: 1, data: [UInt8](repeating: 5, count: 240)).parameters))
+        try await loop.sleep(for: .milliseconds(1))
+        let frames = [Int](repeating: 9, count: 30)
+        dongle.submit(USBRequest(id: 43, endpoint: 3, isIn: true, length: 270, packetLengths: frames))
+        try await loop.sleep(for: .milliseconds(40))
+    }
+}
