@@ -41,7 +41,7 @@ struct DeviceFacts: Sendable {
         "descriptions": ["uuid", "handle", "characteristic"],
     ]
     private static let flags = [
-        "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises",
+        "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises", "asksMTU",
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
@@ -86,7 +86,7 @@ struct DeviceFacts: Sendable {
             "period": description.advertising.period != nil,
             "legacy": description.advertising.isLegacy, "reference": description.isReference, "bonds": description.declares.bonds ?? false,
             "readvertises": Self.readvertises(description) != nil, "servicesChange": description.declares.servicesChange ?? false,
-            "security": description.link.asks.contains("security"),
+            "security": description.link.asks.contains("security"), "asksMTU": description.link.asks.contains("mtu"),
         ]
         features.formUnion(held.filter(\.value).map { "device.\($0.key)" })
         self.features = features
