@@ -15,6 +15,8 @@ OF_BUMBLE = {
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
     "accessory-discovery/read-by-group-type-range", "accessory-discovery/find-information-range", "accessory-discovery/read-by-type-range",
     "accessory-link/parameters-asked-of-it",
+    # The report map is short once it has taken a write.
+    "accessory-att/long-value", "accessory-att/mtu-per-connection",
 }
 
 # A planted fault, the product that has it, and the case that finds it.
