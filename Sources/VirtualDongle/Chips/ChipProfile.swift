@@ -71,11 +71,7 @@ public struct ChipProfile: Sendable {
 
     /// Changes what the controller is: it has what the chip claims, as far as the simulation has it.
     func apply(to configuration: inout ControllerConfiguration) {
-        if isDualMode || configuration.address.value == 0 {
-            configuration.profile = isDualMode ? .dual : .le
-        } else {
-            configuration.profile = .le
-        }
+        configuration.profile = isDualMode ? .dual : .le
         if let version {
             configuration.limit(to: version.hci)
             (configuration.subversion, configuration.companyIdentifier) = (version.lmpSubversion, version.company)
@@ -84,7 +80,8 @@ public struct ChipProfile: Sendable {
         if let lmpFeatures { configuration.choices.withoutLMPFeatures = ~lmpFeatures }
         (configuration.bredrACLLength, configuration.bredrACLCount) = (UInt16(acl.length), UInt8(clamping: acl.count))
         (configuration.synchronousLength, configuration.synchronousCount) = (UInt8(clamping: voice.length), UInt16(voice.count))
-        if let le { (configuration.aclLength, configuration.aclCount) = (UInt16(le.length), UInt8(clamping: le.count)) }
+        let own = le ?? acl
+        (configuration.aclLength, configuration.aclCount) = (UInt16(own.length), UInt8(clamping: own.count))
         configuration.choices.sharesBuffers = le == nil
         (configuration.acceptListSize, configuration.resolvingListSize) = (acceptList, resolvingList)
         (configuration.maxAdvertisingSets, configuration.maxAdvertisingDataLength) = (advertisingSets, advertisingData)

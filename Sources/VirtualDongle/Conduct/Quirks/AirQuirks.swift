@@ -19,7 +19,7 @@ extension DongleQuirk {
                 "suggested-length-ignored", knownOf: "ESP32, EM9301, CYW20704, old Zephyr",
                 allowedBy: "Core Vol 4, Part E, 7.8.35: the suggestion may be ignored",
                 "does not begin with the data length that the host suggests",
-                .rule { _ in PretendedCommands([HCICommands.LEWriteSuggestedDefaultDataLength.opcode]) }),
+                .rule { _ in SuggestionIgnored() }),
             DongleQuirk(
                 "unasked-data-length", .milliseconds(0...2_000), standard: "15-95", knownOf: "Broadcom 5.4, phones",
                 allowedBy: "Core Vol 6, Part B, 5.1.9: either side may begin the procedure",

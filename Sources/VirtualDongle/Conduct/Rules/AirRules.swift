@@ -195,3 +195,24 @@ final class UnaskedDataLength: ConductRule {
         return packet
     }
 }
+
+/// Keeps the suggested data length for whoever reads it, and does nothing about it.
+final class SuggestionIgnored: ConductRule {
+    private var suggestion: HCICommands.LEWriteSuggestedDefaultDataLength?
+
+    func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        if packet.commandOpcode == HCICommands.Reset.opcode { suggestion = nil }
+        guard let command = try? packet.command(as: HCICommands.LEWriteSuggestedDefaultDataLength.self), (try? command.validate()) != nil
+        else { return packet }
+        suggestion = command
+        if let answer = HCIPacket.success(of: packet) { wire.answer(answer) }
+        return nil
+    }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let suggestion else { return packet }
+        return packet.changingReturns(of: HCICommands.LEReadSuggestedDefaultDataLength.self) {
+            ($0.suggestedMaxTXOctets, $0.suggestedMaxTXTime) = (suggestion.suggestedMaxTXOctets, suggestion.suggestedMaxTXTime)
+        }
+    }
+}
