@@ -1,4 +1,4 @@
-# GATT over BR/EDR, on PSM 31: BlueZ pages bluebench, finds its service record, pairs and reads.
+# GATT over BR/EDR, on PSM 31: BlueZ pages bluebench, finds its service record, pairs and reads; then bluebench pages BlueZ and uses its server.
 . "$(dirname "$0")/bluez.bash"
 bonds=/tmp/bonds-bredr.json
 rm -f $bonds
@@ -30,5 +30,16 @@ kill $pinging
 wait $accessory
 code=$?
 [ $code = 0 ] && ok "bridge ends with 0 when BlueZ has left" || { bad "bridge ends with $code"; cat /tmp/ours.txt; }
+
+# The other way, with the key of before: BlueZ's server.
+serve_values
+timeout 100 $bench gatt "$dongle" --transport bredr --bonds $bonds --peer $theirs/public --write $value=626C756562656E6368 --subscribe $stream=5 --read $value --seconds 20 >/tmp/client.txt 2>&1
+code=$?
+cat /tmp/client.txt /tmp/server.txt
+[ $code = 0 ] && ok "bluebench ends with 0" || bad "bluebench ends with $code"
+check /tmp/client.txt "^service $service," "the service of BlueZ's server is discovered on PSM 31"
+check /tmp/server.txt "^written 626c756562656e6368$" "its value is written"
+check /tmp/client.txt "^read $value: 626C756562656E6368$" "and read back"
+check /tmp/client.txt "^value of $stream: " "notifications come"
 [ $failed = 0 ] || tail -60 /tmp/bluetoothd.txt
 exit $failed
