@@ -51,11 +51,13 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "Dongles", "TransportUSB",
+                "Report", "History", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "Dongles",
+                "TransportUSB",
                 "Transport", "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
         room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache]),
+        room("History", ["Throughput"]),
         room(
             "Conformance",
             [
@@ -95,6 +97,7 @@ let package = Package(
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Conformance", ["VirtualDongle", "HCI", "Host", "Transport", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Capture", "Packets"]),
+        tests("History", ["Throughput", "Timing"]),
         tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
     ]
 )

@@ -44,7 +44,8 @@ final class BridgeSession {
     /// Lets the tone play for its time, ends the audio connection, and suspends the stream.
     private func play(_ bridge: Bridge) async throws {
         let profiles = bridge.profiles
-        do { _ = try await bridge.classic.ended(within: .seconds(command.seconds)) } catch HostError.environment(.timedOut(.disconnection)) {}
+        do { _ = try await bridge.classic.ended(within: .seconds(command.seconds)) } catch HostError.environment(.timedOut(.disconnection))
+        {}
         if let failure = host.failure { throw failure }
         try await profiles.endAudio()
         guard profiles.isStreaming else { return }

@@ -14,6 +14,7 @@ extension ThroughputCommand {
         let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
         try captures.logAir(of: pair.simulation)
         output.watch(pair)
+        try loop.run { try await pair.bench.start() }
         try sweep(plan, pair.bench, loop, &output)
     }
 
@@ -26,12 +27,23 @@ extension ThroughputCommand {
             let port = try ListeningSubject(settings, listeningOn: address, loop: loop, capture: captures.packets)
             Console.complain("waiting for the subject's host on \(port.address)")
             try loop.run { try await port.arrived(within: .seconds(60)) }
+            try loop.run { try await port.bench.start() }
             return try sweep(plan, port.bench, loop, &output)
         }
         let tester = try end("tester", on: ends.tester, loop, captures)
         let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
         defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
-        try sweep(plan, ThroughputBench(loop: loop, tester: tester, subject: subject), loop, &output)
+        let bench = ThroughputBench(loop: loop, tester: tester, subject: subject)
+        try loop.run { try await bench.start() }
+        output.note(tester: Self.chip(of: tester.host), subject: subject.map { Self.chip(of: $0.host) })
+        try sweep(plan, bench, loop, &output)
+    }
+
+    /// Company and firmware, by their numbers.
+    private static func chip(of host: Host) -> String {
+        let controller = host.controller
+        let numbers = [controller.manufacturer, controller.hciRevision, controller.lmpSubversion].map { Hex.number($0) }
+        return "company \(numbers[0]), HCI revision \(numbers[1]), LMP subversion \(numbers[2])"
     }
 
     /// A host on a device, whose packets go into the capture.
@@ -46,16 +58,22 @@ extension ThroughputCommand {
     private func sweep(_ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput) throws {
         let requests = plan.rows
         let seconds = plan.seconds
-        try loop.run { try await bench.start() }
         output.begin(rows: requests.count + requests.count { plan.companion(of: $0) != nil })
         for request in requests {
-            output.announce(request)
-            let rows = try output.stop.run(on: loop, endsVirtualTime: true) {
-                guard let companion = plan.companion(of: request) else { return [await bench.measure(request, seconds: seconds)] }
-                return await bench.measure(request, beside: companion, seconds: seconds)
+            var measured: [[ThroughputRow]] = []
+            for repetition in 1...repetitions {
+                output.announce(request, repetition: repetitions > 1 ? ", \(repetition) of \(repetitions)" : "")
+                let rows = try output.stop.run(on: loop, endsVirtualTime: true) {
+                    guard let companion = plan.companion(of: request) else { return [await bench.measure(request, seconds: seconds)] }
+                    return await bench.measure(request, beside: companion, seconds: seconds)
+                }
+                if output.stop.isRaised { break }
+                measured.append(rows)
             }
             if output.stop.isRaised { break }
-            for row in rows { try output.add(row, at: loop.now) }
+            for flow in measured[0].indices {
+                if let row = ThroughputRow.middle(of: measured.map { $0[flow] }) { try output.add(row, at: loop.now) }
+            }
         }
         try output.finish(at: loop.now)
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Packets
+import Report
 import Simulation
 import Throughput
 import Timing
@@ -31,6 +32,19 @@ struct ThroughputCommand: ParsableCommand {
     @Flag(help: "Each row over LE with a flow over BR/EDR beside it, on the same radios: two rows.") var beside = false
     @Flag(help: "Each row on an encrypted link; the devices pair.") var encrypted = false
     @Option(help: "How long each row counts, in seconds.", transform: Arguments.seconds) var seconds = 5.0
+    @Option(
+        name: .customLong("repeat"), help: ArgumentHelp("Measure each row so many times; the one in the middle is shown.", valueName: "n"),
+        transform: Arguments.whole(1...1_000))
+    var repetitions = 1
+    @Option(
+        help: ArgumentHelp(
+            "A word of one's own about the set-up, kept with the figures; others do not compare with it.", valueName: "name=value"))
+    var label: [String] = []
+    @Option(
+        help: ArgumentHelp("Compare the figures with those of a file, and fail where one is below --at-least.", valueName: "file"),
+        completion: .file())
+    var baseline: String?
+    @Option(help: ArgumentHelp("With --baseline: how much of its figures is enough: 95%.", valueName: "percent")) var atLeast: String?
     @Option(help: "Fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
     @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
     @Flag(help: "Under each row, where the missing part went.") var explain = false
@@ -66,9 +80,10 @@ struct ThroughputCommand: ParsableCommand {
             throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")
         }
         try checkOptions(ends)
+        let gate = try BaselineGate(baseline, atLeast: atLeast)
         let signals = SignalHandler()
         let stop = StopFlag()
-        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, stop: stop)
+        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, setup: makeSetup(ends), stop: stop)
         let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
         let captures = try Captures(packets: capture, air: air, keys: keylog, on: loop)
         signals.onStop { stop.raise() }
@@ -88,6 +103,7 @@ struct ThroughputCommand: ParsableCommand {
         do { try captures.finish() } catch { throw CommandFailure(error) }
         let code = output.exitCode
         if code != .pass { throw code }
+        try gate?.check(output.report)
     }
 
     // MARK: What was asked for
@@ -96,7 +112,7 @@ struct ThroughputCommand: ParsableCommand {
     private func checkOptions(_ ends: BenchEnds) throws {
         let ofSweep = [
             "--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air",
-            "--keylog", "--encrypted", "--packets", "--sdu", "--beside",
+            "--keylog", "--encrypted", "--packets", "--sdu", "--beside", "--repeat", "--label", "--baseline",
         ]
         if ladder, let option = (ofSweep + ["--tester", "--subject", "--subject-port"]).first(where: Arguments.given) {
             throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
@@ -110,6 +126,22 @@ struct ThroughputCommand: ParsableCommand {
         for (option, path) in [("--json", json), ("--capture", capture), ("--air", air), ("--keylog", keylog)] {
             try paths.add(option, path)
         }
+    }
+
+    /// What is kept beside the figures.
+    private func makeSetup(_ ends: BenchEnds) throws -> ThroughputSetup {
+        let facts = RunFacts.ofThisMachine(version: Bluebench.version)
+        var setup = ThroughputSetup()
+        (setup.tester, setup.subject) = (tester, subjectPort.map { _ in "a host on a port" } ?? subject)
+        (setup.host, setup.build, setup.date, setup.seconds) = (facts.host, facts.version, facts.date, seconds)
+        if ends.tester == .virtual { (setup.packetError, setup.eventFilling) = (packetError, eventFilling) }
+        (setup.exchanges, setup.buffers) = (exchanges, buffers.map { Int($0) })
+        for text in label {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw CommandFailure(.usage, "--label \(text): write NAME=VALUE") }
+            setup.labels = (setup.labels ?? [:]).merging([parts[0]: parts[1]]) { $1 }
+        }
+        return setup
     }
 
     private func makePlan() throws -> SweepPlan {

@@ -9,22 +9,29 @@ struct ThroughputOutput {
     private let file: OutputFile?
     private let isExplaining: Bool
     private let start = ContinuousClock.now
-    private var report = ThroughputReport()
+    private(set) var report = ThroughputReport()
     private var total = 0
     private var pair: VirtualPair?
     /// Raised when the user wants the sweep to end; what is measured by then is kept.
     let stop: StopFlag
 
     /// - Throws: when the file cannot be written, before anything is measured.
-    init(json path: String?, isExplaining: Bool, seed: UInt64, stop: StopFlag) throws {
+    init(json path: String?, isExplaining: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
         file = try path.map { try OutputFile($0) }
         self.isExplaining = isExplaining
         report.seed = seed
+        report.setup = setup
     }
 
     /// Takes the counts of a simulation into the report.
     mutating func watch(_ pair: VirtualPair) { self.pair = pair }
+
+    /// Keeps what the controllers of dongles say they are.
+    mutating func note(tester: String?, subject: String?) {
+        report.setup?.testerController = tester
+        report.setup?.subjectController = subject
+    }
 
     mutating func begin(rows: Int) {
         total = rows
@@ -32,9 +39,9 @@ struct ThroughputOutput {
     }
 
     /// On a terminal, what is being measured now.
-    func announce(_ request: ThroughputRow.Request) {
+    func announce(_ request: ThroughputRow.Request, repetition: String = "") {
         guard isatty(STDOUT_FILENO) == 1 else { return }
-        Console.write("\r\u{1B}[K\(position(report.rows.count + 1)) \(Self.name(request)) ...")
+        Console.write("\r\u{1B}[K\(position(report.rows.count + 1)) \(Self.name(request))\(repetition) ...")
     }
 
     mutating func add(_ row: ThroughputRow, at now: Microseconds) throws {
@@ -45,6 +52,7 @@ struct ThroughputOutput {
         report.rows.append(row)
         stamp(now)
         Console.line(position(report.rows.count) + " " + Self.line(row))
+        if !row.repetitions.isEmpty { Console.line("       " + Self.spread(row.repetitions)) }
         if isExplaining || row.failure != nil { Console.line("       " + row.explanation) }
         try save()
     }
@@ -113,6 +121,12 @@ struct ThroughputOutput {
             right(fixed(row.goodput, 1), 10) + right(fixed(row.ceiling?.perInterval ?? 0, 1), 10) + right(fixed(row.percent, 2), 8)
             + right(fixed(row.packetsPerEvent, 2), 15) + right(row.counters.map { "\($0.retransmissions)" } ?? "-", 8)
         return name(row.request) + figures + "  " + (row.failure == nil ? row.limit?.rawValue ?? "" : "FAILED")
+    }
+
+    private static func spread(_ values: [Double]) -> String {
+        let figures = RobustStatistics(values)
+        return "\(values.count) times: median \(fixed(figures.median, 1)), MAD \(fixed(figures.medianAbsoluteDeviation, 2)), "
+            + "p5 \(fixed(figures.percentile(5), 1)), p95 \(fixed(figures.percentile(95), 1)) kbit/s"
     }
 
     private static func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(1, width - text.count)) }

@@ -5,6 +5,7 @@ import Packets
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
+        case repetitions
         case dataLength = "data_length"
         case interval = "interval_ms"
         case goodput = "goodput_kbps"
@@ -53,6 +54,31 @@ extension ThroughputRow: Encodable {
         var corrupted: Int
     }
 
+    private struct Repetitions: Encodable {
+        var goodput: [Double]
+        var median: Double
+        var deviation: Double
+        var fifth: Double
+        var ninetyFifth: Double
+
+        init(_ values: [Double]) {
+            let figures = RobustStatistics(values)
+            goodput = values.map(ThroughputRow.rounded)
+            median = ThroughputRow.rounded(figures.median)
+            deviation = ThroughputRow.rounded(figures.medianAbsoluteDeviation)
+            fifth = ThroughputRow.rounded(figures.percentile(5))
+            ninetyFifth = ThroughputRow.rounded(figures.percentile(95))
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case goodput = "goodput_kbps"
+            case median = "median_kbps"
+            case deviation = "mad_kbps"
+            case fifth = "p5_kbps"
+            case ninetyFifth = "p95_kbps"
+        }
+    }
+
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(request.over, forKey: .over)
@@ -75,6 +101,7 @@ extension ThroughputRow: Encodable {
         try values.encode(missing, forKey: .missing)
         try values.encode(explanation, forKey: .explanation)
         try values.encodeIfPresent(failure, forKey: .failure)
+        try values.encodeIfPresent(repetitions.isEmpty ? nil : Repetitions(repetitions), forKey: .repetitions)
         try values.encode(Self.rounded(wallMilliseconds), forKey: .wall)
     }
 
@@ -102,6 +129,8 @@ public struct ThroughputReport: Sendable, Encodable {
     public var rows: [ThroughputRow]
     public var ladder: [LadderRung]?
     public var seed: UInt64 = 0
+    /// What was measured with what.
+    public var setup: ThroughputSetup?
     /// Jobs and timers that the loop has run.
     public var steps = 0
     /// Packets on the simulated air.
@@ -114,7 +143,7 @@ public struct ThroughputReport: Sendable, Encodable {
     }
 
     private enum Key: String, CodingKey {
-        case rows, ladder, seed, steps, transmissions
+        case rows, ladder, seed, setup, steps, transmissions
         case wall = "wall_s"
         case virtual = "virtual_s"
     }
@@ -124,6 +153,7 @@ public struct ThroughputReport: Sendable, Encodable {
         try values.encode(ThroughputRow.rounded(wallSeconds), forKey: .wall)
         try values.encode(ThroughputRow.rounded(virtualSeconds), forKey: .virtual)
         try values.encode(seed, forKey: .seed)
+        try values.encodeIfPresent(setup, forKey: .setup)
         try values.encode(steps, forKey: .steps)
         try values.encode(transmissions, forKey: .transmissions)
         try values.encode(rows, forKey: .rows)

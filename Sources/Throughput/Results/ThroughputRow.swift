@@ -95,6 +95,8 @@ public struct ThroughputRow: Sendable, Hashable {
     public var isEnvironment = false
     /// In the simulation, how many milliseconds of wall time the row took.
     public var wallMilliseconds: Double = 0
+    /// The goodput of each repetition, where the row was measured more than once; the row itself is the one in the middle.
+    public var repetitions: [Double] = []
 
     public init(_ request: Request) { self.request = request }
 
@@ -109,6 +111,16 @@ public struct ThroughputRow: Sendable, Hashable {
     public var percent: Double {
         guard let limit = ceiling?.perInterval, limit > 0 else { return 0 }
         return goodput / limit * 100
+    }
+
+    /// Of several measurements of one row the one whose goodput is in the middle, with the goodput of all; one that failed is told of first. Nil of none.
+    public static func middle(of rows: [ThroughputRow]) -> ThroughputRow? {
+        if let failed = rows.first(where: { $0.failure != nil }) { return failed }
+        let sorted = rows.sorted { $0.goodput < $1.goodput }
+        guard !sorted.isEmpty else { return nil }
+        var row = sorted[(sorted.count - 1) / 2]
+        if rows.count > 1 { row.repetitions = rows.map(\.goodput) }
+        return row
     }
 
     /// Link-layer packets with data, without those sent again, in an event.

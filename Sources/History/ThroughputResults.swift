@@ -1,0 +1,88 @@
+import Foundation
+import Throughput
+
+/// A file that `bluebench throughput --json` has written, as far as comparisons need it.
+public struct ThroughputResults: Sendable, Decodable {
+    public struct Row: Sendable, Decodable {
+        public var over: String
+        public var direction: String
+        public var phy: String
+        public var dataLength: Int
+        public var mtu: Int
+        public var interval: Double?
+        public var isEncrypted: Bool?
+        public var goodput: Double
+        public var ceiling: Double
+        public var limit: String?
+        public var explanation: String?
+        public var failure: String?
+        /// The goodput of each repetition; none where the row was measured once.
+        public var repetitions: Repetitions?
+
+        private enum CodingKeys: String, CodingKey {
+            case over, direction, phy, mtu, limit, explanation, failure, repetitions
+            case dataLength = "data_length"
+            case interval = "interval_ms"
+            case isEncrypted = "encrypted"
+            case goodput = "goodput_kbps"
+            case ceiling = "ceiling_kbps"
+        }
+    }
+
+    public struct Repetitions: Sendable, Decodable {
+        public var goodput: [Double]
+
+        private enum CodingKeys: String, CodingKey {
+            case goodput = "goodput_kbps"
+        }
+    }
+
+    /// What was measured with what; none in files of older versions.
+    public var setup: ThroughputSetup?
+    public var rows: [Row]
+
+    /// - Throws: `HistoryError` with the place of what cannot be read.
+    public init(json: Data, name: String) throws(HistoryError) {
+        do { self = try JSONDecoder().decode(Self.self, from: json) } catch { throw HistoryError(name, error) }
+    }
+}
+
+extension ThroughputResults.Row {
+    /// What was asked for, in one line: the same in every file.
+    public var name: String {
+        let time = interval.map { " \(Self.short($0)) ms" } ?? ""
+        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)" + (isEncrypted == true ? " encrypted" : "")
+    }
+
+    /// All that was measured of it.
+    public var figures: RobustStatistics { RobustStatistics(repetitions?.goodput ?? [goodput]) }
+
+    private static func short(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+}
+
+/// A file of results that is none.
+public struct HistoryError: Error, Sendable, CustomStringConvertible {
+    public var description: String
+
+    init(_ text: String) { description = text }
+
+    init(_ name: String, _ error: any Error) {
+        guard let error = error as? DecodingError else {
+            description = "\(name): \(error)"
+            return
+        }
+        switch error {
+        case .keyNotFound(let key, let context): description = "\(name): \(Self.place(context))'\(key.stringValue)' is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            description = "\(name): \(Self.place(context))has another type than results have"
+        case .dataCorrupted(let context):
+            description = "\(name) is no JSON" + (context.codingPath.isEmpty ? "" : " of results: \(Self.place(context))cannot be read")
+        @unknown default: description = "\(name): \(error)"
+        }
+    }
+
+    private static func place(_ context: DecodingError.Context) -> String {
+        let path = context.codingPath.map { key in key.intValue.map { "\($0)" } ?? key.stringValue }
+        return path.isEmpty ? "" : path.joined(separator: ".") + ": "
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// A file that `bluebench run --json` has written, as far as comparisons need it.
+public struct VerdictResults: Sendable, Decodable {
+    public struct Case: Sendable, Decodable {
+        public var id: String
+        public var verdict: String
+        public var message: String?
+        /// It failed first and passed when it was run again.
+        public var isFlaky: Bool?
+
+        private enum CodingKeys: String, CodingKey {
+            case id, verdict, message
+            case isFlaky = "flaky"
+        }
+    }
+
+    public var cases: [Case]
+
+    /// - Throws: `HistoryError` with the place of what cannot be read.
+    public init(json: Data, name: String) throws(HistoryError) {
+        do { self = try JSONDecoder().decode(Self.self, from: json) } catch { throw HistoryError(name, error) }
+    }
+}
+
+/// Two runs case by case.
+public struct VerdictComparison: Sendable {
+    public enum Finding: String, Sendable, CaseIterable, Encodable {
+        case same
+        case newlyFailing = "newly failing"
+        case newlyPassing = "newly passing"
+        case stillFailing = "still failing"
+        case flaky
+        /// A verdict that is neither PASS nor FAIL in one of the runs.
+        case changed
+        case new, vanished
+    }
+
+    public struct Row: Sendable {
+        public var id: String
+        public var finding: Finding
+        public var base: String?
+        public var now: String?
+        public var message: String?
+    }
+
+    public let rows: [Row]
+
+    public init(_ base: VerdictResults, _ now: VerdictResults) {
+        let before = Dictionary(base.cases.map { ($0.id, $0) }) { first, _ in first }
+        let after = Set(now.cases.map(\.id))
+        rows =
+            now.cases.map { result in
+                let old = before[result.id]
+                return Row(
+                    id: result.id, finding: Self.finding(old, result), base: old?.verdict, now: result.verdict, message: result.message)
+            }
+            + base.cases.filter { !after.contains($0.id) }.map { Row(id: $0.id, finding: .vanished, base: $0.verdict) }
+    }
+
+    private static func finding(_ base: VerdictResults.Case?, _ now: VerdictResults.Case) -> Finding {
+        if now.isFlaky == true { return .flaky }
+        let fails: Set<String> = ["FAIL", "ERROR"]
+        guard let base else { return fails.contains(now.verdict) ? .newlyFailing : .new }
+        switch (fails.contains(base.verdict), fails.contains(now.verdict)) {
+        case (true, true): return .stillFailing
+        case (false, true): return .newlyFailing
+        case (true, false): return now.verdict == "PASS" ? .newlyPassing : .changed
+        case (false, false): return base.verdict == now.verdict ? .same : .changed
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import History
+import Throughput
+
+/// `--baseline FILE --at-least 95%`: each row that the file has, too, carries as much of its figure.
+struct BaselineGate {
+    private let path: String
+    private let base: ThroughputResults
+    private let share: Double
+
+    /// Nil where no baseline is given.
+    ///
+    /// - Throws: a usage error for a file that holds no figures, before anything is measured.
+    init?(_ path: String?, atLeast: String?) throws {
+        guard let path else {
+            if atLeast != nil { throw CommandFailure(.usage, "--at-least goes with --baseline") }
+            return nil
+        }
+        let text = atLeast ?? "95%"
+        guard let share = Double(text.replacing("%", with: "")), share > 0, share <= 1_000 else {
+            throw CommandFailure(.usage, "--at-least \(text): write a percentage, 95%")
+        }
+        self.path = path
+        self.share = share
+        do {
+            base = try ThroughputResults(json: Data(contentsOf: URL(fileURLWithPath: path)), name: path)
+        } catch let error as HistoryError {
+            throw CommandFailure(.usage, "\(error)")
+        } catch {
+            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
+        }
+    }
+
+    /// - Throws: a failure that names the rows that carry too little, or says that no row could be compared.
+    func check(_ report: ThroughputReport) throws {
+        let now = try ThroughputResults(json: report.json(), name: "these figures")
+        let differences = (now.setup ?? ThroughputSetup()).differences(from: base.setup ?? ThroughputSetup())
+        guard differences.isEmpty else {
+            throw CommandFailure(.usage, "\(path) was not measured alike: \(differences.joined(separator: "; "))")
+        }
+        let figures = Dictionary(base.rows.map { ($0.name, $0.figures.median) }) { first, _ in first }
+        let compared = now.rows.compactMap { row in figures[row.name].map { (row.name, row.figures.median, $0) } }
+        guard !compared.isEmpty else { throw CommandFailure(.usage, "\(path) has none of these rows") }
+        let short = compared.filter { $0.1 < $0.2 * share / 100 }
+        for (name, figure, before) in short {
+            Console.line(String(format: "below: %@: %.1f kbit/s, %.1f %% of %.1f", name, figure, figure / before * 100, before))
+        }
+        guard short.isEmpty else { throw CommandFailure(.fail, "\(short.count) of \(compared.count) rows are below \(share) % of \(path)") }
+        Console.line("\(compared.count) rows have at least \(share) % of \(path)")
+    }
+}

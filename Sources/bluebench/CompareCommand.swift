@@ -1,0 +1,143 @@
+import ArgumentParser
+import Foundation
+import History
+
+/// `bluebench compare`: what is worse than before.
+struct CompareCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare", abstract: "Compare two files of results: figures of throughput, or verdicts.",
+        discussion: """
+            BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written. A difference of figures counts where it \
+            is beyond the noise that the repetitions of both show (--repeat) and beyond a threshold. Exit code 1: a regression, a row or a case that \
+            fails now, or one that is gone; 2: the files cannot be compared.
+            """)
+
+    @Argument(help: "Results of before.", completion: .file()) var base: String
+    @Argument(help: "Results of now.", completion: .file()) var new: String
+    @Option(help: ArgumentHelp("Tell of figures that fell by so many per cent.", valueName: "percent")) var warn = 1.5
+    @Option(help: ArgumentHelp("Fail at figures that fell by so many per cent.", valueName: "percent")) var fail = 2.5
+    @Option(
+        help: ArgumentHelp(
+            "Another limit where a row's name holds a text: coded-s8=5 or 'notify from-subject 2m=1'.", valueName: "text=percent"))
+    var row: [String] = []
+    @Flag(help: "Compare although tester, subject or settings differ.") var unlike = false
+    @Flag(help: "Rows and cases that are gone do not fail.") var allowVanished = false
+    @Flag(help: "Show what has not changed, too.") var all = false
+    @Option(help: ArgumentHelp("Write the table as Markdown, for a pull request.", valueName: "file"), completion: .file()) var markdown:
+        String?
+    @Option(help: ArgumentHelp("Write the findings as JSON.", valueName: "file"), completion: .file()) var json: String?
+
+    func validate() throws {
+        guard warn >= 0, fail >= 0, warn <= fail else { throw ValidationError("--warn is not above --fail, and neither is negative") }
+        _ = try limits()
+    }
+
+    /// Where each text stands in a row's name, the limit beside it; the last that fits counts.
+    private func limits() throws -> [(text: String, percent: Double)] {
+        try row.map { option in
+            guard let sign = option.lastIndex(of: "="), sign > option.startIndex,
+                let percent = Double(option[option.index(after: sign)...].replacing("%", with: "")), percent >= 0
+            else { throw ValidationError("--row \(option): write TEXT=PERCENT, coded-s8=5") }
+            return (String(option[..<sign]), percent)
+        }
+    }
+
+    func run() throws {
+        let outputs = (markdown: try markdown.map { try OutputFile($0) }, json: try json.map { try OutputFile($0) })
+        let (before, now) = (try read(base), try read(new))
+        let findings: (table: ComparisonTable, hasFailed: Bool, rows: [Finding])
+        switch (Self.isOfThroughput(before), Self.isOfThroughput(now)) {
+        case (true, true): findings = try figures(before, now)
+        case (false, false): findings = try verdicts(before, now)
+        default: throw CommandFailure(.usage, "\(base) and \(new) hold different things: one has figures of throughput, the other verdicts")
+        }
+        Console.line(findings.table.text)
+        try outputs.markdown?.write(findings.table.markdown)
+        try outputs.json?.write(ResultsJSONFindings(hasFailed: findings.hasFailed, rows: findings.rows).json())
+        if findings.hasFailed { throw ExitCode.fail }
+    }
+
+    private func figures(_ before: Data, _ now: Data) throws -> (ComparisonTable, Bool, [Finding]) {
+        let (old, new): (ThroughputResults, ThroughputResults)
+        do {
+            old = try ThroughputResults(json: before, name: base)
+            new = try ThroughputResults(json: now, name: self.new)
+        } catch { throw CommandFailure(.usage, "\(error)") }
+        let differences = (new.setup ?? .init()).differences(from: old.setup ?? .init())
+        guard unlike || differences.isEmpty else {
+            throw CommandFailure(
+                .usage, "the two were not measured alike (--unlike compares them all the same): \(differences.joined(separator: "; "))")
+        }
+        let (limits, warn, fail) = (try limits(), warn, fail)
+        let comparison = ThroughputComparison(old, new) { name in
+            guard let own = limits.last(where: { name.contains($0.text) }) else { return .init(warn: warn, fail: fail) }
+            return .init(warn: min(warn, own.percent), fail: own.percent)
+        }
+        let rows = comparison.rows.map {
+            Finding(
+                name: $0.name, finding: $0.finding.rawValue, base: $0.base, now: $0.now, change: $0.change, band: $0.band, reason: $0.reason
+            )
+        }
+        let hasFailed = comparison.rows.contains {
+            [.regression, .broken].contains($0.finding) || ($0.finding == .vanished && !allowVanished)
+        }
+        return (comparison.table(all: all), hasFailed, rows)
+    }
+
+    private func verdicts(_ before: Data, _ now: Data) throws -> (ComparisonTable, Bool, [Finding]) {
+        let comparison: VerdictComparison
+        do {
+            comparison = try VerdictComparison(VerdictResults(json: before, name: base), VerdictResults(json: now, name: new))
+        } catch { throw CommandFailure(.usage, "\(error)") }
+        let rows = comparison.rows.map {
+            Finding(name: $0.id, finding: $0.finding.rawValue, before: $0.base, after: $0.now, reason: $0.message)
+        }
+        let hasFailed = comparison.rows.contains { $0.finding == .newlyFailing || ($0.finding == .vanished && !allowVanished) }
+        return (comparison.table(all: all), hasFailed, rows)
+    }
+
+    private func read(_ path: String) throws -> Data {
+        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
+        }
+    }
+
+    private static func isOfThroughput(_ data: Data) -> Bool {
+        struct Kind: Decodable {
+            struct Anything: Decodable { init(from decoder: any Decoder) {} }
+            var rows: [Anything]?
+        }
+        return (try? JSONDecoder().decode(Kind.self, from: data))?.rows != nil
+    }
+}
+
+/// A row of `compare --json`.
+private struct Finding: Encodable {
+    var name: String
+    var finding: String
+    /// kbit/s, and per cent.
+    var base: Double?
+    var now: Double?
+    var change: Double?
+    var band: Double?
+    /// Verdicts.
+    var before: String?
+    var after: String?
+    var reason: String?
+}
+
+private struct ResultsJSONFindings: Encodable {
+    var hasFailed: Bool
+    var rows: [Finding]
+
+    enum CodingKeys: String, CodingKey {
+        case rows
+        case hasFailed = "failed"
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + [UInt8(ascii: "\n")]
+    }
+}

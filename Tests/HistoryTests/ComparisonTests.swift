@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+import Throughput
+import Timing
+
+@testable import History
+
+struct ComparisonTests {
+    /// A file of one row, measured again and again with a normal noise around what it carries.
+    private static func results(_ goodput: Double, noise: Double, count: Int, _ random: inout RandomSource) throws -> ThroughputResults {
+        let values = (0..<count).map { _ in goodput * (1 + noise / 100 * normal(&random)) }
+        let list = values.map { "\($0)" }.joined(separator: ",")
+        let median = RobustStatistics(values).median
+        return try ThroughputResults(
+            json: Data(Self.row(median, more: #", "repetitions": {"goodput_kbps": [\#(list)]}"#).utf8), name: "made")
+    }
+
+    private static func row(_ goodput: Double, mtu: Int = 247, more: String = "") -> String {
+        """
+        {"rows": [{"over": "notify", "direction": "from-subject", "phy": "2m", "data_length": 251, "mtu": \(mtu), "interval_ms": 15,
+        "goodput_kbps": \(goodput), "ceiling_kbps": 1301.3\(more)}]}
+        """
+    }
+
+    /// The sum of twelve even draws has a variance of one.
+    private static func normal(_ random: inout RandomSource) -> Double {
+        (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) }
+    }
+
+    private static func compare(_ base: ThroughputResults, _ now: ThroughputResults) -> ThroughputComparison.Finding? {
+        ThroughputComparison(base, now) { _ in .init() }.rows.first?.finding
+    }
+
+    @Test(arguments: [0.1, 0.3, 0.5]) func aDropOfThreePerCentIsFlaggedAndHalfAPerCentIsNot(noise: Double) throws {
+        var random = RandomSource(seed: 20, label: "noise of \(noise)")
+        for _ in 0..<50 {
+            let base = try Self.results(1_200, noise: noise, count: 9, &random)
+            let worse = try Self.results(1_200 * 0.97, noise: noise, count: 9, &random)
+            let close = try Self.results(1_200 * 0.995, noise: noise, count: 9, &random)
+            let finding = try #require(Self.compare(base, worse))
+            #expect([.slower, .regression].contains(finding))
+            #expect(Self.compare(base, close) == .same)
+        }
+    }
+
+    @Test func whatDiffersIsNamed() throws {
+        func results(_ json: String) throws -> ThroughputResults { try ThroughputResults(json: Data(json.utf8), name: "made") }
+        let base = try results(Self.row(1_200))
+        for (json, finding) in [
+            (Self.row(1_200), ThroughputComparison.Finding.same), (Self.row(1_180), .slower), (Self.row(1_100), .regression),
+            (Self.row(1_250), .better), (Self.row(0, more: #", "failure": "nothing came""#), .broken),
+        ] {
+            #expect(Self.compare(base, try results(json)) == finding)
+        }
+        #expect(Self.compare(try results(Self.row(0, more: #", "failure": "nothing came""#)), base) == .repaired)
+        let other = ThroughputComparison(base, try results(Self.row(900, mtu: 23))) { _ in .init() }
+        #expect(other.rows.map(\.finding) == [.new, .vanished])
+        #expect(other.table(all: false).markdown.contains("| notify from-subject 2m 251/23 15 ms | - | 900.0 | - | - | new |"))
+    }
+
+    @Test func unlikeSetupsAreNamed() {
+        var (base, now) = (ThroughputSetup(), ThroughputSetup())
+        #expect(now.differences(from: base).isEmpty)
+        (base.date, now.date) = ("2026-01-01", "2026-02-01")
+        #expect(now.differences(from: base).isEmpty)
+        (base.tester, now.tester) = ("usb:1-1", "virtual")
+        (base.labels, now.labels) = (["antenna": "inside"], ["antenna": "outside"])
+        #expect(now.differences(from: base) == ["tester: usb:1-1 then, virtual now", "label antenna: inside then, outside now"])
+    }
+
+    @Test func verdicts() throws {
+        func results(_ verdicts: [String: String]) throws -> VerdictResults {
+            let cases = verdicts.sorted { $0.key < $1.key }.map { #"{"id": "\#($0.key)", "verdict": "\#($0.value)"}"# }
+            return try VerdictResults(json: Data(#"{"cases": [\#(cases.joined(separator: ","))]}"#.utf8), name: "made")
+        }
+        let base = ["a": "PASS", "b": "PASS", "c": "FAIL", "d": "FAIL", "e": "INCONC", "gone": "PASS"]
+        let now = ["a": "PASS", "b": "FAIL", "c": "PASS", "d": "ERROR", "e": "PASS", "f": "PASS", "g": "FAIL"]
+        let comparison = VerdictComparison(try results(base), try results(now))
+        let expected: [VerdictComparison.Finding] = [
+            .same, .newlyFailing, .newlyPassing, .stillFailing, .changed, .new, .newlyFailing, .vanished,
+        ]
+        #expect(comparison.rows.map(\.finding) == expected)
+        #expect(comparison.rows.map(\.id) == ["a", "b", "c", "d", "e", "f", "g", "gone"])
+    }
+
+    @Test(arguments: [
+        ("no JSON", "made is no JSON"), (#"{"rows": [{"over": "notify"}]}"#, "made: rows.0: 'direction' is missing"),
+        (#"{"rows": 7}"#, "made: rows: has another type than results have"),
+    ])
+    func aFileThatIsNoneIsRefused(json: String, text: String) {
+        #expect { try ThroughputResults(json: Data(json.utf8), name: "made") } throws: { "\($0)" == text }
+    }
+}
+
+struct RobustStatisticsTests {
+    @Test(arguments: [
+        ([Double](), 0.0, 0.0), ([3], 3, 0), ([1, 2], 1.5, 0.5), ([1, 2, 100], 2, 1), ([5, 1, 4, 2, 3], 3, 1), ([1, .nan, 3], 2, 1),
+    ])
+    func medianAndDeviation(values: [Double], median: Double, deviation: Double) {
+        let figures = RobustStatistics(values)
+        #expect(figures.median == median)
+        #expect(figures.medianAbsoluteDeviation == deviation)
+    }
+
+    @Test(arguments: [(0.0, 10.0), (5, 12), (50, 30), (95, 48), (100, 50)])
+    func percentiles(share: Double, value: Double) {
+        #expect(abs(RobustStatistics([50, 40, 30, 20, 10]).percentile(share) - value) < 1e-9)
+    }
+}
