@@ -30,8 +30,19 @@ public final class Host {
     public var learned: LearnedConductList {
         var all = path.transport.learned
         all.add(context.learned)
+        let counters = counters
+        all.note(.reservedBits, "advertising reports had reserved bits set: masked", count: counters.reservedBits)
+        all.note(.excessCredits, "more packets were reported as completed than had been sent", count: counters.excessCredits)
+        all.note(.answerForAnotherCommand, "an unknown vendor's command was answered under another opcode", count: commands.misnamedAnswers)
         return all
     }
+
+    /// How long the controller may take.
+    public var limits = HostLimits()
+    /// The command that took longest to be answered.
+    public internal(set) var slowestCommand: CommandTiming?
+    /// Public addresses of other devices in the run: nobody else goes by them.
+    public var othersAddresses: Set<BDADDR> = []
 
     /// What the specification leaves to a host on BR/EDR.
     public var classicChoices: ClassicChoices {
@@ -80,6 +91,11 @@ public final class Host {
     var inquiry: Inquiry?
 
     var commands = CommandQueue()
+    /// Runs while commands wait and the controller takes none.
+    var stallTimer: Timer?
+    /// Of a Hardware Error event since the last reset.
+    var hardwareError: UInt8?
+    var family = LECommandFamily()
     var answers: [Int: PendingCommand] = [:]
     var nextCommand = 0
     var waiters: [EventWaiter] = []
@@ -114,6 +130,7 @@ public final class Host {
     public var counters: HostCounters {
         var counters = context.counters
         counters.strayAnswers = commands.strayAnswers
+        counters.excessCredits = context.scheduler.excessCredits
         counters.strayData += path.droppedData
         return counters
     }
@@ -142,8 +159,10 @@ public final class Host {
         commands.reset()
         let unanswered = answers.sorted { $0.key < $1.key }
         answers.removeAll()
+        if let stallTimer { loop.cancel(stallTimer) }
+        stallTimer = nil
         for (_, pending) in unanswered {
-            loop.cancel(pending.timer)
+            if let timer = pending.timer { loop.cancel(timer) }
             pending.finish(.failure(error))
         }
         let waiting = waiters

@@ -57,6 +57,8 @@ public enum TransportError: Error, Sendable, Equatable {
     case lost(String)
     /// The byte stream is not HCI any more.
     case desynchronised(String)
+    /// The controller's firmware has failed.
+    case crashed(String)
     /// The device is there, but cannot be brought into use; the text says which, why and what to do.
     case unprepared(String)
     /// A bounded queue overflowed: the receiver is too slow.
@@ -71,7 +73,7 @@ extension TransportError: CustomStringConvertible {
         case .notPermitted(let what): "no permission: \(what)"
         case .lost(let what): "\(what) went away"
         case .desynchronised(let what): "lost packet framing: \(what)"
-        case .unprepared(let text): text
+        case .unprepared(let text), .crashed(let text): text
         case .overrun(let dropped): "\(dropped) packets were dropped because the receiver was too slow"
         }
     }

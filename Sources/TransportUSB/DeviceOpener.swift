@@ -7,8 +7,12 @@ public struct DeviceOpener: Sendable {
     /// Also a chip behind a socket or a serial line is asked whether it needs firmware. Not every controller likes that.
     public var asksEveryChip: Bool
 
-    public init(firmware: FirmwareFolders, asksEveryChip: Bool = false) {
+    /// How dongles on USB are opened.
+    public var usb: USBOptions
+
+    public init(firmware: FirmwareFolders, asksEveryChip: Bool = false, usb: USBOptions = USBOptions()) {
         self.firmware = firmware
+        self.usb = usb
         self.asksEveryChip = asksEveryChip
     }
 
@@ -21,7 +25,7 @@ public struct DeviceOpener: Sendable {
         case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
         case .socket(let address): pipe = try H4Transport.connect(to: address, on: loop)
         case .serial(let path, let speed): pipe = try H4Transport.serial(path, speed: speed, on: loop)
-        case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, on: loop), folders: firmware, on: loop)
+        case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, options: usb, on: loop), folders: firmware, on: loop)
         }
         return asksEveryChip ? FirmwareTransport(pipe, folders: firmware, on: loop) : pipe
     }

@@ -48,11 +48,14 @@ public struct USBHome: Sendable, Equatable {
     }
 
     func sight(of found: [USBDongleDescription]) -> Sight {
-        let same = found.first {
+        let same = found.filter {
             $0.vendor == description.vendor && $0.product == description.product
-                && (description.serial == nil || $0.serial == description.serial)
+                && (description.serial == nil || $0.serial == description.serial || $0.serial == nil && $0.location == description.location)
         }
-        if let same { return .here(name(of: same)) }
+        // Of several with one serial number, only the one in the old place can be told from the others.
+        if let one = same.count > 1 ? same.first(where: { $0.location == description.location }) : same.first {
+            return .here(name(of: one))
+        }
         return found.first.flatMap { isAtPort ? .stranger($0) : nil } ?? .absent
     }
 

@@ -11,11 +11,11 @@ import Transport
 /// `@unchecked Sendable`: lives on its loop's thread only; the thread of the transfers is behind `USBDevice`.
 public final class USBTransport: HCITransport, @unchecked Sendable {
     public let name: String
-    public let description: USBDongleDescription
+    public internal(set) var description: USBDongleDescription
     /// How fast it is connected; nil when the system does not tell.
     public let speed: USBSpeed?
     /// Which step brought the dongle to answer; nil before.
-    public private(set) var startup: StartupStep?
+    public internal(set) var startup: StartupStep?
     /// Packets of the past thrown away at the start.
     public var discardedAtStart: Int { ladder.discarded }
     /// What the race between the two pipes cost.
@@ -23,9 +23,20 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public var product: String? { description.title }
     public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
     public func takeDisorder() -> PipeDisorder { order.takeRecent() }
-    public internal(set) var learned = LearnedConductList()
+    public var learned: LearnedConductList {
+        var all = noted
+        (device?.oddities ?? oddities).note(in: &all)
+        if order.statistics.held > 0 {
+            all.note(.earlyData, "data came before the event that it depends on, and waited", count: order.statistics.held)
+        }
+        if order.late > 0 { all.note(.lateData, "data came for connections that had ended: dropped", count: order.late) }
+        if voiceControl.unpadded > 0 {
+            all.note(.paddedVoice, "transparent voice came with 20 octets of zeros before it: taken off", count: voiceControl.unpadded)
+        }
+        return all
+    }
     /// Transfers that never reported at the end; they keep the handle open.
-    public private(set) var leakedTransfers = 0
+    public internal(set) var leakedTransfers = 0
     /// How often a halted endpoint was cleared.
     public var clearedHalts: Int { device?.clearings ?? clearedHaltsAtEnd }
     private var clearedHaltsAtEnd = 0
@@ -39,77 +50,86 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         didSet { device?.expectEventsOnBulk(usesBulkPipeForImages) }
     }
 
-    private let loop: RunLoop
-    private var device: USBDevice?
-    private var sink: (any HCITransportSink)?
-    private var ladder = StartupLadder()
-    private var ladderTimer: Timer?
-    private var tracker = ConnectionTracker()
-    private var order = EventOrder()
+    /// What it needs beyond the specification.
+    public let workarounds: USBWorkarounds
+    /// Its firmware is being loaded: it may leave the bus and come back.
+    var isBeingLoaded = false
+    /// It has left the bus and may come back.
+    var isAway: Bool { absence.isAway }
+    /// How long it was off the bus at most.
+    public internal(set) var longestAbsence = Microseconds.zero
+    /// Told when it has come back while its firmware was being loaded.
+    var onReturn: (() -> Void)?
+
+    let loop: RunLoop
+    let options: USBOptions
+    var device: USBDevice?
+    var sink: (any HCITransportSink)?
+    var ladder: StartupLadder
+    var ladderTimer: Timer?
+    var absence = USBAbsence()
+    var absenceTimer: Timer?
+    /// The host's HCI_Reset is not answered yet.
+    var isHostsResetOpen = false
+    /// It has said something since it answered at its start.
+    var hasSpoken = false
+    /// What the host has sent until then: lost when the dongle leaves the bus because of the reset.
+    var unanswered: [HCIPacket] = []
+    var noted: LearnedConductList
+    private var oddities = USBOddities()
+    private let power: USBPower
+    private var isKeptAwake = false
+    /// Manufacturer, once the dongle has told.
+    private var company: UInt16?
+    private var dataPipe = DataPipeWatch()
+    var tracker = ConnectionTracker()
+    var order = EventOrder()
     private var orderTimer: Timer?
-    private var voiceControl: VoiceControl
+    var voiceControl: VoiceControl
     private var voiceAtEnd = VoiceStatistics()
-    private var waiting: [HCIPacket] = []
-    private var isEnded = false
+    var waiting: [HCIPacket] = []
+    var isEnded = false
+    private var isLost = false
     private var endsWithReset = false
     private static let mostWaiting = 256
 
     /// Opens the dongle that a selector names and claims its interfaces; the kernel's driver gets it back at the end.
     ///
-    /// - Throws: `unreachable` when there is none or the selector is ambiguous; `notPermitted` with the udev rule; `busy`.
-    public init(_ selector: USBSelector, on loop: RunLoop) throws(TransportError) {
+    /// - Throws: `unreachable` when there is none or the selector is ambiguous; `notPermitted` with the udev rule; `busy`; `unprepared` on a system that
+    ///   dongles are not opened on.
+    public init(_ selector: USBSelector, options: USBOptions = USBOptions(), on loop: RunLoop) throws(TransportError) {
+        if let reason = USBRefusal.here(isForced: options.isForced) { throw .unprepared("\(selector): \(reason)") }
         self.loop = loop
-        let library = try USBLibrary()
-        let (found, description) = try USBEnumeration.find(selector, library)
-        defer { libusb_unref_device(found) }
-        self.description = description
+        self.options = options
+        var (workarounds, notes) = (USBWorkarounds(), LearnedConductList())
+        let opening = try USBOpening(selector) { found in
+            workarounds = options.workarounds(found)
+            if workarounds.suspendsFirst { Self.suspend(found, options.limits, &notes) }
+        }
+        description = opening.description
         name = description.location.description
-        speed = USBSpeed(of: found)
+        speed = opening.speed
         home = USBHome(selector, description)
-        let (handle, layout) = try Self.claim(found, description, selector)
+        self.workarounds = workarounds
+        power = USBPower(bus: description.bus, ports: description.ports)
+        ladder = StartupLadder(limits: options.limits)
+        voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)
+        noted = notes
         device = nil
-        voiceControl = VoiceControl(offered: layout.voiceSettings)
-        let device = USBDevice(handle: handle, layout: layout, name: name, library: library) { [weak self] in
+        use(opening)
+        keepAwake()
+    }
+
+    /// From now on this is the dongle.
+    func use(_ opening: USBOpening) {
+        let loop = loop
+        device = USBDevice(opening, name: name, workarounds: workarounds) { [weak self] in
             let transport = self
             loop.post { transport?.takeNews() }
         }
-        self.device = device
     }
 
     deinit { _ = device?.close() }
-
-    private static func claim(
-        _ found: OpaquePointer, _ description: USBDongleDescription, _ selector: USBSelector
-    ) throws(TransportError) -> (OpaquePointer, USBLayout) {
-        var descriptor = libusb_device_descriptor()
-        libusb_get_device_descriptor(found, &descriptor)
-        var isForced = false
-        if case .identity = selector { isForced = true }
-        guard let layout = USBEnumeration.layout(of: found, descriptor, forced: isForced) else {
-            throw .unreachable("\(description.location): it has no endpoints for HCI")
-        }
-        let (status, opened) = USBHandle.open(found)
-        guard let handle = opened else { throw failure(status, description) }
-        libusb_set_auto_detach_kernel_driver(handle, 1)
-        for interface in [layout.controlInterface, layout.voiceInterface].compactMap({ $0 }) {
-            let status = libusb_claim_interface(handle, Int32(interface))
-            guard status == 0 else {
-                USBHandle.close(handle)
-                throw failure(status, description)
-            }
-        }
-        return (handle, layout)
-    }
-
-    private static func failure(_ status: Int32, _ description: USBDongleDescription) -> TransportError {
-        let place = description.location.description
-        if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return .lost(place) }
-        switch USBEnumeration.obstacle(status, description) {
-        case .permission(let rule): return .notPermitted("\(place): put into \(USBDongleDescription.udevRulePath) and replug: \(rule)")
-        case .busy(let holder): return .busy(holder.map { "\(place), held by \($0)," } ?? place)
-        case .other(let text): return .unreachable("\(place): \(text)")
-        }
-    }
 
     // MARK: Pipe
 
@@ -134,14 +154,21 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         end()
     }
 
-    private func pass(_ packet: HCIPacket) {
+    func pass(_ packet: HCIPacket) {
         let role: USBTransfer.Role
         switch packet.kind {
         case .command:
             if let change = tracker.sent(packet) { _ = order.changed(change, at: loop.now) }
             voiceControl.note(command: packet)
+            if packet.commandOpcode == HCICommands.Reset.opcode {
+                isHostsResetOpen = true
+            } else if !hasSpoken {
+                unanswered.append(packet)
+            }
             role = usesBulkPipeForImages && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
-        case .acl, .iso: role = .dataOut
+        case .acl, .iso:
+            role = .dataOut
+            dataPipe.sent()
         case .sco: return passVoice(packet)
         case .event: return
         }
@@ -174,14 +201,14 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     // MARK: From the thread
 
-    private func takeNews() {
+    func takeNews() {
         guard !isEnded, let device else { return }
-        for item in device.takeNews() where !isEnded {
+        for item in device.takeNews() where !isEnded && self.device === device {
             switch item {
             case .packet(let packet, let stamp): take(packet, at: stamp - loop.origin)
-            case .lost(let reason): finish(with: reason)
-            case .portWasReset: break
-            case .listening: perform(ladder.start(at: loop.now))
+            case .lost(let reason): departed(reason)
+            case .portWasReset: if startup == nil, ladder.step == nil { perform(ladder.start(at: loop.now)) }
+            case .listening: if mustResetPortFirst { device.resetPort() } else { perform(ladder.start(at: loop.now)) }
             case .voice(let result): voiceControl.settled(result)
             case .haltedForGood(let endpoint): halted(endpoint)
             }
@@ -189,21 +216,57 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     }
 
     private func take(_ packet: HCIPacket, at time: Microseconds) {
+        guard !crashes(by: packet) else { return }
         guard startup != nil else {
             if let action = ladder.received(packet) { perform(action) }
             return
         }
         switch packet.kind {
-        case .event:
-            if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
-            sink?.received(packet, at: time)
-            if let change = try? tracker.received(packet) {
-                for held in order.changed(change, at: time) { sink?.received(typed(held), at: time) }
-            }
-        case .sco: sink?.received(packet, at: time)
-        case .acl, .iso, .command: if order.admit(packet, at: time) { sink?.received(typed(packet), at: time) }
+        case .event: takeEvent(packet, at: time)
+        case .sco: sink?.received(voiceControl.unpadded(packet), at: time)
+        case .acl, .iso, .command:
+            dataPipe.received()
+            if order.admit(packet, at: time) { sink?.received(typed(packet), at: time) }
         }
         watchOrder()
+    }
+
+    private func takeEvent(_ packet: HCIPacket, at time: Microseconds) {
+        noteAnswer(packet)
+        (hasSpoken, unanswered) = (true, [])
+        if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
+        sink?.received(packet, at: time)
+        if let change = try? tracker.received(packet) {
+            if let text = dataPipe.changed(change) { noted.note(.deafDataPipe, text) }
+            for held in order.changed(change, at: time) { sink?.received(typed(held), at: time) }
+        }
+    }
+
+    private func noteAnswer(_ packet: HCIPacket) {
+        guard let answer = try? CommandAnswer(event: packet) else { return }
+        switch answer.opcode {
+        case HCICommands.Reset.opcode: isHostsResetOpen = false
+        case HCICommands.ReadLocalVersionInformation.opcode where company == nil && answer.status == .success:
+            company = (try? HCICommands.ReadLocalVersionInformation.Return(prefixOf: answer.returns))?.companyIdentifier
+        default: break
+        }
+    }
+
+    /// Takes out what the chip's firmware says of itself; true when there is nothing else in the packet. A dump ends the pipe.
+    private func crashes(by packet: HCIPacket) -> Bool {
+        let isRealtek = company == DebugData.realtek.company || company == nil && description.vendor == DebugData.realtek.vendor
+        let debug =
+            packet.kind == .event
+            ? DebugData(event: packet, isRealtek: isRealtek) : DebugData(data: packet) { tracker[$0] != nil }
+        switch debug {
+        case nil: return false
+        case .log: noted.note(.debugData, "the chip's firmware sends its log as data of no connection: left out")
+        case .dump:
+            noted.note(.controllerCrashed, "the chip's firmware has crashed and sent a dump")
+            endsWithReset = true
+            finish(with: .crashed("\(name): the controller's firmware has crashed and sent a dump; its port was reset"))
+        }
+        return true
     }
 
     /// Isochronous data shares the bulk pipe; its handle tells it apart.
@@ -222,57 +285,13 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
     }
 
-    /// While it starts, a reset of its port may help. Later it would end all that the host knows of the controller, so the pipe ends with it.
-    private func halted(_ endpoint: UInt8) {
-        if startup == nil, let actions = ladder.mustResetPort(at: loop.now) {
-            for action in actions { perform(action) }
-            return
-        }
-        endsWithReset = true
-        let cure = startup == nil ? "not even a reset of its port helps" : "its port was reset"
-        finish(with: .unreachable("\(name): its endpoint 0x\(String(endpoint, radix: 16)) halts again whenever it is cleared; \(cure)"))
-    }
-
-    // MARK: Start
-
-    private func perform(_ action: StartupLadder.Action) {
-        switch action {
-        case .drain: break
-        case .sendReset: _ = device?.send(StartupLadder.reset.bytes, as: .command)
-        case .resetPort: device?.resetPort()
-        case .ready(let step):
-            startup = step
-            let packets = waiting
-            waiting = []
-            for packet in packets { pass(packet) }
-            onReady?()
-            onReady = nil
-        case .fail: finish(with: .unreachable("\(name): it does not answer HCI_Reset, not even after a reset of its port"))
-        }
-        watchLadder()
-    }
-
-    private func watchLadder() {
-        if let ladderTimer { loop.cancel(ladderTimer) }
-        ladderTimer = ladder.deadline.map { deadline in
-            loop.schedule(at: deadline) { [weak self] in
-                guard let self, !isEnded else { return }
-                ladderTimer = nil
-                // What the thread has brought in time counts, even when the loop is late.
-                takeNews()
-                guard !isEnded, startup == nil, ladderTimer == nil else { return }
-                for action in ladder.timeOut(at: loop.now) { perform(action) }
-            }
-        }
-    }
-
     // MARK: End
 
     private func endSoon(with reason: TransportError) {
         loop.schedule(after: .zero) { [weak self] in self?.finish(with: reason) }
     }
 
-    private func finish(with reason: TransportError) {
+    func finish(with reason: TransportError) {
         guard !isEnded else { return }
         let sink = self.sink
         self.sink = nil
@@ -283,10 +302,47 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func end() {
         guard !isEnded else { return }
         isEnded = true
-        for timer in [ladderTimer, orderTimer].compactMap({ $0 }) { loop.cancel(timer) }
+        for timer in [ladderTimer, orderTimer, absenceTimer].compactMap({ $0 }) { loop.cancel(timer) }
         voiceAtEnd = voiceStatistics
-        leakedTransfers = device?.close(resettingPort: endsWithReset) ?? 0
+        if startup != nil, !isLost, !endsWithReset, !workarounds.skipsResetAtClose {
+            device?.resetController(within: options.limits.lastReset)
+        }
+        oddities = device?.oddities ?? oddities
+        leakedTransfers += device?.close(resettingPort: endsWithReset) ?? 0
         clearedHaltsAtEnd = device?.clearings ?? 0
         if leakedTransfers == 0 { device = nil }
+        if isKeptAwake { power.restore() }
+    }
+
+    /// Ends with the pipe being lost.
+    func finishLost(_ reason: TransportError) {
+        isLost = true
+        finish(with: reason)
+    }
+
+    /// After an endpoint that no clearing helps, the port is reset at the end.
+    func finishHalted(_ reason: TransportError) {
+        endsWithReset = true
+        finish(with: reason)
+    }
+
+    // MARK: Power
+
+    private func keepAwake() {
+        guard workarounds.mustStayAwake else { return }
+        switch power.keepAwake() {
+        case .awake: break
+        case .keptAwake:
+            isKeptAwake = true
+            noted.note(.autosuspend, "the system suspended it when idle: kept awake for the run")
+        case .mayBeSuspended:
+            noted.note(.autosuspend, "the system suspends it when idle, and its first answers may get lost: \(power.advice)")
+        }
+    }
+
+    private static func suspend(_ dongle: USBDongleDescription, _ limits: USBLimits, _ notes: inout LearnedConductList) {
+        let problem = USBPower(bus: dongle.bus, ports: dongle.ports).suspendOnce(within: limits.suspension)
+        let outcome = problem.map { "it was not: \($0)" } ?? "done"
+        notes.note(.deafDataPipe, "its bulk IN pipe brings nothing until the system has suspended it once: \(outcome)")
     }
 }

@@ -144,7 +144,7 @@ struct RunCommand: ParsableCommand {
         setup.peer = peer
         setup.accessory = accessory
         setup.knownDongles = try table.read()
-        setup.opener = DeviceOpener(firmware: firmware.folders)
+        setup.opener = DeviceOpener(firmware: firmware.folders, usb: firmware.usb)
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }
         guard !ends.areVirtual else {

@@ -92,6 +92,9 @@ final class FakeController: HCITransportSink {
             HCIPacket(complete: HCICommands.LEReadFilterAcceptListSize.self, .init(filterAcceptListSize: 8))
         case HCICommands.LEReadMaximumAdvertisingDataLength.opcode:
             HCIPacket(complete: HCICommands.LEReadMaximumAdvertisingDataLength.self, .init(maxAdvertisingDataLength: 1650))
+        case HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode:
+            HCIPacket(complete: HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, .init(numSupportedAdvertisingSets: 4))
+        case HCICommands.ReadBufferSize.opcode: HCIPacket(completeOpcode: opcode, returns: [ErrorCode.unknownHCICommand.rawValue])
         case HCICommands.LESetExtendedAdvertisingParameters.opcode:
             HCIPacket(complete: HCICommands.LESetExtendedAdvertisingParameters.self, .init(selectedTXPower: 7))
         case HCICommands.LEReadMaximumDataLength.opcode:

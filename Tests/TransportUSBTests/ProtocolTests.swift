@@ -46,7 +46,86 @@ private final class Held<Value> {
         #expect(reassembly.discarded == 2)
     }
 
+    struct Pieces: Sendable, CustomStringConvertible {
+        var description: String
+        var pieces: [[UInt8]]
+        /// The second octet of each event delivered is its length; these tell the events apart.
+        var delivered: [[UInt8]]
+        var stray = 0
+        var joined = 0
+    }
+
+    /// Events of four, 16 and 17 octets.
+    private static let small: [UInt8] = [0xFF, 2, 1, 2]
+    private static let full: [UInt8] = [0xFF, 14] + [UInt8](repeating: 3, count: 14)
+    private static let long: [UInt8] = [0xFF, 15] + [UInt8](repeating: 4, count: 15)
+
+    static let pieces: [Pieces] = [
+        Pieces(description: "one each", pieces: [small, full], delivered: [small, full]),
+        Pieces(description: "split", pieces: [Array(long.prefix(16)), Array(long.suffix(1))], delivered: [long]),
+        Pieces(description: "two in one", pieces: [small + small], delivered: [small, small]),
+        Pieces(
+            description: "four fill a transfer", pieces: [small + small + small + small.prefix(3) + [2], full],
+            delivered: [small, small, small, small, full]),
+        Pieces(
+            description: "one octet of the next in a full transfer",
+            pieces: [[0xFF, 13] + full.suffix(13) + small.prefix(1), Array(small.dropFirst())],
+            delivered: [[0xFF, 13] + full.suffix(13), small], joined: 1),
+        Pieces(description: "a stray octet", pieces: [small + [0x5A], small], delivered: [small, small], stray: 1),
+        Pieces(description: "a stray octet on its own", pieces: [full, [0x5A], small], delivered: [full, small], stray: 1),
+        Pieces(description: "an empty packet ends nothing", pieces: [full, [], small], delivered: [full, small]),
+    ]
+
+    @Test(arguments: pieces)
+    func whatFollowsAShortTransferIsNoBeginning(row: Pieces) {
+        var reassembly = PipeReassembly(.event, longest: 257)
+        var delivered: [[UInt8]] = []
+        for piece in row.pieces {
+            piece.withUnsafeBytes { octets in
+                reassembly.append(octets, isShort: !octets.count.isMultiple(of: 16)) { delivered.append($0.bytes) }
+            }
+        }
+        #expect(delivered == row.delivered)
+        #expect(reassembly.strayOctets == row.stray)
+        #expect(reassembly.joined == row.joined)
+    }
+
+    // MARK: Debug data
+
+    @Test func whatNoConnectionSentIsNoData() {
+        func acl(_ first: UInt16) -> HCIPacket { HCIPacket(.acl, [UInt8(first & 0xFF), UInt8(first >> 8), 1, 0, 7]) }
+        let nobody: (ConnectionHandle) -> Bool = { _ in false }
+        #expect(DebugData(data: acl(0x2EDC), isOpen: nobody) == .log)
+        #expect(DebugData(data: acl(0x2EDD), isOpen: nobody) == .dump)
+        #expect(DebugData(data: acl(0x2EDD)) { $0.rawValue == 0x0EDD } == nil)
+        #expect(DebugData(data: acl(0x2FF1), isOpen: nobody) == .log)
+        #expect(DebugData(data: acl(0x2040), isOpen: nobody) == nil)
+        #expect(DebugData(event: event([0xFF, 2, 0x34, 1]), isRealtek: true) == .dump)
+        #expect(DebugData(event: event([0xFF, 2, 0x34, 1]), isRealtek: false) == nil)
+    }
+
     // MARK: Start
+
+    @Test func aDongleThatWasResetByLeavingIsNotResetAgain() {
+        let ladder = Held(StartupLadder(wasReset: true))
+        _ = ladder { $0.start(at: 0) }
+        #expect(ladder({ $0.timeOut(at: 1) }) == [.sendReset])
+        #expect(ladder.value.question.commandOpcode == HCICommands.ReadLocalVersionInformation.opcode)
+        let answer = HCIPacket(complete: HCICommands.ReadLocalVersionInformation.self, .init(companyIdentifier: 10))
+        #expect(ladder({ $0.received(answer) }) == .ready(.firstReset))
+    }
+
+    @Test func itIsAwaitedSoOftenAndNoMore() {
+        var absence = USBAbsence()
+        for _ in 0..<USBAbsence.most {
+            let isAwaited = absence.left(.portReset, at: 10, within: 20)
+            #expect(isAwaited && absence.isAway && !absence.isOver(at: 29) && absence.isOver(at: 30))
+            let time = absence.ended(at: 15)
+            #expect(time == 5 && !absence.isAway)
+        }
+        let isAwaited = absence.left(.portReset, at: 10, within: 20)
+        #expect(!isAwaited)
+    }
 
     /// At which question the dongle answers; nil for one that never does.
     @Test(arguments: [StartupStep.firstReset, .secondReset, .portReset, nil])
@@ -62,7 +141,7 @@ private final class Held<Value> {
                 switch action {
                 case .sendReset:
                     questions += 1
-                    #expect(ladder({ $0.received(event([0x0F, 4, 0, 1, 3, 12])) }) == nil)
+                    #expect(ladder({ $0.received(event([0x0F, 4, 0x0C, 1, 3, 12])) }) == nil)
                     if questions - 1 == answers?.rawValue { end = ladder({ $0.received(event([0x0E, 4, 1, 3, 12, 0])) }) }
                 case .resetPort: isPortReset = true
                 case .fail, .ready: end = action

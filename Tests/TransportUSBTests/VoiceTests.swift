@@ -43,6 +43,29 @@ import Timing
         #expect(old?.number == 1)
     }
 
+    @Test func aSettingThatIsKnownToFailIsPassedOver() throws {
+        let one = VoiceNeed(channels: 1, coding: .bits8)
+        var workarounds = USBWorkarounds()
+        workarounds.avoidedVoiceSettings = [1]
+        #expect(try VoiceChoice.setting(for: one, of: Self.all, workarounds).number == 2)
+        workarounds.transparentVoiceSetting = 3
+        #expect(try VoiceChoice.setting(for: VoiceNeed(channels: 1, coding: .transparent), of: Self.all, workarounds).number == 3)
+        workarounds.hasNoVoice = true
+        #expect(throws: VoiceProblem.knownToFail) { try VoiceChoice.setting(for: one, of: Self.all, workarounds) }
+    }
+
+    @Test func zerosBeforeATransparentFrameAreTakenOff() {
+        func packet(_ data: [UInt8]) -> HCIPacket { HCIPacket(.sco, [0x45, 0, UInt8(data.count)] + data) }
+        let frame = [UInt8](repeating: 9, count: 60)
+        let padded = packet([UInt8](repeating: 0, count: 20) + frame)
+        var control = VoiceControl(offered: Self.all)
+        var results = [control.unpadded(padded)]
+        _ = control.note(event: Self.connected(0x45, airMode: 3))
+        results += [control.unpadded(padded), control.unpadded(packet(frame))]
+        #expect(results == [padded, packet(frame), packet(frame)])
+        #expect(control.unpadded == 1)
+    }
+
     @Test(arguments: [
         (51, 17, [17, 17, 17]), (27, 9, [9, 9, 9]), (20, 17, [17, 3]), (3, 49, [3]), (63, 63, [63]), (0, 17, []), (5, 0, []),
     ])

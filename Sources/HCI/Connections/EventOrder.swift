@@ -22,7 +22,11 @@ public struct EventOrder: Sendable {
     /// What the disorder cost.
     public private(set) var statistics = PipeDisorder()
     private var recent = PipeDisorder()
+    /// Packets that came after the end of their connection.
+    public private(set) var late = 0
     private var known: Set<ConnectionHandle> = []
+    /// Handles whose connections have ended since they were known.
+    private var ended: Set<ConnectionHandle> = []
     /// Handles whose encryption was asked for, and since when.
     private var encrypting: [ConnectionHandle: Microseconds] = [:]
     private var held = Deque<Held>()
@@ -67,6 +71,7 @@ public struct EventOrder: Sendable {
         switch change {
         case .opened(let connection):
             known.insert(connection.handle)
+            ended.remove(connection.handle)
             return settled(connection.handle, at: time)
         case .closed(let handle, _): closed(handle)
         case .reset: reset()
@@ -86,6 +91,7 @@ public struct EventOrder: Sendable {
                 count(PipeDisorder(worstWait: time - first.since))
                 passing.append(first.packet)
             } else {
+                if ended.contains(first.handle) { late += 1 }
                 count(PipeDisorder(dropped: 1))
             }
         }
@@ -103,7 +109,7 @@ public struct EventOrder: Sendable {
     }
 
     private mutating func closed(_ handle: ConnectionHandle) {
-        known.remove(handle)
+        if known.remove(handle) != nil { ended.insert(handle) }
         encrypting[handle] = nil
         count(PipeDisorder(dropped: held.count { $0.handle == handle }))
         held.removeAll { $0.handle == handle }
@@ -112,6 +118,7 @@ public struct EventOrder: Sendable {
     private mutating func reset() {
         count(PipeDisorder(dropped: held.count))
         known.removeAll()
+        ended.removeAll()
         encrypting.removeAll()
         held.removeAll()
     }

@@ -53,6 +53,8 @@ public final class ACLScheduler {
     private var slots = [Int16](repeating: -1, count: 0x1000)
     /// Credits that could not belong to any packet, which only a faulty controller reports.
     public private(set) var strayCredits = 0
+    /// Of them, those for links that were up.
+    public private(set) var excessCredits = 0
     public private(set) var fragmentsSent = 0
     private var buffers: PacketPool
     private let transmit: (HCIPacket) -> Void
@@ -152,6 +154,7 @@ public final class ACLScheduler {
         }
         let returned = min(count, queues[slot].inFlight)
         strayCredits += count - returned
+        excessCredits += count - returned
         queues[slot].inFlight -= returned
         let pool = queues[slot].pool
         guard pools.indices.contains(pool) else { return }

@@ -165,6 +165,7 @@ extension HostError.EnvironmentFault: CustomStringConvertible {
         switch self {
         case .transport(let error): error.description
         case .commandTimeOut(let opcode): "the controller did not answer command \(Hex.number(opcode))"
+        case .controllerCrashed(let code): "the controller has told of a hardware error (\(Hex.number(code))) and does not answer any more"
         case .timedOut(let awaited): "timed out: \(awaited)"
         case .closed: "the host was closed"
         }

@@ -141,6 +141,8 @@ public enum HostError: Error, Sendable, Equatable {
         case transport(TransportError)
         /// No Command Complete or Command Status within the limit.
         case commandTimeOut(opcode: UInt16)
+        /// The same after a Hardware Error event. Core Vol 4, Part E, 7.7.16.
+        case controllerCrashed(code: UInt8)
         /// The bench's own limit for a wait.
         case timedOut(Awaited)
         case closed

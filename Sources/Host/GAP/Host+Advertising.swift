@@ -101,7 +101,14 @@ extension Host {
     /// - Throws: `HostError.misuse(.tooLong)` if the data does not fit, `.misuse(.unsupported)`, `.peer(.rejected)`.
     public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
-        let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
+        let needsExtended = !settings.properties.contains(.legacy) || settings.legacyType == nil
+        return try await withFamily(settings.usesExtendedCommands, needsExtended: needsExtended) { isExtended in
+            if isExtended, settings.usesExtendedCommands == nil { try await checkAdvertisingSets() }
+            return try await advertise(settings, isExtended: isExtended)
+        }
+    }
+
+    private func advertise(_ settings: AdvertisingSettings, isExtended: Bool) async throws -> AdvertisingSet {
         let limit = isExtended && !settings.properties.contains(.legacy) ? try await maximumAdvertisingDataLength() : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }

@@ -29,7 +29,14 @@ extension Host {
     public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Connection {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
-        let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
+        let promise = try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) {
+            try await initiate(device, settings, isExtended: $0)
+        }
+        return try await outcome(of: promise, within: settings.limit)
+    }
+
+    /// Begins to connect; the promise is kept when the controller tells of the connection.
+    private func initiate(_ device: DeviceAddress?, _ settings: ConnectSettings, isExtended: Bool) async throws -> Promise<Connection> {
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
         var device = device
         if let identity = device { device = try await currentAddress(of: identity, settings) }
@@ -48,7 +55,7 @@ extension Host {
             if !promise.isSettled, connecting === promise { connecting = nil }
             throw error
         }
-        return try await outcome(of: promise, within: settings.limit)
+        return promise
     }
 
     /// Connects, and waits until the peer has answered on the connection. It has not where it did not hear the CONNECT_IND, which the radio's other work or the

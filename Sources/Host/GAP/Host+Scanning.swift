@@ -79,8 +79,14 @@ extension Host {
     {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
-        let isExtended = settings.usesExtendedCommands ?? controller.supportsExtendedAdvertising
+        return try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) {
+            try await startScan(settings, isExtended: $0, onReport)
+        }
+    }
+
+    private func startScan(_ settings: ScanSettings, isExtended: Bool, _ onReport: ((AdvertisingReport) -> Void)?) async throws -> Scan {
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.scanningOnOtherPHYs)) }
+        guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
         let scan = Scan(host: self, isExtended: isExtended, settings: settings)
         scan.onReport = onReport
         scans.append(scan)
@@ -137,6 +143,7 @@ extension Host {
 
     func legacyReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEAdvertisingReport.self).reports {
+            if row.eventType.rawValue & ~AdvertisingReport.legacyTypes != 0 { context.counters.reservedBits += 1 }
             if let report = AdvertisingReport(row) { deliver(report) } else { context.counters.malformedEvents += 1 }
         }
     }
@@ -147,6 +154,7 @@ extension Host {
                 context.counters.malformedEvents += 1
                 continue
             }
+            if AdvertisingReport.hasReservedBits(row) { context.counters.reservedBits += 1 }
             let status = ExtendedReportType(rawValue: row.eventType).dataStatus
             if let whole = reportAssembler.receive(report, status: status) { deliver(whole) }
         }

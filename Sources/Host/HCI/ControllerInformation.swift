@@ -33,7 +33,20 @@ public struct ControllerInformation: Sendable, Equatable {
     /// HCI_Reset commands that it took; more than one means the device needed rescue.
     public var resetAttempts = 0
 
+    /// Sets that LE_Read_Number_of_Supported_Advertising_Sets tells; nil until one is used.
+    public var advertisingSets: Int?
+
     public init() {}
+
+    /// Qualcomm's number for what was CSR.
+    static let csr: UInt16 = 0x000A
+    /// Core 4.0, the first version with LE.
+    static let firstLEVersion: UInt8 = 6
+
+    /// Whether it may have a command: it says so, or does not say what it has.
+    func mayHave<Command: HCICommand>(_ command: Command.Type) -> Bool {
+        !supportedCommands.contains { $0 != 0 } || supports(command)
+    }
 
     /// Whether the bit of a command is set. Core Vol 4, Part E, 6.27.
     public func supports<Command: HCICommand>(_ command: Command.Type) -> Bool { SupportedCommands(supportedCommands).contains(command) }

@@ -5,7 +5,14 @@ import Timing
 /// A command on its way, and who waits for its answer.
 struct PendingCommand {
     var opcode: UInt16
-    var timer: Timer
+    /// How long its answer may take once it is sent.
+    var limit: Microseconds
+    /// The connection that it is about.
+    var handle: ConnectionHandle?
+    /// That has ended before the answer came.
+    var hasLostConnection = false
+    var sentAt: Microseconds?
+    var timer: Timer?
     var finish: (Result<CommandAnswer, HostError>) -> Void
 }
 
@@ -18,11 +25,16 @@ extension Host {
     /// - Returns: the return parameters; `NoReturn` for a command that Command Status answers and another event ends.
     /// - Throws: `HostError.peer(.rejected)` for a status other than Success, `.environment(.commandTimeOut)`, `.environment(.transport)`.
     @discardableResult
-    public func send<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
-        let answer = try await answer(opcode: Command.opcode, HCIPacket(command: command))
+    public func send<Command: HCICommand>(_ command: Command, within limit: Microseconds? = nil) async throws -> Command.Return {
+        let answer = try await answer(opcode: Command.opcode, HCIPacket(command: command), within: limit)
         guard answer.status == .success else { throw HostError.peer(.rejected(Command.name, answer.status)) }
+        var returns = answer.returns
+        if answer.owedInstead == .complete {
+            context.learned.note(.statusForComplete, "\(Command.name) is answered by Command Status, not by Command Complete")
+            returns = [answer.status.rawValue]
+        }
         do {
-            return try Command.Return(prefixOf: answer.returns)
+            return try Command.Return(prefixOf: returns)
         } catch {
             throw HostError.peer(.malformed(.pdu(error)))
         }
@@ -38,9 +50,9 @@ extension Host {
     /// Sends a packet as it is, past the command queue and past the buffers' accounting.
     public func sendUnqueued(_ packet: HCIPacket) { path.send(packet) }
 
-    func answer(opcode: UInt16, _ packet: HCIPacket) async throws -> CommandAnswer {
+    func answer(opcode: UInt16, _ packet: HCIPacket, within limit: Microseconds? = nil) async throws -> CommandAnswer {
         let promise = Promise<CommandAnswer>(on: loop)
-        submit(opcode: opcode, packet) { result in
+        submit(opcode: opcode, packet, within: limit) { result in
             switch result {
             case .success(let answer): promise.fulfil(answer)
             case .failure(let error): promise.fail(error)
@@ -50,12 +62,24 @@ extension Host {
     }
 
     /// Queues a command; `finish` is called once, on the loop, from within the delivery of the answer.
-    func submit(opcode: UInt16, _ packet: HCIPacket, finish: @escaping (Result<CommandAnswer, HostError>) -> Void) {
+    func submit(
+        opcode: UInt16, _ packet: HCIPacket, within limit: Microseconds? = nil, finish: @escaping (Result<CommandAnswer, HostError>) -> Void
+    ) {
         if let failure { return finish(.failure(failure)) }
         nextCommand += 1
         let id = nextCommand
-        answers[id] = PendingCommand(opcode: opcode, timer: commandTimer(id), finish: finish)
+        answers[id] = PendingCommand(
+            opcode: opcode, limit: limit ?? workarounds.commandTimeOut ?? limits.command, handle: Self.connection(of: packet),
+            finish: finish)
+        commands.mostUnderWay = workarounds.takesCommandsAhead ? nil : 1
         perform(commands.submit(id: id, opcode: opcode, packet))
+    }
+
+    /// The connection that a command is about: its first parameter.
+    private static func connection(of packet: HCIPacket) -> ConnectionHandle? {
+        let fields = packet.commandOpcode.flatMap { PDUCatalog.command(opcode: $0) }?.fields
+        guard fields?.first?.name == "Connection_Handle" else { return nil }
+        return (try? HCICommands.LEReadPHY(prefixOf: packet.parameters))?.connectionHandle
     }
 
     /// Queues a command whose answer matters to nobody.
@@ -67,27 +91,82 @@ extension Host {
         for action in actions {
             switch action {
             case .transmit(let id, let packet):
-                if let pending = answers[id] {
-                    loop.cancel(pending.timer)
-                    answers[id]?.timer = commandTimer(id)
-                }
+                if let pending = answers[id] { expect(id, within: pending.limit) }
+                answers[id]?.sentAt = loop.now
                 path.send(packet)
             case .finish(let id, let answer):
                 guard let pending = answers.removeValue(forKey: id) else { continue }
-                loop.cancel(pending.timer)
+                if let timer = pending.timer { loop.cancel(timer) }
+                note(pending)
                 pending.finish(.success(answer))
+            }
+        }
+        watchCredits()
+    }
+
+    private func note(_ pending: PendingCommand) {
+        guard let sentAt = pending.sentAt else { return }
+        let timing = CommandTiming(opcode: pending.opcode, time: loop.now - sentAt)
+        if timing.time > slowestCommand?.time ?? .zero { slowestCommand = timing }
+        if timing.time >= limits.slowAnswer { context.learned.note(.slowCommand, "\(timing.name) is answered late") }
+    }
+
+    /// The controller should give credits again with some event. One that never does gets the next command all the same.
+    private func watchCredits() {
+        if !commands.isStalled {
+            if let stallTimer { loop.cancel(stallTimer) }
+            stallTimer = nil
+        } else if stallTimer == nil {
+            stallTimer = loop.schedule(after: limits.withheldCredits) { [self] in
+                stallTimer = nil
+                let time = Int(limits.withheldCredits.milliseconds)
+                context.learned.note(.creditsWithheld, "Num_HCI_Command_Packets stayed 0 for \(time) ms with no command under way: went on")
+                perform(commands.resume())
             }
         }
     }
 
-    private func commandTimer(_ id: Int) -> Timer {
-        loop.schedule(after: Self.commandTimeOut) { self.commandTimedOut(id) }
+    private func expect(_ id: Int, within limit: Microseconds) {
+        if let timer = answers[id]?.timer { loop.cancel(timer) }
+        answers[id]?.timer = loop.schedule(after: limit) { self.commandTimedOut(id) }
     }
 
     private func commandTimedOut(_ id: Int) {
         guard let pending = answers.removeValue(forKey: id) else { return }
         let actions = commands.expire(id: id)
-        pending.finish(.failure(.environment(.commandTimeOut(opcode: pending.opcode))))
+        if pending.hasLostConnection {
+            let name = CommandTiming(opcode: pending.opcode, time: .zero).name
+            context.learned.note(.answerMissingAfterDisconnection, "\(name) was not answered when its connection had ended")
+            pending.finish(.success(CommandAnswer(opcode: pending.opcode, kind: .status, status: .unknownConnectionIdentifier)))
+        } else if let hardwareError {
+            pending.finish(.failure(.environment(.controllerCrashed(code: hardwareError))))
+        } else {
+            pending.finish(.failure(.environment(.commandTimeOut(opcode: pending.opcode))))
+        }
+        perform(actions)
+    }
+
+    /// Some controllers drop a command for a connection that has just ended.
+    func connectionEnded(_ handle: ConnectionHandle) {
+        for (id, pending) in answers where pending.handle == handle && pending.sentAt != nil && !pending.hasLostConnection {
+            answers[id]?.hasLostConnection = true
+            expect(id, within: limits.afterDisconnection)
+        }
+    }
+
+    /// The controller has told of a failure of its own; what it does not answer from now on is put down to that.
+    func hardwareFailed(_ event: HCIEvents.HardwareError) {
+        context.counters.hardwareErrors += 1
+        hardwareError = event.hardwareCode
+        context.learned.note(.controllerCrashed, "Hardware Error event, code \(Hex.number(event.hardwareCode))")
+    }
+
+    /// A vendor's event, which stands for the answer to a vendor's command where the controller gives no other.
+    func receivedVendorEvent(_ packet: HCIPacket) {
+        guard workarounds.answersVendorCommandsByEvent || controller.manufacturer == ControllerInformation.csr else { return }
+        let actions = commands.answeredByVendor(packet.parameters)
+        guard !actions.isEmpty else { return }
+        context.learned.note(.vendorEventAsAnswer, "a vendor's command is answered by a vendor's event alone")
         perform(actions)
     }
 }

@@ -29,7 +29,8 @@ extension Host {
         case HCIEvents.RoleChange.code: roleChanged(try packet.event())
         case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
         case HCIEvents.SynchronousConnectionComplete.code: synchronousCompleted(try packet.event())
-        case HCIEvents.HardwareError.code: context.counters.hardwareErrors += 1
+        case HCIEvents.HardwareError.code: hardwareFailed(try packet.event())
+        case HCIEvents.VendorSpecific.code: receivedVendorEvent(packet)
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1
         default: noteUnknown(packet)
         }
@@ -65,6 +66,7 @@ extension Host {
             endSynchronous(handle, reason)
             if let connection = path.connection(handle) { end(connection, reason) }
             if let connection = path.classicConnection(handle) { endClassic(connection, reason) }
+            connectionEnded(handle)
         case .reset: controllerWasReset()
         case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
         case .physChanged(let handle, let phys): physUpdated(handle, phys)

@@ -7,11 +7,12 @@ extension Host {
     /// Opens the pipe and brings the controller from any state into a known one.
     ///
     /// What was left in the pipe is drained, HCI_Reset is tried up to three times, then the controller is asked what it is and the events that the host
-    /// understands are let through.
+    /// understands are let through. Only HCI_Reset has to succeed: what the controller does not tell stays unknown, and `learned` says so.
     ///
     /// Calling it again brings everything back to the beginning; links, scans and sets of before have ended.
     ///
-    /// - Throws: `HostError.environment` when the pipe or the controller does not work, `.peer(.rejected)` when it refuses a mandatory command.
+    /// - Throws: `HostError.environment` when the pipe or the controller does not work, `.peer(.rejected)` when it refuses HCI_Reset,
+    ///   `.peer(.malformed(.buffers))` when it has none for LE.
     @discardableResult
     public func start() async throws -> ControllerInformation {
         if let failure { throw failure }
@@ -19,16 +20,15 @@ extension Host {
         isStarting = true
         defer { isStarting = false }
         try openPipe()
-        var information = ControllerInformation()
-        information.resetAttempts = try await reset()
-        try await readIdentity(&information)
-        try await readBuffers(&information)
-        try await readLEAbilities(&information)
-        try await setMasks(information)
-        try await takeAddress(information)
-        controller = information
+        controller = ControllerInformation()
+        controller.resetAttempts = try await reset()
+        try await readIdentity()
+        try await readBuffers()
+        try await readLEAbilities()
+        try await setMasks()
+        try await takeAddress()
         isStarted = true
-        return information
+        return controller
     }
 
     private func openPipe() throws {
@@ -43,105 +43,118 @@ extension Host {
         }
     }
 
-    private func reset() async throws -> Int {
-        for attempt in 1... {
+    /// How often HCI_Reset was sent until it was answered.
+    func reset() async throws -> Int {
+        family = LECommandFamily()
+        var attempts = 0
+        for limit in limits.resets {
+            attempts += 1
             do {
-                try await send(HCICommands.Reset())
-                return attempt
-            } catch HostError.environment(.commandTimeOut(let opcode)) where attempt < 3 {
-                _ = opcode
+                try await send(HCICommands.Reset(), within: limit)
+                hardwareError = nil
+                if attempts > 1 { context.learned.note(.deafAtStart, "HCI_Reset was answered late, or at the next one") }
+                return attempts
+            } catch HostError.environment(.commandTimeOut) where attempts < limits.resets.count {
+                continue
             }
         }
-        return 0
+        throw HostError.environment(.commandTimeOut(opcode: HCICommands.Reset.opcode))
     }
 
-    private func readIdentity(_ information: inout ControllerInformation) async throws {
-        let version = try await send(HCICommands.ReadLocalVersionInformation())
-        information.hciVersion = version.hciVersion
-        information.hciRevision = version.hciSubversion
-        information.lmpVersion = version.lmpVersion
-        information.manufacturer = version.companyIdentifier
-        information.lmpSubversion = version.lmpSubversion
-        information.supportedCommands = try await attempt(HCICommands.ReadLocalSupportedCommands())?.supportedCommands ?? []
-        information.features = try await send(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures
-        information.address = DeviceAddress(try await send(HCICommands.ReadBDADDR()).bdADDR, kind: .public)
-    }
-
-    /// A controller without a public address refuses what would need one. Core Vol 4, Part E, 7.8.5.
-    private func takeAddress(_ information: ControllerInformation) async throws {
-        address = addressChoice.address(ofPublic: information.address.bdADDR) { random.next() }
-        if address.kind == .random { try await setRandomAddress(address) }
-    }
-
-    private func readBuffers(_ information: inout ControllerInformation) async throws {
-        if information.supports(HCICommands.ReadBufferSize.self) {
-            let shared = try await send(HCICommands.ReadBufferSize())
-            information.classicDataLength = Int(shared.aclDataPacketLength)
-            information.classicDataPackets = Int(shared.totalNumACLDataPackets)
-            information.voiceDataPackets = Int(shared.totalNumSynchronousDataPackets)
-            information.voiceDataLength = information.voiceDataPackets > 0 ? Int(shared.synchronousDataPacketLength) : 0
+    private func readIdentity() async throws {
+        if let version = try await ask(HCICommands.ReadLocalVersionInformation()) {
+            controller.hciVersion = version.hciVersion
+            controller.hciRevision = version.hciSubversion
+            controller.lmpVersion = version.lmpVersion
+            controller.manufacturer = version.companyIdentifier
+            controller.lmpSubversion = version.lmpSubversion
         }
-        let own = try await send(HCICommands.LEReadBufferSize())
-        information.hasOwnLEBuffers = own.leACLDataPacketLength > 0 && own.totalNumLEACLDataPackets > 0
-        information.leDataLength = information.hasOwnLEBuffers ? Int(own.leACLDataPacketLength) : information.classicDataLength
-        information.leDataPackets = information.hasOwnLEBuffers ? Int(own.totalNumLEACLDataPackets) : information.classicDataPackets
-        guard information.leDataLength >= 27, information.leDataPackets > 0 else {
-            throw HostError.peer(.malformed(.buffers(octets: information.leDataLength, count: information.leDataPackets)))
+        if !workarounds.avoidsSupportedCommandsRead, let commands = try await ask(HCICommands.ReadLocalSupportedCommands()) {
+            controller.supportedCommands = commands.supportedCommands
         }
-        var pools = [ACLBuffers(fragmentLength: information.leDataLength, total: information.leDataPackets)]
-        if information.hasOwnLEBuffers, information.classicDataPackets > 0 {
-            pools.append(ACLBuffers(fragmentLength: information.classicDataLength, total: information.classicDataPackets))
+        if let features = try await ask(HCICommands.ReadLocalSupportedFeatures()) { controller.features = features.lmpFeatures }
+        if let address = try await ask(HCICommands.ReadBDADDR()) { controller.address = DeviceAddress(address.bdADDR, kind: .public) }
+    }
+
+    private func readBuffers() async throws {
+        if controller.mayHave(HCICommands.ReadBufferSize.self), let shared = try await ask(HCICommands.ReadBufferSize()) {
+            controller.classicDataLength = Int(shared.aclDataPacketLength)
+            controller.classicDataPackets = Int(shared.totalNumACLDataPackets)
+            takeVoiceBuffers(
+                octets: Int(shared.synchronousDataPacketLength), packets: Int(shared.totalNumSynchronousDataPackets))
+        }
+        let own = try await ask(HCICommands.LEReadBufferSize())
+        if let own, own.leACLDataPacketLength > 0, own.totalNumLEACLDataPackets > 0 {
+            controller.hasOwnLEBuffers = true
+            controller.leDataLength = Int(own.leACLDataPacketLength)
+            controller.leDataPackets = Int(own.totalNumLEACLDataPackets)
+        } else if controller.classicDataPackets > 0 || own != nil {
+            controller.leDataLength = controller.classicDataLength
+            controller.leDataPackets = controller.classicDataPackets
+        } else {
+            context.learned.note(.unusableBuffers, "it does not tell its buffers: one of \(Self.shortestBuffer) octets is assumed")
+            (controller.leDataLength, controller.leDataPackets) = (Self.shortestBuffer, 1)
+        }
+        guard controller.leDataLength >= Self.shortestBuffer, controller.leDataPackets > 0 else {
+            throw HostError.peer(.malformed(.buffers(octets: controller.leDataLength, count: controller.leDataPackets)))
+        }
+        var pools = [ACLBuffers(fragmentLength: controller.leDataLength, total: controller.leDataPackets)]
+        if controller.hasOwnLEBuffers, controller.classicDataPackets > 0 {
+            pools.append(ACLBuffers(fragmentLength: controller.classicDataLength, total: controller.classicDataPackets))
         }
         context.scheduler.setPools(pools)
     }
 
-    private func readLEAbilities(_ information: inout ControllerInformation) async throws {
-        information.leFeatures = try await send(HCICommands.LEReadLocalSupportedFeatures()).leFeatures
-        information.leStates = try await attempt(HCICommands.LEReadSupportedStates())?.leStates ?? 0
-        information.filterAcceptListSize = Int(try await attempt(HCICommands.LEReadFilterAcceptListSize())?.filterAcceptListSize ?? 0)
-        if information.leFeatures.contains(.leDataPacketLengthExtension),
-            let longest = try await attempt(HCICommands.LEReadMaximumDataLength())
-        {
-            information.maximumDataLength = DataLength(
-                txOctets: longest.supportedMaxTXOctets, txTime: longest.supportedMaxTXTime, rxOctets: longest.supportedMaxRXOctets,
-                rxTime: longest.supportedMaxRXTime)
+    /// Every LE controller takes so many octets. Core Vol 4, Part E, 7.8.2.
+    private static let shortestBuffer = 27
+
+    /// Without buffers, voice does not go over HCI; buffers of no octets, or octets in no buffers, are a slip of the controller.
+    private func takeVoiceBuffers(octets: Int, packets: Int) {
+        var (octets, packets) = (octets, packets)
+        if let known = workarounds.voiceBuffers {
+            (octets, packets) = (known.octets, known.packets)
+        } else if octets == 0, packets > 0 {
+            (octets, packets) = (64, 8)
+            context.learned.note(.unusableBuffers, "its buffers for voice have no octets: 8 of 64 are assumed")
         }
+        controller.voiceDataPackets = packets
+        controller.voiceDataLength = packets > 0 ? octets : 0
+    }
+
+    private func readLEAbilities() async throws {
+        if let features = try await ask(HCICommands.LEReadLocalSupportedFeatures()) { controller.leFeatures = features.leFeatures }
+        controller.leStates = try await ask(HCICommands.LEReadSupportedStates())?.leStates ?? 0
+        controller.filterAcceptListSize = Int(try await ask(HCICommands.LEReadFilterAcceptListSize())?.filterAcceptListSize ?? 0)
+        guard controller.leFeatures.contains(.leDataPacketLengthExtension),
+            let longest = try await ask(HCICommands.LEReadMaximumDataLength())
+        else { return }
+        controller.maximumDataLength = DataLength(
+            txOctets: longest.supportedMaxTXOctets, txTime: longest.supportedMaxTXTime, rxOctets: longest.supportedMaxRXOctets,
+            rxTime: longest.supportedMaxRXTime)
     }
 
     /// Octets of data that an extended advertising set takes.
     func maximumAdvertisingDataLength() async throws -> Int {
         if let known = controller.maximumAdvertisingDataLength { return known }
-        let length = Int(try await attempt(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength ?? 31)
+        let length = Int(try await ask(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength ?? 31)
         controller.maximumAdvertisingDataLength = length
         return length
     }
 
-    /// For what is nice to know: nil from a controller that does not say.
-    private func attempt<Command: HCICommand>(_ command: Command) async throws -> Command.Return? {
-        do { return try await send(command) } catch HostError.peer { return nil }
-    }
-
-    /// What is asked of the first page of events; LE's own mask says which of those.
-    static let handledEvents: [any HCIEvent.Type] = [
-        HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
-        HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
-        HCIEvents.LEConnectionComplete.self,
-    ]
-
-    private func setMasks(_ information: ControllerInformation) async throws {
-        try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents)))
-        var mask: LEEventMask = [
-            .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
-        ]
-        let features = information.leFeatures
-        if features.contains(.connectionParametersRequest) { mask.insert(.leRemoteConnectionParameterRequest) }
-        if features.contains(.leDataPacketLengthExtension) { mask.insert(.leDataLengthChange) }
-        if features.contains(.llPrivacy) { mask.insert(.leEnhancedConnectionComplete) }
-        if !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) { mask.insert(.lePHYUpdateComplete) }
-        if features.contains(.leExtendedAdvertising) {
-            mask.formUnion([.leExtendedAdvertisingReport, .leScanTimeout, .leAdvertisingSetTerminated, .leScanRequestReceived])
+    /// For what the host can do without: nil from a controller that refuses, says nothing in time, or nothing that can be read.
+    func ask<Command: HCICommand>(_ command: Command) async throws -> Command.Return? {
+        guard !workarounds.avoidedCommands.contains(Command.opcode) else { return nil }
+        do {
+            return try await send(command, within: min(limits.optionalRead, limits.command))
+        } catch HostError.peer(.rejected(_, let status)) {
+            if Command.supportedCommandsBit != nil, controller.supports(Command.self) {
+                context.learned.note(.claimedAndRefused, "\(Command.name) is claimed and refused: \(status)")
+            }
+        } catch HostError.peer {
+            context.learned.note(.identityIncomplete, "the answer to \(Command.name) cannot be read")
+        } catch HostError.environment(.commandTimeOut) {
+            context.learned.note(.unansweredCommand, "\(Command.name) is not answered")
         }
-        if features.contains(.channelSelectionAlgorithm2) { mask.insert(.leChannelSelectionAlgorithm) }
-        try await send(HCICommands.LESetEventMask(leEventMask: mask))
+        return nil
     }
 }

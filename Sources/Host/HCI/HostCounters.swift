@@ -21,6 +21,10 @@ public struct HostCounters: Sendable, Equatable {
     public var droppedReports = 0
     /// Times that the controller took no new private address.
     public var failedAddressChanges = 0
+    /// Advertising reports with bits set that are reserved; they were masked.
+    public var reservedBits = 0
+    /// Packets that were reported as completed and had not been sent.
+    public var excessCredits = 0
 
     public init() {}
 }

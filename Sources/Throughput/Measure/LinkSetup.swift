@@ -77,7 +77,7 @@ struct LinkSetup {
         (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
         let set = try await subject.advertise(advertising)
         do {
-            let link = try await tester.connect(to: subject.controller.address, settings)
+            let link = try await tester.connect(to: subject.address, settings)
             let patience = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
             do {
                 let incoming = try await subject.nextIncomingConnection(within: patience)

@@ -23,6 +23,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     public var onReady: (() -> Void)?
 
     private let folders: FirmwareFolders
+    private let loads: Bool
     private let loop: RunLoop
     private let ready: Promise<FirmwareOutcome>
     private var loader: FirmwareLoader
@@ -42,7 +43,8 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         self.folders = folders
         self.loop = loop
         ready = Promise(on: loop)
-        loader = FirmwareLoader(loads: !onlyAsks)
+        loads = !onlyAsks
+        loader = FirmwareLoader(loads: loads)
     }
 
     /// Opens the pipe and waits until the chip has what it needs.
@@ -110,6 +112,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
 
     private func read(_ need: FirmwareNeed) {
         stopWaiting()
+        dongle?.isBeingLoaded = true
         do throws(FirmwareError) {
             let (image, companion) = try folders.read(need)
             perform(loader.found(image, companion))
@@ -123,7 +126,9 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         timer = loop.schedule(after: patience) { [weak self] in
             guard let self else { return }
             timer = nil
-            if end == nil { perform(loader.timedOut()) }
+            guard end == nil else { return }
+            // A dongle that is still being brought to answer has not been asked yet.
+            if let dongle, dongle.startup == nil { wait(patience) } else { perform(loader.timedOut()) }
         }
     }
 
@@ -137,12 +142,28 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         guard !isOpen else { return }
         try inner.open(self)
         isOpen = true
-        if folders.loads { perform(loader.start()) } else { conclude(.notNeeded) }
+        dongle?.onReturn = { [weak self] in self?.beginAgain() }
+        if folders.loads {
+            perform(loader.start())
+        } else if let dongle, dongle.startup == nil {
+            dongle.onReady = { [weak self] in self?.conclude(.notNeeded) }
+        } else {
+            conclude(.notNeeded)
+        }
+    }
+
+    /// The dongle left the bus while it was loaded, and is back: what it runs now is found out anew.
+    private func beginAgain() {
+        guard end == nil, outcome == nil else { return }
+        stopWaiting()
+        loader = FirmwareLoader(loads: loads)
+        perform(loader.start())
     }
 
     private func conclude(_ outcome: FirmwareOutcome) {
         stopWaiting()
         self.outcome = outcome
+        dongle?.isBeingLoaded = false
         let packets = waiting
         waiting = []
         for packet in packets { inner.send(packet) }

@@ -39,11 +39,12 @@ final class USBDevice: @unchecked Sendable {
     let handle: OpaquePointer
     let layout: USBLayout
     let name: String
+    private let needsZeroLengthPackets: Bool
     private let library: USBLibrary
     private let onNews: @Sendable () -> Void
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-    private var transfers: [USBTransfer] = []
+    var transfers: [USBTransfer] = []
     var inFlight = 0
     private var queues: [USBTransfer.Role: Deque<[UInt8]>] = [.command: [], .dataOut: []]
     var news: [News] = []
@@ -55,23 +56,30 @@ final class USBDevice: @unchecked Sendable {
     private var endsWithReset = false
     private var lastSequence = 0
     private(set) var droppedNews = 0
-    private var haltsCleared = 0
+    /// Whether commands go to the interface or to the device.
+    var addressesInterface: Bool
+    var hasTakenCommand = false
+    /// Commands that a stall has met once, and that were sent again.
+    var resentCommands = 0
+    var haltsCleared = 0
     var voice = VoicePipe()
 
     private var events = PipeReassembly(.event, longest: 257)
     private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
     /// Pipes that take nothing until their endpoint is cleared.
-    private var halted: Set<USBTransfer.Role> = []
-    private var trouble: [USBTransfer.Role: Int] = [:]
+    var halted: Set<USBTransfer.Role> = []
+    var trouble: [USBTransfer.Role: Int] = [:]
     private var thread: SystemThread?
     private var departure: USBDepartureWatch?
 
     /// Takes over an open handle with its interfaces claimed.
-    init(handle: OpaquePointer, layout: USBLayout, name: String, library: USBLibrary, onNews: @escaping @Sendable () -> Void) {
-        self.handle = handle
-        self.layout = layout
+    init(_ opening: USBOpening, name: String, workarounds: USBWorkarounds, onNews: @escaping @Sendable () -> Void) {
+        handle = opening.handle
+        layout = opening.layout
+        library = opening.library
         self.name = name
-        self.library = library
+        needsZeroLengthPackets = workarounds.needsZeroLengthPackets
+        addressesInterface = opening.layout.isComposite
         self.onNews = onNews
         pthread_mutex_init(lock, nil)
     }
@@ -103,15 +111,24 @@ final class USBDevice: @unchecked Sendable {
     func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
         locked {
             guard !isEnding, octets.count <= Self.longestPacket else { return true }
-            if !wantsReset, !halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
-                submitOutput(free, octets)
-                return true
-            }
-            guard (queues[role]?.count ?? 0) < Self.mostQueued else { return false }
-            queues[role]?.append(octets)
-            return true
+            guard pass(octets, as: role) else { return false }
+            let isFull = role == .dataOut && !octets.isEmpty && octets.count.isMultiple(of: layout.dataOutSize)
+            return isFull && needsZeroLengthPackets ? pass([], as: role) : true
         }
     }
+
+    private func pass(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
+        if !wantsReset, !halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
+            submitOutput(free, octets)
+            return true
+        }
+        guard (queues[role]?.count ?? 0) < Self.mostQueued else { return false }
+        queues[role]?.append(octets)
+        return true
+    }
+
+    /// Commands go to the other recipient from now on: to the device, or to the interface.
+    func changeRecipient() { locked { addressesInterface.toggle() } }
 
     /// From now on the bulk pipe brings events, as a boot loader's does, or data again.
     func expectEventsOnBulk(_ expects: Bool) {
@@ -129,6 +146,15 @@ final class USBDevice: @unchecked Sendable {
 
     /// How often a halted endpoint was cleared.
     var clearings: Int { locked { haltsCleared } }
+    /// What was odd about its transfers.
+    var oddities: USBOddities {
+        locked {
+            USBOddities(
+                strayOctets: events.strayOctets + data.strayOctets, joinedEvents: events.joined, resentCommands: resentCommands,
+                addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn)
+        }
+    }
+    private var dataTransfersIn = 0
 
     /// Resets the USB port once no transfer is in flight; `portWasReset` tells of it.
     func resetPort() {
@@ -178,7 +204,9 @@ final class USBDevice: @unchecked Sendable {
     private func submitOutput(_ transfer: USBTransfer, _ octets: [UInt8]) {
         lastSequence += 1
         transfer.sequence = lastSequence
-        transfer.prepareOutput(transfer.role == .command ? Array(octets.prefix(258)) : octets, layout)
+        transfer.wasResent = false
+        transfer.prepareOutput(
+            transfer.role == .command ? Array(octets.prefix(258)) : octets, layout, toInterface: addressesInterface)
         submit(transfer)
     }
 
@@ -299,7 +327,7 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
-    private func feed(_ role: USBTransfer.Role) {
+    func feed(_ role: USBTransfer.Role) {
         while !isEnding, !wantsReset, !halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role) {
             if let next = queues[role]?.popFirst() { submitOutput(free, next) }
         }
@@ -318,11 +346,12 @@ final class USBDevice: @unchecked Sendable {
         switch status {
         case LIBUSB_TRANSFER_COMPLETED, LIBUSB_TRANSFER_TIMED_OUT:
             trouble[transfer.role] = 0
+            hasTakenCommand = hasTakenCommand || transfer.role == .command
             if transfer.isInput { receive(transfer, at: time) }
             proceed(transfer)
         case LIBUSB_TRANSFER_CANCELLED: transfer.isHalted = halted.contains(transfer.role)
         case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
-        case LIBUSB_TRANSFER_STALL where transfer.role == .command: proceed(transfer)
+        case LIBUSB_TRANSFER_STALL where transfer.role == .command: resend(transfer)
         case LIBUSB_TRANSFER_STALL:
             transfer.isHalted = true
             halted.insert(transfer.role)
@@ -331,7 +360,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     /// The next use of a transfer that has ended well.
-    private func proceed(_ transfer: USBTransfer) {
+    func proceed(_ transfer: USBTransfer) {
         if !transfer.isInput {
             feed(transfer.role)
         } else if !wantsReset {
@@ -342,9 +371,10 @@ final class USBDevice: @unchecked Sendable {
     private func receive(_ transfer: USBTransfer, at time: Microseconds) {
         let piece = UnsafeRawBufferPointer(start: transfer.buffer, count: Int(transfer.transfer.pointee.actual_length))
         if transfer.role == .events {
-            events.append(piece) { add(.packet($0, time)) }
+            events.append(piece, isShort: !piece.count.isMultiple(of: layout.eventSize)) { add(.packet($0, time)) }
         } else {
-            data.append(piece) { add(.packet($0, time)) }
+            dataTransfersIn += piece.isEmpty ? 0 : 1
+            data.append(piece, isShort: !piece.count.isMultiple(of: layout.dataSize)) { add(.packet($0, time)) }
         }
     }
 
@@ -355,43 +385,5 @@ final class USBDevice: @unchecked Sendable {
         trouble[transfer.role, default: 0] += 1
         guard trouble[transfer.role, default: 0] <= 16 else { return lose(.lost("\(name) (input/output errors)")) }
         proceed(transfer)
-    }
-
-    /// A halted endpoint is cleared, and what it did not take is submitted again. Packets that go out keep their order: those behind the one that
-    /// met the halt are taken back first.
-    private func clearStalls() {
-        for role in [USBTransfer.Role.events, .dataIn, .dataOut] {
-            let (waiting, behind) = locked {
-                let all = halted.contains(role) ? transfers.filter { $0.role == role } : []
-                return (all.filter(\.isHalted).sorted { $0.sequence < $1.sequence }, all.filter(\.isInFlight))
-            }
-            if role == .dataOut, !waiting.isEmpty, !behind.isEmpty {
-                for transfer in behind { libusb_cancel_transfer(transfer.transfer) }
-                continue
-            }
-            guard let endpoint = waiting.first?.transfer.pointee.endpoint else { continue }
-            trouble[role, default: 0] += 1
-            guard trouble[role, default: 0] <= Self.mostClearings else { return giveUp(on: role, endpoint) }
-            let status = libusb_clear_halt(handle, endpoint)
-            locked {
-                halted.remove(role)
-                guard status == 0 else { return lose(status) }
-                haltsCleared += 1
-                for transfer in waiting {
-                    transfer.isHalted = false
-                    if !wantsReset || !transfer.isInput { submit(transfer) }
-                }
-                feed(role)
-            }
-        }
-    }
-
-    /// Clearing does not help: the transport decides between a reset of the port and the end.
-    private func giveUp(on role: USBTransfer.Role, _ endpoint: UInt8) {
-        trouble[role] = 0
-        locked {
-            for transfer in transfers where transfer.role == role { transfer.isHalted = false }
-            news.append(.haltedForGood(endpoint))
-        }
     }
 }

@@ -1,12 +1,6 @@
 import CLibUSB
 import Transport
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// The dongles on this machine.
 public enum USBEnumeration {
     /// Every dongle, in the order of bus and port, with what keeps the bench from using it.
@@ -35,11 +29,15 @@ public enum USBEnumeration {
     static func find(_ selector: USBSelector, _ library: USBLibrary) throws(TransportError) -> (OpaquePointer, USBDongleDescription) {
         let found = withDevices(library) { devices in
             let described = devices.compactMap { device in describe(device, forced: selector).map { (device, $0) } }
-            let matching = described.filter { $0.1.matches(selector) }
+            let matching = described.filter { $0.1.matches(selector) && ($0.1.unfit == nil || selector != .only) }
             if matching.count == 1 { libusb_ref_device(matching[0].0) }
             return (matching: matching, all: described.map(\.1))
         }
-        if found.matching.count == 1 { return found.matching[0] }
+        if found.matching.count == 1 {
+            guard let reason = found.matching[0].1.unfit else { return found.matching[0] }
+            libusb_unref_device(found.matching[0].0)
+            throw .unreachable("\(selector): \(reason)")
+        }
         let choices = (found.matching.isEmpty ? found.all : found.matching.map(\.1)).sorted(by: precedes)
         let list = choices.map { choice in
             choice.location.description + (choice.productName.map { " (\($0)\(choice.serial.map { ", " + $0 } ?? ""))" } ?? "")
@@ -56,11 +54,18 @@ public enum USBEnumeration {
         guard libusb_get_device_descriptor(device, &descriptor) == 0 else { return nil }
         var isForced = false
         if case .identity(descriptor.idVendor, descriptor.idProduct, _)? = selector { isForced = true }
-        guard layout(of: device, descriptor, forced: isForced) != nil else { return nil }
+        let match = match(device, descriptor, forced: isForced)
+        guard match != .somethingElse else { return nil }
         var description = USBDongleDescription(
             bus: Int(libusb_get_bus_number(device)), ports: ports(of: device), vendor: descriptor.idVendor, product: descriptor.idProduct)
         description.release = descriptor.bcdDevice
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
+        if case .unfit(let reason) = match {
+            description.unfit = reason
+            description.obstacle = .other(reason)
+            nameBySystem(&description)
+            return description
+        }
         let (status, handle) = USBHandle.open(device)
         if let handle {
             description.manufacturerName = text(handle, descriptor.iManufacturer)
@@ -69,11 +74,17 @@ public enum USBEnumeration {
             USBHandle.close(handle)
         } else {
             description.obstacle = obstacle(status, description)
-            description.manufacturerName = USBSystem.attribute("manufacturer", bus: description.bus, ports: description.ports)
-            description.productName = USBSystem.attribute("product", bus: description.bus, ports: description.ports)
-            description.serial = USBSystem.attribute("serial", bus: description.bus, ports: description.ports)
+            nameBySystem(&description)
         }
         return description
+    }
+
+    /// What the system has read from a device that cannot be asked.
+    private static func nameBySystem(_ description: inout USBDongleDescription) {
+        let (bus, ports) = (description.bus, description.ports)
+        description.manufacturerName = USBSystem.attribute("manufacturer", bus: bus, ports: ports)
+        description.productName = USBSystem.attribute("product", bus: bus, ports: ports)
+        description.serial = USBSystem.attribute("serial", bus: bus, ports: ports)
     }
 
     static func obstacle(_ status: Int32, _ description: USBDongleDescription) -> USBDongleDescription.Obstacle {
@@ -84,14 +95,14 @@ public enum USBEnumeration {
         }
     }
 
-    static func layout(of device: OpaquePointer, _ descriptor: libusb_device_descriptor, forced: Bool) -> USBLayout? {
+    static func match(_ device: OpaquePointer, _ descriptor: libusb_device_descriptor, forced: Bool) -> USBMatch {
         var configuration: UnsafeMutablePointer<libusb_config_descriptor>?
         guard
             libusb_get_active_config_descriptor(device, &configuration) == 0
                 || libusb_get_config_descriptor(device, 0, &configuration) == 0, let configuration
-        else { return nil }
+        else { return .somethingElse }
         defer { libusb_free_config_descriptor(configuration) }
-        return USBLayout(configuration.pointee, deviceClass: descriptor.bDeviceClass, forced: forced)
+        return USBMatch(USBInterfaces(configuration.pointee, of: descriptor), isForced: forced)
     }
 
     static func place(of device: OpaquePointer) -> USBSelector {
@@ -118,70 +129,27 @@ public enum USBEnumeration {
     }
 }
 
-/// What the system tells about a USB device besides libusb. Linux keeps it under /sys.
-enum USBSystem {
-    private static func folder(bus: Int, ports: [Int]) -> String {
-        "/sys/bus/usb/devices/\(bus)-" + ports.map(String.init).joined(separator: ".")
-    }
-
-    static func attribute(_ name: String, bus: Int, ports: [Int]) -> String? {
-        text(of: folder(bus: bus, ports: ports) + "/" + name)
-    }
-
-    /// The first line of a file.
-    private static func text(of path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 256)
-        let count = read(descriptor, &octets, octets.count)
-        guard count > 0 else { return nil }
-        return String(String(decoding: octets.prefix(count), as: UTF8.self).prefix { !$0.isNewline })
-    }
-
-    /// The kernel driver of the first interface.
-    static func driver(bus: Int, ports: [Int]) -> String? {
-        var octets = [CChar](repeating: 0, count: 1024)
-        let count = readlink(folder(bus: bus, ports: ports) + ":1.0/driver", &octets, octets.count)
-        guard count > 0 else { return nil }
-        return String(decoding: octets.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: "/").last.map(
-            String.init)
-    }
-
-    /// Who holds the device: the program that has claimed it, as far as the system tells.
-    static func holder(bus: Int, ports: [Int]) -> String? {
-        if let driver = driver(bus: bus, ports: ports), driver != "usbfs" { return "the kernel driver \(driver)" }
-        guard let number = attribute("devnum", bus: bus, ports: ports).flatMap({ Int($0) }) else { return nil }
-        let programs = programs(holding: "/dev/bus/usb/\(padded(bus))/\(padded(number))")
-        return programs.isEmpty ? "another program (its name is hidden from this user)" : programs.joined(separator: ", ")
-    }
-
-    private static func padded(_ number: Int) -> String { String(repeating: "0", count: max(0, 3 - String(number).count)) + String(number) }
-
-    /// The programs that have a device node open, besides this one. Linux shows those of other users to root only.
-    private static func programs(holding node: String) -> [String] {
-        var wanted = stat()
-        guard stat(node, &wanted) == 0 else { return [] }
-        return entries(of: "/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { process in
-            let folder = "/proc/\(process)/fd"
-            let holds = entries(of: folder).contains { name in
-                var found = stat()
-                return stat("\(folder)/\(name)", &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino
-            }
-            return holds ? "\(text(of: "/proc/\(process)/comm") ?? "a program"), process \(process)" : nil
+extension USBInterfaces {
+    /// - Parameter configuration: owned by the caller; nothing of it is kept.
+    init(_ configuration: libusb_config_descriptor, of device: libusb_device_descriptor) {
+        (vendor, product, deviceClass) = (device.idVendor, device.idProduct, device.bDeviceClass)
+        interfaces = (0..<Int(configuration.bNumInterfaces)).compactMap { index in
+            let interface = configuration.interface[index]
+            guard interface.num_altsetting > 0 else { return nil }
+            let settings = (0..<Int(interface.num_altsetting)).map { Setting(interface.altsetting[$0]) }
+            return Interface(number: interface.altsetting[0].bInterfaceNumber, settings: settings)
         }
     }
+}
 
-    private static func entries(of path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
+extension USBInterfaces.Setting {
+    fileprivate init(_ setting: libusb_interface_descriptor) {
+        alternate = setting.bAlternateSetting
+        kind = USBInterfaces.Class(setting.bInterfaceClass, setting.bInterfaceSubClass, setting.bInterfaceProtocol)
+        endpoints = (0..<Int(setting.bNumEndpoints)).map {
+            let endpoint = setting.endpoint[$0]
+            return .init(
+                address: endpoint.bEndpointAddress, attributes: endpoint.bmAttributes, size: Int(endpoint.wMaxPacketSize & 0x7FF))
         }
-        return names
     }
 }

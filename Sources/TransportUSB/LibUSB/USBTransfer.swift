@@ -21,6 +21,8 @@ final class USBTransfer: @unchecked Sendable {
     var isInFlight = false
     /// Its endpoint has halted; it waits to be submitted again.
     var isHalted = false
+    /// A stall has met it, and it was submitted once more.
+    var wasResent = false
     /// The place of its packet among those that go out.
     var sequence = 0
 
@@ -63,14 +65,14 @@ final class USBTransfer: @unchecked Sendable {
     }
 
     /// Fills in a packet. Core Vol 4, Part B, 2.2.2: commands are class requests to the device, or to the interface of a composite one.
-    func prepareOutput(_ octets: [UInt8], _ layout: USBLayout) {
+    func prepareOutput(_ octets: [UInt8], _ layout: USBLayout, toInterface: Bool) {
         var offset = 0
         if role == .command {
             let setup: [UInt8] = [
-                layout.isComposite ? 0x21 : 0x20, 0, 0, 0, layout.isComposite ? layout.controlInterface : 0, 0,
-                UInt8(truncatingIfNeeded: octets.count), UInt8(truncatingIfNeeded: octets.count >> 8),
+                0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: octets.count), UInt8(truncatingIfNeeded: octets.count >> 8),
             ]
             buffer.update(from: setup, count: setup.count)
+            address(toInterface: toInterface, layout)
             offset = setup.count
             transfer.pointee.endpoint = 0
             transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_CONTROL.rawValue)
@@ -80,6 +82,12 @@ final class USBTransfer: @unchecked Sendable {
         }
         (buffer + offset).update(from: octets, count: octets.count)
         transfer.pointee.length = Int32(offset + octets.count)
+    }
+
+    /// Sets bmRequestType and wIndex of a command.
+    func address(toInterface: Bool, _ layout: USBLayout) {
+        buffer[0] = toInterface ? 0x21 : 0x20
+        buffer[4] = toInterface ? layout.controlInterface : 0
     }
 
     /// Describes the isochronous packets, one a frame. They lie in the buffer one after another.

@@ -22,10 +22,13 @@ extension StartupStep: CustomStringConvertible {
 
 /// Brings a dongle that another program may have left in any state to a known one: what it still has to say is thrown away, then it is reset,
 /// then reset again, then its port is reset.
+///
+/// One that has left the bus because it was reset is not reset again, or it would leave again: it is asked for its version.
 struct StartupLadder {
     enum Action: Equatable {
         /// Throw away what arrives until the deadline.
         case drain
+        /// Send `question`.
         case sendReset
         case resetPort
         case ready(StartupStep)
@@ -38,24 +41,35 @@ struct StartupLadder {
         case ended
     }
 
-    static let drainTime = Microseconds.milliseconds(30)
-    static let resetTime = Microseconds.milliseconds(1_000)
     static let reset = HCIPacket(command: HCICommands.Reset())
 
+    private let limits: USBLimits
     private var state = State.draining
+    /// What the dongle has to answer.
+    let question: HCIPacket
     /// When `timeOut(at:)` should be called.
     private(set) var deadline: Microseconds?
     /// Packets of the past that were thrown away.
     private(set) var discarded = 0
 
+    /// - Parameter wasReset: it comes from a reset of its own.
+    init(limits: USBLimits = USBLimits(), wasReset: Bool = false) {
+        self.limits = limits
+        question = wasReset ? HCIPacket(command: HCICommands.ReadLocalVersionInformation()) : Self.reset
+    }
+
+    /// The step whose answer is awaited.
+    var step: StartupStep? { if case .awaitingReset(let step) = state { step } else { nil } }
+
     mutating func start(at time: Microseconds) -> Action {
-        deadline = time + Self.drainTime
+        deadline = time + limits.drain
         return .drain
     }
 
-    /// Takes a packet that arrived during the start. A boot loader that waits for firmware does not know HCI_Reset, and says so.
+    /// Takes a packet that arrived during the start. A boot loader that waits for firmware does not know HCI_Reset, and
+    /// says so. Command Status is as good here as Command Complete.
     mutating func received(_ packet: HCIPacket) -> Action? {
-        guard case .awaitingReset(let step) = state, Self.isAnswer(packet) else {
+        guard case .awaitingReset(let step) = state, isAnswer(packet) else {
             discarded += 1
             return nil
         }
@@ -64,9 +78,9 @@ struct StartupLadder {
         return .ready(step)
     }
 
-    private static func isAnswer(_ packet: HCIPacket) -> Bool {
-        guard let answer = try? CommandAnswer(event: packet), answer.opcode == HCICommands.Reset.opcode else { return false }
-        return answer.status == .unknownHCICommand || answer.kind == .complete && answer.status == .success
+    private func isAnswer(_ packet: HCIPacket) -> Bool {
+        guard let answer = try? CommandAnswer(event: packet), answer.opcode == question.commandOpcode else { return false }
+        return answer.status == .unknownHCICommand || answer.status == .success
     }
 
     mutating func timeOut(at time: Microseconds) -> [Action] {
@@ -91,7 +105,7 @@ struct StartupLadder {
 
     private mutating func ask(_ step: StartupStep, at time: Microseconds) -> [Action] {
         state = .awaitingReset(step)
-        deadline = time + Self.resetTime
+        deadline = time + (step == .firstReset ? limits.firstReset : limits.laterReset)
         return [.sendReset]
     }
 }

@@ -25,7 +25,14 @@ struct VoiceControl {
     /// Packets of voice that could not be sent.
     var dropped = 0
 
-    init(offered: [VoiceSetting]) { self.offered = offered }
+    /// Packets that came with zeros before them.
+    private(set) var unpadded = 0
+    private let workarounds: USBWorkarounds
+
+    init(offered: [VoiceSetting], _ workarounds: USBWorkarounds = USBWorkarounds()) {
+        self.offered = offered
+        self.workarounds = workarounds
+    }
 
     /// Whether voice may be sent.
     var isUsable: Bool { (try? setting()) != nil }
@@ -50,7 +57,7 @@ struct VoiceControl {
             return Change(setting: nil, handles: [])
         }
         do throws(VoiceProblem) {
-            let setting = try VoiceChoice.setting(for: need, of: offered)
+            let setting = try VoiceChoice.setting(for: need, of: offered, workarounds)
             if state != .on(setting) { state = .changing(to: setting) }
             return Change(setting: setting, handles: links.handles)
         } catch {
@@ -58,6 +65,20 @@ struct VoiceControl {
             return Change(setting: nil, handles: [])
         }
     }
+
+    /// A frame of transparent voice without what one chip puts before it.
+    mutating func unpadded(_ packet: HCIPacket) -> HCIPacket {
+        guard let handle = packet.dataHandle, links.isTransparent(handle.rawValue),
+            var data = try? HCIData.SynchronousData(prefixOf: packet.bytes), data.data.count == Self.padding + Self.frame,
+            data.data.prefix(Self.padding).allSatisfy({ $0 == 0 })
+        else { return packet }
+        unpadded += 1
+        data.data.removeFirst(Self.padding)
+        return HCIPacket(.sco, data.parameters)
+    }
+
+    private static let padding = 20
+    private static let frame = 60
 
     /// The pipes have a setting, or none; what came of a change that is not wanted any more is of no interest.
     mutating func settled(_ result: Result<VoiceSetting?, VoiceProblem>) {

@@ -8,6 +8,8 @@ struct VoiceLinks {
     /// Input_Sample_Size of the voice setting that is in use, 16 bits after a reset. Core Vol 4, Part E, 6.12 and 7.3.28.
     private var has16Bits = true
 
+    func isTransparent(_ handle: UInt16) -> Bool { transparent.contains(handle) }
+
     /// What the pipes must carry; nil without links.
     var need: VoiceNeed? {
         guard !handles.isEmpty else { return nil }

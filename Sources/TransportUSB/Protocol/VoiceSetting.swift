@@ -47,6 +47,8 @@ public enum VoiceProblem: Error, Sendable, Hashable {
     case undefined(VoiceNeed)
     /// The setting was refused, or its pipes do not work.
     case failed(setting: UInt8, String)
+    /// The dongle is known to fail with voice over USB.
+    case knownToFail
     /// No synchronous link is up, so no setting is chosen.
     case noLink
 }
@@ -61,6 +63,7 @@ extension VoiceProblem: CustomStringConvertible {
             return "\(need) need alternate setting \(list(wanted)) of the voice interface; this dongle offers \(present)"
         case .undefined(let need): return "HCI over USB has no alternate setting for \(need)"
         case .failed(let setting, let text): return "alternate setting \(setting) of the voice interface: \(text)"
+        case .knownToFail: return "this dongle is known to fail with voice over USB"
         case .noLink: return "no synchronous link is up"
         }
     }
@@ -79,12 +82,22 @@ enum VoiceChoice {
         }
     }
 
-    static func setting(for need: VoiceNeed, of offered: [VoiceSetting]) throws(VoiceProblem) -> VoiceSetting {
+    /// Of what the dongle offers, the best; in place of a setting that it is known to fail with, the next larger one.
+    static func setting(for need: VoiceNeed, of offered: [VoiceSetting], _ workarounds: USBWorkarounds = USBWorkarounds())
+        throws(VoiceProblem) -> VoiceSetting
+    {
+        guard !workarounds.hasNoVoice else { throw .knownToFail }
         guard !offered.isEmpty else { throw .noInterface }
-        let wanted = numbers(for: need)
+        var wanted = numbers(for: need)
         guard !wanted.isEmpty else { throw .undefined(need) }
-        for number in wanted {
+        if need.coding == .transparent, let number = workarounds.transparentVoiceSetting { wanted.insert(number, at: 0) }
+        for number in wanted where !workarounds.avoidedVoiceSettings.contains(number) {
             if let setting = offered.first(where: { $0.number == number }) { return setting }
+        }
+        let avoided = offered.filter { wanted.contains($0.number) && workarounds.avoidedVoiceSettings.contains($0.number) }
+        if let least = avoided.map(\.frameSize).min() {
+            let larger = offered.filter { $0.frameSize > least && !workarounds.avoidedVoiceSettings.contains($0.number) }
+            if let next = larger.min(by: { $0.frameSize < $1.frameSize }) { return next }
         }
         throw .noSetting(need, wanted: wanted, offered: offered.map(\.number))
     }

@@ -14,6 +14,22 @@ struct FirmwareOptions: ParsableArguments {
             """, valueName: "folder"), completion: .directory)
     var firmware: String?
 
+    @Flag(name: .customLong("force-usb"), help: "Open USB dongles also on a system that is known to fail at it (macOS 26).")
+    var forcesUSB = false
+
+    @Option(
+        name: .customLong("usb-patience"),
+        help: ArgumentHelp("Multiply the time that a USB dongle has to answer at its start.", valueName: "factor", visibility: .hidden))
+    var usbPatience = 1.0
+
+    /// How dongles on USB are opened.
+    var usb: USBOptions {
+        var options = USBOptions()
+        options.isForced = forcesUSB
+        options.limits = options.limits.scaled(by: max(0.01, usbPatience))
+        return options
+    }
+
     var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
 
     /// Opens a device for a tool that needs nothing but it. A dongle gets its firmware; another device only when a folder is named.
@@ -22,7 +38,7 @@ struct FirmwareOptions: ParsableArguments {
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
         }
-        let transport = try DeviceOpener(firmware: folders, asksEveryChip: firmware != nil).open(selector, on: loop)
+        let transport = try DeviceOpener(firmware: folders, asksEveryChip: firmware != nil, usb: usb).open(selector, on: loop)
         guard let prepared = transport as? FirmwareTransport, let outcome = prepared.outcome else { return transport }
         let isNews = if case .loaded = outcome { true } else { prepared.dongle == nil }
         if isNews { Console.line("\(transport.name): \(outcome)") }

@@ -90,7 +90,7 @@ extension Host {
                 HCIEvents.InquiryResult.self, HCIEvents.InquiryResultWithRSSI.self, HCIEvents.ExtendedInquiryResult.self,
                 HCIEvents.RemoteNameRequestComplete.self, HCIEvents.SynchronousConnectionComplete.self,
             ]
-            try await send(HCICommands.SetEventMask(eventMask: .covering(Self.handledEvents + Self.classicSecurityEvents + events)))
+            try await setEventMask(covering: Self.handledEvents + Self.classicSecurityEvents + events)
             try await prepareClassicSecurity(pairingSettings ?? PairingSettings())
             if controller.supports(HCICommands.WriteDefaultLinkPolicySettings.self) {
                 try await send(HCICommands.WriteDefaultLinkPolicySettings(defaultLinkPolicySettings: Self.linkPolicy))

@@ -1,0 +1,62 @@
+import HCI
+import Packets
+
+/// Which events the controller is asked for. Some take a bit that is reserved in their version for an error. Core Vol 4, Part E, 7.3.1 and 7.8.1.
+extension Host {
+    /// What is asked of the first page of events; LE's own mask says which of those.
+    static let handledEvents: [any HCIEvent.Type] = [
+        HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
+        HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
+        HCIEvents.LEConnectionComplete.self,
+    ]
+
+    /// Of the LE events, those of the first version with LE.
+    private static let firstLEEvents: LEEventMask = [
+        .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
+    ]
+    /// Reserved, but LE controllers of one maker send Number Of Completed Packets only with this bit, which is set after HCI_Reset everywhere.
+    private static let completedPackets = EventMask(rawValue: 1 << 18)
+
+    func setMasks() async throws {
+        try await setEventMask(covering: Self.handledEvents)
+        var mask = Self.firstLEEvents
+        let features = controller.leFeatures
+        if features.contains(.connectionParametersRequest) { mask.insert(.leRemoteConnectionParameterRequest) }
+        if features.contains(.leDataPacketLengthExtension) { mask.insert(.leDataLengthChange) }
+        if features.contains(.llPrivacy) { mask.insert(.leEnhancedConnectionComplete) }
+        if !features.isDisjoint(with: [.le2MPHY, .leCodedPHY]) { mask.insert(.lePHYUpdateComplete) }
+        if features.contains(.leExtendedAdvertising) {
+            mask.formUnion([.leExtendedAdvertisingReport, .leScanTimeout, .leAdvertisingSetTerminated, .leScanRequestReceived])
+        }
+        if features.contains(.channelSelectionAlgorithm2) { mask.insert(.leChannelSelectionAlgorithm) }
+        try await offer([mask, Self.firstLEEvents], HCICommands.LESetEventMask.name) { HCICommands.LESetEventMask(leEventMask: $0) }
+    }
+
+    /// Lets these events through, as far as the controller takes their bits.
+    func setEventMask(covering events: [any HCIEvent.Type]) async throws {
+        let mask = EventMask.covering(events)
+        let first = controller.isLEOnly ? mask.union(Self.completedPackets) : mask
+        try await offer([first, mask, mask.subtracting(.leMeta)], HCICommands.SetEventMask.name) { HCICommands.SetEventMask(eventMask: $0) }
+    }
+
+    /// Sends the first mask that is not refused for its reserved bits. A controller that takes none keeps its defaults.
+    private func offer<Mask: Equatable, Command: HCICommand>(_ masks: [Mask], _ name: String, _ command: (Mask) -> Command) async throws {
+        var refused: Mask?
+        for mask in masks where mask != refused {
+            do {
+                try await send(command(mask))
+                if refused != nil { context.learned.note(.smallEventMask, "\(name) is refused with newer bits: sent with fewer") }
+                return
+            } catch HostError.peer(.rejected(_, .invalidHCICommandParameters)) {
+                refused = mask
+            } catch HostError.peer(.rejected(_, let status)) {
+                context.learned.note(.claimedAndRefused, "\(name) is refused: \(status)")
+                return
+            } catch HostError.environment(.commandTimeOut) {
+                context.learned.note(.unansweredCommand, "\(name) is not answered")
+                return
+            }
+        }
+        context.learned.note(.smallEventMask, "\(name) is refused whatever its bits")
+    }
+}

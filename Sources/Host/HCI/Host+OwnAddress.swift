@@ -1,0 +1,19 @@
+import HCI
+import Packets
+
+extension Host {
+    /// A controller without a public address refuses what would need one; one that others have, too, would be taken for them.
+    /// Core Vol 4, Part E, 7.4.6 and 7.8.5.
+    func takeAddress() async throws {
+        let own = controller.address.bdADDR
+        let isAutomatic = addressChoice == .automatic
+        let doubt = PublicAddressDoubt(own, others: othersAddresses, isKnownShared: workarounds.hasSharedAddress)
+        let choice = isAutomatic && doubt != nil ? OwnAddress.drawn : addressChoice
+        address = choice.address(ofPublic: own) { random.next() }
+        guard address.kind == .random else { return }
+        if isAutomatic, let doubt {
+            context.learned.note(doubt.kind, "\(doubt.text(own)): it goes by a static random address")
+        }
+        try await setRandomAddress(address)
+    }
+}

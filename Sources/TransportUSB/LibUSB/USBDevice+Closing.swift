@@ -1,0 +1,30 @@
+import CLibUSB
+import HCI
+import Packets
+import Timing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+extension USBDevice {
+    /// Sends the last HCI_Reset and waits for its answer: some dongles are dead at the next opening without. What else arrives is thrown away.
+    func resetController(within limit: Microseconds) {
+        guard send(StartupLadder.reset.bytes, as: .command) else { return }
+        let deadline = MonotonicClock.now() + limit
+        while MonotonicClock.now() < deadline {
+            for item in takeNews() {
+                switch item {
+                case .packet(let packet, _) where packet.completedOpcode == HCICommands.Reset.opcode: return
+                case .lost, .haltedForGood: return
+                case .packet(let packet, _):
+                    if let answer = try? CommandAnswer(event: packet), answer.opcode == HCICommands.Reset.opcode { return }
+                case .portWasReset, .listening, .voice: break
+                }
+            }
+            usleep(300)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Packets
+
+/// How dongles are opened.
+public struct USBOptions: Sendable {
+    /// What a dongle is known to need, by what its descriptors say.
+    public var workarounds: @Sendable (USBDongleDescription) -> USBWorkarounds = { _ in USBWorkarounds() }
+    /// Opens dongles also on systems that are known to fail at it.
+    public var isForced = false
+    public var limits = USBLimits()
+
+    public init() {}
+}
+
+/// How long a dongle may take for what happens outside HCI.
+public struct USBLimits: Sendable, Hashable {
+    /// For what it still has to say from before.
+    public var drain = Microseconds.milliseconds(50)
+    /// For the answer to the first HCI_Reset.
+    public var firstReset = Microseconds.seconds(2)
+    /// For the answer to the second one, and to the one after a reset of the port.
+    public var laterReset = Microseconds.seconds(4)
+    /// Away from the bus after a reset of which nobody knew that it would leave.
+    public var surprisingAbsence = Microseconds.seconds(1)
+    /// Away from the bus where that was to be expected.
+    public var expectedAbsence = Microseconds.seconds(6)
+    /// For the answer to the last HCI_Reset.
+    public var lastReset = Microseconds.milliseconds(300)
+    /// To be suspended by the system.
+    public var suspension = Microseconds.seconds(3)
+
+    public init() {}
+
+    /// All of them times a factor, for devices and machines that are slow, and for tests.
+    public func scaled(by factor: Double) -> USBLimits {
+        var limits = self
+        for path in [
+            \USBLimits.drain, \.firstReset, \.laterReset, \.surprisingAbsence, \.expectedAbsence, \.lastReset, \.suspension,
+        ] {
+            limits[keyPath: path] = Microseconds(Int64(Double(self[keyPath: path].rawValue) * factor))
+        }
+        return limits
+    }
+}

@@ -1,0 +1,68 @@
+import Packets
+import Timing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What the system does with the power of a device; Linux tells and takes it in files.
+struct USBPower {
+    enum Finding: Equatable {
+        /// The system does not suspend it, or nobody knows.
+        case awake
+        /// It did, and was told not to for the run.
+        case keptAwake
+        /// It does, and this user may not change it.
+        case mayBeSuspended
+    }
+
+    /// The device's folder.
+    let folder: String
+    private var control: String { folder + "/power/control" }
+
+    init(bus: Int, ports: [Int]) { folder = USBSystem.folder(bus: bus, ports: ports) }
+
+    func keepAwake() -> Finding {
+        guard USBSystem.text(of: control) == "auto" else { return .awake }
+        return write("on", to: control) ? .keptAwake : .mayBeSuspended
+    }
+
+    /// Gives the device back to the system's own ways.
+    func restore() { _ = write("auto", to: control) }
+
+    /// What a user types to keep it awake.
+    var advice: String { "echo on | sudo tee \(control)" }
+
+    /// Lets the system suspend the device once and wakes it again. It must not be open.
+    ///
+    /// - Returns: nil when that was done, otherwise why not.
+    func suspendOnce(within limit: Microseconds) -> String? {
+        guard let before = USBSystem.text(of: control) else { return "this system does not let devices be suspended" }
+        let delay = folder + "/power/autosuspend_delay_ms"
+        let delayBefore = USBSystem.text(of: delay)
+        guard write("0", to: delay), write("auto", to: control) else {
+            return "this user may not: echo auto | sudo tee \(control), wait some seconds, then try again"
+        }
+        let deadline = MonotonicClock.now() + limit
+        while USBSystem.text(of: folder + "/power/runtime_status") != "suspended", MonotonicClock.now() < deadline { usleep(20_000) }
+        let isSuspended = USBSystem.text(of: folder + "/power/runtime_status") == "suspended"
+        _ = write("on", to: control)
+        _ = write(delayBefore ?? "2000", to: delay)
+        if before != "on" { _ = write(before, to: control) }
+        return isSuspended ? nil : "the system did not suspend it within \(Int(limit.milliseconds)) ms"
+    }
+
+    private func write(_ text: String, to path: String) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let octets = Array(text.utf8) + [10]
+        #if canImport(Glibc)
+            return Glibc.write(descriptor, octets, octets.count) == octets.count
+        #else
+            return Darwin.write(descriptor, octets, octets.count) == octets.count
+        #endif
+    }
+}

@@ -1,0 +1,52 @@
+/// The interfaces of a configuration as its descriptors say, free of libusb. USB 2.0, 9.6.
+struct USBInterfaces: Equatable {
+    struct Endpoint: Equatable {
+        var address: UInt8
+        /// bmAttributes: the lower two bits are the kind of transfer.
+        var attributes: UInt8
+        /// Octets of wMaxPacketSize.
+        var size: Int
+
+        enum Transfer: UInt8 {
+            case control
+            case isochronous
+            case bulk
+            case interrupt
+        }
+
+        var transfer: Transfer { Transfer(rawValue: attributes & 3) ?? .control }
+        var isIn: Bool { address & 0x80 != 0 }
+    }
+
+    /// Class, subclass and protocol.
+    struct Class: Hashable {
+        var code: UInt8
+        var subclass: UInt8
+        var proto: UInt8
+
+        init(_ code: UInt8, _ subclass: UInt8 = 0, _ proto: UInt8 = 0) { (self.code, self.subclass, self.proto) = (code, subclass, proto) }
+
+        static let bluetooth = Class(0xE0, 1, 1)
+        /// An alternate MAC and PHY of former versions of the Core Specification.
+        static let amp = Class(0xE0, 1, 4)
+        static let vendorBluetooth = Class(0xFF, 1, 1)
+        static let humanInterface: UInt8 = 0x03
+    }
+
+    struct Setting: Equatable {
+        var alternate: UInt8
+        var kind: Class
+        var endpoints: [Endpoint]
+    }
+
+    struct Interface: Equatable {
+        var number: UInt8
+        /// At least one.
+        var settings: [Setting]
+    }
+
+    var vendor: UInt16
+    var product: UInt16
+    var deviceClass: UInt8
+    var interfaces: [Interface]
+}

@@ -1,0 +1,55 @@
+/// Where HCI is in a dongle: interfaces, endpoints and sizes, all from its descriptors. Core Vol 4, Part B, 2.1.
+struct USBLayout: Equatable {
+    var controlInterface: UInt8
+    /// The device is more than a Bluetooth controller: commands go to the interface, to the device otherwise.
+    var isComposite: Bool
+    var events: UInt8
+    var eventSize: Int
+    var dataIn: UInt8
+    var dataOut: UInt8
+    /// Octets of a packet of the bulk IN pipe.
+    var dataSize: Int
+    /// Octets of a packet of the bulk OUT pipe.
+    var dataOutSize: Int
+    var voiceInterface: UInt8?
+    /// The alternate settings of the voice interface that have endpoints.
+    var voiceSettings: [VoiceSetting]
+
+    /// Nil when the interface lacks an endpoint that HCI needs.
+    init?(_ device: USBInterfaces, control: USBInterfaces.Interface) {
+        guard let setting = control.settings.first else { return nil }
+        let ends = setting.endpoints
+        guard let events = ends.first(where: { $0.transfer == .interrupt && $0.isIn && $0.size > 0 }),
+            let dataIn = ends.first(where: { $0.transfer == .bulk && $0.isIn && $0.size > 0 }),
+            let dataOut = ends.first(where: { $0.transfer == .bulk && !$0.isIn && $0.size > 0 })
+        else { return nil }
+        controlInterface = control.number
+        isComposite = device.deviceClass != USBInterfaces.Class.bluetooth.code && device.deviceClass != 0xFF
+        (self.events, eventSize) = (events.address, events.size)
+        (self.dataIn, dataSize) = (dataIn.address, dataIn.size)
+        (self.dataOut, dataOutSize) = (dataOut.address, dataOut.size)
+        let voice = Self.voice(device, after: control, kind: setting.kind)
+        voiceInterface = voice?.number
+        voiceSettings = voice.map { $0.settings.compactMap(Self.voiceSetting) } ?? []
+    }
+
+    /// The interface for voice comes right after the one for everything else, and has alternate settings. Others, as for diagnostics or for firmware, are
+    /// left alone.
+    private static func voice(_ device: USBInterfaces, after control: USBInterfaces.Interface, kind: USBInterfaces.Class)
+        -> USBInterfaces.Interface?
+    {
+        device.interfaces.first { interface in
+            guard interface.number == control.number &+ 1, interface.settings.count > 1 else { return false }
+            let code = interface.settings[0].kind.code
+            return code == USBInterfaces.Class.bluetooth.code || code == kind.code
+        }
+    }
+
+    private static func voiceSetting(_ setting: USBInterfaces.Setting) -> VoiceSetting? {
+        let ends = setting.endpoints.filter { $0.transfer == .isochronous }
+        guard let input = ends.first(where: \.isIn), let output = ends.first(where: { !$0.isIn }) else { return nil }
+        let size = min(input.size, output.size)
+        return size > 0
+            ? VoiceSetting(number: setting.alternate, frameSize: size, input: input.address, output: output.address) : nil
+    }
+}

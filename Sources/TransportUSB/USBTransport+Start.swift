@@ -1,0 +1,126 @@
+import HCI
+import Packets
+import Timing
+import Transport
+
+/// How a dongle comes to answer, and back to the bus.
+extension USBTransport {
+    var mustResetPortFirst: Bool { workarounds.resetsPortFirst && absence.returns == 0 }
+
+    func perform(_ action: StartupLadder.Action) {
+        switch action {
+        case .drain: break
+        case .sendReset: ask()
+        case .resetPort: device?.resetPort()
+        case .ready(let step): becameReady(step)
+        case .fail:
+            finish(
+                with: .unreachable(
+                    "\(name): it does not answer HCI_Reset, not even after a reset of its port; replug it, or use another port"))
+        }
+        watchLadder()
+    }
+
+    /// A composite dongle that does not answer what was sent to its interface is asked as a device the second time.
+    private func ask() {
+        if ladder.step == .secondReset, device?.layout.isComposite == true { device?.changeRecipient() }
+        _ = device?.send(ladder.question.bytes, as: .command)
+    }
+
+    private func becameReady(_ step: StartupStep) {
+        startup = max(startup ?? step, step)
+        if step > .firstReset { noted.note(.deafAtStart, "\(step)") }
+        if device?.layout.isComposite == true, device?.oddities.addressesInterface == false {
+            noted.note(.requestRecipient, "a composite device that takes commands sent to the device, not to its interface")
+        }
+        if isHostsResetOpen { tellReset() }
+        hasSpoken = false
+        let packets = unanswered + waiting
+        (waiting, unanswered) = ([], [])
+        for packet in packets { pass(packet) }
+        onReady?()
+        onReady = nil
+    }
+
+    /// The host's HCI_Reset took the dongle off the bus, and its answer with it.
+    private func tellReset() {
+        isHostsResetOpen = false
+        let answer = HCIPacket(complete: HCICommands.Reset.self, .init(status: .success))
+        if let change = try? tracker.received(answer) { _ = order.changed(change, at: loop.now) }
+        sink?.received(answer, at: loop.now)
+    }
+
+    private func watchLadder() {
+        if let ladderTimer { loop.cancel(ladderTimer) }
+        ladderTimer = ladder.deadline.map { deadline in
+            loop.schedule(at: deadline) { [weak self] in
+                guard let self, !isEnded else { return }
+                ladderTimer = nil
+                // What the thread has brought in time counts, even when the loop is late.
+                takeNews()
+                guard !isEnded, startup == nil, ladderTimer == nil, !absence.isAway else { return }
+                for action in ladder.timeOut(at: loop.now) { perform(action) }
+            }
+        }
+    }
+
+    /// While it starts, a reset of its port may help. Later it would end all that the host knows of the controller, so the pipe ends with it.
+    func halted(_ endpoint: UInt8) {
+        if startup == nil, let actions = ladder.mustResetPort(at: loop.now) {
+            for action in actions { perform(action) }
+            return
+        }
+        let cure = startup == nil ? "not even a reset of its port helps" : "its port was reset"
+        finishHalted(.unreachable("\(name): its endpoint 0x\(String(endpoint, radix: 16)) halts again whenever it is cleared; \(cure)"))
+    }
+
+    // MARK: Off the bus and back
+
+    /// Why it may have left, if there is a reason but somebody's hand.
+    private var causeOfDeparture: USBAbsence.Cause? {
+        if isBeingLoaded { return .firmware }
+        if startup == nil { return ladder.step.map { $0 == .portReset ? .portReset : .controllerReset } }
+        return isHostsResetOpen || !hasSpoken ? .controllerReset : nil
+    }
+
+    func departed(_ reason: TransportError) {
+        guard case .lost = reason, let cause = causeOfDeparture else { return finishLost(reason) }
+        let isExpected = workarounds.reenumeratesAtReset || absence.returns > 0 || cause != .controllerReset
+        let limit = isExpected ? options.limits.expectedAbsence : options.limits.surprisingAbsence
+        guard absence.left(cause, at: loop.now, within: limit) else { return finishLost(reason) }
+        leakedTransfers += device?.close() ?? 0
+        device = nil
+        startup = nil
+        if let ladderTimer { loop.cancel(ladderTimer) }
+        ladderTimer = nil
+        look(for: cause, after: reason)
+    }
+
+    private func look(for cause: USBAbsence.Cause, after reason: TransportError) {
+        absenceTimer = loop.schedule(after: USBAbsence.pause) { [weak self] in
+            guard let self, !isEnded else { return }
+            absenceTimer = nil
+            if let opening = try? USBOpening(description.location), opening.description.vendor == description.vendor {
+                cameBack(opening, cause)
+            } else if absence.isOver(at: loop.now) {
+                finishLost(reason)
+            } else {
+                look(for: cause, after: reason)
+            }
+        }
+    }
+
+    private func cameBack(_ opening: USBOpening, _ cause: USBAbsence.Cause) {
+        let time = absence.ended(at: loop.now)
+        noted.note(.reenumerated, "left the bus after \(cause.text) and came back")
+        if description.serial != nil, opening.description.serial == nil { noted.note(.serialLost, "came back without its serial number") }
+        longestAbsence = max(longestAbsence, time)
+        description = opening.description
+        ladder = StartupLadder(limits: options.limits, wasReset: cause == .controllerReset)
+        voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)
+        for packet in order.changed(.reset, at: loop.now) { sink?.received(packet, at: loop.now) }
+        use(opening)
+        device?.start()
+        if isBeingLoaded { onReturn?() }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import Foundation
+import Timing
+import Transport
+import TransportUSB
+
+/// Starts a host on each of several devices at once, lets it scan and advertise, and tells how that went: for the tests of what dongles do.
+struct StartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Start a host on each device and tell how that went.", shouldDisplay: false)
+
+    @Argument(help: "usb:BUS-PORT, usb:VID:PID, tcp:HOST:PORT, unix:PATH or serial:PATH.") var devices: [String]
+    @OptionGroup var firmware: FirmwareOptions
+
+    func run() throws {
+        let loop = Timing.RunLoop(mode: .wall)
+        let selectors = try devices.map { try DeviceSelector($0) }
+        let opener = DeviceOpener(firmware: firmware.folders, usb: firmware.usb)
+        let outcomes = try loop.run { [firmware] in
+            let trials = selectors.map { selector in
+                loop.start { await StartTrial.run(selector, opener, patience: firmware.usbPatience, on: loop) }
+            }
+            var outcomes: [StartTrial.Outcome] = []
+            for trial in trials { outcomes.append(try await trial.value()) }
+            return outcomes
+        }
+        let isClean = USBTally.current.isClean
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        for var outcome in outcomes {
+            outcome.isClean = isClean
+            Console.line(String(decoding: try encoder.encode(outcome), as: UTF8.self))
+        }
+        if !isClean { throw ExitCode.bench }
+    }
+}

@@ -1,0 +1,60 @@
+import Host
+import Packets
+import Timing
+import Transport
+import TransportUSB
+
+/// A host on one device: started, scanning, advertising, closed.
+enum StartTrial {
+    /// How it went with one device.
+    struct Outcome: Codable {
+        var device: String
+        /// Why the host did not start.
+        var obstacle: String?
+        /// What went wrong afterwards.
+        var trouble: String?
+        var startup: String?
+        var address: String?
+        /// Kinds and texts of what was learned.
+        var learned: [String: String] = [:]
+        /// From opening to closing.
+        var milliseconds = 0
+        var isClean = true
+    }
+
+    static func run(_ selector: DeviceSelector, _ opener: DeviceOpener, patience: Double, on loop: RunLoop) async
+        -> Outcome
+    {
+        var outcome = Outcome(device: "\(selector)")
+        let begin = loop.now
+        do {
+            let transport = try opener.transport(to: selector, on: loop)
+            if let dongle = transport as? FirmwareTransport { _ = try await dongle.prepare() }
+            let host = Host(loop: loop, transport: transport)
+            host.limits = host.limits.scaled(by: patience)
+            defer { host.close() }
+            do {
+                try await host.start()
+                outcome.address = "\(host.address)"
+                do { try await use(host, on: loop) } catch { outcome.trouble = "\(error)" }
+            } catch {
+                outcome.obstacle = "\(error)"
+            }
+            outcome.startup = transport.startOfPipe?.step
+            for conduct in host.learned.all { outcome.learned[conduct.kind.rawValue] = conduct.text }
+        } catch {
+            outcome.obstacle = "\(error)"
+        }
+        outcome.milliseconds = Int((loop.now - begin).milliseconds)
+        return outcome
+    }
+
+    private static func use(_ host: Host, on loop: RunLoop) async throws {
+        let scan = try await host.scan()
+        try await loop.sleep(for: .milliseconds(20))
+        try await scan.stop()
+        let set = try await host.advertise(AdvertisingSettings())
+        try await loop.sleep(for: .milliseconds(20))
+        try await set.stop()
+    }
+}

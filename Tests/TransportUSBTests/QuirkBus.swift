@@ -1,0 +1,70 @@
+#if os(Linux)
+    import Foundation
+    import Packets
+    import Simulation
+    import Timing
+    import VirtualDongle
+
+    /// A bus with many dongles, each with a conduct of its own.
+    final class QuirkBus {
+        let loop = Timing.RunLoop(mode: .wall)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bq\(UInt32.random(in: 0 ... .max))").path
+        let server: UsbfsServer
+
+        init(_ conducts: [DongleConduct]) throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let loop = loop
+            let simulation = Simulation(loop: loop, seed: 1)
+            let backends = try conducts.enumerated().map { index, conduct in
+                let configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64(index + 1)))
+                return try SimulatedBackend(simulation, configurations: [configuration], conduct: conduct, on: loop)
+            }
+            var faults: [Int: USBDongleFaults] = [:]
+            for (index, conduct) in conducts.enumerated() {
+                var fault = USBDongleFaults()
+                conduct.apply(to: &fault.conduct)
+                faults[index] = fault
+            }
+            server = try UsbfsServer(
+                folder: folder, serialNumbers: conducts.indices.map { "Q\($0)" }, on: loop, faults: faults,
+                describe: { serial in
+                    var descriptors = DongleDescriptors(serialNumber: serial)
+                    if let index = Int(serial.dropFirst()), conducts.indices.contains(index) { conducts[index].apply(to: &descriptors) }
+                    return descriptors
+                }, makePipe: { try backends[$0].pipe(to: 0, on: loop) })
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        /// Starts a host on every dongle, in one process; nil when that does not end.
+        func start(patience: Double, within limit: Microseconds) throws -> [StartOutcome]? {
+            let devices = (1...server.count).map { "usb:1-\($0)" }
+            let program = try SpawnedProgram(
+                ["start"] + devices + ["--firmware", "none", "--usb-patience", "\(patience)"], folder: folder)
+            guard try program.end(within: limit, on: loop) else { return nil }
+            program.reap()
+            let decoder = JSONDecoder()
+            let outcomes = program.output.split(separator: "\n").compactMap {
+                try? decoder.decode(StartOutcome.self, from: Data($0.utf8))
+            }
+            if outcomes.count != devices.count { throw StartOutcome.Failure(description: program.output) }
+            return outcomes
+        }
+    }
+
+    /// How it went with one dongle.
+    struct StartOutcome: Decodable {
+        struct Failure: Error, CustomStringConvertible {
+            var description: String
+        }
+
+        var device: String
+        var obstacle: String?
+        var trouble: String?
+        var startup: String?
+        var address: String?
+        var learned: [String: String]
+        var milliseconds: Int
+        var isClean: Bool
+    }
+#endif
