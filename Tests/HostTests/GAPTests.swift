@@ -37,7 +37,8 @@ import Timing
                     HCICommands.LESetAdvertisingEnable.opcode,
                 ]
                 let extended = [
-                    HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode, HCICommands.LESetExtendedAdvertisingParameters.opcode, HCICommands.LESetAdvertisingSetRandomAddress.opcode,
+                    HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode, HCICommands.LESetExtendedAdvertisingParameters.opcode,
+                    HCICommands.LESetAdvertisingSetRandomAddress.opcode,
                     HCICommands.LESetExtendedAdvertisingData.opcode, HCICommands.LESetExtendedScanResponseData.opcode,
                     HCICommands.LESetExtendedAdvertisingEnable.opcode, HCICommands.LESetExtendedAdvertisingEnable.opcode,
                 ]
