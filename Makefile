@@ -65,12 +65,13 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; a million packets
+soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; whole foreign products; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
 	BLUEBENCH_UNPLUGS=1000 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter UnplugTests
 	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOverUSBTests/aBusy
-	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter MutatedCasesTests
+	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter "MutatedCasesTests|QuirkStartTests"
+	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest

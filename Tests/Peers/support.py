@@ -134,10 +134,10 @@ class FakeUSB:
 
 
 @contextlib.contextmanager
-def fake_usb(count=2):
+def fake_usb(count=2, *options):
     """Virtual dongles of one air on a USB bus that unmodified libusb takes for the system's. The folder's name is short: a socket's path is."""
     with tempfile.TemporaryDirectory(prefix="bb") as folder:
-        with Process(bluebench(), "dongle", "--usbfs", folder, "--count", str(count)) as server:
+        with Process(bluebench(), "dongle", "--usbfs", folder, "--count", str(count), *options) as server:
             yield FakeUSB(folder, server, count)
             assert server.running(), f"the server ended:\n{server.text}"
 

@@ -26,6 +26,6 @@ def test_a_sweep_that_is_interrupted_keeps_its_rows_and_its_capture(tmp_path):
         assert again.wait() == 0, "the dongles are free again:\n" + again.text
     [row] = json.loads(results.read_text())["rows"]
     assert (row["over"], row["phy"], row["mtu"]) == ("notify", "1m", 247)
-    assert 0 < row["percent"] <= 100.1
+    assert 0 < row["percent"] <= 101, "a second in real time ends as late as the machine is"
     notifications = run_bench("show", capture).stdout.count("ATT_HANDLE_VALUE_NTF")
     assert notifications * VALUE_OCTETS * 8 / 1000 >= row["goodput_kbps"], "a second's notifications are in the capture"

@@ -6,7 +6,7 @@ import random
 import pytest
 from support import ROOT, run_bench
 
-PARTS = 3
+PARTS = 6
 """Of the variants, each against as large a part of the cases; `make soak` tries all against all."""
 
 

@@ -20,7 +20,8 @@ struct DeviceFacts: Sendable {
         "unreadable": { $0.properties & read == 0 },
         "protected": { $0.error.map(protections.contains) ?? false },
         "writable": { $0.properties & write != 0 },
-        "unwritable": { $0.properties & (write | commands | signed) == 0 },
+        // Only values that one request holds: a device that wrongly takes the write has what it had.
+        "unwritable": { $0.properties & (write | commands | signed) == 0 && 1...18 ~= $0.value?.count ?? 0 },
         "rewritable": { $0.properties & write != 0 && $0.value != nil },
         "commandable": { $0.properties & commands != 0 },
         "notifying": { $0.properties & notify != 0 },

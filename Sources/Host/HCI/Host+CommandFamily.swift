@@ -56,10 +56,11 @@ extension Host {
 
     /// Resets the controller, which lets go of the extended family, and sets again what the host sets at its start.
     private func renew() async throws {
+        let ownRandom = randomAddress ?? (address.kind == .random ? address : nil)
         _ = try await reset()
         family.isLegacyOnly = true
         try await setMasks()
-        if address.kind == .random { try await setRandomAddress(address) }
+        if let ownRandom { try await setRandomAddress(ownRandom) }
     }
 
     /// Throws like a refusal when the controller has no advertising sets after all.

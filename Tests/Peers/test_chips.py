@@ -1,0 +1,55 @@
+"""Virtual dongles that are like known chips: a foreign host starts on each of them, and reads what such a chip says of itself."""
+
+import json
+
+import pytest
+
+from support import bluebench, dongles, fake_usb, host, run_bench
+
+# What each says: HCI version, company, LMP subversion.
+RUNNING = [
+    ("broadcom", 6, 15, 0x220E), ("apple-broadcom", 9, 15, 0x1111), ("qualcomm", 9, 29, 0x02BE), ("realtek", 10, 93, 0xD922),
+    ("intel", 11, 2, 0x030C), ("csr8510", 6, 10, 0x22BB), ("csr-clone", 9, 10, 0x22BB), ("barrot", 9, 2279, 0x1012), ("actions", 12, 992, 1),
+    ("nrf52-zephyr", 13, 0x05F1, 0xFFFF), ("packetcraft", 11, 0x07E8, 0x5244),
+]
+
+
+# The first HCI_Reset after each opening is lost on it, and Bumble sends no other over TCP.
+FOREIGN = [row for row in RUNNING if row[0] != "realtek"]
+
+
+@pytest.mark.parametrize("chip, version, company, subversion", FOREIGN, ids=[row[0] for row in FOREIGN])
+async def test_a_foreign_host_starts(chip, version, company, subversion):
+    with dongles(1, "--chip", chip) as [port]:
+        async with host(port, "foreign", "F0:F1:F2:F3:F4:F5") as device:
+            told = device.host.local_version
+            assert (told.hci_version, told.company_identifier, told.lmp_subversion) == (version, company, subversion)
+
+
+@pytest.mark.parametrize("chip", [row[0] for row in RUNNING])
+def test_our_host_starts_and_hears_the_air(chip):
+    with dongles(1, "--chip", chip, "--neighbours", "3") as [port]:
+        assert "seen" in (told := run_bench("scan", f"tcp:127.0.0.1:{port}", "--seconds", "2").stdout) or "dBm" in told, told
+
+
+def ask(chip, *command):
+    """What a command prints of one dongle on the fake bus."""
+    with fake_usb(1, "--chip", chip) as bus, bus.start(bluebench(), *command) as program:
+        code = program.wait()
+        return code, program.text
+
+
+@pytest.mark.parametrize("chip, version, company, subversion", RUNNING, ids=[row[0] for row in RUNNING])
+def test_it_is_told_apart_over_usb(chip, version, company, subversion):
+    code, text = ask(chip, "devices", "--json")
+    assert code == 0, text
+    [row] = json.loads(text[text.index("{"):])["devices"]
+    assert "obstacle" not in row, row
+    code, text = ask(chip, "scan", "usb:1-1", "--seconds", "1")
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("chip, file", [("realtek-rom", "rtl8761bu_fw.bin"), ("intel-boot", "ibt-20-1-3.sfi")])
+def test_one_that_waits_for_firmware_says_which(chip, file):
+    _, text = ask(chip, "devices", "--firmware", "/nonexistent")
+    assert file in text, text
