@@ -33,8 +33,8 @@ def test_no_case_fails_against_a_conforming_device(tmp_path, part):
     assert not faults, "\n".join(faults)
     assert len(rows) * PARTS >= 120
     assert {group for row in rows for group in ("subject", "tester", "accessory") if row["id"].endswith(group)} == {"subject", "tester", "accessory"}
-    # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply, and a tester
-    # that takes one role only can say nothing in a quarter of them.
+    # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply, and where a
+    # device takes one role only there is nothing to say in a quarter of them.
     for row in rows:
         total = sum(row["verdicts"].values())
         limit = 0.3 if "-only-" in row["id"] else 0.2
