@@ -14,6 +14,8 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.transport import open_transport
 
+from peripheral import advertise_again
+
 NAME = "Bluebench Reference"
 COMPANY = 0xFFFF
 CONTROL_OPCODE_UNKNOWN = 0x80
@@ -167,14 +169,7 @@ async def serve(target):
     device.on(Device.EVENT_CONNECTION, on_connection)
     await advertise()
     print(f"advertising as {device.random_address}", flush=True)
-    lost = asyncio.ensure_future(transport.source.terminated)
-    while not lost.done():
-        waiting = asyncio.ensure_future(ended.get())
-        await asyncio.wait([lost, waiting], return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            await advertise()
-        else:
-            waiting.cancel()
+    await advertise_again(transport, ended, advertise)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.transport import open_transport
 
+from peripheral import advertise_again
+
 P = Characteristic.Properties
 READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
 ENCRYPTED = Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION
@@ -164,14 +166,7 @@ async def serve(target, kind, fault=""):
 
     await advertise()
     print("advertising", flush=True)
-    lost = asyncio.ensure_future(transport.source.terminated)
-    while not lost.done():
-        waiting = asyncio.ensure_future(ended.get())
-        await asyncio.wait([lost, waiting], return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            await advertise()
-        else:
-            waiting.cancel()
+    await advertise_again(transport, ended, advertise)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,9 @@ def test_it_is_told_apart_over_usb(chip, version, company, subversion):
     assert code == 0, text
     [row] = json.loads(text[text.index("{"):])["devices"]
     assert "obstacle" not in row, row
+    numbers = row["numbers"]
+    told = numbers["hci_version"], numbers["company"], int(numbers["lmp_subversion"], 16)
+    assert told == (version, company, subversion)
     code, text = ask(chip, "scan", "usb:1-1", "--seconds", "1")
     assert code == 0, text
 
