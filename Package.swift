@@ -29,6 +29,8 @@ func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -44,6 +46,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
@@ -57,13 +61,13 @@ let package = Package(
             ],
             swiftSettings: house),
         room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache]),
-        room("History", ["Throughput"]),
+        room("History", ["Throughput", grdb]),
         room(
             "Conformance",
             [
                 "Host", "VirtualDongle", "Simulation", "Capture", "HCI", "Transport", "Dongles", "TransportUSB", "Timing", "Packets", yams,
             ]),
-        room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets"]),
+        room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: quick),
         room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: quick),

@@ -20,9 +20,8 @@ struct DeviceFacts: Sendable {
         "unreadable": { $0.properties & read == 0 },
         "protected": { $0.error.map(protections.contains) ?? false },
         "writable": { $0.properties & write != 0 },
-        // Only values that one request holds: a device that wrongly takes the write has what it had.
-        "unwritable": { $0.properties & (write | commands | signed) == 0 && 1...18 ~= $0.value?.count ?? 0 },
-        "rewritable": { $0.properties & write != 0 && $0.value != nil },
+        "unwritable": { $0.properties & (write | commands | signed) == 0 && fitsARequest($0) },
+        "rewritable": { $0.properties & write != 0 && fitsARequest($0) },
         "commandable": { $0.properties & commands != 0 },
         "notifying": { $0.properties & notify != 0 },
         "indicating": { $0.properties & indicate != 0 },
@@ -33,9 +32,12 @@ struct DeviceFacts: Sendable {
         "short": { $0.value.map { $0.count < 22 } ?? false },
     ]
 
+    /// Writing back what was read takes one request, and leaves the device what it had.
+    private static func fitsARequest(_ found: Found) -> Bool { 1...18 ~= found.value?.count ?? 0 }
+
     private static let characteristicNames = [
         "uuid", "service", "declaration", "declared", "handle", "next", "end", "properties", "cccd", "configurations", "extended",
-        "extensions", "value", "first", "length",
+        "extensions", "value", "length",
     ]
     private static let otherLists: [String: [String]] = [
         "services": ["uuid", "start", "end", "octets", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
@@ -117,7 +119,6 @@ struct DeviceFacts: Sendable {
                 ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),
                 ("end", .number(Int(found.end))), ("properties", .number(found.properties)),
                 ("cccd", .number(Int(found.configuration?.handle ?? 0))), ("value", .octets(found.value ?? [])),
-                ("first", .octets(Array((found.value ?? []).prefix(18)))),
                 ("length", .number(found.value?.count ?? 0)),
             ]))
     }
