@@ -15,9 +15,9 @@
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let loop = loop
             let simulation = Simulation(loop: loop, seed: 1)
-            let backends = try conducts.enumerated().map { index, conduct in
+            let backends: [any DongleBackend] = try conducts.enumerated().map { index, conduct in
                 let configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64(index + 1)))
-                return try SimulatedBackend(simulation, configurations: [configuration], conduct: conduct, on: loop)
+                return try conduct.makeBackend(simulation, configurations: [configuration], on: loop)
             }
             var faults: [Int: USBDongleFaults] = [:]
             for (index, conduct) in conducts.enumerated() {
@@ -32,15 +32,19 @@
                     if let index = Int(serial.dropFirst()), conducts.indices.contains(index) { conducts[index].apply(to: &descriptors) }
                     return descriptors
                 }, makePipe: { try backends[$0].pipe(to: 0, on: loop) })
+            server.onPortReset = { backends[$0].portWasReset(0) }
+            server.onOpened = { backends[$0].wasOpened(0) }
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
         /// Starts a host on every dongle, in one process; nil when that does not end.
-        func start(patience: Double, within limit: Microseconds) throws -> [StartOutcome]? {
+        ///
+        /// - Parameter firmware: a folder with files for those that wait for some, or `none`.
+        func start(firmware: String = "none", patience: Double, within limit: Microseconds) throws -> [StartOutcome]? {
             let devices = (1...server.count).map { "usb:1-\($0)" }
             let program = try SpawnedProgram(
-                ["start"] + devices + ["--firmware", "none", "--usb-patience", "\(patience)"], folder: folder)
+                ["start"] + devices + ["--firmware", firmware, "--usb-patience", "\(patience)"], folder: folder)
             guard try program.end(within: limit, on: loop) else { return nil }
             program.reap()
             let decoder = JSONDecoder()

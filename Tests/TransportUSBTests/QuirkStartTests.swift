@@ -20,11 +20,8 @@
             "status-for-complete": "status-for-complete", "reserved-mask-refused": "small-event-mask",
             "no-advertising-sets-read": "legacy-commands-only", "zero-advertising-sets": "legacy-commands-only",
             "no-ext-scan": "legacy-commands-only", "zero-address": "address-missing", "default-address": "address-is-default",
-            "acl-debug": "debug-data",
+            "acl-debug": "debug-data", "reenumerates-on-reset": "re-enumerated", "port-reset-needed": "deaf-at-start",
         ]
-
-        /// Switches about the port, which this bus does not pass on: `ReenumerationTests` and `StaleDongleTests` have their like.
-        static let elsewhere: Set<String> = ["reenumerates-on-reset", "port-reset-needed"]
 
         /// Values where the standard one takes longer than these hosts wait.
         static let values = ["scan-disable-slow": "300"]
@@ -34,7 +31,7 @@
         static let groups: [[String]] = {
             let whole = ProcessInfo.processInfo.environment["SOAK"] != nil
             let expected = Set(obstacles.keys).union(troubles.keys).union(lessons.keys)
-            let names = DongleQuirk.all.filter { $0.standard != nil && !elsewhere.contains($0.name) }.map(\.name).enumerated().filter {
+            let names = DongleQuirk.all.filter { $0.standard != nil }.map(\.name).enumerated().filter {
                 whole || $0.offset % 3 == 0 || expected.contains($0.element) || values[$0.element] != nil
             }.map(\.element)
             return stride(from: 0, to: names.count, by: 14).map { Array(names[$0..<min($0 + 14, names.count)]) }

@@ -32,8 +32,8 @@ enum DongleSettings {
     static func defects(of setting: ControllerSetting) -> [String] {
         let texts = setting.texts
         switch setting.name {
-        case chip: return texts.first.flatMap { ChipProfile.named($0) }.map { DongleConduct(chip: $0).defects } ?? []
-        case quirks: return (try? DongleConduct(texts))?.defects ?? []
+        case chip: return texts.first.flatMap { ChipProfile.named($0) }.map { DongleConduct(chip: $0).defectsInProcess } ?? []
+        case quirks: return (try? DongleConduct(texts))?.defectsInProcess ?? []
         default: return []
         }
     }

@@ -23,13 +23,14 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// A chip's conduct.
     ///
-    /// - Parameter legalOnly: without its defects, and without claims beyond what it has.
+    /// - Parameter legalOnly: what a pipe in process may show of it: without its defects, without what only USB allows, and without claims beyond what
+    ///   it has.
     public init(chip: ChipProfile, legalOnly: Bool = false) {
         self.chip = chip.name
         claims = !legalOnly
         for text in chip.switches {
             guard let name = text.split(separator: "=").first, let quirk = DongleQuirk.byName[String(name)] else { continue }
-            if !legalOnly || !quirk.isDefect { try? add(text) }
+            if !legalOnly || !quirk.isDefect && !quirk.isLegalOnlyOverUSB { try? add(text) }
         }
     }
 
@@ -76,6 +77,11 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// Names of switches that no specification allows.
     public var defects: [String] { settings.map(\.quirk).filter { DongleQuirk.byName[$0]?.isDefect != false } }
+
+    /// Names of switches that are defects where the pipe keeps the order of its packets.
+    public var defectsInProcess: [String] {
+        settings.map(\.quirk).filter { name in DongleQuirk.byName[name].map { $0.isDefect || $0.isLegalOnlyOverUSB } ?? true }
+    }
 
     /// Whether some switch acts on USB requests.
     public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.layer == .usb } }

@@ -23,13 +23,15 @@ public struct DongleQuirk: Sendable {
     public let knownOf: String
     /// The section that allows it; nil for a defect.
     public let allowedBy: String?
+    /// What allows it are the several endpoints of USB: a pipe that keeps the order of its packets has no such excuse. Core Vol 4, Part B, 2.1.
+    public let isLegalOnlyOverUSB: Bool
     let effect: QuirkEffect
 
     var isDefect: Bool { allowedBy == nil }
 
     init(
-        _ name: String, _ kind: QuirkValue.Kind = .none, standard: String? = nil, knownOf: String, allowedBy: String? = nil, _ text: String,
-        _ effect: QuirkEffect
+        _ name: String, _ kind: QuirkValue.Kind = .none, standard: String? = nil, knownOf: String, allowedBy: String? = nil,
+        onlyOverUSB: Bool = false, _ text: String, _ effect: QuirkEffect
     ) {
         self.name = name
         self.kind = kind
@@ -37,6 +39,7 @@ public struct DongleQuirk: Sendable {
         self.text = text
         self.knownOf = knownOf
         self.allowedBy = allowedBy
+        isLegalOnlyOverUSB = onlyOverUSB
         self.effect = effect
         layer =
             switch effect {

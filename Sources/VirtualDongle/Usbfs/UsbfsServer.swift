@@ -179,6 +179,8 @@
         private var connections: [ObjectIdentifier: UsbfsConnection] = [:]
         private var claims: [UInt32: ObjectIdentifier] = [:]
         private var owners: [UInt32: UsbfsConnection] = [:]
+        /// The connections that have claimed the interface of HCI once.
+        private var openers: Set<ObjectIdentifier> = []
         private var nextID: UInt32 = 1
 
         init(_ dongle: USBDongle, node: String, socket: String, on loop: RunLoop) throws {
@@ -211,6 +213,7 @@
             leaving.claims = claims.count { $0.value == ObjectIdentifier(connection) }
             if !isGone, leaving != UsbfsServer.LeftBehind() { onLeftBehind?(leaving) }
             claims = claims.filter { $0.value != ObjectIdentifier(connection) }
+            openers.remove(ObjectIdentifier(connection))
             for id in owners.filter({ $0.value === connection }).keys.sorted() {
                 dongle.cancel(id)
                 owners[id] = nil
@@ -239,7 +242,8 @@
             guard interface < UInt32(dongle.descriptors.interfaceClasses.count) else { return EINVAL }
             if let holder = claims[interface] { return holder == ObjectIdentifier(connection) ? 0 : EBUSY }
             claims[interface] = ObjectIdentifier(connection)
-            if interface == UInt32(dongle.descriptors.firstInterface) { onOpened?() }
+            // A program claims anew what it had before a reset of the port: it has not opened the dongle again.
+            if interface == UInt32(dongle.descriptors.firstInterface), openers.insert(ObjectIdentifier(connection)).inserted { onOpened?() }
             return 0
         }
 

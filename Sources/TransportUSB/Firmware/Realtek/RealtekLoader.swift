@@ -8,7 +8,8 @@ struct RealtekLoader: FirmwareProcedure {
         case awaitingFiles(RealtekChip, romVersion: UInt8)
         case awaitingKey(RealtekChip, romVersion: UInt8, RealtekImage, Files)
         case downloading(Download)
-        case awaitingReset(Files)
+        /// The first HCI_Reset of the new firmware may stay unanswered.
+        case awaitingReset(Files, isRepeated: Bool)
         case awaitingNewVersion(Files)
         case ended
     }
@@ -75,7 +76,7 @@ struct RealtekLoader: FirmwareProcedure {
             // A ROM that does not know the register has no keys.
             return download(image, romVersion, key: answer.status == .success ? UInt8(answer.value & 0xFF) : 0, files)
         case .downloading(let download): return sent(download, event)
-        case .awaitingReset(let files):
+        case .awaitingReset(let files, _):
             guard let status = event.status(of: HCICommands.Reset.opcode) else { return [] }
             guard status == .success else { return end(.fail(.refused(.reset, status))) }
             state = .awaitingNewVersion(files)
@@ -111,6 +112,7 @@ struct RealtekLoader: FirmwareProcedure {
         case .awaitingROMVersion: step = .romVersion
         case .awaitingKey: step = .version
         case .downloading(let download): step = download.step
+        case .awaitingReset(let files, isRepeated: false): return reset(files, isRepeated: true)
         case .awaitingReset: step = .reset
         case .awaitingNewVersion: step = .version
         }
@@ -138,13 +140,17 @@ struct RealtekLoader: FirmwareProcedure {
         guard let status = event.status(of: HCICommands.RealtekDownload.opcode) else { return [] }
         guard status == .success else { return end(.fail(.refused(download.isLast ? .verification : download.step, status))) }
         guard !download.isLast else {
-            state = .awaitingReset(download.files)
-            return [.ask(HCICommands.Reset())]
+            return reset(download.files, isRepeated: false)
         }
         var next = download
         next.fragment += 1
         state = .downloading(next)
         return [.ask(next.command)]
+    }
+
+    private mutating func reset(_ files: Files, isRepeated: Bool) -> [FirmwareAction] {
+        state = .awaitingReset(files, isRepeated: isRepeated)
+        return [.ask(HCICommands.Reset())]
     }
 
     private mutating func end(_ action: FirmwareAction) -> [FirmwareAction] {

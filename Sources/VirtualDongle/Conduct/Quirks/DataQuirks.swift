@@ -5,7 +5,8 @@ extension DongleQuirk {
     static let dataQuirks: [DongleQuirk] = [
         DongleQuirk(
             "data-overtakes-events", .milliseconds(1...100), standard: "4-11", knownOf: "nRF52840, Intel 9260, RTL8761BU",
-            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", "events come late, data overtakes them",
+            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", onlyOverUSB: true,
+            "events come late, data overtakes them",
             .rule { LateEvents(delay: $0.milliseconds) }),
         DongleQuirk(
             "credits-missing", .number(0...65_535), standard: "251", knownOf: "Zephyr's UART sample",
@@ -54,7 +55,7 @@ extension DongleQuirk {
             }),
         DongleQuirk(
             "acl-after-disconnect", knownOf: "all over USB",
-            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own",
+            allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", onlyOverUSB: true,
             "data of a connection comes after its end", .rule { _ in LateData() }),
         DongleQuirk(
             "continuation-first", knownOf: "AX210 (1)", "says of a connection's first data that it continues something",

@@ -1,0 +1,88 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+    import Timing
+    import VirtualDongle
+
+    /// A host on each chip that a virtual dongle can be, through libusb on the fake usbfs: it starts, or gives up with a reason, in time, and leaves nothing behind.
+    @Suite(.serialized, .onFakeUSB)
+    struct ChipStartTests {
+        struct Expected: Sendable {
+            /// A part of the reason for which no host starts.
+            var obstacle: String?
+            /// Kinds of what the host tells.
+            var lessons: Set<String> = []
+        }
+
+        private static let starts = Expected()
+        private static func learns(_ kinds: String...) -> Expected { Expected(lessons: Set(kinds)) }
+        private static let noController = Expected(obstacle: "LE_Set_Random_Address ended with Unknown_HCI_Command")
+        private static let bootLoader = Expected(obstacle: "Reset ended with Unknown_HCI_Command")
+        private static func needs(_ file: String) -> Expected { Expected(obstacle: "needs firmware: \(file)") }
+
+        /// What comes of it where there is a folder for firmware with nothing in it.
+        static let withoutFirmware: [String: Expected] = [
+            "broadcom": starts, "apple-broadcom": starts, "qualcomm": learns("debug-data"), "mediatek": learns("address-missing"),
+            "realtek": learns("deaf-at-start"), "intel": starts, "csr8510": starts, "csr-clone": starts,
+            "barrot": starts, "actions": learns("legacy-commands-only"), "nrf52-zephyr": learns("address-missing"), "packetcraft": starts,
+            "realtek-rom": needs("rtl_bt/rtl8761bu_fw.bin"), "rtl8761b": needs("rtl_bt/rtl8761bu_fw.bin"),
+            "rtl8852b": needs("rtl_bt/rtl8852bu_fw.bin"), "intel-boot": needs("intel/ibt-20-1-3.sfi"),
+            "intel-8260": needs("intel/ibt-11-5.sfi"), "intel-ax210": needs("intel/ibt-0041-0041.sfi"),
+        ]
+
+        /// What becomes of those that wait for firmware where nobody loads any. The ROM of some is a controller, of others it is none.
+        static let unloaded: [String: Expected] = [
+            "realtek-rom": starts, "rtl8761b": noController, "rtl8852b": noController, "intel-boot": bootLoader, "intel-8260": bootLoader,
+            "intel-ax210": bootLoader,
+        ]
+
+        static let waiting = ChipProfile.all.filter { $0.boot != nil && $0.needsLoader }.map(\.name)
+
+        @Test func everyChipIsInTheTable() {
+            #expect(Set(Self.withoutFirmware.keys) == Set(ChipProfile.all.map(\.name)))
+            #expect(Set(Self.unloaded.keys) == Set(Self.waiting))
+        }
+
+        @Test func eachStartsOrNamesItsFirmware() throws {
+            let folder = try Self.folder(for: [])
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try Self.start(Self.withoutFirmware, firmware: folder)
+        }
+
+        @Test func thoseThatNobodyLoadsSayWhatTheyAre() throws { try Self.start(Self.unloaded, firmware: "none") }
+
+        @Test func thoseThatAreLoadedStart() throws {
+            let folder = try Self.folder(for: BootModel.allCases)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let outcomes = try Self.start(Dictionary(uniqueKeysWithValues: Self.waiting.map { ($0, Self.starts) }), firmware: folder)
+            for (name, outcome) in outcomes { #expect(outcome.startup?.contains("it runs firmware") == true, "\(name): \(outcome)") }
+        }
+
+        @discardableResult
+        private static func start(_ expected: [String: Expected], firmware: String) throws -> [String: StartOutcome] {
+            let chips = ChipProfile.all.filter { expected[$0.name] != nil }
+            let bus = try QuirkBus(chips.map { DongleConduct(chip: $0) })
+            let outcomes = try #require(try bus.start(firmware: firmware, patience: 1, within: .seconds(180)), "it hangs")
+            for (chip, outcome) in zip(chips, outcomes) {
+                let row = expected[chip.name] ?? starts
+                #expect(
+                    row.obstacle.map { outcome.obstacle?.contains($0) == true } ?? (outcome.obstacle == nil), "\(chip.name): \(outcome)")
+                #expect(outcome.trouble == nil && outcome.isClean, "\(chip.name): \(outcome)")
+                #expect(row.lessons.isSubset(of: outcome.learned.keys), "\(chip.name): \(outcome)")
+            }
+            #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
+            return Dictionary(uniqueKeysWithValues: zip(chips.map(\.name), outcomes))
+        }
+
+        private static func folder(for models: [BootModel]) throws -> String {
+            let root = FileManager.default.temporaryDirectory.appendingPathComponent("fw\(UInt64.random(in: 0 ... .max))").path
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+            for file in models.flatMap(\.madeFirmware) {
+                let url = URL(fileURLWithPath: root + "/" + file.name)
+                try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(file.octets).write(to: url)
+            }
+            return root
+        }
+    }
+#endif
