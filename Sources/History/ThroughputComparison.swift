@@ -80,12 +80,12 @@ public struct ThroughputComparison: Sendable {
 }
 
 extension ThroughputSetup {
-    /// In what two set-ups differ that decides about figures; the date, the build and the host's name do not.
+    /// In what two set-ups differ that decides about figures; the date, the build, the host's name and the label `build` do not.
     public func differences(from base: Self) -> [String] {
         func differ(_ what: String, _ before: String?, _ now: String?) -> String? {
             before == now ? nil : "\(what): \(before ?? "unknown") then, \(now ?? "unknown") now"
         }
-        let labels = Set((base.labels ?? [:]).keys).union((self.labels ?? [:]).keys).sorted()
+        let labels = Set((base.labels ?? [:]).keys).union((self.labels ?? [:]).keys).subtracting([Self.buildLabel]).sorted()
         return [
             differ("tester", base.tester, tester), differ("subject", base.subject, subject),
             differ("the tester's controller", base.testerController, testerController),

@@ -60,11 +60,16 @@ extension ThroughputResults.Row {
     private static func short(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
 }
 
-/// A file of results that is none.
+/// A file of results, or a history, that is none or cannot be used.
 public struct HistoryError: Error, Sendable, CustomStringConvertible {
     public var description: String
+    /// The disk or another program, not the caller.
+    public var isEnvironment = false
 
-    init(_ text: String) { description = text }
+    init(_ text: String, isEnvironment: Bool = false) {
+        description = text
+        self.isEnvironment = isEnvironment
+    }
 
     init(_ name: String, _ error: any Error) {
         guard let error = error as? DecodingError else {

@@ -15,6 +15,16 @@ public struct VerdictResults: Sendable, Decodable {
         }
     }
 
+    public struct Run: Sendable, Decodable {
+        public var tester: String?
+        public var subject: String?
+        public var date: String?
+        public var host: String?
+        /// The version of the program.
+        public var build: String?
+    }
+
+    public var run: Run?
     public var cases: [Case]
 
     /// - Throws: `HistoryError` with the place of what cannot be read.

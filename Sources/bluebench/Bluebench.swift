@@ -19,7 +19,7 @@ struct Bluebench: ParsableCommand {
             RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, VariantsCommand.self,
             ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
             BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
-            ShowCommand.self, ThroughputCommand.self, CompareCommand.self, LoopbackCommand.self, StartCommand.self,
+            ShowCommand.self, ThroughputCommand.self, CompareCommand.self, HistoryCommand.self, LoopbackCommand.self, StartCommand.self,
         ])
 
     static let version = "0.1.0"

@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+
+extension HistoryFile {
+    /// All runs by their dates, the oldest first.
+    public func runs() throws(HistoryError) -> [HistoryRun] {
+        try read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT run.*, setup.name AS setup_name,
+                        (SELECT COUNT(*) FROM figure WHERE figure.run = run.id)
+                        + (SELECT COUNT(*) FROM verdict WHERE verdict.run = run.id) AS count
+                    FROM run JOIN setup ON setup.id = run.setup ORDER BY run.date, run.id
+                    """
+            ).map(Self.run)
+        }
+    }
+
+    /// The figures of every row, set-up by set-up.
+    ///
+    /// - Parameters:
+    ///   - texts: rows whose name holds one of them; none for all.
+    ///   - last: so many of the latest of each; nil for all.
+    public func series(matching texts: [String] = [], last: Int? = nil) throws(HistoryError) -> [HistorySeries] {
+        let all = try read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT series.id AS series, series.name AS name, series.metric AS metric, setup.id AS setup, setup.name AS setup_name,
+                        run.id AS run, run.date AS date, run.build AS build,
+                        figure.value AS value, figure.deviation AS deviation, figure.repetitions AS repetitions,
+                        figure.ceiling AS ceiling, figure.failure AS failure
+                    FROM figure JOIN series ON series.id = figure.series JOIN run ON run.id = figure.run JOIN setup ON setup.id = series.setup
+                    ORDER BY setup.id, series.id, run.date, run.id
+                    """
+            ).reduce(into: [(id: Int64, series: HistorySeries)]()) { list, row in
+                let id: Int64 = row["series"]
+                if list.last?.id != id {
+                    guard let metric = HistoryMetric(rawValue: row["metric"]) else { return }
+                    let series = HistorySeries(
+                        setup: row["setup_name"], setupNumber: row["setup"], name: row["name"], metric: metric, points: [])
+                    list.append((id, series))
+                }
+                list[list.count - 1].series.points.append(Self.point(row))
+            }
+        }
+        return all.map(\.series).filter { series in texts.isEmpty || texts.contains { series.name.contains($0) } }.map { series in
+            var series = series
+            if let last { series.points = Array(series.points.suffix(last)) }
+            return series
+        }
+    }
+
+    /// The runs of verdicts by their dates, each with what turned since the run of the same set-up before it.
+    public func verdicts(last: Int? = nil) throws(HistoryError) -> [HistoryVerdicts] {
+        let runs = try runs().filter { $0.kind == .verdicts }
+        var previous: [Int64: [String: String]] = [:]
+        var found: [HistoryVerdicts] = []
+        for run in runs {
+            let rows = try read { database in
+                try Row.fetchAll(
+                    database,
+                    sql: """
+                        SELECT testcase.name AS name, verdict, flaky, message FROM verdict JOIN testcase ON testcase.id = verdict.testcase
+                        WHERE run = ? ORDER BY testcase.name
+                        """, arguments: [run.number]
+                ).map {
+                    (
+                        name: $0["name"] as String, verdict: $0["verdict"] as String, flaky: $0["flaky"] as Int,
+                        message: $0["message"] as String
+                    )
+                }
+            }
+            let before = previous[run.setupNumber] ?? [:]
+            found.append(
+                HistoryVerdicts(
+                    run: run, counts: rows.reduce(into: [:]) { $0[$1.verdict, default: 0] += 1 },
+                    turns: rows.compactMap { row in
+                        guard let old = before[row.name], old != row.verdict else { return nil }
+                        return .init(id: row.name, before: old, now: row.verdict, message: row.message)
+                    },
+                    flaky: rows.filter { $0.flaky != 0 }.map(\.name)))
+            // A run of some cases leaves what is known of the others.
+            previous[run.setupNumber, default: [:]].merge(rows.map { ($0.name, $0.verdict) }) { $1 }
+        }
+        return last.map { Array(found.suffix($0)) } ?? found
+    }
+
+    private static func run(_ row: Row) -> HistoryRun {
+        let labels: String = row["labels"]
+        return HistoryRun(
+            number: row["id"], kind: HistoryRun.Kind(rawValue: row["kind"]) ?? .verdicts, date: row["date"], build: row["build"],
+            host: row["host"], program: row["program"],
+            labels: (try? JSONDecoder().decode([String: String].self, from: Data(labels.utf8))) ?? [:], setup: row["setup_name"],
+            setupNumber: row["setup"], count: row["count"])
+    }
+
+    private static func point(_ row: Row) -> HistorySeries.Point {
+        .init(
+            run: row["run"], date: row["date"], build: row["build"], value: row["value"], deviation: row["deviation"],
+            repetitions: row["repetitions"], ceiling: row["ceiling"], failure: row["failure"])
+    }
+}

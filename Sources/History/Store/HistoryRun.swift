@@ -1,0 +1,105 @@
+/// A run in a history.
+public struct HistoryRun: Sendable, Encodable {
+    public enum Kind: String, Sendable, Codable {
+        case throughput, verdicts
+    }
+
+    /// Counted from 1 in the order in which runs were added.
+    public var number: Int64
+    public var kind: Kind
+    /// UTC, as in ISO 8601.
+    public var date: String
+    public var build: String
+    public var host: String
+    /// The version of the program that made it.
+    public var program: String
+    public var labels: [String: String]
+    /// What was used, and the number of this set-up.
+    public var setup: String
+    public var setupNumber: Int64
+    /// Rows or cases.
+    public var count: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, date, build, host, program, labels, setup, count
+        case number = "run"
+        case setupNumber = "setup_number"
+    }
+}
+
+extension HistoryRun {
+    public static func table(_ runs: [HistoryRun]) -> ComparisonTable {
+        ComparisonTable(
+            columns: ["run", "kind", "date", "build", "rows", "set-up and labels"],
+            rows: runs.map { run in
+                let labels = run.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                return [
+                    "\(run.number)", run.kind.rawValue, run.date, run.build, "\(run.count)", ([run.setup] + labels).joined(separator: "; "),
+                ]
+            }, summary: "\(runs.count) runs")
+    }
+}
+
+/// What is measured of a row.
+public enum HistoryMetric: String, Sendable, Codable, CaseIterable {
+    /// kbit/s.
+    case goodput
+}
+
+extension HistoryMetric {
+    public var unit: String {
+        switch self {
+        case .goodput: "kbit/s"
+        }
+    }
+
+    /// Whether more is better.
+    public var rises: Bool {
+        switch self {
+        case .goodput: true
+        }
+    }
+}
+
+/// A row's figures in the order of their dates, all of one set-up.
+public struct HistorySeries: Sendable {
+    public struct Point: Sendable {
+        public var run: Int64
+        public var date: String
+        public var build: String
+        /// Nil where the row had none.
+        public var value: Double?
+        /// The median absolute deviation of its repetitions.
+        public var deviation: Double
+        public var repetitions: Int
+        public var ceiling: Double?
+        public var failure: String?
+    }
+
+    public var setup: String
+    public var setupNumber: Int64
+    public var name: String
+    public var metric: HistoryMetric
+    public var points: [Point]
+}
+
+/// A run's verdicts counted, and those that differ from the run before.
+public struct HistoryVerdicts: Sendable {
+    public struct Turn: Sendable, Encodable {
+        public var id: String
+        public var before: String
+        public var now: String
+        public var message: String
+
+        private enum CodingKeys: String, CodingKey {
+            case before, now, message
+            case id = "case"
+        }
+    }
+
+    public var run: HistoryRun
+    /// By verdict.
+    public var counts: [String: Int]
+    public var turns: [Turn]
+    public var flaky: [String]
+}

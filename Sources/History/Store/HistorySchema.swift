@@ -1,0 +1,61 @@
+import GRDB
+
+/// The tables of a history, step by step: a file's format version is the number of steps that it has had.
+enum HistorySchema {
+    /// SQLite's `application_id` of a history: the letters BBHi.
+    static let applicationID = 0x4242_4869
+
+    /// Each step stands as it once was released; what changes is a further step.
+    static let steps = [
+        """
+        CREATE TABLE setup (
+            id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE run (
+            id INTEGER PRIMARY KEY,
+            kind TEXT NOT NULL CHECK (kind IN ('throughput', 'verdicts')),
+            setup INTEGER NOT NULL REFERENCES setup,
+            identity TEXT NOT NULL UNIQUE,
+            date TEXT NOT NULL, build TEXT NOT NULL, host TEXT NOT NULL, program TEXT NOT NULL, labels TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX run_in_time ON run (setup, date, id);
+        CREATE TABLE series (
+            id INTEGER PRIMARY KEY, setup INTEGER NOT NULL REFERENCES setup, name TEXT NOT NULL, metric TEXT NOT NULL,
+            UNIQUE (setup, name, metric)
+        ) STRICT;
+        CREATE TABLE figure (
+            run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, series INTEGER NOT NULL REFERENCES series,
+            value REAL, deviation REAL NOT NULL, repetitions INTEGER NOT NULL, ceiling REAL, failure TEXT,
+            PRIMARY KEY (run, series)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE testcase (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+        CREATE TABLE verdict (
+            run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, testcase INTEGER NOT NULL REFERENCES testcase,
+            verdict TEXT NOT NULL, flaky INTEGER NOT NULL, message TEXT NOT NULL,
+            PRIMARY KEY (run, testcase)
+        ) STRICT, WITHOUT ROWID;
+        """
+    ]
+
+    /// Makes the tables, or brings those of an older version up to now. Runs within a transaction that nobody else writes in.
+    ///
+    /// - Throws: `HistoryError` for a file of another program or of a later version.
+    static func settle(_ database: Database, of path: String) throws {
+        let version = try number("user_version", database)
+        let owner = try number("application_id", database)
+        let tables = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sqlite_master") ?? 0
+        guard owner == applicationID || (owner == 0 && version == 0 && tables == 0) else {
+            throw HistoryError("\(path) is no history: it is a database of another program")
+        }
+        guard version <= steps.count else {
+            throw HistoryError("\(path) has format \(version), and this program knows formats up to \(steps.count): use a later bluebench")
+        }
+        guard version < steps.count else { return }
+        for step in steps.dropFirst(version) { try database.execute(sql: step) }
+        try database.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(steps.count)")
+    }
+
+    private static func number(_ pragma: String, _ database: Database) throws -> Int {
+        try Int.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+    }
+}

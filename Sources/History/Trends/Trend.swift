@@ -1,0 +1,58 @@
+import Throughput
+
+/// A row's figures over time with its levels and where they changed.
+public struct Trend: Sendable {
+    public struct Change: Sendable {
+        /// The first point of the new level.
+        public var point: HistorySeries.Point
+        /// Its place among the points.
+        public var index: Int
+        public var before: Double
+        public var after: Double
+        /// In per cent of the level before.
+        public var percent: Double
+        public var isWorse: Bool
+        /// How many points the new level has had since.
+        public var age: Int
+    }
+
+    /// A stretch of points between two changes.
+    public struct Level: Sendable {
+        /// Among all points of the series.
+        public var range: Range<Int>
+        public var median: Double
+        /// How far noise takes a figure from the median: three standard deviations.
+        public var band: Double
+    }
+
+    public let series: HistorySeries
+    public let changes: [Change]
+    public let levels: [Level]
+
+    public init(_ series: HistorySeries, settings: ChangePoints.Settings = .init()) {
+        self.series = series
+        let places = series.points.indices.filter { series.points[$0].value?.isFinite == true }
+        let values = places.compactMap { series.points[$0].value }
+        let found = ChangePoints(values, settings: settings)
+        let rises = series.metric.rises
+        changes = found.changes.map { change in
+            Change(
+                point: series.points[places[change.index]], index: places[change.index], before: change.before, after: change.after,
+                percent: change.percent, isWorse: (change.after < change.before) == rises,
+                age: series.points.count - places[change.index])
+        }
+        let bounds = found.levels
+        levels =
+            values.isEmpty
+            ? []
+            : bounds.map { level in
+                let figures = RobustStatistics(Array(values[level]))
+                let end = level.upperBound == values.count ? series.points.count : places[level.upperBound]
+                return Level(
+                    range: (level.lowerBound == 0 ? 0 : places[level.lowerBound])..<end, median: figures.median,
+                    band: 3 * (figures.values.count > 1 ? figures.spread : found.noise))
+            }
+    }
+
+    public var latest: HistorySeries.Point? { series.points.last }
+}
