@@ -4,7 +4,9 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+# On Linux it carries Swift's libraries, libusb and SQLite: of the latter two only the archives are in the folder that is looked through first.
+STATIC := .build/static
+RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib -Xswiftc -L$(CURDIR)/$(STATIC) -Xlinker -l:libudev.so.1)
 # All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
 TESTED := .build/testing
 TESTING := -c release --scratch-path $(TESTED)
@@ -12,7 +14,7 @@ TESTING := -c release --scratch-path $(TESTED)
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release dist run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -23,9 +25,16 @@ setup: ## install what is missing: apt packages, .venv with the foreign peers
 build: setup ## debug build of everything, tests included
 	swift build --build-tests
 
-release: setup ## the release build that make run uses; on Linux it carries Swift's libraries within it
+release: setup $(STATIC) ## the release build that make run uses; on Linux it carries within it what it needs
 	$(RELEASE) --product bluebench
 	$(RELEASE) --product PDUTool
+
+$(STATIC):
+	@mkdir -p $@
+	@for library in libusb-1.0 sqlite3; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
+
+dist: release ## build/dist: an archive and a Debian package, tried in an empty Debian 12
+	.ci/dist --try
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.btsnoop,air.pcapng}
 	@mkdir -p $(REPORT)

@@ -44,7 +44,17 @@ extension CheckCommand {
 
 /// Reading case folders with errors as the command line tells them.
 enum CaseFolder {
-    static let standard = "Conformance"
+    /// Ours: in the folder where one is, or else where they were installed beside the program.
+    static let standard: String = {
+        let here = "Conformance"
+        guard !FileManager.default.fileExists(atPath: here), let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else {
+            return here
+        }
+        let installed = program.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
+            "share/bluebench/Conformance"
+        ).path
+        return FileManager.default.fileExists(atPath: installed) ? installed : here
+    }()
 
     /// Public ids are looked up where their list lies beside the suites. Cases of a folder of one's own can use the procedures and constants of ours.
     static func load(_ path: String) throws -> Catalogue {
