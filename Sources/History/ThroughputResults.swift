@@ -18,12 +18,15 @@ public struct ThroughputResults: Sendable, Decodable {
         public var failure: String?
         /// The goodput of each repetition; none where the row was measured once.
         public var repetitions: Repetitions?
+        /// Of `ping`.
+        public var roundTrips: RoundTrips?
 
         private enum CodingKeys: String, CodingKey {
             case over, direction, phy, mtu, limit, explanation, failure, repetitions
             case dataLength = "data_length"
             case interval = "interval_ms"
             case isEncrypted = "encrypted"
+            case roundTrips = "round_trip_us"
             case goodput = "goodput_kbps"
             case ceiling = "ceiling_kbps"
         }

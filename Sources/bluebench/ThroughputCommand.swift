@@ -21,7 +21,7 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
     @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
     var subjectPort: String?
-    @Option(help: "notify, write, request; over BR/EDR l2cap, rfcomm.") var over = "notify"
+    @Option(help: "notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.") var over = "notify"
     @Option(help: "from-subject, to-subject.") var direction: String?
     @Option(help: "1m, 2m, coded-s2, coded-s8.") var phy = "2m"
     @Option(help: "Octets in a link-layer packet, 27...251.") var dataLength = "251"
@@ -48,7 +48,10 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "Fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
     @Flag(help: "The ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
     @Flag(help: "Under each row, where the missing part went.") var explain = false
+    @Flag(help: "Tell each row and each repetition as it begins, on the standard error stream.") var progress = false
     @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
+    @Option(help: ArgumentHelp("Write the rows as comma-separated values.", valueName: "file"), completion: .file()) var csv: String?
+    @Option(help: ArgumentHelp("Write the rows as a table in Markdown.", valueName: "file"), completion: .file()) var markdown: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file"), completion: .file())
     var capture: String?
     @Option(
@@ -83,7 +86,9 @@ struct ThroughputCommand: ParsableCommand {
         let gate = try BaselineGate(baseline, atLeast: atLeast)
         let signals = SignalHandler()
         let stop = StopFlag()
-        var output = try ThroughputOutput(json: json, isExplaining: explain, seed: seed, setup: makeSetup(ends), stop: stop)
+        var output = try ThroughputOutput(
+            .init(json: json, csv: csv, markdown: markdown), isExplaining: explain, showsProgress: progress, seed: seed,
+            setup: makeSetup(ends), stop: stop)
         let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
         let captures = try Captures(packets: capture, air: air, keys: keylog, on: loop)
         signals.onStop { stop.raise() }
@@ -123,7 +128,9 @@ struct ThroughputCommand: ParsableCommand {
             throw CommandFailure(.usage, "\(option) is for virtual devices: it would change nothing about \(ends.tester)")
         }
         var paths = OutputPaths()
-        for (option, path) in [("--json", json), ("--capture", capture), ("--air", air), ("--keylog", keylog)] {
+        for (option, path) in [
+            ("--json", json), ("--csv", csv), ("--markdown", markdown), ("--capture", capture), ("--air", air), ("--keylog", keylog),
+        ] {
             try paths.add(option, path)
         }
     }

@@ -6,8 +6,17 @@ import Timing
 
 /// What `bluebench throughput` prints and writes, row by row.
 struct ThroughputOutput {
+    /// Where the rows go beside the terminal.
+    struct Paths {
+        var json: String?
+        var csv: String?
+        var markdown: String?
+    }
+
     private let file: OutputFile?
+    private let tables: [(file: OutputFile, text: ([ThroughputRow]) -> String)]
     private let isExplaining: Bool
+    private let showsProgress: Bool
     private let start = ContinuousClock.now
     private(set) var report = ThroughputReport()
     private var total = 0
@@ -16,10 +25,13 @@ struct ThroughputOutput {
     let stop: StopFlag
 
     /// - Throws: when the file cannot be written, before anything is measured.
-    init(json path: String?, isExplaining: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
+    init(_ paths: Paths, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
-        file = try path.map { try OutputFile($0) }
-        self.isExplaining = isExplaining
+        file = try paths.json.map { try OutputFile($0) }
+        tables = try [(paths.csv, ThroughputTable.csv), (paths.markdown, ThroughputTable.markdown)].compactMap { path, text in
+            try path.map { (try OutputFile($0), text) }
+        }
+        (self.isExplaining, self.showsProgress) = (isExplaining, showsProgress)
         report.seed = seed
         report.setup = setup
     }
@@ -40,6 +52,7 @@ struct ThroughputOutput {
 
     /// On a terminal, what is being measured now.
     func announce(_ request: ThroughputRow.Request, repetition: String = "") {
+        if showsProgress { return Console.complain("\(position(report.rows.count + 1)) \(Self.name(request))\(repetition)\(left)") }
         guard isatty(STDOUT_FILENO) == 1 else { return }
         Console.write("\r\u{1B}[K\(position(report.rows.count + 1)) \(Self.name(request))\(repetition) ...")
     }
@@ -52,6 +65,7 @@ struct ThroughputOutput {
         report.rows.append(row)
         stamp(now)
         Console.line(position(report.rows.count) + " " + Self.line(row))
+        if let times = row.roundTrips { Console.line("       " + Self.roundTrips(times)) }
         if !row.repetitions.isEmpty { Console.line("       " + Self.spread(row.repetitions)) }
         if isExplaining || row.failure != nil { Console.line("       " + row.explanation) }
         try save()
@@ -60,6 +74,7 @@ struct ThroughputOutput {
     mutating func finish(at now: Microseconds) throws {
         stamp(now)
         if let file { try file.write(report.json()) }
+        for table in tables { try table.file.write(table.text(report.rows)) }
         let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
         let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
         Console.line(time + (pair == nil ? "" : ", \(Self.fixed(speed, 0)) times real time"))
@@ -127,6 +142,19 @@ struct ThroughputOutput {
         let figures = RobustStatistics(values)
         return "\(values.count) times: median \(fixed(figures.median, 1)), MAD \(fixed(figures.medianAbsoluteDeviation, 2)), "
             + "p5 \(fixed(figures.percentile(5), 1)), p95 \(fixed(figures.percentile(95), 1)) kbit/s"
+    }
+
+    private static func roundTrips(_ times: RoundTrips) -> String {
+        func milliseconds(_ value: UInt64) -> String { fixed(Double(value) / 1_000, 2) }
+        return "\(times.count) round trips: median \(milliseconds(times.median)), p90 \(milliseconds(times.p90)), "
+            + "p99 \(milliseconds(times.p99)), longest \(milliseconds(times.max)) ms"
+    }
+
+    /// Of the sweep, from the rows that were measured.
+    private var left: String {
+        guard !report.rows.isEmpty else { return "" }
+        let elapsed = (ContinuousClock.now - start).milliseconds / 1_000
+        return ", about \(Self.fixed(elapsed / Double(report.rows.count) * Double(total - report.rows.count), 0)) s left"
     }
 
     private static func left(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(1, width - text.count)) }

@@ -1,5 +1,6 @@
 """Figures and verdicts of two runs compared: what is worse is named, unlike set-ups are refused, noise is none."""
 
+import csv
 import json
 
 import pytest
@@ -36,6 +37,30 @@ def test_a_lossy_air_is_no_equal_and_a_regression_where_that_is_asked_for(tmp_pa
     report = json.loads(findings.read_text())
     assert report["failed"] is True and all(row["change"] < -2.5 for row in report["rows"])
     assert "2 compared: 2 slower" in run_bench("compare", base, now, "--unlike", "--row", "notify=60%").stdout
+
+
+def test_round_trips_bins_and_tables(tmp_path):
+    figures, table, page = (tmp_path / name for name in ("f.json", "t.csv", "t.md"))
+    result = run_bench(
+        "throughput", "--over", "ping,notify", "--interval", "7.5,30", "--seconds", "1", "--progress", "--json", figures, "--csv", table,
+        "--markdown", page)
+    rows = json.loads(figures.read_text())["rows"]
+    for row in rows[:2]:
+        times, interval = row["round_trip_us"], row["interval_ms"] * 1000
+        assert times["count"] == row["received"]["packets"] and times["min"] <= times["p50"] <= times["p99"] <= times["max"]
+        assert interval <= times["p50"] * 1.001 and times["p99"] <= 3 * interval, "a write and its answer take one event or two"
+        counts = [step["count"] for step in times["histogram"]]
+        assert counts == sorted(counts) and counts[-1] == times["count"]
+        assert row["limit"] == "acknowledgement" and "bins" not in row
+    for row in rows[2:]:
+        assert len(row["bins"]["goodput_kbps"]) in (9, 10)
+        assert row["bins"]["median_kbps"] == pytest.approx(row["goodput_kbps"], rel=0.15)
+    with table.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [float(line["goodput_kbps"]) for line in lines] == [row["goodput_kbps"] for row in rows]
+    assert [line["round_trip_p50_us"] for line in lines] == [str(row["round_trip_us"]["p50"]) if "round_trip_us" in row else "" for row in rows]
+    assert page.read_text().count("\n") == 6 and "round trips: median" in result.stdout
+    assert "1/4] ping" in result.stderr and "s left" in result.stderr
 
 
 def test_a_row_that_is_gone_fails_unless_that_is_allowed(tmp_path):

@@ -72,10 +72,14 @@ extension ThroughputResults.Row {
     /// What a history keeps of the row.
     var historyFigures: [HistoryFigure] {
         let isMeasured = failure == nil
+        let times = isMeasured ? roundTrips : nil
+        let latencies = [(HistoryMetric.roundTripMedian, times?.median), (.roundTripTail, times?.p99)].compactMap { metric, value in
+            value.map { HistoryFigure(metric: metric, value: Double($0), deviation: 0, repetitions: 1, ceiling: nil) }
+        }
         return [
             HistoryFigure(
                 metric: .goodput, value: isMeasured ? figures.median : nil, deviation: figures.medianAbsoluteDeviation,
                 repetitions: figures.values.count, ceiling: ceiling > 0 ? ceiling : nil)
-        ]
+        ] + latencies
     }
 }

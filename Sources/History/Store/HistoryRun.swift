@@ -44,12 +44,16 @@ extension HistoryRun {
 public enum HistoryMetric: String, Sendable, Codable, CaseIterable {
     /// kbit/s.
     case goodput
+    /// Of `ping`: the median and the slowest in a hundred, us.
+    case roundTripMedian = "round-trip-p50"
+    case roundTripTail = "round-trip-p99"
 }
 
 extension HistoryMetric {
     public var unit: String {
         switch self {
         case .goodput: "kbit/s"
+        case .roundTripMedian, .roundTripTail: "us"
         }
     }
 
@@ -57,6 +61,7 @@ extension HistoryMetric {
     public var rises: Bool {
         switch self {
         case .goodput: true
+        case .roundTripMedian, .roundTripTail: false
         }
     }
 }

@@ -73,6 +73,8 @@ extension HistoryMetric {
     fileprivate var openMetricsName: String {
         switch self {
         case .goodput: "goodput"
+        case .roundTripMedian: "round_trip_p50"
+        case .roundTripTail: "round_trip_p99"
         }
     }
 
@@ -80,12 +82,14 @@ extension HistoryMetric {
     fileprivate var openMetricsUnit: String {
         switch self {
         case .goodput: "bits_per_second"
+        case .roundTripMedian, .roundTripTail: "seconds"
         }
     }
 
     fileprivate var openMetricsScale: Double {
         switch self {
         case .goodput: 1_000
+        case .roundTripMedian, .roundTripTail: 1e-6
         }
     }
 }

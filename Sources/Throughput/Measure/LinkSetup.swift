@@ -42,7 +42,7 @@ struct LinkSetup {
 
     static func isFromSubject(_ request: ThroughputRow.Request) -> Bool { request.direction == .fromSubject }
     /// The server is where notifications come from and where writes go to.
-    static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { (request.over == .notify) == isFromSubject(request) }
+    static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { request.over.comesFromServer == isFromSubject(request) }
 
     private static func clientLink(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) throws -> Connection {
         if isServedBySubject(request) { return tester }

@@ -26,7 +26,7 @@ struct RowMeasurement {
     }
 
     private static func receiver(_ bench: ThroughputBench, _ setup: LinkSetup) -> FlowReceiver {
-        guard setup.request.over != .notify else { return FlowReceiver() }
+        guard !setup.request.over.comesFromServer else { return FlowReceiver() }
         let server = LinkSetup.isServedBySubject(setup.request) ? bench.subjectServer : bench.testerServer
         return server?.sink ?? FlowReceiver()
     }
@@ -39,13 +39,14 @@ struct RowMeasurement {
         case .notify: try await notifications(&row, span)
         case .write: try await commands(&row, span)
         case .request: try await requests(&row, span)
+        case .ping: try await roundTrips(&row, span)
         case .l2cap, .rfcomm: throw MeasurementFailure("the flow needs a link over BR/EDR")
         }
         row.tally = receiver.tally
         guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
         let explanation = Explanation(
             goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: row.counters, supply: row.supply,
-            isAcknowledged: setup.request.over == .request)
+            isAcknowledged: [.request, .ping].contains(setup.request.over))
         row.missing = explanation.missing
         row.limit = explanation.limit
         if !row.tally.isClean { row.failure = Self.complaint(row.tally) }
@@ -100,6 +101,32 @@ struct RowMeasurement {
         try await verify(sent: sent)
     }
 
+    private func roundTrips(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        let loop = bench.loop
+        let pings = PingReceiver(loop)
+        try await setup.client.subscribe { pings.receive($0, at: loop.now) }
+        for _ in 0..<2 { _ = try await ping(pings) }
+        var times = RoundTripRecorder()
+        (row.begin, row.end) = (loop.now, loop.now)
+        while loop.now < row.begin + span {
+            let asked = loop.now
+            row.end = try await ping(pings)
+            times.record(row.end - asked)
+            row.packets += 1
+            row.octets += valueOctets
+        }
+        row.roundTrips = times.figures
+    }
+
+    /// When the notification came.
+    private func ping(_ pings: PingReceiver) async throws -> Microseconds {
+        let arrival = pings.expect(octets: valueOctets)
+        try await setup.client.command(.start(length: UInt16(clamping: valueOctets), count: 1))
+        do { return try await arrival.value(until: bench.loop.now + .seconds(30)) } catch is TimeOut {
+            throw MeasurementFailure("no notification came within 30 s of the write that asked for it")
+        }
+    }
+
     private var isForeignServer: Bool { bench.subject == nil }
 
     // MARK: Counting
@@ -119,7 +146,7 @@ struct RowMeasurement {
 
     private func take(_ row: inout ThroughputRow, _ begin: Microseconds, _ end: Microseconds) {
         (row.begin, row.end) = (begin, end)
-        (row.packets, row.octets) = (receiver.packets, receiver.octets)
+        (row.packets, row.octets, row.bins) = (receiver.packets, receiver.octets, receiver.wholeBins)
     }
 
     /// For a receiver that cannot be watched: what the peer's controller has acknowledged.

@@ -5,7 +5,8 @@ import Packets
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
-        case repetitions
+        case repetitions, bins
+        case roundTrips = "round_trip_us"
         case dataLength = "data_length"
         case interval = "interval_ms"
         case goodput = "goodput_kbps"
@@ -79,6 +80,31 @@ extension ThroughputRow: Encodable {
         }
     }
 
+    private struct Bins: Encodable {
+        var width = ThroughputRow.binWidth.milliseconds
+        var goodput: [Double]
+        var median: Double
+        var fifth: Double
+        var ninetyFifth: Double
+
+        init(_ octets: [Int]) {
+            goodput = octets.map { ThroughputRow.rounded(Double($0 * 8_000) / Double(ThroughputRow.binWidth.rawValue)) }
+            let figures = RobustStatistics(goodput)
+            (median, fifth, ninetyFifth) = (
+                ThroughputRow.rounded(figures.median), ThroughputRow.rounded(figures.percentile(5)),
+                ThroughputRow.rounded(figures.percentile(95))
+            )
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case width = "width_ms"
+            case goodput = "goodput_kbps"
+            case median = "median_kbps"
+            case fifth = "p5_kbps"
+            case ninetyFifth = "p95_kbps"
+        }
+    }
+
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(request.over, forKey: .over)
@@ -102,6 +128,8 @@ extension ThroughputRow: Encodable {
         try values.encode(explanation, forKey: .explanation)
         try values.encodeIfPresent(failure, forKey: .failure)
         try values.encodeIfPresent(repetitions.isEmpty ? nil : Repetitions(repetitions), forKey: .repetitions)
+        try values.encodeIfPresent(bins.isEmpty ? nil : Bins(bins), forKey: .bins)
+        try values.encodeIfPresent(roundTrips, forKey: .roundTrips)
         try values.encode(Self.rounded(wallMilliseconds), forKey: .wall)
     }
 

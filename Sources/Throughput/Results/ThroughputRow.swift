@@ -9,6 +9,8 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
     case write
     /// Write Requests, client to server, each answered before the next.
     case request
+    /// Write Requests that each ask the server for one notification, one round trip after the other.
+    case ping
     /// SDUs in basic frames on an L2CAP channel over BR/EDR.
     case l2cap
     /// Frames of a serial port over BR/EDR, always encrypted.
@@ -16,6 +18,8 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
 
     /// Whether it goes over BR/EDR.
     public var isBREDR: Bool { self == .l2cap || self == .rfcomm }
+    /// Whether what counts goes from the server to the client.
+    var comesFromServer: Bool { self == .notify || self == .ping }
     /// Octets that a protocol above L2CAP adds to so many: address, length, control and check sequence of a UIH frame. RFCOMM 1.2, 5.1.
     func overhead(on octets: Int) -> Int { self == .rfcomm ? (octets > 127 ? 5 : 4) : 0 }
 }
@@ -85,6 +89,11 @@ public struct ThroughputRow: Sendable, Hashable {
     public var tally = FlowTally()
     public var ceiling: Ceiling?
     public var counters: LinkCounters?
+    /// Octets received in each whole `binWidth` of the count; none where the receiver cannot be watched, and not after the first hour.
+    public var bins: [Int] = []
+    public static let binWidth = Microseconds.milliseconds(100)
+    /// Of `ping`.
+    public var roundTrips: RoundTrips?
     /// How the sending host kept up, where it is ours.
     public var supply: SupplyCounters?
     public var limit: Limit?

@@ -25,7 +25,7 @@ public struct SweepPlan: Sendable, Hashable {
     public var rows: [ThroughputRow.Request] {
         var rows: [ThroughputRow.Request] = []
         for over in over where !over.isBREDR {
-            for direction in directions ?? [over == .notify ? .fromSubject : .toSubject] {
+            for direction in directions ?? [over.comesFromServer ? .fromSubject : .toSubject] {
                 for phy in phys {
                     for length in dataLengths {
                         for mtu in mtus {
