@@ -5,6 +5,8 @@ public enum DeviceSelector: Sendable, Hashable {
     /// A controller of the simulation.
     case virtual
     case socket(SocketAddress)
+    /// `tcp:HOST:PORT,token`: a server that wants the token of the environment.
+    case guarded(SocketAddress)
     /// `serial:PATH` or `serial:PATH,SPEED`.
     case serial(path: String, speed: Int)
     case usb(USBSelector)
@@ -35,6 +37,7 @@ extension DeviceSelector {
         let rest = parts.count > 1 ? parts[1] : ""
         switch parts[0] {
         case "virtual" where parts.count == 1: self = .virtual
+        case "tcp" where rest.hasSuffix(",token"): self = .guarded(try Self.tcp(String(rest.dropLast(6)), in: text))
         case "tcp": self = .socket(try Self.tcp(rest, in: text))
         case "unix":
             guard !rest.isEmpty else { throw SelectorError(selector: text, reason: "name the socket: unix:PATH") }
@@ -110,6 +113,7 @@ extension DeviceSelector: CustomStringConvertible {
         switch self {
         case .virtual: "virtual"
         case .socket(let address): address.description
+        case .guarded(let address): "\(address),token"
         case .serial(let path, let speed): speed == 115_200 ? "serial:\(path)" : "serial:\(path),\(speed)"
         case .usb(let selector): selector.description
         }

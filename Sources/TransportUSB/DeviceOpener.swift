@@ -24,6 +24,7 @@ public struct DeviceOpener: Sendable {
         switch selector {
         case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
         case .socket(let address): pipe = try H4Transport.connect(to: address, on: loop)
+        case .guarded(let address): pipe = try H4Transport.connectWithToken(to: address, on: loop)
         case .serial(let path, let speed): pipe = try H4Transport.serial(path, speed: speed, on: loop)
         case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, options: usb, on: loop), folders: firmware, on: loop)
         }

@@ -5,6 +5,7 @@ import Transport
     @Test(arguments: [
         ("virtual", DeviceSelector.virtual),
         ("tcp:127.0.0.1:7001", .socket(.tcp(host: "127.0.0.1", port: 7001))),
+        ("tcp:127.0.0.1:7001,token", .guarded(.tcp(host: "127.0.0.1", port: 7001))),
         ("tcp:[::1]:7001", .socket(.tcp(host: "::1", port: 7001))),
         ("unix:/run/a:b", .socket(.unix(path: "/run/a:b"))),
         ("serial:/dev/ttyACM0", .serial(path: "/dev/ttyACM0", speed: 115_200)),

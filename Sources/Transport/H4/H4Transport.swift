@@ -81,6 +81,13 @@ extension H4Transport {
         H4Transport(try ByteStream.connect(to: address, on: loop))
     }
 
+    /// Connects to a controller of a server that wants the token of the environment.
+    ///
+    /// - Throws: `unreachable`, `notPermitted`, `unprepared` where there is no token.
+    public static func connectWithToken(to address: SocketAddress, on loop: RunLoop) throws(TransportError) -> H4Transport {
+        H4Transport(try ByteStream.connect(to: address, with: .ofEnvironment(for: address), on: loop))
+    }
+
     /// Opens a serial line.
     ///
     /// - Throws: `unreachable`, `notPermitted`, `busy`.

@@ -92,6 +92,20 @@ public final class ByteStream {
         }
     }
 
+    /// Ends delivery until the stream is opened anew; what comes meanwhile waits with the system.
+    func rest() {
+        sink = nil
+        if isOpen { loop.unwatch(descriptor) }
+    }
+
+    /// One octet, waited for before delivery begins; nil when none comes in so many milliseconds.
+    func nextOctet(within patience: Int32) -> UInt8? {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var octet: UInt8 = 0
+        guard isOpen, poll(&entry, 1, patience) > 0, read(descriptor, &octet, 1) == 1 else { return nil }
+        return octet
+    }
+
     /// Ends the stream from this side; the sink hears nothing more.
     public func close() {
         sink = nil

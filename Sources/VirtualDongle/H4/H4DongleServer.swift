@@ -6,6 +6,8 @@ import Transport
 public final class H4DongleServer {
     /// Told of what happens, on the loop.
     public var onEvent: ((DongleEvent) -> Void)?
+    /// What clients must show; nil where all may come.
+    public var token: AccessToken?
 
     private let backend: any DongleBackend
     private let loop: RunLoop
@@ -13,6 +15,9 @@ public final class H4DongleServer {
     private var clients: [Int: H4Transport] = [:]
     /// Those who came while another client was there.
     private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
+    /// Clients that have not shown the token yet, and how many of them may be there.
+    private var gates: [TokenGate] = []
+    private static let mostGates = 8
     /// How long a newcomer waits: one who hangs up and calls again meets its own old connection, whose end was not seen yet.
     private static let courtesy = Microseconds.milliseconds(250)
 
@@ -28,7 +33,7 @@ public final class H4DongleServer {
         let listener = try SocketListener(address, on: loop)
         listeners.append(listener)
         listener.onObstacle = { [weak self] in self?.onEvent?(.failed(controller: controller, reason: $0)) }
-        listener.start { [weak self] stream in self?.accept(stream, for: controller) }
+        listener.start { [weak self] stream in self?.admit(stream, for: controller) }
         return listener.address
     }
 
@@ -36,6 +41,8 @@ public final class H4DongleServer {
     public func stop() {
         for listener in listeners { listener.stop() }
         listeners = []
+        for gate in gates { gate.close() }
+        gates = []
         for (stream, timer) in waiting.values {
             loop.cancel(timer)
             stream.close()
@@ -44,6 +51,26 @@ public final class H4DongleServer {
         let leaving = clients.sorted { $0.key < $1.key }
         clients = [:]
         for (_, end) in leaving { end.revoke() }
+    }
+
+    private func admit(_ stream: ByteStream, for controller: Int) {
+        guard let token else { return accept(stream, for: controller) }
+        guard gates.count < Self.mostGates else { return stream.close() }
+        let gate = TokenGate(token, stream, on: loop)
+        gates.append(gate)
+        do throws(TransportError) {
+            try gate.start { [weak self, weak gate] mayPass in
+                self?.gates.removeAll { $0 === gate }
+                guard let self, mayPass else {
+                    stream.close()
+                    self?.onEvent?(.failed(controller: controller, reason: "a client without the token was turned away"))
+                    return
+                }
+                accept(stream, for: controller)
+            }
+        } catch {
+            gates.removeAll { $0 === gate }
+        }
     }
 
     private func accept(_ stream: ByteStream, for controller: Int) {

@@ -1,0 +1,121 @@
+import Packets
+import Timing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// How a client introduces itself to a server that is not for everybody: a line with a token, which the server answers with a line before H4 begins.
+public struct AccessToken: Sendable, Equatable {
+    /// The environment variable in which programs of ours look for it.
+    public static let variable = "BLUEBENCH_TOKEN"
+    static let answer = Array("BLUEBENCH OK\n".utf8)
+
+    private let octets: [UInt8]
+
+    /// - Parameter text: 16 to 200 visible characters of ASCII; white space around them does not count. Nil otherwise.
+    public init?(_ text: String) {
+        let text = text.drop { $0.isWhitespace }
+        octets = Array(text.utf8).reversed().drop { $0 <= 0x20 }.reversed()
+        guard (16...200).contains(octets.count), octets.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+    }
+
+    /// The one that the program was started with.
+    ///
+    /// - Throws: `unprepared` where there is none.
+    static func ofEnvironment(for address: SocketAddress) throws(TransportError) -> AccessToken {
+        guard let text = getenv(variable), let token = AccessToken(String(cString: text)) else {
+            throw .unprepared("\(address) wants a token: put it into the variable \(variable), 16 to 200 visible characters")
+        }
+        return token
+    }
+
+    /// What a client sends.
+    var line: [UInt8] { Array("BLUEBENCH ".utf8) + octets + [0x0A] }
+
+    /// In a time that tells nothing about where the first difference is.
+    func fits(_ line: [UInt8]) -> Bool {
+        let own = self.line
+        guard line.count == own.count else { return false }
+        return zip(line, own).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+/// Waits for a client's introduction.
+public final class TokenGate: ByteStream.Sink {
+    private static let patience = Microseconds.seconds(5)
+
+    private let token: AccessToken
+    private let stream: ByteStream
+    private let loop: RunLoop
+    private var line: [UInt8] = []
+    private var timer: Timer?
+    private var then: ((Bool) -> Void)?
+
+    public init(_ token: AccessToken, _ stream: ByteStream, on loop: RunLoop) {
+        self.token = token
+        self.stream = stream
+        self.loop = loop
+    }
+
+    /// - Parameter then: told once whether the client may pass; nothing of what it sends after its line is lost, as it waits for the answer.
+    public func start(then: @escaping (Bool) -> Void) throws(TransportError) {
+        self.then = then
+        try stream.open(self)
+        timer = loop.schedule(after: Self.patience) { [weak self] in self?.end(false) }
+    }
+
+    /// Turns the client away.
+    public func close() {
+        then = nil
+        if let timer { loop.cancel(timer) }
+        stream.close()
+    }
+
+    public func received(_ octets: UnsafeRawBufferPointer) {
+        line += octets
+        if line.last == 0x0A || line.count >= token.line.count { end(token.fits(line)) }
+    }
+
+    public func ended(_ reason: TransportError) { end(false) }
+
+    private func end(_ mayPass: Bool) {
+        guard let then else { return }
+        self.then = nil
+        if let timer { loop.cancel(timer) }
+        stream.rest()
+        if mayPass { stream.send(AccessToken.answer) }
+        // The stream is within a delivery of its own.
+        loop.schedule(after: .zero) { then(mayPass) }
+    }
+}
+
+extension ByteStream {
+    /// Connects to a server that wants a token.
+    ///
+    /// - Throws: as `connect(to:on:patience:)`; `notPermitted` when the server does not take the token.
+    static func connect(to address: SocketAddress, with token: AccessToken, on loop: RunLoop, patience: Int32 = 5_000)
+        throws(TransportError)
+        -> ByteStream
+    {
+        let stream = try connect(to: address, on: loop, patience: patience)
+        stream.send(token.line)
+        guard stream.takes(AccessToken.answer, within: patience) else {
+            stream.close()
+            throw .notPermitted("\(address) does not take the token, or serves somebody else")
+        }
+        return stream
+    }
+
+    /// Whether the other end says this next.
+    private func takes(_ answer: [UInt8], within patience: Int32) -> Bool {
+        var got: [UInt8] = []
+        while got.count < answer.count {
+            guard let octet = nextOctet(within: patience) else { return false }
+            got.append(octet)
+        }
+        return got == answer
+    }
+}

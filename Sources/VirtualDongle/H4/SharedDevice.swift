@@ -1,0 +1,194 @@
+import Packets
+import Timing
+import Transport
+
+/// A device that others reach through a server: it is opened for each client, and reset and closed when the client has left.
+public final class SharedDevice: DongleBackend {
+    public let count = 1
+    /// Told of a device that cannot be left as a client would want to find it, or that went away under one.
+    public var onTrouble: ((String) -> Void)?
+    /// Whether a client has the device, or it is being reset after one.
+    public var isBusy: Bool { session != nil || cleaning != nil }
+
+    private let makePipe: () throws -> any HCITransport
+    private let loop: RunLoop
+    private var session: SharedSession?
+    private var cleaning: DeviceReset?
+    /// A client that came while the device was being reset.
+    private var next: (any HCITransport)?
+
+    /// - Parameter makePipe: opens the device anew.
+    public init(on loop: RunLoop, makePipe: @escaping () throws -> any HCITransport) {
+        self.loop = loop
+        self.makePipe = makePipe
+    }
+
+    /// Opens the device, resets it and closes it again.
+    ///
+    /// - Throws: `TransportError` when it is not there or does not answer.
+    public func check() async throws {
+        let done = Promise<Void>(on: loop)
+        try clean(try makePipe()) { failure in if let failure { done.fail(failure) } else { done.fulfil(()) } }
+        try await done.value()
+    }
+
+    public func attach(_ index: Int, to end: any HCITransport) throws {
+        guard session == nil, next == nil else { throw TransportError.busy("the device") }
+        guard cleaning == nil else {
+            next = end
+            return
+        }
+        try share(with: end)
+    }
+
+    private func share(with end: any HCITransport) throws {
+        let device = try makePipe()
+        let session = SharedSession(client: end, device: device)
+        self.session = session
+        session.onEnd = { [weak self] loss in self?.ended(device, loss) }
+        do { try session.start() } catch {
+            self.session = nil
+            session.onEnd = nil
+            device.close()
+            throw error
+        }
+    }
+
+    private func ended(_ device: any HCITransport, _ loss: TransportError?) {
+        session = nil
+        if let loss {
+            onTrouble?("\(loss)")
+            device.close()
+            return goOn()
+        }
+        do {
+            try clean(device) { [weak self] failure in
+                if let failure { self?.onTrouble?("\(failure)") }
+                self?.goOn()
+            }
+        } catch {
+            onTrouble?("\(error)")
+            device.close()
+            goOn()
+        }
+    }
+
+    private func clean(_ device: any HCITransport, then: @escaping (TransportError?) -> Void) throws(TransportError) {
+        let reset = DeviceReset(device, on: loop)
+        cleaning = reset
+        do throws(TransportError) {
+            try reset.start { [weak self] failure in
+                self?.cleaning = nil
+                then(failure)
+            }
+        } catch {
+            cleaning = nil
+            throw error
+        }
+    }
+
+    private func goOn() {
+        guard let end = next else { return }
+        next = nil
+        do { try share(with: end) } catch {
+            onTrouble?("\(error)")
+            end.close()
+        }
+    }
+}
+
+/// A client's pipe and the device's, tied together.
+final class SharedSession {
+    /// Told once: nil when the client left, else what became of the device.
+    var onEnd: ((TransportError?) -> Void)?
+
+    private let client: any HCITransport
+    private let device: any HCITransport
+    private lazy var fromClient = Side { [weak self] in
+        self?.device.send($0)
+    } closed: { [weak self] _ in
+        self?.tell(nil)
+    }
+    private lazy var fromDevice = Side { [weak self] in
+        self?.client.send($0)
+    } closed: { [weak self] in
+        self?.lost($0)
+    }
+
+    private final class Side: HCITransportSink {
+        private let pass: (HCIPacket) -> Void
+        private let end: (TransportError) -> Void
+
+        init(pass: @escaping (HCIPacket) -> Void, closed: @escaping (TransportError) -> Void) {
+            (self.pass, end) = (pass, closed)
+        }
+
+        func received(_ packet: HCIPacket, at time: Microseconds) { pass(packet) }
+        func closed(_ reason: TransportError) { end(reason) }
+    }
+
+    init(client: any HCITransport, device: any HCITransport) {
+        self.client = client
+        self.device = device
+    }
+
+    func start() throws(TransportError) {
+        try device.open(fromDevice)
+        try client.open(fromClient)
+    }
+
+    private func lost(_ reason: TransportError) {
+        let onEnd = onEnd
+        self.onEnd = nil
+        client.close()
+        onEnd?(reason)
+    }
+
+    private func tell(_ loss: TransportError?) {
+        let onEnd = onEnd
+        self.onEnd = nil
+        onEnd?(loss)
+    }
+}
+
+/// HCI_Reset on a device that nobody uses, and its end: what a client left on the air ends with it. Core Vol 4, Part E, 7.3.2.
+final class DeviceReset: HCITransportSink {
+    private static let patience = Microseconds.seconds(5)
+
+    private let device: any HCITransport
+    private let loop: RunLoop
+    private var timer: Timer?
+    private var then: ((TransportError?) -> Void)?
+
+    init(_ device: any HCITransport, on loop: RunLoop) {
+        self.device = device
+        self.loop = loop
+    }
+
+    func start(then: @escaping (TransportError?) -> Void) throws(TransportError) {
+        self.then = then
+        try device.open(self)
+        timer = loop.schedule(after: Self.patience) { [weak self] in
+            guard let self else { return }
+            end(.unprepared("\(device.name) does not answer to HCI_Reset"))
+        }
+        device.send(HCIPacket(command: HCICommands.Reset()))
+    }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        if packet.completedOpcode == HCICommands.Reset.opcode { end(nil) }
+    }
+
+    func closed(_ reason: TransportError) { end(reason) }
+
+    private func end(_ failure: TransportError?) {
+        guard let then else { return }
+        self.then = nil
+        if let timer { loop.cancel(timer) }
+        // The pipe is within a delivery of its own.
+        loop.schedule(after: .zero) { [device] in
+            device.close()
+            then(failure)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import Timing
+import Transport
+import TransportUSB
+import VirtualDongle
+
+/// `bluebench share`: a dongle for a program on another machine.
+struct ShareCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share", abstract: "Offer a dongle's HCI to another program or machine, over TCP or a Unix socket.",
+        discussion: """
+            Speaks H4: `bluebench run --tester tcp:HOST:PORT` uses it, and so does any program that takes HCI from a socket. One client at a time; the dongle \
+            is opened when it comes, and reset and closed when it leaves. Serves until Ctrl-C. Beyond this machine clients need a token, in the variable \
+            BLUEBENCH_TOKEN on both sides; they are told tcp:HOST:PORT,token.
+            """)
+
+    @Argument(help: "usb:BUS-PORT, usb:VID:PID[/SERIAL], serial:PATH, tcp:HOST:PORT or unix:PATH.") var device: String
+    @Option(help: ArgumentHelp("Serve on a TCP port; 0 lets the system choose.", valueName: "port")) var tcp: UInt16?
+    @Option(help: ArgumentHelp("Serve on a Unix socket; whoever may open it needs no token.", valueName: "path"), completion: .file())
+    var unix: String?
+    @Option(help: "The address to listen on; one that others reach asks for a token.") var host = "127.0.0.1"
+    @Option(help: ArgumentHelp("Ask for the token in a file, also on this machine.", valueName: "file"), completion: .file())
+    var tokenFile: String?
+    @OptionGroup var firmware: FirmwareOptions
+
+    func validate() throws {
+        guard (tcp == nil) != (unix == nil) else { throw ValidationError("say where to serve: --tcp PORT or --unix PATH") }
+        guard unix == nil || (!Arguments.given("--host") && tokenFile == nil) else {
+            throw ValidationError("--host and --token-file go with --tcp: who may open a Unix socket is up to its folder")
+        }
+    }
+
+    func run() throws {
+        let signals = SignalHandler()
+        let token = try readToken()
+        let loop = Timing.RunLoop(mode: .wall)
+        let ended = Promise<Void>(on: loop)
+        signals.onStop(on: loop) { ended.fulfil(()) }
+        do {
+            let selector = try DeviceSelector(device)
+            guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
+            let opener = DeviceOpener(firmware: firmware.folders, asksEveryChip: firmware.firmware != nil, usb: firmware.usb)
+            let shared = SharedDevice(on: loop) { try opener.transport(to: selector, on: loop) }
+            // Clients are told by their connection's end.
+            shared.onTrouble = { Console.complain($0) }
+            try loop.run { try await shared.check() }
+            let server = H4DongleServer(backend: shared, on: loop)
+            server.token = token
+            server.onEvent = { Self.report($0) }
+            let address = try server.offer(0, at: unix.map { .unix(path: $0) } ?? .tcp(host: host, port: tcp ?? 0))
+            Console.line("\(address)\(token == nil ? "" : ",token") shares \(selector)")
+            try loop.run { try await ended.value() }
+            server.stop()
+            try loop.run { while shared.isBusy { try await loop.sleep(for: .milliseconds(5)) } }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Nil where nobody but this machine can connect.
+    private func readToken() throws -> AccessToken? {
+        if let tokenFile {
+            guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8), let token = AccessToken(text) else {
+                throw CommandFailure(.usage, "--token-file \(tokenFile) has no token: one line of 16 to 200 visible characters")
+            }
+            return token
+        }
+        guard unix == nil, !Self.isLoopback(host) else { return nil }
+        guard let text = ProcessInfo.processInfo.environment[AccessToken.variable], let token = AccessToken(text) else {
+            throw CommandFailure(
+                .usage,
+                "others reach \(host): a token of 16 to 200 visible characters is needed, in --token-file FILE or the variable \(AccessToken.variable)"
+            )
+        }
+        return token
+    }
+
+    static func isLoopback(_ host: String) -> Bool {
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return host == "localhost" || host == "::1" || (numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil))
+    }
+
+    private static func report(_ event: DongleEvent) {
+        switch event {
+        case .attached: Console.line("a client came")
+        case .left: Console.line("the client left")
+        case .refused: Console.complain("in use; a second client was turned away")
+        case .failed(_, let reason): Console.complain(reason)
+        }
+    }
+}
