@@ -32,6 +32,7 @@ public enum ResultsJSON {
         var format = 2
         var run: Run
         var summary: Summary
+        var scorecard: [CommandScorecard.Row]?
         var cases: [CaseResult]
     }
 
@@ -44,7 +45,7 @@ public enum ResultsJSON {
             summary: Document.Summary(
                 pass: result.count(.pass), fail: result.count(.fail), inconc: result.count(.inconclusive), na: result.count(.notApplicable),
                 error: result.count(.error)),
-            cases: result.cases)
+            scorecard: result.scorecard?.rows, cases: result.cases)
         return try encode(document)
     }
 

@@ -68,6 +68,17 @@ enum CaseFolder {
         }
     }
 
+    /// The cases of a folder of one's own beside ours; where both have a case, it is one's own.
+    static func beside(_ own: Catalogue) throws -> Catalogue {
+        guard FileManager.default.fileExists(atPath: standard) else { return own }
+        var all = try load(standard)
+        let known = Set(own.cases.map(\.file))
+        all.cases = own.cases + all.cases.filter { !known.contains($0.file) }
+        all.procedures.merge(own.procedures) { $1 }
+        all.profiles.merge(own.profiles) { $1 }
+        return all
+    }
+
     private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
         FileManager.default.fileExists(atPath: path) ? try PublicCases.load(path) : nil
     }

@@ -9,6 +9,10 @@ struct ReportOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file"), completion: .file()) var junit: String?
     @Option(help: ArgumentHelp("Write one HTML page.", valueName: "file"), completion: .file()) var html: String?
+    @Option(
+        help: ArgumentHelp("Write as Markdown what was found of the subject's controller, command by command.", valueName: "file"),
+        completion: .file())
+    var scorecard: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject: .btsnoop or .pcapng.", valueName: "file"), completion: .file())
     var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
@@ -26,6 +30,7 @@ struct ReportOptions: ParsableArguments {
         var json: [OutputFile] = []
         var junit: [OutputFile] = []
         var html: [OutputFile] = []
+        var scorecard: [OutputFile] = []
         var capture: String?
         /// The folder of all of it.
         var folder: String?
@@ -50,7 +55,8 @@ struct ReportOptions: ParsableArguments {
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
             let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run).text()
             let documents = [
-                (json, try ResultsJSON.text(result)), (junit, JUnit.text(result, about: run)), (html, page),
+                (json, try ResultsJSON.text(result)), (scorecard, ReportOptions.scorecard(of: result)),
+                (junit, JUnit.text(result, about: run)), (html, page),
             ].map { ($0, secrets?.hide($1) ?? $1) }
             var failed: [(reason: String, paths: [String])] = []
             for (files, text) in documents {
@@ -65,6 +71,11 @@ struct ReportOptions: ParsableArguments {
             }
             return failed.map { "cannot write \($0.paths.joined(separator: ", ")): \($0.reason)" }
         }
+    }
+
+    /// The scorecard, or why there is none.
+    private static func scorecard(of result: RunResult) -> String {
+        result.scorecard?.markdown(of: result.subject) ?? "# \(result.subject)\n\nThe bench did not have its HCI.\n"
     }
 
     /// Makes the folder and looks whether everything can be written.
@@ -83,16 +94,18 @@ struct ReportOptions: ParsableArguments {
         files.capture = capture ?? report.map { $0 + "/capture.btsnoop" }
         var paths = OutputPaths()
         for (option, path) in [
-            ("--json", json), ("--junit", junit), ("--html", html), ("--capture", files.capture), ("--air", air), ("--keylog", keylog),
+            ("--json", json), ("--junit", junit), ("--html", html), ("--scorecard", scorecard), ("--capture", files.capture),
+            ("--air", air), ("--keylog", keylog),
         ] {
             try paths.add(option, path)
         }
-        for name in report == nil ? [] : ["results.json", "junit.xml", "index.html", "results.jsonl", "throughput.json"] {
+        for name in report == nil ? [] : ["results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json"] {
             try paths.add("--report", report.map { "\($0)/\(name)" })
         }
         files.json = try Self.outputs(json, report, "results.json")
         files.junit = try Self.outputs(junit, report, "junit.xml")
         files.html = try Self.outputs(html, report, "index.html")
+        files.scorecard = try Self.outputs(scorecard, report, "scorecard.md")
         return files
     }
 

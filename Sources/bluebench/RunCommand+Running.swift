@@ -64,10 +64,20 @@ extension RunCommand {
             let found = try runner.describeDevice()
             Console.line("subject  \(found.line)")
             for remark in found.remarks { Console.line("         \(remark)") }
+            if let profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
+            guard let (cases, length) = runner.expectedLength(), cases > 0 else { return }
+            Console.line(
+                "length   about \(Self.words(length)) for the \(cases) cases that are about it; longer where it does not answer"
+            )
         } catch let failure as SurveyFailure {
             devices?.close()
             throw CommandFailure(.bench, failure.description)
         }
+    }
+
+    private static func words(_ length: Microseconds) -> String {
+        let seconds = Int(length.milliseconds / 1_000)
+        return seconds < 90 ? "\(max(1, seconds)) s" : "\((seconds + 30) / 60) min"
     }
 
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
@@ -100,10 +110,10 @@ extension RunCommand {
 
     /// Real devices stay open for the whole run.
     func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
-        guard waitForReplug == nil || setup.tester != .virtual else {
+        guard waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
             throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
         }
-        guard setup.tester != .virtual else { return nil }
+        guard setup.tester != .virtual || setup.isAlone else { return nil }
         return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
     }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import Foundation
 import HCI
+import Host
 import Packets
 import Report
 import Timing
@@ -37,6 +38,11 @@ struct RunCommand: ParsableCommand {
     var description: String?
     @Option(
         help: ArgumentHelp(
+            "Judge an accessory by these rules, too: a file of `profiles` beside the suites: adg-r31, adg-r17.",
+            valueName: "name"))
+    var profile: String?
+    @Option(
+        help: ArgumentHelp(
             "The tester's address: auto (the public one, or a static one where there is none), random (a static one) or a static one in full.",
             valueName: "address"), transform: Arguments.ownAddress)
     var testerAddress: OwnAddress?
@@ -47,7 +53,11 @@ struct RunCommand: ParsableCommand {
     var subjectPort: String?
     @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s"), transform: Arguments.whole(1...86_400))
     var timeOut = 30
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
+    @Option(
+        help: ArgumentHelp(
+            "A folder of cases of one's own. Suites and cases that are named are looked for in it and among ours.", valueName: "folder"),
+        completion: .directory)
+    var cases = CaseFolder.standard
     @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
     @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] =
         []
@@ -75,13 +85,18 @@ struct RunCommand: ParsableCommand {
             "When a device is lost, or not there yet, wait so long for it to come back; the case that was broken off is run again.",
             valueName: "s"), transform: Arguments.whole(1...86_400))
     var waitForReplug: Int?
+    @OptionGroup var store: BondOptions
     @OptionGroup var outputs: ReportOptions
 
     func run() throws {
         try checkOptions()
-        let catalogue = try CaseFolder.load(cases)
-        let ends = try BenchEnds(tester: tester, subject: subjectName, port: subjectPort)
-        let setup = try setup(ends)
+        var catalogue = try CaseFolder.load(cases)
+        // What is named may be ours or one's own; where nothing is, a folder of one's own runs alone.
+        if cases != CaseFolder.standard, !(filters + only + suites).isEmpty { catalogue = try CaseFolder.beside(catalogue) }
+        let isAlone = isForOne && catalogue.hasCasesForOne(filters + only + suites)
+        let ends = try BenchEnds(tester: tester, subject: subjectName, port: subjectPort, isAlone: isAlone)
+        var setup = try setup(ends)
+        setup.isAlone = isAlone
         var plan: RunPlan
         do {
             plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters + only + suites, tags: tags, shuffle: shuffle)
@@ -131,9 +146,23 @@ struct RunCommand: ParsableCommand {
         }
     }
 
+    /// A subject that exists is named, and nobody to test it: what cases there are for one device.
+    private var isForOne: Bool {
+        Arguments.given("--subject") && !Arguments.given("--tester") && subject != "virtual" && subjectName != BenchEnds.overTheAir
+            && subjectPort == nil
+    }
+
     /// A peer is over the air, unless its controller is said to be somewhere.
     var subjectName: String {
         peer != nil && tester != "virtual" && !Arguments.given("--subject") ? BenchEnds.overTheAir : subject
+    }
+
+    /// What a private address is resolved with, without the keys that would make the tester anything but a stranger.
+    private static func resolving(_ bond: Bond) -> Bond? {
+        guard let key = bond.identityResolvingKey else { return nil }
+        var known = Bond(bond.identity)
+        known.identityResolvingKey = key
+        return known
     }
 
     private func setup(_ ends: BenchEnds) throws -> BenchSetup {
@@ -143,6 +172,8 @@ struct RunCommand: ParsableCommand {
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: seed)
         setup.peer = peer
         setup.accessory = accessory
+        setup.profile = profile
+        if peer != nil { setup.known = try store.read().all.compactMap(Self.resolving) }
         setup.knownDongles = try table.read()
         setup.opener = DeviceOpener(firmware: firmware.folders, usb: firmware.usb)
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)

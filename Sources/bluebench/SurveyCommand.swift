@@ -33,7 +33,7 @@ struct SurveyCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             do {
-                Console.write(try await Surveyor(host).survey(peer).yaml)
+                Console.write(try await Surveyor(host, lingers: true).survey(peer).yaml)
             } catch let failure as SurveyFailure {
                 throw CommandFailure(.bench, failure.description)
             }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Conformance
 import Host
 import Packets
 import Throughput
@@ -34,9 +35,21 @@ extension ThroughputCommand {
         let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
         defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
         let bench = ThroughputBench(loop: loop, tester: tester, subject: subject)
+        bench.product = product
         try loop.run { try await bench.start() }
         output.note(tester: Self.chip(of: tester.host), subject: subject.map { Self.chip(of: $0.host) })
         try sweep(plan, bench, loop, &output)
+    }
+
+    /// The product that is measured by a characteristic of its own, if one is.
+    private var product: ProductFlow? {
+        guard let peer, let uuid = notify ?? write else { return nil }
+        let selector = PeerSelector(peer)
+        return ProductFlow(characteristic: uuid) { host in
+            do { return try await selector.find(with: host) } catch let failure as SurveyFailure {
+                throw MeasurementFailure(failure.description, isEnvironment: true)
+            }
+        }
     }
 
     /// Company and firmware, by their numbers.

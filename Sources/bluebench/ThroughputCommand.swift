@@ -21,6 +21,17 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: "The same, or air: a device that advertises the throughput service.") var subject = "virtual"
     @Option(help: ArgumentHelp("Serve the subject's controller here: tcp-listen:PORT or tcp-listen:HOST:PORT.", valueName: "port"))
     var subjectPort: String?
+    @Option(
+        help: ArgumentHelp(
+            "A product without the throughput service: its name, its address, or the UUID of a service that it advertises.",
+            valueName: "peer"))
+    var peer: String?
+    @Option(help: ArgumentHelp("With --peer: count what this characteristic notifies.", valueName: "uuid"), transform: Arguments.uuid)
+    var notify: BluetoothUUID?
+    @Option(
+        help: ArgumentHelp("With --peer: write to this characteristic without response, as fast as it takes it.", valueName: "uuid"),
+        transform: Arguments.uuid)
+    var write: BluetoothUUID?
     @Option(help: "notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.") var over = "notify"
     @Option(help: "from-subject, to-subject.") var direction: String?
     @Option(help: "1m, 2m, coded-s2, coded-s8.") var phy = "2m"
@@ -77,7 +88,7 @@ struct ThroughputCommand: ParsableCommand {
         let plan = try makePlan()
         var settings = try makeSettings()
         if plan.needsBREDR { (settings.tester.profile, settings.subject.profile) = (.dual, .dual) }
-        let ends = try BenchEnds(tester: tester, subject: subject, port: subjectPort)
+        let ends = try BenchEnds(tester: tester, subject: peer == nil ? subject : BenchEnds.overTheAir, port: subjectPort)
         guard ends.areVirtual || air == nil else { throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air") }
         guard ends.areVirtual && encrypted || keylog == nil else {
             throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")
@@ -115,6 +126,14 @@ struct ThroughputCommand: ParsableCommand {
 
     /// Options that would change nothing are mistakes, and so is a path that two of them name.
     private func checkOptions(_ ends: BenchEnds) throws {
+        guard (peer != nil) == (notify != nil || write != nil), notify == nil || write == nil else {
+            throw CommandFailure(.usage, "a product is measured by --peer and one of --notify and --write")
+        }
+        if peer != nil,
+            let option = ["--subject", "--subject-port", "--over", "--direction", "--beside", "--ladder"].first(where: Arguments.given)
+        {
+            throw CommandFailure(.usage, "--peer is the subject, and --notify or --write the flow: \(option) would change nothing")
+        }
         let ofSweep = [
             "--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air",
             "--keylog", "--encrypted", "--packets", "--sdu", "--beside", "--repeat", "--label", "--baseline",
@@ -153,7 +172,7 @@ struct ThroughputCommand: ParsableCommand {
 
     private func makePlan() throws -> SweepPlan {
         var plan = SweepPlan()
-        plan.over = try Self.list(over, "--over", FlowKind.allCases)
+        plan.over = try Self.list(write == nil ? over : FlowKind.write.rawValue, "--over", FlowKind.allCases)
         plan.directions = try direction.map { try Self.list($0, "--direction", FlowDirection.allCases) }
         plan.phys = try Self.list(phy, "--phy", LinkPHY.allCases)
         plan.dataLengths = try Self.numbers(dataLength, "--data-length")

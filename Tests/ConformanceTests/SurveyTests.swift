@@ -38,7 +38,7 @@ struct SurveyTests {
     @Test(arguments: AccessoryKind.allCases) func aDescriptionIsReadAsItWasWritten(_ kind: AccessoryKind) throws {
         var found = try Self.survey(kind)
         found.device.name = "a \"b\" \\ \u{7}c: #d"
-        found.declares = .init(servicesChange: true, bonds: false, readvertisesWithin: .seconds(3), notifiesWithin: .milliseconds(1_500))
+        found.declares = .init(servicesChange: true, bonds: false, readvertisesWithin: .seconds(3))
         found.leaveOut = [
             .init(what: .cases("accessory-*"), because: "because"), .init(what: .characteristic(0x2A37), because: "it moves"),
         ]

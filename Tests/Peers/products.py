@@ -1,4 +1,4 @@
-"""Small Bumble peripherals that know nothing of the bench: `products.py HOST:PORT KIND [FAULT]`. A fault is one defect that a product could have."""
+"""Small Bumble peripherals that know nothing of the bench: `products.py HOST:PORT|usb:VID:PID/SERIAL KIND [FAULT]`. A fault is one defect that a product could have."""
 
 import asyncio
 import struct
@@ -6,7 +6,7 @@ import sys
 
 from bumble import att, gatt
 from bumble.core import AdvertisingData, UUID
-from bumble.device import Device, DeviceConfiguration
+from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.transport import open_transport
@@ -18,6 +18,7 @@ READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
 ENCRYPTED = Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION
 
 REPORT_MAP = bytes.fromhex("05010906A101050719E029E715002501750195088102950175088101C0")
+ADDRESS = "C0:B1:BE:00:00:0A"
 NAMES = {"heart-rate": "Pulse 2", "keyboard": "Keys 60", "serial": "Wire"}
 
 # What each defect changes; the rule that finds it is in test_products.py.
@@ -29,24 +30,40 @@ FAULTS = [
     "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
 ]
 
+# Faults against the rules of Conformance/profiles. Connection parameters: interval in ms from and to, latency, supervision timeout in ms.
+REQUESTS = {
+    "asks-latency-40": (30, 45, 40, 6_000), "asks-timeout-4-s": (30, 60, 4, 4_000), "asks-interval-7.5": (7.5, 30, 0, 6_000),
+    "asks-interval-20": (20, 40, 0, 6_000), "asks-span-7.5": (30, 37.5, 0, 6_000), "asks-effective-7-s": (30, 240, 30, 18_000),
+    "asks-margin-6-s": (30, 105, 20, 6_000), "asks-again-and-again": (30, 60, 0, 6_000), "asks-well": (30, 60, 4, 6_000),
+}
+PROFILE_FAULTS = [
+    *REQUESTS, "colon-in-name", "interval-100", "fast-for-4-s", "no-power", "no-services", "services-in-response", "information-advertised",
+    "asks-for-pairing", "mtu-first", "discovery-protected", "no-software-revision", "long-maker", "services-move",
+]
 
-def strings(model):
-    return Service(gatt.GATT_DEVICE_INFORMATION_SERVICE, [
-        Characteristic(gatt.GATT_MANUFACTURER_NAME_STRING_CHARACTERISTIC, P.READ, READABLE, b"Maker"),
-        Characteristic(gatt.GATT_MODEL_NUMBER_STRING_CHARACTERISTIC, P.READ, READABLE, model),
-    ])
+
+def strings(fault):
+    rows = {
+        gatt.GATT_MANUFACTURER_NAME_STRING_CHARACTERISTIC: b"Maker of all kinds of things" if fault == "long-maker" else b"Maker",
+        gatt.GATT_MODEL_NUMBER_STRING_CHARACTERISTIC: b"\xff\xfeM" if fault == "model-no-text" else b"M1",
+        gatt.GATT_FIRMWARE_REVISION_STRING_CHARACTERISTIC: b"1.0", gatt.GATT_SOFTWARE_REVISION_STRING_CHARACTERISTIC: b"1.0",
+    }
+    if fault == "no-software-revision":
+        del rows[gatt.GATT_SOFTWARE_REVISION_STRING_CHARACTERISTIC]
+    return Service(gatt.GATT_DEVICE_INFORMATION_SERVICE, [Characteristic(uuid, P.READ, READABLE, value) for uuid, value in rows.items()])
 
 
 class Product:
     def __init__(self, kind, fault):
-        self.kind, self.fault, self.device = kind, fault, None
+        self.kind, self.fault, self.device, self.connections = kind, fault, None, 0
         self.battery = Characteristic(
             gatt.GATT_BATTERY_LEVEL_CHARACTERISTIC, P.READ | P.NOTIFY, READABLE, bytes([187 if fault == "battery-187" else 88]))
 
     def services(self):
         fault = self.fault
         own = {"heart-rate": self.heart_rate, "keyboard": self.keyboard, "serial": self.serial}[self.kind]()
-        return [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(b"\xff\xfeM" if fault == "model-no-text" else b"M1")]
+        self.own = own.uuid
+        return [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(fault)]
 
     def heart_rate(self):
         self.rate = Characteristic(gatt.GATT_HEART_RATE_MEASUREMENT_CHARACTERISTIC, P.NOTIFY, 0, b"\x00\x48")
@@ -82,16 +99,29 @@ class Product:
 
     def data(self):
         name = NAMES[self.kind].encode()
-        both = 7 if self.fault == "flags-both" else 6
-        rows = [(AdvertisingData.FLAGS, bytes([both])), (AdvertisingData.COMPLETE_LOCAL_NAME, name)]
+        rows = [(AdvertisingData.FLAGS, bytes([7 if self.fault == "flags-both" else 6]))]
+        if self.fault not in ("no-services", "services-in-response"):
+            rows.append(self.services_row())
+        rows.append((AdvertisingData.COMPLETE_LOCAL_NAME, name.replace(b" ", b":") if self.fault == "colon-in-name" else name))
         if self.fault == "power-of-two":
             rows.append((AdvertisingData.TX_POWER_LEVEL, b"\x00\x00"))
         if self.fault == "name-twice":
             rows.append((AdvertisingData.SHORTENED_LOCAL_NAME, name[:2]))
         return bytes(AdvertisingData(rows))
 
+    def services_row(self):
+        own = self.own.to_bytes()
+        if self.fault == "information-advertised" and len(own) == 2:
+            own += b"\x0a\x18"
+        wide = AdvertisingData.INCOMPLETE_LIST_OF_128_BIT_SERVICE_CLASS_UUIDS
+        return (AdvertisingData.INCOMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS if len(own) < 16 else wide, own)
+
     def response(self):
         rows = [(AdvertisingData.APPEARANCE, b"\x00" * (3 if self.fault == "appearance-of-three" else 2))]
+        if self.fault not in ("no-power", "power-of-two"):
+            rows.append((AdvertisingData.TX_POWER_LEVEL, b"\x00"))
+        if self.fault == "services-in-response":
+            rows.append(self.services_row())
         if self.fault == "response-flags":
             rows.insert(0, (AdvertisingData.FLAGS, b"\x06"))
         return bytes(AdvertisingData(rows))
@@ -125,6 +155,9 @@ class Product:
             "mtu-of-20": lambda pdu: b"\x03\x14\x00" if pdu[:1] == b"\x03" else pdu,
             "service-by-uuid-shifted": lambda pdu: pdu[:1] + struct.pack("<H", pdu[1] + pdu[2] * 256 + 1) + pdu[3:] if pdu[:1] == b"\x07" else pdu,
             "subscribed-at-first": lambda pdu: b"\x0b\x01\x00" if pdu == b"\x0b\x00\x00" else pdu,
+            "discovery-protected": lambda pdu: pdu[:4] + b"\x05" if pdu[:2] == b"\x01\x08" else b"\x01\x08\x01\x00\x05" if pdu[:1] == b"\x09" else pdu,
+            "services-move": lambda pdu: (
+                pdu[:1] + struct.pack("<H", pdu[1] + pdu[2] * 256 + 1) + pdu[3:] if pdu[:1] == b"\x07" and self.connections > 1 else pdu),
             "declaration-moves": lambda pdu: b"\x0b" + bytes([pdu[1] ^ 0x80]) + pdu[2:] if pdu[:1] == b"\x0b" and len(pdu) == 6 else pdu,
         }
         rule = answers.get(self.fault)
@@ -137,32 +170,57 @@ class Product:
         server.send_gatt_pdu = sent
 
     async def tell(self, connection):
+        """What it does by itself on a new connection."""
+        self.connections += 1
         if self.fault == "notifies-unasked":
             await self.device.gatt_server.notify_subscriber(connection, self.battery, b"\x50", force=True)
+        if self.fault == "asks-for-pairing":
+            connection.request_pairing()
+        if self.fault == "mtu-first":
+            await Peer(connection).request_mtu(247)
+            await connection.set_data_length(251, 2120)
+        if request := REQUESTS.get(self.fault):
+            await self.ask(connection, *request)
+
+    async def ask(self, connection, least, most, latency, timeout):
+        manager, frame = self.device.l2cap_channel_manager, (int(least / 1.25), int(most / 1.25), latency, timeout // 10)
+        while True:
+            # What was asked on a connection that has ended is never answered.
+            manager.connection_parameters_update_response = None
+            granted = await manager.update_connection_parameters(connection, *frame) == 0
+            if granted or self.fault != "asks-again-and-again":
+                return
 
 
 async def serve(target, kind, fault=""):
     product = Product(kind, fault)
-    transport = await open_transport(f"tcp-client:{target}")
+    transport = await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
     name = "Another" if fault == "name-differs" else NAMES[kind]
     device = Device.from_config_with_hci(
-        DeviceConfiguration(name=name, address=Address("C0:B1:BE:00:00:0A")), transport.source, transport.sink)
+        DeviceConfiguration(name=name, address=Address(ADDRESS)), transport.source, transport.sink)
     product.device = device
     device.add_services(product.services())
     product.spoil(device)
     await device.power_on()
-    ended, tasks = asyncio.Queue(), set()
+    ended, tasks, loop = asyncio.Queue(), set(), asyncio.get_running_loop()
 
     def connected(connection):
         connection.on("disconnection", ended.put_nowait)
-        tasks.add(asyncio.get_running_loop().create_task(product.tell(connection)))
+        tasks.add(loop.create_task(product.tell(connection)))
 
     device.on(Device.EVENT_CONNECTION, connected)
 
-    async def advertise():
+    async def advertise(interval=100 if fault == "interval-100" else 20):
         await device.start_advertising(
             own_address_type=OwnAddressType.RANDOM, advertising_data=product.data(), scan_response_data=product.response(),
-            advertising_interval_min=20, advertising_interval_max=30)
+            advertising_interval_min=interval, advertising_interval_max=interval)
+        if fault == "fast-for-4-s" and interval == 20:
+            loop.call_later(4, lambda: tasks.add(loop.create_task(slow_down())))
+
+    async def slow_down():
+        if not device.connections:
+            await device.stop_advertising()
+            await advertise(152.5)
 
     await advertise()
     print("advertising", flush=True)

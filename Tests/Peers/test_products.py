@@ -7,17 +7,14 @@ import sys
 
 import pytest
 
-from products import NAMES
+from products import ADDRESS, NAMES
 from support import HERE, Process, bluebench, dongles, run_bench
 
 # Faults of Bumble's own, with the section in docs/peers.md.
 OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
-    "accessory-discovery/read-by-group-type-range", "accessory-discovery/find-information-range", "accessory-discovery/read-by-type-range",
-    "accessory-link/parameters-asked-of-it",
-    # The report map is short once it has taken a write.
-    "accessory-att/long-value", "accessory-att/mtu-per-connection",
+    "accessory-discovery/read-by-group-type-range", "accessory-link/parameters-asked-of-it",
 }
 
 SOAK = "SOAK" in os.environ
@@ -52,16 +49,44 @@ PLANTED = [
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
 ]
 
+# The same against the rules of profiles.
+PLANTED_FOR_PROFILES = [
+    ("asks-latency-40", "serial", "peripheral-latency", "the latency is 40, expected at most 30"),
+    ("asks-timeout-4-s", "heart-rate", "supervision-timeout", "the supervision timeout is 4 s, expected 6 s to 18 s"),
+    ("asks-interval-7.5", "serial", "interval-minimum", "Interval_Min is 7500 us, expected at least 15 ms"),
+    ("asks-interval-20", "keyboard", "interval-multiple", "Interval_Min is 20 ms, expected a multiple of 15 ms"),
+    ("asks-span-7.5", "serial", "interval-span", "the intervals are 30 ms to 37500 us, expected them 15 ms apart"),
+    ("asks-effective-7-s", "serial", "effective-interval", "expected at most 6 s"),
+    ("asks-margin-6-s", "heart-rate", "timeout-margin", "expected more than Interval_Max x (latency + 1) x 3"),
+    ("asks-again-and-again", "serial", "renegotiation", "expected at most 3"),
+    ("colon-in-name", "heart-rate", "name-characters", "expected not"),
+    ("interval-100", "serial", "advertising-interval", "the interval is "),
+    ("fast-for-4-s", "serial", "fast-advertising", "expected every 20 ms for 30 s"),
+    ("no-power", "keyboard", "tx-power", "expected an element that is 10"),
+    ("no-services", "serial", "services", "expected an element"),
+    ("services-in-response", "heart-rate", "services-placed", "expected a length of at least 1"),
+    ("information-advertised", "keyboard", "device-information-hidden", "expected not 180A"),
+    ("asks-for-pairing", "serial", "pairing-unasked", "must not come, but packet"),
+    ("mtu-first", "heart-rate", "length-before-mtu", "must not come, but packet"),
+    ("discovery-protected", "serial", "discovery-unpaired", "Insufficient_Authentication"),
+    ("no-software-revision", "serial", "device-information", "Attribute_Not_Found"),
+    ("long-maker", "keyboard", "device-information-lengths", "expected a length of at most 26"),
+    ("services-move", "heart-rate", "cache", "expected"),
+]
 
 QUICK = [
     "battery-187", "appearance-of-three", "response-flags", "handle-zero-read", "mtu-of-20", "answers-twice", "beyond-found", "subscribed-at-first",
 ]
 
 
-def judge(kind, folder, *cases, fault=()):
+QUICK_FOR_PROFILES = ["asks-timeout-4-s", "interval-100", "services-in-response", "asks-for-pairing", "long-maker"]
+
+
+def judge(kind, folder, *cases, fault=(), options=()):
     """The verdicts of cases on a product, with their messages."""
     results = folder / "results.json"
-    with Process(bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--peer", NAMES[kind], "--json", results) as bench:
+    peer = ADDRESS if "colon-in-name" in fault else NAMES[kind]
+    with Process(bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--peer", peer, "--json", results, *options) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
         with Process(sys.executable, HERE / "products.py", f"127.0.0.1:{port.group(1)}", kind, *fault):
             code = bench.wait()
@@ -71,16 +96,47 @@ def judge(kind, folder, *cases, fault=()):
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_product_without_a_fault_fails_nothing(kind, tmp_path):
-    suites = ["accessory-advertising", "accessory-gatt", "accessory-subscribe", "accessory-values"]
-    cases = judge(kind, tmp_path, *suites, *(["accessory-att", "accessory-discovery"] if SOAK else []))
+    suites = ["accessory"] if SOAK else ["accessory-advertising", "accessory-gatt", "accessory-subscribe", "accessory-values"]
+    cases = judge(kind, tmp_path, *suites)
     assert {case for case, (verdict, _) in cases.items() if verdict == "FAIL"} <= OF_BUMBLE, cases
-    assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (40 if SOAK else 8)
+    assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (70 if SOAK else 8)
 
 
 @pytest.mark.parametrize("fault, kind, case, text", [row for row in PLANTED if SOAK or row[0] in QUICK], ids=lambda value: value)
 def test_a_planted_fault_is_found_by_its_rule(fault, kind, case, text, tmp_path):
     verdict, message = judge(kind, tmp_path, case, fault=[fault])[case]
     assert verdict == "FAIL" and text in message, (verdict, message)
+
+
+@pytest.mark.parametrize(
+    "fault, kind, case, text", [row for row in PLANTED_FOR_PROFILES if SOAK or row[0] in QUICK_FOR_PROFILES], ids=lambda value: value)
+def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, text, tmp_path):
+    case = f"accessory-profile/{case}"
+    verdict, message = judge(kind, tmp_path, case, fault=[fault], options=["--profile", "adg-r31"])[case]
+    assert verdict == "FAIL" and text in message and "[adg-r31 " in message, (verdict, message)
+    assert "packet" in message, message
+
+
+def test_the_revision_of_a_profile_decides(tmp_path):
+    cases = judge(
+        "heart-rate", tmp_path, "accessory-profile/supervision-timeout", "accessory-profile/interval-longest", fault=["asks-timeout-4-s"],
+        options=["--profile", "adg-r17"])
+    assert cases["accessory-profile/supervision-timeout"][0] == "PASS", cases
+    assert cases["accessory-profile/interval-longest"] == ("N/A", "adg-r17 has no rule 'interval-longest'")
+
+
+@pytest.mark.parametrize("kind", NAMES if SOAK else ["serial"])
+def test_a_product_without_a_fault_keeps_the_rules_of_a_profile(kind, tmp_path):
+    wanted = ["accessory-profile"] if SOAK else [f"accessory-profile/{name}" for name in ("advertising-interval", "cache", "device-information")]
+    cases = judge(kind, tmp_path, *wanted, fault=["asks-well"] if SOAK else (), options=["--profile", "adg-r31"])
+    assert not [case for case in cases.items() if case[1][0] not in ("PASS", "N/A")], cases
+    assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (20 if SOAK else 3), cases
+
+
+def test_a_profile_that_is_not_there_is_told():
+    told = run_bench("run", "accessory", "--profile", "xyz", "--list", expected=2).stderr
+    assert "there is no profile of this name" in told and "adg-r31" in told
+    assert "accessory-profile" not in run_bench("run", "accessory", "--list").stdout
 
 
 def test_a_product_that_is_not_there_is_told_at_once(tmp_path):
@@ -130,9 +186,54 @@ def test_a_case_of_ones_own_needs_no_copy_of_ours(tmp_path):
     assert "FAIL    product/rate" in told or "N/A     product/rate" in told
 
 
+def test_cases_of_ones_own_stand_beside_ours(tmp_path):
+    (tmp_path / "mine" / "product").mkdir(parents=True)
+    (tmp_path / "mine" / "product" / "rate.yaml").write_text(OWN_CASE)
+    told = run_bench("run", "product", "accessory-gatt", "--cases", tmp_path / "mine", "--accessory", "heart-rate").stdout
+    assert "PASS    product/rate" in told and "PASS    accessory-gatt/handles-in-order" in told
+    listed = run_bench("run", "accessory", "--cases", tmp_path / "mine", "--list").stdout
+    assert "product/rate" in listed and "accessory-link/reconnects" in listed
+
+
 def test_a_device_on_another_dongle_is_surveyed_and_described(tmp_path):
     with dongles(2) as ports, Process(
             bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "thermometer", "--seconds", 60) as accessory:
         accessory.wait_for("advertising 'Bluebench Thermometer'")
         description = run_bench("survey", f"tcp:127.0.0.1:{ports[0]}", "--peer", "1809", "--bonds", "none").stdout
     assert 'name: "Bluebench Thermometer"' in description and 'uuid: "2A1C"' in description and "remarks: []" in description
+
+
+def test_a_bonded_device_with_a_private_address_is_judged_by_its_identity(tmp_path):
+    bonds = ["--bonds", tmp_path / "bonds.json"]
+    with dongles(2) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "keyboard", "--private", "--bonds", tmp_path / "device.json",
+            "--seconds", 300) as accessory:
+        accessory.wait_for("advertising 'Bluebench Keyboard'")
+        tester = f"tcp:127.0.0.1:{ports[0]}"
+        seen = run_bench("scan", tester, "--seconds", 2, "--bonds", "none").stdout
+        address = re.search(r"((?:[0-9A-F]{2}:){5}[0-9A-F]{2}).*'Bluebench Keyboard'", seen).group(1)
+        run_bench("pair", tester, "--peer", f"{address}/random", "--accept", "--no-mitm", *bonds)
+        [bond] = json.loads(run_bench("bonds", "list", "--json", *bonds).stdout)
+        assert address not in bond["peer"]
+        case = ["run", "accessory-att/mtu", "--tester", tester, "--peer", bond["peer"]]
+        assert "PASS    accessory-att/mtu" in run_bench(*case, *bonds).stdout
+        assert "was not found" in run_bench(*case, "--bonds", "none", expected=3).stderr
+
+
+@pytest.mark.parametrize("kind, flow, limit", [
+    ("heart-rate", ["--notify", "2A37", "--seconds", 3], "product"),
+    ("serial", ["--write", "B1BE0031-7E57-4ACC-9D3A-0B5E55ED0001", "--seconds", 1], None),
+])
+def test_a_product_is_measured_by_what_it_has(kind, flow, limit, tmp_path):
+    with dongles(2) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", kind, "--seconds", 120) as accessory:
+        accessory.wait_for("advertising 'Bluebench")
+        measure = ["throughput", "--tester", f"tcp:127.0.0.1:{ports[0]}", "--interval", 30, "--phy", "1m"]
+        name = "Bluebench Heart Rate" if kind == "heart-rate" else "Bluebench Serial"
+        told = run_bench(*measure, "--peer", name, *flow, "--explain", "--json", tmp_path / "rows.json").stdout
+        [row] = json.loads((tmp_path / "rows.json").read_text())["rows"]
+        assert 0 < row["goodput_kbps"] <= row["ceiling_kbps"], row
+        assert limit is None or (row["limit"] == limit and "only the product knows" in told), row
+        told = run_bench(*measure, "--peer", name, flow[0], "2A00", expected=None)
+        assert told.returncode == 1 and "does not" in told.stdout, told
+    assert "one of --notify and --write" in run_bench("throughput", "--tester", "tcp:127.0.0.1:1", "--peer", name, expected=2).stderr

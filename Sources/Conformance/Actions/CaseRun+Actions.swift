@@ -29,14 +29,18 @@ extension CaseRun {
             throw StepFailure(.environment, "\(step.name): \(error)")
         }
         scope.reference = TimeReference(loop.now)
-        let last = log.observations.dropFirst(scope.searchStart).last { $0.side == place.side && !$0.isAir }
-        save(.record(result), of: place, in: scope, from: last?.place)
-        if let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) {
-            let seen = log.observations.dropFirst(scope.searchStart).filter { $0.side == place.side && !$0.isAir }
-            throw StepFailure(
-                .subject, place.stating("\(step.name): \(mismatch.text)\(Self.numbers(seen))"),
-                evidence: recent(at: place.side, from: scope.searchStart))
-        }
+        let seen = log.observations.dropFirst(scope.searchStart).filter { $0.side == place.side && !$0.isAir }
+        // What was reckoned from a packet comes from there.
+        let origin = seen.last?.place ?? places(of: step.arguments, scope).first
+        save(.record(result), of: place, in: scope, from: origin)
+        guard let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) else { return }
+        let numbers = seen.isEmpty ? origin.map { ", \($0)" } ?? "" : Self.numbers(seen)
+        throw StepFailure(
+            .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart))
+    }
+
+    private func places(of arguments: [Operand.Entry], _ scope: Scope) -> [String] {
+        arguments.compactMap { place(of: $0.value, in: scope) }
     }
 
     /// The last PDU of the peer, which led to a failure; the last event where there was none.

@@ -11,6 +11,9 @@ enum MeetDevice: NamedAction {
     static let results = ["handle", "address", "type"]
     static let needsHost = true
 
+    /// The actions that find the device under test, whoever it is.
+    static let ofAnyDevice: Set<String> = [name, ListenToDevice.name, TimeAdvertising.name, WatchFastAdvertising.name]
+
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let driver = try context.driver()
         let deadline = context.deadline - .seconds(1)
@@ -39,8 +42,10 @@ enum ListenToDevice: NamedAction {
     static let limit = TypedArgument.number("seconds", 0...60, default: 1, "how long to listen once it was heard")
     static var arguments: [ActionArgument] { [passive.declaration, limit.declaration] }
     static let results = [
-        "address", "type", "connectable", "legacy", "data", "response", "answered", "name", "events", "period", "after", "cut", "sizes",
-        "repeats", "flags", "addressFault",
+        "address", "type", "connectable", "legacy", "data", "response", "answered", "name", "events",
+        "period", "after", "cut", "sizes",
+        "repeats", "flags", "addressFault", "directed", "secondary", "types", "allTypes", "services",
+        "responseServices",
     ]
     static let needsHost = true
 
@@ -58,6 +63,10 @@ enum ListenToDevice: NamedAction {
         }
     }
 
+    private static func services(in octets: [UInt8]) -> [CaseValue] {
+        AdvertisingData(octets: octets).serviceUUIDs.map { .text($0.digits) }
+    }
+
     private static func record(of sighting: Sighting, since began: Microseconds) -> CaseRecord {
         let response = sighting.response ?? []
         let rules = AdvertisingRules(data: sighting.advertising, response: response)
@@ -71,6 +80,12 @@ enum ListenToDevice: NamedAction {
             ("after", .number(Int((sighting.times.first.map { $0 - began } ?? .zero).rawValue))), ("cut", .text(rules.cut)),
             ("sizes", .text(rules.sizes)), ("repeats", .text(rules.repeats)), ("flags", .text(rules.flags)),
             ("addressFault", .text(AdvertisingRules.fault(in: sighting.address))),
+            ("directed", .number(sighting.isDirected ? 1 : 0)),
+            ("secondary", .number(Int(sighting.secondaryPHY?.rawValue ?? 0))),
+            ("types", .list(rules.types(0))),
+            ("allTypes", .list(rules.types(0) + rules.types(1))),
+            ("services", .list(services(in: sighting.advertising))),
+            ("responseServices", .list(services(in: response))),
         ])
     }
 }

@@ -33,8 +33,9 @@ extension NamedAction {
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
-        ExchangeMTU.self, ReadCharacteristic.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
+        ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
         PrepareForPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, CheckValue.self,
+        TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, MakeOutOfBandData.self, DrawRandomNumbers.self, BeConnectable.self, OfferEcho.self, OpenEcho.self,
         TellFeatures.self, SendLMP.self,

@@ -12,3 +12,18 @@ enum ReadCharacteristic: NamedAction {
         return CaseRecord([("value", .octets(try await context.link().gatt.readLong(characteristic.value)))])
     }
 }
+
+/// The same by its handle.
+enum ReadHandle: NamedAction {
+    static let name = "read handle"
+    static let about = "the host's client reads the whole value of an attribute, in parts if it is long"
+    static let handle = TypedArgument.number("handle", 1...0xFFFF, "the attribute's handle")
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, handle.declaration] }
+    static let results = ["value"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let handle = UInt16(clamping: try context(handle))
+        return CaseRecord([("value", .octets(try await context.link().gatt.readLong(handle)))])
+    }
+}

@@ -15,6 +15,11 @@ public enum Explanation {
         lines.append("subject   \(testCase.subject.rawValue)")
         lines.append("judges    \(testCase.reference)")
         if let needs = testCase.needs { lines.append("needs     \(needs)") }
+        if let rule = testCase.rule {
+            for profile in catalogue.profiles.keys.sorted() {
+                if let rule = catalogue.rule(rule, of: profile) { lines.append("rule      \(rule.citation)") }
+            }
+        }
         for cover in testCase.covers { lines.append("covers    \(cover.id)\(cover.isFull ? "" : " in part")") }
         for tag in testCase.tags { lines.append("tag       \(tag): \(CaseTag.all[tag] ?? "")") }
         for parameter in testCase.parameters {

@@ -18,6 +18,8 @@ public struct TestCase: Sendable {
     public var tags: [String]
     /// What tester and subject must be able to do; otherwise the verdict is N/A.
     public var needs: Requirement?
+    /// The rule of a profile that it judges; it runs only with a profile that has this rule.
+    public var rule: String?
     public var parameters: [Parameter]
     /// The values of parameters that the case runs with, one run and one verdict for each.
     public var rounds: [CaseRecord]
@@ -31,6 +33,8 @@ public struct TestCase: Sendable {
     public var teardown: [Step]
     /// It is about what is known of a device over the air: `$device`, or a feature of it.
     var mentionsDevice = false
+    /// It looks for the accessory of docs/accessory.md by its name.
+    var mentionsReference = false
 
     public var suite: String { String(id.prefix { $0 != "/" }) }
 

@@ -1,5 +1,6 @@
 import Dongles
 import HCI
+import Host
 import Packets
 import Simulation
 import Timing
@@ -20,6 +21,12 @@ public struct BenchSetup: Sendable {
     public var accessory = AccessoryKind.reference
     /// Who the subject is where it is met over the air only; nil for the reference accessory, by its name.
     public var peer: PeerSelector?
+    /// There is no tester: the subject is judged by its HCI alone.
+    public var isAlone = false
+    /// Devices whose private addresses the tester resolves. It is a stranger to them all the same.
+    public var known: [Bond] = []
+    /// Whose rules for accessories are judged, by the name of its file.
+    public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
     /// What is known of dongles.
     public var knownDongles = KnownDongles.builtIn
@@ -74,11 +81,14 @@ struct BenchFactory {
         bench.peer = setup.peer ?? .name(setup.accessory.name)
         bench.accessoryKind = setup.accessory
         bench.device = device
+        bench.known = setup.known
+        bench.rule = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
         return bench
     }
 
     private func makeBench(for testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         if let port { return try portBench(testCase, port, log, hostSides) }
+        if setup.isAlone { return try deviceBench(testCase, log, hostSides) }
         switch (setup.tester, setup.subject) {
         case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, hostSides)
         case (.virtual, _), (_, .virtual?):
@@ -158,7 +168,7 @@ extension TestCase {
             && (mentionsDevice
                 || anyStep(catalogue) { step in
                     switch step.kind {
-                    case .action(let action): [MeetDevice.name, ListenToDevice.name].contains(action.name)
+                    case .action(let action): MeetDevice.ofAnyDevice.contains(action.name)
                     case .procedure(let use): catalogue.procedures[use.name]?.mentionsDevice == true
                     default: false
                     }
@@ -168,13 +178,15 @@ extension TestCase {
     /// Whether the case looks for the accessory of docs/accessory.md by its name.
     func meetsReference(_ catalogue: Catalogue) -> Bool {
         subject == .accessory
-            && anyStep(catalogue) { step in
-                switch step.kind {
-                case .action(let action): action.name == Meet.name && !action.arguments.contains { $0.name == "name" }
-                case .procedure(let use): use.name == "find-accessory"
-                default: false
-                }
-            }
+            && (mentionsReference
+                || anyStep(catalogue) { step in
+                    switch step.kind {
+                    case .action(let action):
+                        action.name == Meet.name && !action.arguments.contains { $0.name == "name" }
+                    case .procedure(let use): use.name == "find-accessory"
+                    default: false
+                    }
+                })
     }
 
     /// Whether a step of the case, or of a procedure that it uses, satisfies the test.

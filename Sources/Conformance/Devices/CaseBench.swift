@@ -23,6 +23,10 @@ final class CaseBench {
     /// Which of our accessories the subject is.
     var accessoryKind = AccessoryKind.reference
     var device: DeviceFacts?
+    /// Devices whose private addresses the tester's host resolves.
+    var known: [Bond] = []
+    /// The rule of a profile that the case judges.
+    var rule: AccessoryProfile.Rule?
     /// The hosts of ours above the ends, where a case acts through them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
@@ -81,6 +85,10 @@ final class CaseBench {
             _ = end.takeDisorder()
             try await probe(end)
         }
+        // Where there is no tester, cases find an address that nobody has.
+        if ends[.tester] == nil {
+            addresses[.tester] = .record(CaseRecord([("address", .text("C0:B1:BE:00:00:FE")), ("type", .number(1))]))
+        }
         for side in Side.allCases where hostSides.contains(side) {
             guard let end = ends[side] else { continue }
             if isAccessory(side), !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
@@ -92,6 +100,12 @@ final class CaseBench {
 
     private func startHost(on end: Endpoint, keys: KeyStore? = nil) async throws -> HostDriver {
         let isSubject = end.side == .subject
+        var keys = keys
+        if keys == nil, !isSubject, !known.isEmpty {
+            let store = KeyStore()
+            for bond in known { store.add(bond) }
+            keys = store
+        }
         let driver = try await HostDriver.start(
             on: end, loop: loop, kind: accessoryKind, accessory: isAccessory(end.side) ? accessory : nil,
             faults: isSubject ? fault.host : [],
@@ -118,6 +132,8 @@ final class CaseBench {
     func finish() async {
         for side in Side.allCases { await hosts[side]?.stop() }
         hosts.removeAll()
+        // A device that only the air leads to would take the connection for lost after its supervision timeout alone.
+        if ends[.subject] == nil { await ends[.tester]?.leaveConnections() }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             if end.isStarted, end.failure == nil {

@@ -23,7 +23,7 @@ public final class HeldDevices {
         self.timeOut = timeOut
         opener = setup.opener
         knownDongles = setup.knownDongles
-        selectors = [(Side.tester, Optional(setup.tester)), (.subject, setup.subject)].compactMap { side, selector in
+        selectors = [(Side.tester, setup.isAlone ? nil : setup.tester), (.subject, setup.subject)].compactMap { side, selector in
             selector.map { (side, $0) }
         }
     }

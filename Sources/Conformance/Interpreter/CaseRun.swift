@@ -107,6 +107,7 @@ final class CaseRun {
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
         if let device = bench.device { scope.frame.variables[DeviceFacts.name] = .record(device.record) }
+        if let rule = bench.rule { scope.frame.variables[AccessoryProfile.ruleVariable] = .record(rule.values) }
         var failure: (any Error)?
         do {
             scope.isSetup = true
@@ -151,7 +152,8 @@ final class CaseRun {
         case .limitation: result.verdict = .notApplicable
         case .bench: result.verdict = .error
         }
-        result.message = failure.message
+        let cited = failure.blame == .subject ? bench.rule.map { " [\($0.citation)]" } : nil
+        result.message = failure.message + (cited ?? "")
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
         if let step = failure.step {

@@ -28,7 +28,16 @@ public struct RunPlan: Sendable {
         self.catalogue = catalogue
         self.setup = setup
         self.shuffle = shuffle
-        cases = try Self.select(catalogue.cases, filters, tags)
+        if let profile = setup.profile, catalogue.profiles[profile] == nil {
+            let known = catalogue.profiles.keys.sorted()
+            let hint = Suggestion.text(for: profile, among: known)
+            let text = "there is no profile of this name" + (hint.isEmpty ? "; there are \(known.joined(separator: ", "))" : hint)
+            throw Problems([Problem(Position(file: "'\(profile)'", line: 1, column: 1), text)])
+        }
+        // Rules of profiles are judged where somebody asks for them.
+        cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
+            testCase.rule == nil || setup.profile != nil || filters.contains { Self.matches(testCase.id, $0) }
+        }
         if let shuffle {
             var random = RandomSource(seed: shuffle, label: "order of cases")
             cases.shuffle(using: &random)
@@ -111,6 +120,8 @@ public final class Runner {
     var factory: BenchFactory
     /// What is known of the device over the air, or why nothing is; nil until it matters.
     var survey: Result<DeviceDescription, StepFailure>?
+    /// The commands that the subject claims, once a case has asked.
+    private var claimed: Set<String>?
     private let devices: HeldDevices?
     private weak var observer: (any RunObserver)?
     /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
@@ -155,7 +166,8 @@ public final class Runner {
     /// - Parameter keep: takes each result when it is there, before the next case starts.
     public func run(keep: (CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
         var result = RunResult(
-            seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.tester.description, subject: factory.subjectName)
+            seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.isAlone ? "none" : plan.setup.tester.description,
+            subject: factory.subjectName)
         for (index, testCase) in plan.cases.enumerated() {
             if let known = plan.known[testCase.id] {
                 result.cases.append(known)
@@ -169,6 +181,7 @@ public final class Runner {
             if isOpen { observer?.ended(outcome) }
         }
         result.isInterrupted = stopping.isRaised
+        if let claimed { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
         if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
         return result
     }
@@ -188,6 +201,11 @@ public final class Runner {
         if testCase.subject == .controller, factory.isAccessoryOnly {
             skipped.verdict = .notApplicable
             skipped.message = "the subject is an accessory; this case drives a controller through its HCI"
+            return skipped
+        }
+        if plan.setup.isAlone, testCase.needsTester(plan.catalogue) {
+            skipped.verdict = .notApplicable
+            skipped.message = "it needs a second device: --tester names one"
             return skipped
         }
         let began = MonotonicClock.now()
@@ -251,6 +269,10 @@ public final class Runner {
                 onStep: { step in observer?.reached(step.summary, in: testCase) })
             let parameters = parameters(of: testCase)
             result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
+            if claimed == nil, bench.end(.subject) != nil {
+                let names = bench.features.filter { $0.hasPrefix("subject.") }.map { String($0.dropFirst("subject.".count)) }
+                if !names.isEmpty { claimed = Features.commands.intersection(names) }
+            }
             for end in bench.ends.values where end.failure != nil && loop.mode == .wall && lost == nil {
                 lost = "the \(end.side.rawValue) was lost: \(end.failure.map { "\($0)" } ?? "")"
             }

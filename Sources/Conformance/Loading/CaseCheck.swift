@@ -36,6 +36,11 @@ struct CaseCheck {
         check.isAccessory = testCase.subject == .accessory
         check.longest = testCase.limits.run
         var state = State(given: check.given(testCase.parameters))
+        if let rule = testCase.rule {
+            let names = vocabulary.rules[rule] ?? []
+            state.given[AccessoryProfile.ruleVariable] = .record(
+                Dictionary(uniqueKeysWithValues: names.map { ($0, .any) }))
+        }
         let all = testCase.setup + testCase.steps + testCase.teardown
         check.collect(all)
         check.walk(all, &state)

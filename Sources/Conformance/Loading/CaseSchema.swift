@@ -16,6 +16,7 @@ public struct CaseSchema {
             "subject": ["enum": SubjectKind.allCases.map(\.rawValue)],
             "covers": ["type": "object", "additionalProperties": ["enum": ["full", "partial"]]],
             "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,
+            "rule": vocabulary.rules.isEmpty ? text : ["enum": vocabulary.rules.keys.sorted()] as Schema,
             "constants": ["type": "object"], "parameters": reference("parameters"),
             "rounds": ["type": "array", "minItems": 1, "items": ["type": "object", "minProperties": 1]],
             "limits": object(["step": text, "case": text]),

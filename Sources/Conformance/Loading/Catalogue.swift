@@ -6,14 +6,24 @@ public struct Catalogue: Sendable {
     /// Each case once, or once for each of its rounds.
     public var cases: [TestCase]
     public var procedures: [String: Procedure]
+    /// Rules for accessories, by the names of their files.
+    public var profiles: [String: AccessoryProfile]
 
-    public init(cases: [TestCase], procedures: [String: Procedure]) {
+    public init(
+        cases: [TestCase], procedures: [String: Procedure], profiles: [String: AccessoryProfile] = [:]
+    ) {
         self.cases = cases
         self.procedures = procedures
+        self.profiles = profiles
+    }
+
+    /// A rule of a profile; nil if it has none of that name.
+    func rule(_ name: String, of profile: String?) -> AccessoryProfile.Rule? {
+        profile.flatMap { profiles[$0] }?.rules[name]
     }
 
     /// Folders beside the suites that hold no cases.
-    static let reserved: Set<String> = ["procedures", "mutants", "variants"]
+    static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
     /// The file beside the suites with the constants that all cases may use.
     static let constantsFile = "constants.yaml"
 
@@ -42,7 +52,9 @@ public struct Catalogue: Sendable {
         if let base, base != folder { sources.build(on: base) }
         sources.read(only: only)
         guard sources.problems.isEmpty else { throw Problems(sources.problems) }
-        return Catalogue(cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures)
+        return Catalogue(
+            cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures,
+            profiles: sources.profiles)
     }
 
     static func stem(_ file: String) -> String {
@@ -62,8 +74,9 @@ public struct Catalogue: Sendable {
 /// The files of a folder on their way to a catalogue.
 private struct CatalogueSources {
     let folder: String
-    let vocabulary: Vocabulary
+    var vocabulary: Vocabulary
     var problems: [Problem] = []
+    var profiles: [String: AccessoryProfile] = [:]
     var cases: [TestCase] = []
     var procedures: [String: Procedure] = [:]
     private var constants: [String: Node] = [:]
@@ -79,7 +92,8 @@ private struct CatalogueSources {
         var other = CatalogueSources(folder: base, vocabulary: vocabulary)
         other.readConstants(true)
         other.readProcedures(Catalogue.yamlFiles(below: base).filter { $0.hasPrefix("procedures/") }, "")
-        (constants, signatures, procedures) = (other.constants, other.signatures, other.procedures)
+        other.readProfiles(Catalogue.yamlFiles(below: base), true)
+        (constants, signatures, procedures, profiles) = (other.constants, other.signatures, other.procedures, other.profiles)
     }
 
     /// - Parameter only: the one file whose problems matter; all files when nil.
@@ -90,10 +104,11 @@ private struct CatalogueSources {
         if !isAlone { checkNames(files) }
         let cased = files.filter { file in
             let parts = file.split(separator: "/")
-            return file.hasSuffix(".yaml") && parts.count == 2 && !["mutants", "variants"].contains(parts[0])
+            return file.hasSuffix(".yaml") && parts.count == 2 && !["mutants", "variants", "profiles"].contains(parts[0])
         }
         if cased.isEmpty { problems.append(Problem(Position(file: folder, line: 1, column: 1), "there are no case files here")) }
         readConstants(isAlone)
+        readProfiles(files, isAlone)
         let procedureFiles = cased.filter { $0.hasPrefix("procedures/") }
         readProcedures(procedureFiles, only)
         let table = ProcedureTable(procedures)
@@ -128,6 +143,16 @@ private struct CatalogueSources {
             }
         }
         if !isAlone { problems += reader.problems }
+    }
+
+    private mutating func readProfiles(_ files: [String], _ isAlone: Bool) {
+        var found: [Problem] = []
+        for file in files where file.hasPrefix("profiles/") && file.hasSuffix(".yaml") {
+            let name = Catalogue.stem(file)
+            profiles[name] = AccessoryProfile.read(folder + "/" + file, id: name, &found)
+        }
+        if !isAlone { problems += found }
+        vocabulary.rules = AccessoryProfile.ruleNames(of: profiles.values)
     }
 
     /// Procedures use one another, so what each is called with is read before the steps of any.

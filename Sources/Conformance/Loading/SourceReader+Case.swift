@@ -3,7 +3,8 @@ import Yams
 
 extension SourceReader {
     static let caseKeys = [
-        "title", "purpose", "reference", "subject", "covers", "tags", "needs", "constants", "parameters", "rounds", "limits", "world",
+        "title", "purpose", "reference", "subject", "covers", "tags", "needs", "rule", "constants", "parameters", "rounds", "limits",
+        "world",
         "setup",
         "steps", "teardown",
     ]
@@ -27,7 +28,8 @@ extension SourceReader {
             parameters: parameters, rounds: rounds(keys.take("rounds"), parameters), limits: limits(keys.take("limits")),
             world: world(keys.take("world")), setup: steps(keys.take("setup"), "setup"), steps: steps(keys.take("steps"), "steps"),
             teardown: steps(keys.take("teardown"), "teardown"))
-        testCase.mentionsDevice = mentionsDevice
+        (testCase.mentionsDevice, testCase.mentionsReference) = (mentionsDevice, mentionsReference)
+        testCase.rule = ruleName(keys.take("rule"), subject: subject)
         finish(keys, of: "a case", allowed: Self.caseKeys)
         if testCase.steps.isEmpty { report(position, "the case has no steps") }
         if !testCase.steps.isEmpty, !testCase.statesSomething {
@@ -149,7 +151,7 @@ extension SourceReader {
         return rounds
     }
 
-    private mutating func required(_ node: Node?, _ what: String, at position: Position) -> String {
+    mutating func required(_ node: Node?, _ what: String, at position: Position) -> String {
         if let node { return text(node, what) ?? "" }
         report(position, "'\(what)' is missing")
         return ""

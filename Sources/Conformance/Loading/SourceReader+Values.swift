@@ -123,6 +123,7 @@ extension SourceReader {
         if keys.has("octet"), keys.has("times") { return fill(&keys, node, field) }
         if keys.entries.count == 1, let text = keys.take("text") {
             let octets = Array((self.text(text, "text") ?? "").utf8)
+            if octets == Array(ReferenceAccessory.name.utf8) { mentionsReference = true }
             check(octets.count, against: field, node)
             return .literal(.octets(octets))
         }

@@ -18,6 +18,8 @@ struct SourceReader {
     var isAccessoryCase = false
     /// `$device` or a feature of it was read.
     var mentionsDevice = false
+    /// The name of the accessory of docs/accessory.md was read.
+    var mentionsReference = false
     /// Numbers may be written as times, in microseconds.
     var readsTimes = false
     var valueDepth = 0

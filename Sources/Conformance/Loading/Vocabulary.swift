@@ -114,6 +114,8 @@ public struct Vocabulary: Sendable {
     public var settings: [String: ClosedRange<Int>]
     /// Public test-case ids; nil when the list is not at hand, and any may be named.
     public var covers: Set<String>?
+    /// Rules of profiles, with the names of their values.
+    public var rules: [String: Set<String>] = [:]
 
     public init(
         pdus: [PDU], alternatives: [String: [String]] = [:], actions: [ActionShape] = [], features: Set<String> = [],

@@ -125,6 +125,8 @@ public struct RunResult: Sendable {
     public var slackMilliseconds: Double?
     /// The devices at the ends, if they are real.
     public var devices: [DeviceReport] = []
+    /// The subject command by command, where the bench has its HCI.
+    public var scorecard: CommandScorecard?
     /// What of libusb was in use, after the devices were closed.
     public var usb: USBTally?
 

@@ -34,6 +34,9 @@ struct AdvertisingRules {
         return (found, [])
     }
 
+    /// The AD types of the advertising data, block 0, or of the scan response, 1.
+    func types(_ block: Int) -> [CaseValue] { blocks[block].structures.map { .number(Int($0.type)) } }
+
     /// The local name, complete or shortened.
     var name: [UInt8] {
         blocks.lazy.flatMap(\.structures).first { [ADType.completeLocalName, ADType.shortenedLocalName].contains($0.type) }?.data ?? []

@@ -16,7 +16,7 @@ public enum DescriptionSchema {
                 "asks": list(among: ["security", "parameters", "mtu", "services"]), "readvertises": line,
             ]),
             "services": rows(service),
-            "declares": object(["servicesChange": truth, "bonds": truth, "readvertisesWithin": line, "notifiesWithin": line]),
+            "declares": object(["servicesChange": truth, "bonds": truth, "readvertisesWithin": line]),
             "leaveOut": rows(object(["case": line, "characteristic": line, "because": line], required: ["because"])),
             "remarks": ["type": "array", "items": line],
         ])

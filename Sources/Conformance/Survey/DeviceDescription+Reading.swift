@@ -142,12 +142,11 @@ private struct DescriptionReader {
 
     private mutating func declares(_ node: Node) -> DeviceDescription.Declares {
         var declares = DeviceDescription.Declares()
-        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "notifiesWithin"]) { reader, keys in
+        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin"]) { reader, keys in
             if let node = keys.take("servicesChange") { declares.servicesChange = reader.source.truth(node, "servicesChange") }
             if let node = keys.take("bonds") { declares.bonds = reader.source.truth(node, "bonds") }
             declares.readvertisesWithin = reader.source.duration(
                 keys.take("readvertisesWithin"), "readvertisesWithin", atMost: .seconds(600))
-            declares.notifiesWithin = reader.source.duration(keys.take("notifiesWithin"), "notifiesWithin", atMost: .seconds(600))
         }
         return declares
     }

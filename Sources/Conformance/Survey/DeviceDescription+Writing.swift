@@ -45,7 +45,6 @@ extension DeviceDescription {
         if let change = declares.servicesChange { pairs.append("servicesChange: \(change)") }
         if let bonds = declares.bonds { pairs.append("bonds: \(bonds)") }
         if let time = declares.readvertisesWithin { pairs.append("readvertisesWithin: \(time.text)") }
-        if let time = declares.notifiesWithin { pairs.append("notifiesWithin: \(time.text)") }
         var lines = ["declares: {\(pairs.joined(separator: ", "))}", leaveOut.isEmpty ? "leaveOut: []" : "leaveOut:"]
         for entry in leaveOut {
             let what =

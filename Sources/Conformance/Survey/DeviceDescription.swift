@@ -87,8 +87,6 @@ public struct DeviceDescription: Sendable, Hashable {
         public var bonds: Bool?
         /// Seconds within which it advertises again after a connection.
         public var readvertisesWithin: Microseconds?
-        /// How often values are expected to be notified once subscribed: within this time the first one.
-        public var notifiesWithin: Microseconds?
     }
 
     /// A case, a suite or a characteristic that is not touched.

@@ -7,6 +7,7 @@ struct DeviceFacts: Sendable {
     static let name = "device"
     let features: Set<String>
     let record: CaseRecord
+    private let services: Set<BluetoothUUID>
 
     private typealias Found = DeviceDescription.Characteristic
     private static let (read, commands, write, notify, indicate, signed) = (0x02, 0x04, 0x08, 0x10, 0x20, 0x40)
@@ -44,7 +45,9 @@ struct DeviceFacts: Sendable {
         "descriptions": ["uuid", "handle", "characteristic"],
     ]
     private static let flags = [
-        "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange", "security", "readvertises", "asksMTU",
+        "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange",
+        "servicesStay", "security", "readvertises", "asksMTU", "asksParameters",
+        "keepsAddress",
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
@@ -87,12 +90,20 @@ struct DeviceFacts: Sendable {
         let held: [String: Bool] = [
             "response": !(description.advertising.response ?? []).isEmpty, "beyond": beyond > 0,
             "period": description.advertising.period != nil,
-            "legacy": description.advertising.isLegacy, "reference": description.isReference, "bonds": description.declares.bonds ?? false,
-            "readvertises": Self.readvertises(description) != nil, "servicesChange": description.declares.servicesChange ?? false,
-            "security": description.link.asks.contains("security"), "asksMTU": description.link.asks.contains("mtu"),
+            "legacy": description.advertising.isLegacy, "reference": description.isReference,
+            "bonds": description.declares.bonds ?? false,
+            "readvertises": Self.readvertises(description) != nil,
+            "servicesChange": description.declares.servicesChange ?? false,
+            "servicesStay": description.declares.servicesChange == false,
+            "asksParameters": description.link.asks.contains("parameters"),
+            "keepsAddress": description.device.address.kind == .public
+                || description.device.address.value >> 46 == 0b11,
+            "security": description.link.asks.contains("security"),
+            "asksMTU": description.link.asks.contains("mtu"),
         ]
         features.formUnion(held.filter(\.value).map { "device.\($0.key)" })
         self.features = features
+        self.services = Set(services.map(\.uuid))
         let address = description.device.address
         record = CaseRecord(
             [
@@ -103,6 +114,8 @@ struct DeviceFacts: Sendable {
                 ("readvertisesWithin", .number(Int(Self.readvertises(description)?.rawValue ?? 0))),
             ] + values.map { ($0.0, .list($0.1)) })
     }
+
+    func offers(_ service: BluetoothUUID) -> Bool { services.contains(service) }
 
     /// The time that is declared; of a device that was seen to advertise again, the patience of a survey.
     private static func readvertises(_ description: DeviceDescription) -> Microseconds? {

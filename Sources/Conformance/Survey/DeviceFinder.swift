@@ -29,9 +29,12 @@ struct DeviceFinder {
     /// - Parameters:
     ///   - connectable: only advertising that can be connected to counts.
     ///   - isActive: asks for scan responses.
+    ///   - waitsForResponse: goes on for a moment when the device was heard without one.
     /// - Throws: `NotFound`, `HostError`.
     func find(
-        _ peer: PeerSelector, until deadline: Microseconds, connectable: Bool = true, more: Microseconds = .zero, isActive: Bool = true
+        _ peer: PeerSelector, until deadline: Microseconds, connectable: Bool = true,
+        more: Microseconds = .zero, isActive: Bool = true,
+        waitsForResponse: Bool = true
     ) async throws -> Sighting {
         let began = host.loop.now
         let heard = Heard(peer, connectable: connectable, on: host.loop)
@@ -40,7 +43,8 @@ struct DeviceFinder {
         let scan = try await host.scan(settings) { report in heard.add(report) }
         do {
             let key = try await heard.found.value(until: deadline)
-            try await host.loop.sleep(for: max(more, isActive && heard.devices[key]?.response == nil ? Self.responseLimit : .zero))
+            let misses = waitsForResponse && isActive && heard.devices[key]?.response == nil
+            try await host.loop.sleep(for: max(more, misses ? Self.responseLimit : .zero))
             try await scan.stop()
             guard let sighting = heard.devices[key] else { throw CancellationError() }
             return sighting
@@ -51,10 +55,44 @@ struct DeviceFinder {
         }
     }
 
+    /// Listens for a time from when the device is first heard, without asking for scan responses.
+    ///
+    /// - Parameter isEnough: looks now and then at when it was heard, and may end that.
+    /// - Throws: `NotFound`, `HostError`.
+    func follow(
+        _ peer: PeerSelector, for length: Microseconds, until deadline: Microseconds,
+        isEnough: ([Microseconds]) -> Bool
+    ) async throws -> [Microseconds] {
+        let began = host.loop.now
+        // Its name may be in the scan response alone.
+        let sighting = try await find(peer, until: min(deadline, began + Surveyor.patience), connectable: false, waitsForResponse: false)
+        let address = sighting.address.map { PeerSelector.address($0.value, $0.kind) } ?? peer
+        let heard = Heard(address, connectable: false, on: host.loop)
+        var settings = ScanSettings()
+        settings.isActive = false
+        let scan = try await host.scan(settings) { report in heard.add(report) }
+        do {
+            let key = try await heard.found.value(until: min(deadline, began + Surveyor.patience))
+            let end = min(deadline, host.loop.now + length)
+            while host.loop.now < end, !isEnough(heard.devices[key]?.times ?? []) {
+                try await host.loop.sleep(for: min(.milliseconds(100), end - host.loop.now))
+            }
+            try await scan.stop()
+            return heard.devices[key]?.times ?? []
+        } catch is TimeOut {
+            try await scan.stop()
+            throw NotFound(peer: peer, limit: host.loop.now - began, others: Array(heard.devices.values))
+        }
+    }
+
     /// Connects to a device that advertises; again where CONNECT_IND was lost.
-    func connect(_ peer: PeerSelector, interval: UInt16 = 12, until deadline: Microseconds) async throws -> (Connection, Sighting) {
-        let sighting = try await find(peer, until: deadline)
-        guard let address = sighting.address else { throw NotFound(peer: peer, limit: .zero, others: [sighting]) }
+    func connect(_ peer: PeerSelector, interval: UInt16 = 12, until deadline: Microseconds)
+        async throws -> (Connection, Sighting)
+    {
+        let sighting = try await find(peer, until: deadline, waitsForResponse: false)
+        guard let address = sighting.address else {
+            throw NotFound(peer: peer, limit: .zero, others: [sighting])
+        }
         var settings = ConnectSettings()
         settings.parameters = ConnectionParameterRequest(interval: interval, supervisionTimeout: 300)
         if sighting.primaryPHY == .leCoded { settings.phys = .leCoded }
@@ -87,6 +125,21 @@ struct DeviceFinder {
             if devices[address]?.add(report, at: loop.now) == nil { devices[address] = Sighting(report, at: loop.now) }
             guard let sighting = devices[address], !connectable || sighting.isConnectable, peer.matches(sighting) else { return }
             found.fulfil(address)
+        }
+    }
+}
+
+extension PeerSelector {
+    /// The address under which the device advertises that it can be connected to.
+    ///
+    /// - Throws: `SurveyFailure` if it is not there; `HostError`.
+    public func find(with host: Host) async throws -> DeviceAddress {
+        do {
+            let sighting = try await DeviceFinder(host: host).find(self, until: host.loop.now + Surveyor.patience, waitsForResponse: false)
+            guard let address = sighting.address else { throw SurveyFailure(description: "\(self) advertises without an address") }
+            return address
+        } catch let error as DeviceFinder.NotFound {
+            throw SurveyFailure(description: error.description)
         }
     }
 }

@@ -15,10 +15,23 @@ extension Runner {
         }
     }
 
+    /// The profile whose rules are judged, for people.
+    public var profileLine: String? {
+        plan.setup.profile.flatMap { plan.catalogue.profiles[$0] }.map {
+            "\($0.id): \($0.title), \($0.revision), \($0.rules.count) rules"
+        }
+    }
+
     /// What a case comes to without its steps: left out, about another kind of device, or about one that is not there.
     func resultWithoutRunning(_ testCase: TestCase) -> CaseResult? {
         guard testCase.subject == .accessory else { return nil }
         var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .notApplicable)
+        if let rule = testCase.rule, plan.catalogue.rule(rule, of: plan.setup.profile) == nil {
+            result.message =
+                plan.setup.profile.map { "\($0) has no rule '\(rule)'" }
+                ?? "it is about a profile's rule: --profile names one"
+            return result
+        }
         let isOther = plan.setup.peer != nil || plan.device != nil || plan.setup.accessory != .reference
         if isOther, testCase.meetsReference(plan.catalogue) {
             guard case .success(let description) = surveyed(), !description.isReference else { return nil }
@@ -52,7 +65,11 @@ extension Runner {
         defer { if !factory.sharesLoop { loop.end() } }
         do {
             let bench = try factory.makeBench(for: Self.surveyCase, loop: loop, hosts: Set(Side.allCases))
-            return .success(try stopping.run(on: loop) { try await Self.survey(on: bench) })
+            // The rules of a profile are about what a device asks for by itself, which takes it a while.
+            let asks: Set<String> = ["device.asksParameters", "device.asksMTU"]
+            let lingers = plan.setup.profile != nil && plan.cases.contains { !asks.isDisjoint(with: $0.needs?.names ?? []) }
+            return .success(
+                try stopping.run(on: loop) { try await Self.survey(on: bench, lingers: lingers) })
         } catch let failure as StepFailure {
             return .failure(failure)
         } catch {
@@ -60,11 +77,13 @@ extension Runner {
         }
     }
 
-    private static func survey(on bench: CaseBench) async throws -> DeviceDescription {
+    private static func survey(on bench: CaseBench, lingers: Bool) async throws -> DeviceDescription {
         do {
             try await bench.prepare()
-            guard let host = bench.hosts[.tester]?.host else { throw StepFailure(.bench, "the tester has no host") }
-            let description = try await Surveyor(host).survey(bench.peer)
+            guard let host = bench.hosts[.tester]?.host else {
+                throw StepFailure(.bench, "the tester has no host")
+            }
+            let description = try await Surveyor(host, lingers: lingers).survey(bench.peer)
             await bench.finish()
             return description
         } catch {

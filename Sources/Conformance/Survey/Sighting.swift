@@ -15,12 +15,14 @@ public struct Sighting: Sendable, Hashable {
     public var advertising: [UInt8] = []
     /// The last scan response; nil if none came.
     public var response: [UInt8]?
+    /// It advertises to one address only.
+    public var isDirected = false
     /// dBm; 127 if unknown.
     public var rssi: Int8
     /// When advertising events were heard, at most `mostTimes`.
     var times: [Microseconds] = []
 
-    static let mostTimes = 1_024
+    static let mostTimes = 4_096
 
     init(_ report: AdvertisingReport, at time: Microseconds) {
         address = report.address
@@ -39,6 +41,7 @@ public struct Sighting: Sendable, Hashable {
             return
         }
         isConnectable = isConnectable || report.isConnectable
+        isDirected = isDirected || report.isDirected
         advertising = report.octets
         if times.count < Self.mostTimes { times.append(time) }
     }

@@ -12,8 +12,15 @@ public final class Surveyor {
     /// How long to look for the device, and for it to advertise again.
     public static let patience = Microseconds.seconds(10)
     private static let mostCharacteristics = 256
+    /// A peripheral waits five seconds before it asks for connection parameters. Core Vol 3, Part C, 9.3.12.2 and Appendix A.
+    private static let unaskedLimit = Microseconds.seconds(6)
+    private let lingers: Bool
 
-    public init(_ host: Host) { self.host = host }
+    /// - Parameter lingers: waits on the connection for what the device asks for by itself.
+    public init(_ host: Host, lingers: Bool = false) {
+        self.host = host
+        self.lingers = lingers
+    }
 
     /// Looks for the device, connects, asks, and leaves.
     ///
@@ -32,9 +39,14 @@ public final class Surveyor {
             return description
         }
         do {
+            let asked = Asked()
+            // From the connection's first moment: some devices ask at once.
+            let listener = host.newConnections.add { [self] link in watch(link, asked) }
+            defer { host.newConnections.remove(listener) }
             let (link, _) = try await finder.connect(peer, until: loop.now + Self.patience)
-            let asked = watch(link)
+            let connected = loop.now
             await look(at: link)
+            if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
             _ = try? await link.disconnect()
             await waitForAdvertising(peer)
@@ -44,6 +56,12 @@ public final class Surveyor {
             description.remarks.append("no connection: \(HostError.peer(fault))")
         }
         return description
+    }
+
+    private func linger(until deadline: Microseconds, _ asked: Asked) async throws {
+        while loop.now < deadline, !asked.names.contains(Self.parameters) {
+            try await loop.sleep(for: .milliseconds(100))
+        }
     }
 
     private func note(_ sighting: Sighting) {
@@ -71,17 +89,23 @@ public final class Surveyor {
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
     }
 
-    private func watch(_ link: Connection) -> Asked {
-        let asked = Asked()
+    private static let parameters = "parameters"
+
+    private func watch(_ link: Connection, _ asked: Asked) {
+        let policy = host.parameterPolicy
+        // A request by the link layer comes to the policy alone.
+        host.parameterPolicy = { link, request in
+            asked.add(Self.parameters)
+            return policy(link, request)
+        }
         let words = [
-            SMP.SecurityRequest.name: "security", L2CAPSignaling.ConnectionParameterUpdateReq.name: "parameters",
+            SMP.SecurityRequest.name: "security", L2CAPSignaling.ConnectionParameterUpdateReq.name: Self.parameters,
             ATT.ExchangeMTUReq.name: "mtu", ATT.ReadByGroupTypeReq.name: "services", ATT.FindByTypeValueReq.name: "services",
         ]
         link.pduObservers.add { direction, channel, payload in
             guard direction == .received else { return }
             if let word = words[PDUBook.name(of: payload.octets, in: PDULayer(channel: channel))] { asked.add(word) }
         }
-        return asked
     }
 
     private func look(at link: Connection) async {

@@ -24,7 +24,11 @@ struct LinkSetup {
             try await Self.chooseDataLength(Self.isFromSubject(request) ? subject : tester, request)
             let clientLink = try Self.clientLink(tester, subject, request)
             if request.mtu > 23 { try await clientLink.gatt.exchangeMTU(request.mtu) }
-            client = try await ThroughputClient(discoveringOn: clientLink)
+            if let product = bench.product {
+                client = try await ThroughputClient(product, request.over, on: clientLink)
+            } else {
+                client = try await ThroughputClient(discoveringOn: clientLink)
+            }
             parameters = await Self.parameters(bench, tester, subject, request)
         } catch {
             _ = try? await tester.disconnect()
@@ -155,6 +159,11 @@ extension ThroughputBench {
     /// The address of the first device that advertises the throughput service.
     func foreignSubject() async throws -> DeviceAddress {
         if let foreignAddress { return foreignAddress }
+        if let product {
+            let address = try await product.find(tester.host)
+            foreignAddress = address
+            return address
+        }
         let found = Promise<DeviceAddress>(on: loop)
         let scan = try await tester.host.scan { report in
             guard let address = report.address, report.data.serviceUUIDs.contains(ThroughputService.service) else { return }

@@ -4,11 +4,11 @@ import Timing
 
 /// The flow of one row: settle, count over whole connection events, stop, and account for every packet.
 struct RowMeasurement {
-    private let bench: ThroughputBench
-    private let setup: LinkSetup
-    private let valueOctets: Int
-    private let ceiling: Ceiling
-    private let limited: Ceiling
+    let bench: ThroughputBench
+    let setup: LinkSetup
+    let valueOctets: Int
+    let ceiling: Ceiling
+    let limited: Ceiling
     private let events: Int
     private let receiver: FlowReceiver
 
@@ -35,6 +35,7 @@ struct RowMeasurement {
         row.ceiling = ceiling
         row.events = events
         let span = setup.parameters.interval * events
+        if bench.product != nil { return try await product(&row, span) }
         switch setup.request.over {
         case .notify: try await notifications(&row, span)
         case .write: try await commands(&row, span)
@@ -132,7 +133,7 @@ struct RowMeasurement {
     // MARK: Counting
 
     /// Until buffers are full and the pattern of fragments repeats.
-    private var settling: Microseconds { setup.parameters.interval * (2 * limited.cycleEvents + 16) }
+    var settling: Microseconds { setup.parameters.interval * (2 * limited.cycleEvents + 16) }
 
     private func count(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
         let begin = bench.loop.now + settling
@@ -150,7 +151,7 @@ struct RowMeasurement {
     }
 
     /// For a receiver that cannot be watched: what the peer's controller has acknowledged.
-    private func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: FlowSender) async throws {
+    func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: FlowSender) async throws {
         try await bench.loop.sleep(for: settling)
         let (begin, first) = (bench.loop.now, completed(sender))
         try await bench.loop.sleep(until: begin + span)
@@ -178,7 +179,7 @@ struct RowMeasurement {
 
     // MARK: Accounting
 
-    private func drained(_ link: Connection) async throws {
+    func drained(_ link: Connection) async throws {
         try await settle { link.queuedFragments == 0 && link.fragmentsInController == 0 }
     }
 

@@ -27,6 +27,8 @@ public final class ThroughputBench {
     let subject: End?
     /// How the simulated controllers fill their events beyond the common rule.
     public var limits = Ceiling.EventLimits()
+    /// The subject, where it has no throughput service.
+    public var product: ProductFlow?
     /// How long to look for a foreign subject.
     public var patience = Microseconds.seconds(30)
     let testerServer: ThroughputServer

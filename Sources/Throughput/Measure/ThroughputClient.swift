@@ -30,6 +30,12 @@ struct ThroughputClient {
         counters = try characteristic(ThroughputService.counters, "Counters").value
     }
 
+    /// A client of one characteristic alone.
+    init(link: Connection, characteristic: RemoteCharacteristic) {
+        self.link = link
+        (source, sink, control, counters) = (characteristic, characteristic.value, 0, 0)
+    }
+
     func subscribe(_ handler: @escaping (RawSpan) -> Void) async throws {
         try await link.gatt.subscribe(source) { _, _, value in handler(value) }
     }

@@ -18,6 +18,8 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
     case transport
     /// Each operation waits for the answer to the one before.
     case acknowledgement
+    /// What a product has to send, and when, which only the product knows.
+    case product
     /// Another link of the controller, over the other transport, had the radio.
     case radio
 
@@ -33,6 +35,7 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
         case .retransmissions: "packets were lost on the air and sent again"
         case .transport: "the pipe between host and controller is slower than the air"
         case .acknowledgement: "each operation waits for the answer to the one before"
+        case .product: "unknown here: what it has to send, and when, only the product knows"
         case .radio: "another link had the radio"
         }
     }

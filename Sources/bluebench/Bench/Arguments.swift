@@ -7,6 +7,12 @@ enum Arguments {
     /// Whether an option is on the command line, even with the value that it has by default.
     static func given(_ option: String) -> Bool { CommandLine.arguments.contains { $0 == option || $0.hasPrefix(option + "=") } }
 
+    /// `180D`, or in full.
+    static func uuid(_ text: String) throws -> BluetoothUUID {
+        guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no UUID; write 2A37, or all of it") }
+        return uuid
+    }
+
     /// The arguments with negative numbers tied to their options: the parser takes `-5` for an option of its own.
     static func tied(_ arguments: some Sequence<String>) -> [String] {
         arguments.reduce(into: []) { tied, argument in

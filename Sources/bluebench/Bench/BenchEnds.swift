@@ -16,7 +16,8 @@ struct BenchEnds {
     let tester: DeviceSelector
     let subject: Subject
 
-    init(tester: String, subject: String, port: String?) throws {
+    /// - Parameter isAlone: the subject is judged by itself, without a tester.
+    init(tester: String, subject: String, port: String?, isAlone: Bool = false) throws {
         do { self.tester = try DeviceSelector(tester) } catch { throw CommandFailure(error) }
         if let port {
             guard self.tester == .virtual else {
@@ -31,7 +32,7 @@ struct BenchEnds {
         guard self.tester == .virtual || self.subject != .device(self.tester) else {
             throw CommandFailure(.usage, "tester and subject are the same device, \(self.tester): a bench needs two")
         }
-        guard (self.tester == .virtual) == (self.subject == .device(.virtual)) else {
+        guard isAlone || (self.tester == .virtual) == (self.subject == .device(.virtual)) else {
             let missing = self.tester == .virtual ? "--tester" : "--subject"
             throw CommandFailure(
                 .usage, "a virtual device and a real one never meet on the air: name a real one with \(missing), too, or none")

@@ -39,6 +39,11 @@ struct BondOptions: ParsableArguments {
         do { return try BondFile.read(path) } catch { throw failure(path, error) }
     }
 
+    /// The bonds in a file, each change of which is kept; the file is made if it is not there.
+    static func open(_ path: String) throws -> BondFile {
+        do { return try BondFile(changing: path) } catch { throw failure(path, error) }
+    }
+
     /// The bonds, each change of which is kept. Nil if the command is to know none.
     ///
     /// - Parameter makes: whether a file is made where there is none.

@@ -19,6 +19,7 @@ SERVICE_INTERFACE = BLUEZ + ".GattService1"
 VALUE_INTERFACE = BLUEZ + ".GattCharacteristic1"
 ADVERTISEMENT = BLUEZ + ".LEAdvertisement1"
 ROOT = "/bench"
+NAME = "BlueZ server"
 UUID = "b0b1be00-0000-4000-8000-00000000000{}"
 
 
@@ -124,9 +125,11 @@ def main():
     path = find_adapter(bus, sys.argv[1])
     adapter = bus.get_object(BLUEZ, path)
     dbus.Interface(adapter, PROPERTIES).Set(BLUEZ + ".Adapter1", "Powered", dbus.Boolean(True))
+    # The name that is advertised is the Device Name.
+    dbus.Interface(adapter, PROPERTIES).Set(BLUEZ + ".Adapter1", "Alias", NAME)
     application = Application(bus)
     advertisement = Advertisement(
-        bus, ROOT + "/advertisement", ADVERTISEMENT, Type="peripheral", LocalName="BlueZ server",
+        bus, ROOT + "/advertisement", ADVERTISEMENT, Type="peripheral", LocalName=NAME,
         ServiceUUIDs=dbus.Array([UUID.format(0)], signature="s"))
     steps = [
         lambda ok, no: dbus.Interface(adapter, BLUEZ + ".GattManager1").RegisterApplication(ROOT, {}, reply_handler=ok, error_handler=no),

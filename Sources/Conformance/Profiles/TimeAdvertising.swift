@@ -1,0 +1,136 @@
+import Host
+import Packets
+import Timing
+
+/// Finds the advertising interval of the device under test, and holds it against those of the case's rule.
+enum TimeAdvertising: NamedAction {
+    static let name = "time advertising"
+    static let about =
+        "the host hears so many advertising events that the interval can be told from the random delay, and looks it up in the rule's intervals"
+    static let seconds = TypedArgument.number(
+        "seconds", 1...60, default: 20, "how long to listen at most")
+    static let events = TypedArgument.number(
+        "events", 8...1_000, default: 48, "how many events are enough")
+    static var arguments: [ActionArgument] { [seconds.declaration, events.declaration] }
+    static let results = ["interval", "events", "fault"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let enough = try context(events)
+        let times = try await AdvertisingWatch(context).follow(for: .seconds(try context(seconds))) {
+            $0.count >= enough
+        }
+        guard let estimate = AdvertisingIntervalEstimate(times, jitter: context.jitter) else {
+            throw StepFailure(
+                .environment,
+                "only \(times.count) advertising events were heard, too few to tell their interval")
+        }
+        let intervals = try context.rule().values.times("intervals")
+        let (found, off) = (estimate.interval.text, estimate.tolerance.text)
+        let fault =
+            estimate.nearest(of: intervals) == nil
+            ? "the interval is \(found), give or take \(off), without the random delay, expected \(intervals.map(\.text).joined(separator: ", "))"
+            : ""
+        return CaseRecord([
+            ("interval", .number(Int(estimate.interval.rawValue))), ("events", .number(estimate.count)),
+            ("fault", .text(fault)),
+        ])
+    }
+}
+
+/// Watches whether the device under test advertises fast for as long as the case's rule says.
+enum WatchFastAdvertising: NamedAction {
+    static let name = "watch fast advertising"
+    static let about =
+        "the host listens for as long as the rule says, or until the device advertises more slowly than the rule says"
+    static var arguments: [ActionArgument] { [] }
+    static let results = ["lasted", "fault"]
+    static let needsHost = true
+    /// In that time something has to be heard at the fast interval.
+    private static let patience = Microseconds.seconds(3)
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let rule = try context.rule().values
+        guard let interval = rule.time("interval"), let length = rule.time("for") else {
+            throw StepFailure(.bench, "the rule of this case has no `interval` and `for`")
+        }
+        let longest = interval + AdvertisingIntervalEstimate.longestDelay + context.jitter
+        var slow: (at: Microseconds, gap: Microseconds)?
+        let times = try await AdvertisingWatch(context).follow(for: length) { times in
+            slow = slowness(times, longest)
+            return slow != nil
+        }
+        guard let first = times.first else {
+            throw StepFailure(.environment, "nothing was heard of the device")
+        }
+        guard let slow else {
+            return CaseRecord([("lasted", .number(Int(length.rawValue))), ("fault", .text(""))])
+        }
+        let lasted = slow.at - first
+        let fault =
+            "after \(lasted.text) it advertised every \(slow.gap.text), delay included, expected every \(interval.text) for \(length.text)"
+        return CaseRecord([("lasted", .number(Int(lasted.rawValue))), ("fault", .text(fault))])
+    }
+
+    /// Where the last seconds have no two events as close as they would be, and the least time between two.
+    private static func slowness(_ times: [Microseconds], _ longest: Microseconds) -> (
+        at: Microseconds, gap: Microseconds
+    )? {
+        guard let last = times.last, let first = times.first, last - first >= patience else {
+            return nil
+        }
+        let recent = times.drop { $0 < last - patience }
+        guard let least = AdvertisingIntervalEstimate.gaps(Array(recent)).min(), least > longest else {
+            return nil
+        }
+        return (recent.first ?? last, least)
+    }
+}
+
+/// Hears the device under test without asking for anything.
+private struct AdvertisingWatch {
+    let context: ActionContext
+
+    init(_ context: ActionContext) { self.context = context }
+
+    /// - Returns: when its advertising was heard, from the first time on.
+    /// - Throws: `StepFailure` if it was not.
+    func follow(for length: Microseconds, until isEnough: @escaping ([Microseconds]) -> Bool)
+        async throws -> [Microseconds]
+    {
+        do {
+            let finder = DeviceFinder(host: try context.driver().host)
+            let deadline = context.deadline - .seconds(1)
+            return try await finder.follow(
+                context.bench.peer, for: length, until: deadline, isEnough: isEnough)
+        } catch let error as DeviceFinder.NotFound {
+            throw StepFailure(.subject, error.description)
+        }
+    }
+}
+
+extension ActionContext {
+    /// How late a report may be told: not at all in virtual time.
+    var jitter: Microseconds { bench.slack == .zero ? .zero : .milliseconds(8) }
+
+    /// The rule that the case judges.
+    func rule() throws(StepFailure) -> AccessoryProfile.Rule {
+        guard let rule = bench.rule else {
+            throw StepFailure(.bench, "\(action.name) is for cases with a `rule:`")
+        }
+        return rule
+    }
+}
+
+/// Parameters that a peripheral asks for are refused from now on.
+enum RefuseParameters: NamedAction {
+    static let name = "refuse parameters"
+    static let about = "the host refuses the connection parameters that its peers ask for"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.driver().host.parameterPolicy = { _, _ in false }
+        return CaseRecord()
+    }
+}

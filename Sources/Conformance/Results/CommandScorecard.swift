@@ -1,0 +1,102 @@
+import Packets
+
+/// What a run has found of one controller, command by command.
+public struct CommandScorecard: Sendable, Codable {
+    public struct Row: Sendable, Codable, Hashable {
+        public var command: String
+        /// Its bit in Supported_Commands is set.
+        public var claimed: Bool
+        /// Cases that send it to the subject, by what came of them.
+        public var passed: [String]
+        public var failed: [String]
+        public var other: [String]
+
+        /// In a word: a FAIL counts more than a PASS, and a case without either says nothing.
+        public var grade: String { !failed.isEmpty ? "FAIL" : !passed.isEmpty ? "PASS" : other.isEmpty ? "no case" : "not judged" }
+    }
+
+    public var rows: [Row]
+
+    /// - Parameter claimed: the commands whose bits the subject has set.
+    init(_ catalogue: Catalogue, _ results: [CaseResult], claimed: Set<String>) {
+        var senders: [String: [CaseResult]] = [:]
+        let cases = Dictionary(catalogue.cases.map { ($0.id, $0) }) { first, _ in first }
+        for result in results {
+            guard let testCase = cases[result.id] else { continue }
+            for name in testCase.commands(at: .subject, catalogue) { senders[name, default: []].append(result) }
+        }
+        rows = Features.commands.intersection(claimed.union(senders.keys)).sorted().map { name in
+            let found = senders[name] ?? []
+            let ids = { (verdicts: Set<Verdict>) in found.filter { verdicts.contains($0.verdict) }.map(\.id) }
+            return Row(
+                command: name, claimed: claimed.contains(name), passed: ids([.pass]), failed: ids([.fail]),
+                other: ids([.inconclusive, .notApplicable, .error]))
+        }
+    }
+
+    /// A table for people.
+    public func markdown(of subject: String) -> String {
+        let counts = Dictionary(grouping: rows.filter(\.claimed), by: \.grade).mapValues(\.count)
+        let words = ["PASS", "FAIL", "not judged", "no case"].compactMap { word in counts[word].map { "\($0) \(word)" } }
+        var lines = [
+            "# \(subject), command by command", "",
+            "Of \(rows.count(where: \.claimed)) commands that it claims: \(words.joined(separator: ", ")).", "",
+            "| command | claimed | verdict | cases |", "|---|---|---|---|",
+        ]
+        for row in rows {
+            let cases = row.failed.map { "**\($0)**" } + row.passed + row.other
+            lines.append("| \(row.command) | \(row.claimed ? "yes" : "no") | \(row.grade) | \(cases.joined(separator: ", ")) |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension TestCase {
+    /// The commands that it sends at an end, procedures included.
+    func commands(at side: Side, _ catalogue: Catalogue) -> Set<String> {
+        var found: Set<String> = []
+        visit(catalogue) { step in
+            guard step.side == side else { return }
+            switch step.kind {
+            case .send(let command): found.insert(command.name)
+            case .action(let action): found.formUnion(NamedActions.named(action.name)?.commands ?? [])
+            default: break
+            }
+        }
+        return found
+    }
+
+    /// Whether some step acts or observes at the tester.
+    func needsTester(_ catalogue: Catalogue) -> Bool {
+        guard subject == .controller else { return true }
+        var needs = false
+        visit(catalogue) { step in
+            switch step.kind {
+            case .send, .action, .expect, .expectNone, .measure, .until: needs = needs || step.side == .tester
+            case .air: needs = true
+            case .check, .wait, .mark, .repeated, .each, .attempts, .parallel, .either, .procedure: break
+            }
+        }
+        return needs
+    }
+
+    /// Goes through the steps, those inside them and those of procedures, whose roles are taken by sides.
+    private func visit(_ catalogue: Catalogue, _ look: (Step) -> Void) {
+        var open = (setup + steps + teardown).map { ($0, 0) }
+        while let (step, depth) = open.popLast() {
+            look(step)
+            open += step.inner.map { ($0, depth) }
+            guard case .procedure(let use) = step.kind, depth < 8, let procedure = catalogue.procedures[use.name] else { continue }
+            let cast = procedure.cast(use.isDirected ? step.side : nil)
+            open += procedure.steps.map { ($0.with(cast), depth + 1) }
+        }
+    }
+}
+
+extension Catalogue {
+    /// Whether some of the cases that these names choose can run on one controller by itself.
+    public func hasCasesForOne(_ names: [String]) -> Bool {
+        guard !names.isEmpty, let chosen = try? RunPlan.select(cases, names) else { return false }
+        return chosen.contains { !$0.needsTester(self) }
+    }
+}

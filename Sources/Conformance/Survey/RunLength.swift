@@ -1,0 +1,91 @@
+import Packets
+import Timing
+
+/// About how long the cases on a device over the air last, where nothing goes wrong: what they wait for by themselves, and how long each connection takes.
+struct RunLength {
+    let catalogue: Catalogue
+    let device: DeviceFacts
+    /// Until the device is heard again, connected to, and answers.
+    let connection: Microseconds
+    /// Between cases the tester is reset and asked what it is.
+    static let overhead = Microseconds.milliseconds(150)
+    /// A few events, some time to find out the interval, and reading as it goes.
+    private static let timing = Microseconds.seconds(4)
+    private static let deepest = 8
+
+    func length(of testCase: TestCase) -> Microseconds {
+        var variables = Variables()
+        variables[DeviceFacts.name] = .record(device.record)
+        for parameter in testCase.parameters { variables[parameter.name] = parameter.initial }
+        return Self.overhead
+            + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, 0)
+    }
+
+    private func length(of steps: [Step], _ variables: Variables, _ depth: Int) -> Microseconds {
+        guard depth < Self.deepest else { return .zero }
+        return steps.map { length(of: $0, variables, depth) }.reduce(.zero, +)
+    }
+
+    private func length(of step: Step, _ variables: Variables, _ depth: Int) -> Microseconds {
+        switch step.kind {
+        case .wait(let length): time(length)
+        case .expectNone(let expectation): expectation.window?.within.map(time) ?? .zero
+        case .measure(let measurement): time(measurement.during)
+        case .action(let action): length(of: action, variables)
+        case .repeated(let times, _, let inner):
+            length(of: inner, variables, depth + 1) * ((try? variables.resolve(times))?.asNumber ?? 1)
+        case .each(let list, _, let inner):
+            length(of: inner, variables, depth + 1)
+                * min((try? variables.resolve(list))?.count ?? 0, CaseRun.mostElements)
+        case .attempts(_, let inner, _): length(of: inner, variables, depth + 1)
+        case .parallel(let branches):
+            branches.map { length(of: $0, variables, depth + 1) }.max() ?? .zero
+        case .procedure(let use):
+            length(of: catalogue.procedures[use.name]?.steps ?? [], variables, depth + 1)
+        case .send, .expect, .air, .check, .mark, .either, .until: .zero
+        }
+    }
+
+    private func length(of action: Action, _ variables: Variables) -> Microseconds {
+        switch action.name {
+        case MeetDevice.name, Connect.name: return connection
+        case ListenToDevice.name:
+            let seconds = action.arguments.first { $0.name == ListenToDevice.limit.declaration.name }
+            return connection
+                + .seconds(seconds.flatMap { (try? variables.resolve($0.value))?.asNumber } ?? 1)
+        case TimeAdvertising.name: return connection + Self.timing
+        case WatchFastAdvertising.name: return .seconds(30)
+        default: return .zero
+        }
+    }
+
+    private func time(_ length: Window.Length) -> Microseconds {
+        switch length {
+        case .time(let time): time
+        case .connectionEvents(let count), .advertisingEvents(let count): .milliseconds(15 * count)
+        }
+    }
+}
+
+extension Runner {
+    /// About how long the cases on the device over the air will last, and how many they are; nil if there is none or the run is in virtual time.
+    public func expectedLength() -> (cases: Int, length: Microseconds)? {
+        guard !factory.isVirtual, case .success(let description)? = survey, let device = factory.device
+        else { return nil }
+        let connection = (description.link.readvertises ?? .milliseconds(500)) + .milliseconds(400)
+        let reckoner = RunLength(catalogue: plan.catalogue, device: device, connection: connection)
+        let cases = plan.cases.filter { testCase in
+            guard testCase.subject == .accessory, testCase.needsDevice(plan.catalogue) else {
+                return false
+            }
+            guard description.reason(toLeaveOut: testCase.file) == nil else { return false }
+            if let rule = testCase.rule, plan.catalogue.rule(rule, of: plan.setup.profile) == nil {
+                return false
+            }
+            guard let needs = testCase.needs else { return true }
+            // What the tester has is known to each case only; most have it.
+            return needs.holds(in: device.features.union(needs.names.filter { $0.hasPrefix("tester.") }))
+        }
+        return (cases.count, cases.map { reckoner.length(of: $0) }.reduce(.zero, +))
+    }
+}

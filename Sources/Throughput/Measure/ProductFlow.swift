@@ -1,0 +1,99 @@
+import Host
+import Packets
+import Timing
+
+/// A subject without the throughput service: found in some way of its own, and measured by one of its characteristics.
+public struct ProductFlow {
+    /// Looks for it.
+    public var find: (Host) async throws -> DeviceAddress
+    public var characteristic: BluetoothUUID
+
+    public init(characteristic: BluetoothUUID, find: @escaping (Host) async throws -> DeviceAddress) {
+        self.characteristic = characteristic
+        self.find = find
+    }
+}
+
+extension ThroughputClient {
+    /// The characteristic of a product on a link.
+    ///
+    /// - Throws: `MeasurementFailure` if there is none, or it cannot do what is asked of it; `HostError`.
+    init(_ product: ProductFlow, _ over: FlowKind, on link: Connection) async throws {
+        let needed: CharacteristicProperties = over == .notify ? .notify : over == .write ? .writeWithoutResponse : .write
+        for service in try await link.gatt.discoverServices() {
+            guard let found = try await link.gatt.discoverCharacteristics(in: service, uuid: product.characteristic).first else { continue }
+            guard found.properties.contains(needed) else {
+                let word = over == .notify ? "notify" : over == .write ? "take writes without response" : "take writes"
+                throw MeasurementFailure("the characteristic \(product.characteristic) does not \(word)")
+            }
+            self.init(link: link, characteristic: found)
+            return
+        }
+        throw MeasurementFailure("the device has no characteristic \(product.characteristic)")
+    }
+}
+
+/// What a product notified within a span.
+private final class ProductTally {
+    var packets = 0
+    var octets = 0
+    var longest = 0
+}
+
+extension RowMeasurement {
+    /// The flow of a product: what it notifies by itself is counted as it comes; what it is sent, as its controller acknowledges it.
+    func product(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        switch setup.request.over {
+        case .notify: try await told(&row, span)
+        case .write: try await given(&row, span)
+        case .request, .ping, .l2cap, .rfcomm:
+            throw MeasurementFailure("a product is measured by what it notifies, or by what it takes without a response")
+        }
+        guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
+    }
+
+    private func told(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        let (tally, loop) = (ProductTally(), bench.loop)
+        var window = (begin: Microseconds.never, end: Microseconds.never)
+        try await setup.client.subscribe { value in
+            guard loop.now > window.begin, loop.now <= window.end else { return }
+            tally.packets += 1
+            tally.octets += value.byteCount
+            tally.longest = max(tally.longest, value.byteCount)
+        }
+        let begin = loop.now + settling
+        window = (begin, begin + span)
+        try await loop.sleep(until: begin + span)
+        (row.begin, row.end, row.packets, row.octets) = (begin, begin + span, tally.packets, tally.octets)
+        guard tally.packets > 0 else {
+            throw MeasurementFailure(
+                "nothing was notified within \(Int(span.milliseconds)) ms: what makes the device notify, only it knows")
+        }
+        let ceiling = Ceiling(setup.parameters, valueOctets: tally.longest)
+        row.ceiling = ceiling
+        let rest = ceiling.perInterval - row.goodput
+        guard rest > ceiling.perInterval * 0.01 else {
+            row.limit = .air
+            return
+        }
+        row.limit = .product
+        row.missing = [
+            .init(
+                cause: .product, kbps: (rest * 10).rounded() / 10,
+                text: "\(Limit.product.text); values of up to \(tally.longest) octets came")
+        ]
+    }
+
+    private func given(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        let sender = setup.client.writer(length: valueOctets)
+        sender.start()
+        defer { sender.stop() }
+        try await countCompleted(&row, span, sender)
+        row.supply = sender.supply
+        sender.stop()
+        try await drained(setup.client.link)
+        let explanation = Explanation(
+            goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: nil, supply: row.supply)
+        (row.missing, row.limit) = (explanation.missing, explanation.limit)
+    }
+}
