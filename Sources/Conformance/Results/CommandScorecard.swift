@@ -4,8 +4,8 @@ import Packets
 public struct CommandScorecard: Sendable, Codable {
     public struct Row: Sendable, Codable, Hashable {
         public var command: String
-        /// Its bit in Supported_Commands is set.
-        public var claimed: Bool
+        /// Its bit in Supported_Commands is set; nil where it has none.
+        public var claimed: Bool?
         /// Cases that send it to the subject, by what came of them.
         public var passed: [String]
         public var failed: [String]
@@ -25,27 +25,30 @@ public struct CommandScorecard: Sendable, Codable {
             guard let testCase = cases[result.id] else { continue }
             for name in testCase.commands(at: .subject, catalogue) { senders[name, default: []].append(result) }
         }
-        rows = Features.commands.intersection(claimed.union(senders.keys)).sorted().map { name in
+        rows = claimed.union(senders.keys).sorted().map { name in
             let found = senders[name] ?? []
             let ids = { (verdicts: Set<Verdict>) in found.filter { verdicts.contains($0.verdict) }.map(\.id) }
             return Row(
-                command: name, claimed: claimed.contains(name), passed: ids([.pass]), failed: ids([.fail]),
+                command: name, claimed: Features.commands.contains(name) ? claimed.contains(name) : nil, passed: ids([.pass]),
+                failed: ids([.fail]),
                 other: ids([.inconclusive, .notApplicable, .error]))
         }
     }
 
     /// A table for people.
     public func markdown(of subject: String) -> String {
-        let counts = Dictionary(grouping: rows.filter(\.claimed), by: \.grade).mapValues(\.count)
+        let counts = Dictionary(grouping: rows.filter { $0.claimed == true }, by: \.grade).mapValues(\.count)
         let words = ["PASS", "FAIL", "not judged", "no case"].compactMap { word in counts[word].map { "\($0) \(word)" } }
         var lines = [
             "# \(subject), command by command", "",
-            "Of \(rows.count(where: \.claimed)) commands that it claims: \(words.joined(separator: ", ")).", "",
+            "Of \(rows.count { $0.claimed == true }) commands that it claims: \(words.joined(separator: ", ")).", "",
             "| command | claimed | verdict | cases |", "|---|---|---|---|",
         ]
         for row in rows {
             let cases = row.failed.map { "**\($0)**" } + row.passed + row.other
-            lines.append("| \(row.command) | \(row.claimed ? "yes" : "no") | \(row.grade) | \(cases.joined(separator: ", ")) |")
+            lines.append(
+                "| \(row.command) | \(row.claimed.map { $0 ? "yes" : "no" } ?? "no bit") | \(row.grade) | \(cases.joined(separator: ", ")) |"
+            )
         }
         return lines.joined(separator: "\n") + "\n"
     }
