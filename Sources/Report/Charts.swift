@@ -12,7 +12,7 @@ enum VerdictShare {
             let name = "\(result.count(verdict)) \(verdict.rawValue)"
             words.append(name)
             parts +=
-                #"<rect class="\#(HTMLPage.cssClass(verdict))" x="\#(JUnit.decimal(x, places: 1))" y="0" width="\#(JUnit.decimal(max(1, width - 2), places: 1))" height="10" rx="2"><title>\#(name)</title></rect>"#
+                #"<rect class="\#(Markup.cssClass(verdict))" x="\#(JUnit.decimal(x, places: 1))" y="0" width="\#(JUnit.decimal(max(1, width - 2), places: 1))" height="10"><title>\#(name)</title></rect>"#
             x += width
         }
         return
@@ -20,29 +20,40 @@ enum VerdictShare {
     }
 }
 
-/// Goodput bars inside their ceilings, one line for each row: name, bar, figure and what limits it, which move below one another where the page is narrow.
+/// What the air could carry, split into goodput and what kept the rest from arriving, one line for each row: name, bar, figure and what limits it,
+/// which move below one another where the page is narrow.
 enum ThroughputChart {
     private static let plotWidth = 1_000.0
 
     static func html(_ bars: [ThroughputBar]) -> String {
-        let top = niceLimit(bars.map { max($0.ceiling, $0.goodput) }.max() ?? 1)
+        let top = niceLimit(bars.map { max($0.ceiling, $0.whole) }.max() ?? 1)
         return bars.map { line($0, top: top) }.joined() + axis(top: top)
     }
 
     private static func line(_ bar: ThroughputBar, top: Double) -> String {
         let figures = "\(JUnit.decimal(bar.goodput, places: 1)) of \(JUnit.decimal(bar.ceiling, places: 1)) kbit/s"
-        let title = JUnit.escape("\(bar.label): \(figures). \(bar.detail)")
-        let share = JUnit.escape("\(JUnit.decimal(bar.percent, places: 1)) % · \(bar.limit)")
+        let title = Markup.text("\(bar.label): \(figures). \(bar.detail)")
+        let share = Markup.text("\(JUnit.decimal(bar.percent, places: 1)) % · \(bar.limit)")
+        let missing = bar.missing.map { ", \(JUnit.decimal($0.kbps, places: 1)) \($0.cause)" }.joined()
         return """
-            <div class="bar" title="\(title)"><span class="name">\(JUnit.escape(bar.label))</span>\
-            <svg class="chart" viewBox="0 0 1000 17" preserveAspectRatio="none" role="img" aria-label="\(JUnit.escape(figures))">\(grid)\
-            \(rectangle("ceiling", bar.ceiling / top, y: 1, height: 15))\(rectangle("goodput", bar.goodput / top, y: 4, height: 9))</svg>\
+            <div class="bar" title="\(title)"><span class="name">\(Markup.text(bar.label))</span>\
+            <svg class="chart" viewBox="0 0 1000 17" preserveAspectRatio="none" role="img" aria-label="\(Markup.text(figures + missing))">\
+            \(grid)\(stack(bar, top: top))</svg>\
             <span class="figure">\(JUnit.decimal(bar.goodput, places: 1)) kbit/s</span><span class="limit">\(share)</span></div>
             """
     }
 
-    private static func rectangle(_ name: String, _ share: Double, y: Int, height: Int) -> String {
-        #"<rect class="\#(name)" x="0" y="\#(y)" width="\#(JUnit.decimal(max(0, share) * plotWidth, places: 1))" height="\#(height)"/>"#
+    /// Goodput, then each part that is missing.
+    private static func stack(_ bar: ThroughputBar, top: Double) -> String {
+        var x = 0.0
+        let parts = [("goodput", bar.goodput, "goodput")] + bar.missing.map { ("c-" + $0.cause, $0.kbps, $0.cause + ": " + $0.text) }
+        return parts.map { style, kbps, text in
+            let width = max(0, kbps) / top * plotWidth
+            defer { x += width }
+            let place = #"x="\#(JUnit.decimal(x, places: 1))" y="3" width="\#(JUnit.decimal(width, places: 1))" height="11""#
+            return
+                #"<rect class="\#(style)" \#(place)><title>\#(JUnit.decimal(kbps, places: 1)) kbit/s \#(Markup.text(text))</title></rect>"#
+        }.joined()
     }
 
     private static let grid = (0...4).map { step in

@@ -1,12 +1,17 @@
 import Conformance
 import Mustache
 import Packets
+import Throughput
 
-/// A run as one page that needs nothing but itself: verdicts, evidence, throughput against its ceiling.
+/// A run as one page that needs nothing but itself: what needs attention, each case with its steps and packets, throughput against its ceiling,
+/// coverage. All of it can be read without its script, which filters.
 public struct HTMLPage {
     public var result: RunResult
     public var throughput: [ThroughputBar]
     public var run: RunFacts
+
+    /// Rows that the ladders of cases that passed have together, at most.
+    static let mostRowsOfPassed = 4_000
 
     public init(_ result: RunResult, throughput: [ThroughputBar] = [], about run: RunFacts = RunFacts()) {
         self.result = result
@@ -15,110 +20,84 @@ public struct HTMLPage {
     }
 
     public func text() throws -> String {
-        let library = MustacheLibrary(templates: ["page": try MustacheTemplate(string: Self.template)])
+        let library = MustacheLibrary(templates: [
+            "page": try MustacheTemplate(string: PageTemplate.page), "attention": try MustacheTemplate(string: PageTemplate.attention),
+            "cases": try MustacheTemplate(string: PageTemplate.cases), "throughput": try MustacheTemplate(string: PageTemplate.throughput),
+            "coverage": try MustacheTemplate(string: PageTemplate.coverage),
+        ])
         return library.render(page, withTemplate: "page") ?? ""
     }
 
     private var page: [String: Any] {
-        [
-            "verdict": headline, "verdictClass": headlineClass, "style": Self.style,
-            "facts": facts, "tiles": tiles, "share": VerdictShare.svg(result), "suites": suites, "attention": attention,
-            "hasAttention": !attention.isEmpty, "groups": groups, "hasThroughput": !throughput.isEmpty,
+        let headline = Headline(result)
+        var page: [String: Any] = [
+            "verdict": headline.text, "verdictClass": headline.style, "style": PageStyle.text, "script": PageScript.text,
+            "hasDate": !run.date.isEmpty, "date": run.date.replacing("T", with: " ") + " UTC",
+            "facts": RunSheet(result, run).facts, "devices": RunSheet(result, run).devices,
+            "hasDevices": !RunSheet(result, run).devices.isEmpty,
+            "tiles": tiles, "share": VerdictShare.svg(result), "parts": parts,
         ]
+        let attention = Attention(result).groups
+        page["attention"] = attention
+        page["hasAttention"] = !attention.isEmpty
+        addCases(to: &page)
+        addThroughput(to: &page)
+        let coverage = Coverage(result)
+        page["hasCoverage"] = coverage.count > 0
+        page["coverageCount"] = coverage.count
+        page["coverageLine"] = coverage.line
+        page["coverage"] = coverage.html()
+        return page
     }
 
-    private var headline: String {
-        if result.isInterrupted { return "Stopped before its end" }
-        switch result.exitCode {
-        case 0: return "Passed"
-        case 1:
-            let failed = result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed"
-            let open = result.count(.error) + result.count(.inconclusive)
-            return open == 0 ? failed : failed + ", \(open) without a verdict"
-        default: return "No verdict for every case"
-        }
-    }
-
-    private var headlineClass: String {
-        switch result.exitCode {
-        case 0: "pass"
-        case 1: "fail"
-        default: "inconc"
-        }
-    }
-
-    private var facts: [[String: Any]] {
-        let machine = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
-        let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
-        var facts = [
-            ("tester", result.tester), ("subject", result.subject), ("seed", "\(result.seed)"),
-            ("time", "\(JUnit.decimal(virtual, places: 1)) s in the run, \(JUnit.decimal(machine, places: 1)) s on the machine"),
-        ]
-        for device in result.devices {
-            facts.append((device.side + "'s device", device.line + (device.race.map { "; " + $0 } ?? "")))
-            for text in device.conduct { facts.append((device.side, text)) }
-            for loss in device.losses { facts.append((device.side + " lost", loss.line)) }
-        }
-        if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
-        if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
-        if let usb = result.usb, !usb.isClean {
-            facts.append(("left behind", "\(usb.handlesOpen) USB handles, \(usb.transfersInFlight) transfers in flight"))
-        }
-        if !run.date.isEmpty { facts.append(("date", run.date.replacing("T", with: " ") + " UTC")) }
-        if !run.host.isEmpty { facts.append(("machine", run.host)) }
-        if !run.version.isEmpty { facts.append(("bluebench", run.version)) }
-        return facts.map { ["name": $0.0, "value": PlainText.escaped($0.1)] }
+    private var parts: [[String: Any]] {
+        var parts: [(String, String)] = []
+        if result.cases.contains(where: \.needsAttention) { parts.append(("attention", "What needs attention")) }
+        parts.append(("cases", "Cases"))
+        if !throughput.isEmpty { parts.append(("throughput", "Throughput")) }
+        if result.cases.contains(where: { !$0.covers.isEmpty || !$0.partialCovers.isEmpty }) { parts.append(("coverage", "Coverage")) }
+        return parts.map { ["id": $0.0, "name": $0.1] }
     }
 
     private var tiles: [[String: Any]] {
         Verdict.allCases.map { verdict in
             [
-                "name": verdict.rawValue, "class": Self.cssClass(verdict), "count": result.count(verdict),
+                "name": verdict.rawValue, "class": Markup.cssClass(verdict), "count": result.count(verdict),
                 "isZero": result.count(verdict) == 0,
             ]
         }
     }
 
-    private var attention: [[String: Any]] {
-        result.cases.filter { $0.verdict == .fail || $0.verdict == .error || $0.verdict == .inconclusive }.sorted { $0.id < $1.id }.map(row)
-    }
+    // MARK: Cases
 
-    private var suites: [[String: Any]] {
-        JUnit.suites(of: result.cases).map { suite in
-            let bad = suite.cases.count { $0.verdict != .pass && $0.verdict != .notApplicable }
-            return [
-                "name": suite.name, "passed": suite.cases.count { $0.verdict == .pass }, "total": suite.cases.count, "isOpen": bad > 0,
-                "cases": suite.cases.map(row),
+    private func addCases(to page: inout [String: Any]) {
+        let suites = JUnit.suites(of: result.cases)
+        var room = Self.mostRowsOfPassed
+        page["suites"] = suites.map { suite -> [String: Any] in
+            [
+                "name": suite.name, "passed": suite.cases.count { $0.verdict == .pass }, "total": suite.cases.count,
+                "isOpen": suite.cases.contains(where: \.needsAttention),
+                "cases": suite.cases.map { part($0, &room) }.joined(),
             ]
         }
+        let tags = Set(result.cases.flatMap(\.about.tags)).sorted()
+        page["suiteNames"] = suites.map(\.name)
+        page["tags"] = tags
+        page["hasTags"] = !tags.isEmpty
+        page["verdicts"] = tiles.filter { $0["isZero"] as? Bool == false }
     }
 
-    private func row(_ result: CaseResult) -> [String: Any] {
-        let covers = result.covers + result.partialCovers.map { $0 + " (part)" }
-        return [
-            "id": result.id, "title": PlainText.escaped(result.title), "verdict": result.verdict.rawValue,
-            "class": Self.cssClass(result.verdict),
-            "covers": covers, "message": Self.lines(result.message), "hasMessage": !result.message.isEmpty,
-            "place": result.failedStep.map { PlainText.escaped("\($0.position) · \($0.step)") } ?? "", "hasPlace": result.failedStep != nil,
-            "time": JUnit.decimal(result.virtualMilliseconds, places: 1),
-            "evidence": result.evidence.map {
-                [
-                    "packet": $0.packet, "time": $0.milliseconds.map { JUnit.decimal($0, places: 1) } ?? "", "side": $0.side,
-                    "text": PlainText.escaped($0.text),
-                ] as [String: Any]
-            },
-            "hasEvidence": !result.evidence.isEmpty, "notes": ((result.swap.map { [$0.line] } ?? []) + result.notes).map(PlainText.escaped),
-            "capture": result.capture ?? "",
-            "hasCapture": result.capture != nil,
-        ]
+    private func part(_ testCase: CaseResult, _ room: inout Int) -> String {
+        var part = CasePart(result: testCase, run: result, options: run.again)
+        let rows = testCase.trace?.packets.count ?? 0
+        part.showsLadder = rows <= Ladder.mostOfPassed && rows <= room
+        if testCase.verdict == .pass, part.showsLadder { room -= rows }
+        return part.html()
     }
 
-    /// A message may have lines of its own; anything else that is no plain text is written out.
-    private static func lines(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { PlainText.escaped(String($0)) }.joined(separator: "\n")
-    }
+    // MARK: Throughput
 
-    private var groups: [[String: Any]] {
+    private func addThroughput(to page: inout [String: Any]) {
         var groups: [(String, [ThroughputBar])] = []
         for bar in throughput {
             if let index = groups.firstIndex(where: { $0.0 == bar.group }) {
@@ -127,16 +106,17 @@ public struct HTMLPage {
                 groups.append((bar.group, [bar]))
             }
         }
-        return groups.map { group in ["name": group.0, "chart": ThroughputChart.html(group.1)] }
+        let maps = HeatMap.html(throughput)
+        let causes = Limit.allCases.map(\.rawValue).filter { cause in throughput.contains { $0.missing.contains { $0.cause == cause } } }
+        page["hasThroughput"] = !throughput.isEmpty
+        page["maps"] = maps
+        page["hasMaps"] = !maps.isEmpty
+        page["groups"] = groups.map { ["name": $0.0, "chart": ThroughputChart.html($0.1)] }
+        page["causes"] = [["name": "goodput", "class": "goodput"]] + causes.map { ["name": $0, "class": "c-" + $0] }
     }
+}
 
-    static func cssClass(_ verdict: Verdict) -> String {
-        switch verdict {
-        case .pass: "pass"
-        case .fail: "fail"
-        case .inconclusive: "inconc"
-        case .notApplicable: "na"
-        case .error: "error"
-        }
-    }
+extension CaseResult {
+    /// It neither passed nor was beside the point.
+    var needsAttention: Bool { verdict != .pass && verdict != .notApplicable }
 }

@@ -11,8 +11,13 @@ public struct RunFacts: Sendable {
     public var host = ""
     /// The program's version.
     public var version = ""
+    /// The options with which a case of the run is run again, as a shell takes them.
+    public var again = ""
 
     public init() {}
+
+    /// Words as a shell takes them.
+    public static func shell(_ words: [String]) -> String { words.map(Markup.quoted).joined(separator: " ") }
 
     /// Now, here.
     public static func ofThisMachine(version: String) -> RunFacts {

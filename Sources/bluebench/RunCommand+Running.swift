@@ -37,7 +37,8 @@ extension RunCommand {
         }
         if peer != nil, reports != nil { try look(with: runner, closing: devices) }
         var troubles = Troubles()
-        let facts = RunFacts.ofThisMachine(version: Bluebench.version)
+        var facts = RunFacts.ofThisMachine(version: Bluebench.version)
+        facts.again = again
         var result = runner.run { result in troubles.attempt { try store?.add(result) } }
         progress.end()
         if let devices {

@@ -104,6 +104,7 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
         plan.swapsFailures = swap
+        plan.keepsTraces = true
         plan.parameters = try RunParameters.read(values, plan.cases)
         if let description {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }

@@ -36,17 +36,6 @@ enum StandardSweep {
             report.seed = seed
             try OutputFile(path).write(report.json())
         }
-        return rows.map(bar)
-    }
-
-    private static func bar(_ row: ThroughputRow) -> ThroughputBar {
-        let request = row.request
-        let phy = request.packets?.rawValue ?? request.phy.rawValue
-        return ThroughputBar(
-            label: "\(request.over.rawValue) \(phy) \(request.dataLength)/\(request.mtu)" + (request.isEncrypted ? ", encrypted" : ""),
-            group: request.packets == nil ? "\(request.interval.milliseconds) ms" : "BR/EDR", goodput: row.goodput,
-            ceiling: row.ceiling?.perInterval ?? 0,
-            percent: row.percent,
-            limit: row.failure == nil ? row.limit?.rawValue ?? "" : "failed", detail: row.explanation)
+        return rows.map { ThroughputBar($0) }
     }
 }

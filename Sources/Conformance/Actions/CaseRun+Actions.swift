@@ -36,7 +36,8 @@ extension CaseRun {
         guard let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) else { return }
         let numbers = seen.isEmpty ? origin.map { ", \($0)" } ?? "" : Self.numbers(seen)
         throw StepFailure(
-            .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart))
+            .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart)
+        ).contrasting(Contrast(mismatch, of: step.name, packet: seen.last?.number))
     }
 
     private func places(of arguments: [Operand.Entry], _ scope: Scope) -> [String] {

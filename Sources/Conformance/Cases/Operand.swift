@@ -80,3 +80,16 @@ public struct Variables: Sendable {
 public struct BadReference: Error, Sendable {
     public var text: String
 }
+
+extension Operand {
+    /// As a case file writes it.
+    var text: String {
+        switch self {
+        case .literal(let value): value.description
+        case .reference(let reference): reference.description
+        case .list(let list): "[" + list.map(\.text).joined(separator: ", ") + "]"
+        case .record(let entries): "{" + entries.map { "\($0.name): \($0.value.text)" }.joined(separator: ", ") + "}"
+        case .filled(let octet, let times): "\(times.text) octets of \(octet)"
+        }
+    }
+}

@@ -62,6 +62,8 @@ struct BenchFactory {
     let surroundings: World
     /// The tester's dongle is the subject, and the subject's the tester.
     var isSwapped = false
+    /// The packets of each case are kept for a report.
+    var keepsTraces = false
 
     /// What is known of the device over the air.
     var device: DeviceFacts?
@@ -76,6 +78,7 @@ struct BenchFactory {
 
     func makeBench(for testCase: TestCase, loop: RunLoop, hosts: Set<Side>? = nil) throws -> CaseBench {
         let log = ObservationLog(loop: loop)
+        if keepsTraces { log.trail = PacketTrail() }
         let hostSides = hosts ?? Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
         let bench = try makeBench(for: testCase, loop, log, hostSides)
         bench.peer = setup.peer ?? .name(setup.accessory.name)

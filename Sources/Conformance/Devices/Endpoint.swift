@@ -201,6 +201,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     func received(_ packet: HCIPacket, at time: Microseconds) {
         let number = log.isFull ? recorder.count : recorder.record(packet, .controllerToHost, side, at: time)
+        log.trail?.add(packet, .controllerToHost, side, number: number, at: time)
         switch packet.kind {
         case .event: receivedEvent(packet, number, at: time)
         case .acl:
@@ -347,6 +348,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     @discardableResult
     private func transmit(_ packet: HCIPacket) -> Int {
         let number = recorder.record(packet, .hostToController, side, at: loop.now)
+        log.trail?.add(packet, .hostToController, side, number: number, at: loop.now)
         if packet.kind != .command { outstanding.sent(packet) }
         transport.send(packet)
         return number

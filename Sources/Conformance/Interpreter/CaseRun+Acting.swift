@@ -83,7 +83,9 @@ extension CaseRun {
             if isMissing(command.name, at: step.side), answer["Status"]?.asNumber == Int(ErrorCode.unknownHCICommand.rawValue) {
                 throw StepFailure(.limitation, "the \(step.side.rawValue) has no \(command.name) (packet \(reply.number))", evidence: proof)
             }
+            let worded = PDUBook.worded(mismatch, in: DecodedLayer(hci: reply.event))
             throw StepFailure(blame, step.stating(text), evidence: proof)
+                .contrasting(Contrast(worded, of: command.name, packet: reply.number))
         }
         return reply
     }
@@ -112,6 +114,7 @@ extension CaseRun {
         save(value, of: step, in: scope)
         guard let mismatch = try predicate.mismatch(value, scope.frame.variables) else { return }
         throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, mismatch, scope)))
+            .contrasting(Contrast(mismatch, of: operand.text))
     }
 
     /// The packet that brought what does not fit.

@@ -97,6 +97,8 @@ extension CaseRun {
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
+            ledger.began(first, at: found.time)
+            ledger.ended(first, .done, at: found.time)
             save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.place)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
         }

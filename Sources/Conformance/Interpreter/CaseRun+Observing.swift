@@ -93,6 +93,7 @@ extension CaseRun {
         if let found {
             let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
             throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
+                .contrasting(Contrast(expected: "no \(expectation.name)", got: found.decoded.description, packet: found.number))
         }
         scope.reference.pass(to: min(search.limits.notAfter, loop.now))
     }
@@ -124,8 +125,10 @@ extension CaseRun {
     /// The failure when what answers the request is something else than was expected.
     private func answered(_ search: Search, _ step: Step, with other: Observation) -> StepFailure {
         let text: String
+        var contrast = Contrast(expected: search.name, got: other.decoded.description, packet: other.number)
         if let miss = search.misses.last(where: { $0.observation.index == other.index }) {
             text = "\(search.name): \(PDUBook.spoken(miss.mismatch, in: other.decoded.pdu)) (\(other.place))"
+            contrast = Contrast(PDUBook.worded(miss.mismatch, in: other.decoded.pdu), of: search.name, packet: other.number)
         } else {
             text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other)) (\(other.place))"
         }
@@ -133,7 +136,7 @@ extension CaseRun {
         let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
         let blame: StepFailure.Blame = isRefusal && search.side == .tester ? .precondition : .subject
         let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
-        return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)])
+        return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).contrasting(contrast)
     }
 
     /// Where in the log a step begins to look.
@@ -157,12 +160,22 @@ extension CaseRun {
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
+        failure.contrast = contrast(of: search)
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
                 Self.evidence($0)
             }
         }
         return failure
+    }
+
+    /// What was searched for beside the last packet that was nearly it.
+    private func contrast(of search: Search) -> Contrast {
+        guard let last = search.misses.last else {
+            return Contrast(expected: "\(search.name) within \(search.window)", got: "nothing of it")
+        }
+        let worded = PDUBook.worded(last.mismatch, in: last.observation.decoded.pdu)
+        return Contrast(worded, of: search.name, packet: last.observation.number)
     }
 
     /// What came last at an end, for a message that nothing came.
@@ -212,6 +225,7 @@ extension CaseRun {
             let text =
                 "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text)\(Self.numbers(counted)))"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
+                .contrasting(Contrast(mismatch, of: "\(measurement.metric.rawValue)\(unit) of \(measurement.name)"))
         }
         if step.states != nil { evidence += proof }
     }

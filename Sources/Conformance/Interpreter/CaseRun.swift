@@ -19,6 +19,7 @@ final class CaseRun {
     var lastCommands: [Side: SentCommand] = [:]
     /// How many steps have begun.
     private var stepCount = 0
+    var ledger: StepLedger
     private let bounds: RunBounds
     private let isStopped: () -> Bool
     /// When the case's own limit is reached.
@@ -60,6 +61,7 @@ final class CaseRun {
         self.bench = bench
         self.onStep = onStep
         loop = bench.loop
+        ledger = StepLedger(testCase)
     }
 
     /// Runs the whole case.
@@ -95,6 +97,8 @@ final class CaseRun {
             notes.append("the tester's dongle: \(obstacle.text) (packet \(obstacle.packet))")
         }
         result.notes = notes
+        result.steps = ledger.steps
+        result.trace = log.trail?.trace
         await bench.finish()
         result.worstLatenessMilliseconds = loop.mode == .wall ? bench.lateness.worst.milliseconds : nil
         result.evidence += Side.allCases.flatMap(account)
@@ -103,6 +107,7 @@ final class CaseRun {
 
     private func runAll(_ parameters: [String: CaseValue]) async throws {
         caseDeadline = loop.now + testCase.limits.run
+        if log.trail != nil { log.trail = PacketTrail() }
         var scope = Scope(searchStart: log.end, reference: TimeReference(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
@@ -157,7 +162,8 @@ final class CaseRun {
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
         if let step = failure.step {
-            result.failedStep = FailedStep(position: step.position.description, step: step.summary, requirement: step.states)
+            result.failedStep = FailedStep(
+                position: step.position.description, step: step.summary, requirement: step.states, contrast: failure.contrast)
         }
     }
 
@@ -165,7 +171,10 @@ final class CaseRun {
 
     func run(_ steps: [Step], _ scope: inout Scope) async throws {
         for step in steps {
-            if let condition = step.condition, !condition.holds(in: features) { continue }
+            if let condition = step.condition, !condition.holds(in: features) {
+                ledger.skipped(step)
+                continue
+            }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
             if isStopped() { throw CancellationError() }
             stepCount += 1
@@ -176,9 +185,12 @@ final class CaseRun {
             try judgeConduct(at: step, scope)
             onStep(step)
             if let label = step.label { marks[label] = log.end }
+            ledger.began(step, at: loop.now)
             do {
                 try await run(step, &scope)
+                ledger.ended(step, .done, at: loop.now)
             } catch let failure as StepFailure {
+                ledger.ended(step, .stopped, at: loop.now)
                 if let reason = log.broken { throw (reason as? StepFailure).map { blamed($0, step, scope) } ?? reason }
                 try judgeConduct(at: step, scope, instead: failure)
                 throw blamed(failure, step, scope)

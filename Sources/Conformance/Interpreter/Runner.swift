@@ -13,6 +13,8 @@ public struct RunPlan: Sendable {
     public var parameters: [String: CaseValue] = [:]
     /// Each FAIL is repeated with the tester's and the subject's dongle exchanged.
     public var swapsFailures = false
+    /// Results have the packets of the cases, for a report.
+    public var keepsTraces = false
     /// Results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
     /// What is known of the device over the air; a survey finds it out if nil.
@@ -150,6 +152,7 @@ public final class Runner {
         factory = BenchFactory(
             setup: plan.setup, recorder: recorder, catalogue: plan.catalogue, port: port, devices: devices, fault: fault,
             surroundings: surroundings)
+        factory.keepsTraces = plan.keepsTraces
     }
 
     /// Opens the real devices, before the run. Without them every case is INCONC.
@@ -176,6 +179,7 @@ public final class Runner {
             if isOpen { observer?.began(testCase, index: index) }
             var outcome = outcome(of: testCase)
             outcome.swap = swapped(testCase, after: outcome)
+            outcome.about = CaseFacts(testCase)
             try keep(outcome)
             result.cases.append(outcome)
             if isOpen { observer?.ended(outcome) }
@@ -208,10 +212,11 @@ public final class Runner {
             skipped.message = "it needs a second device: --tester names one"
             return skipped
         }
-        let began = MonotonicClock.now()
+        let (began, before) = (MonotonicClock.now(), recorder.count)
         var result = runToItsEnd(testCase)
         result.seed = skipped.seed
         result.capture = recorder.captureName
+        if recorder.captureName != nil { result.packetRange = PacketRange(first: before + 1, last: recorder.count) }
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         return result
     }

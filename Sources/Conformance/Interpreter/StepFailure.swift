@@ -21,11 +21,20 @@ struct StepFailure: Error {
     var step: Step?
     /// What came although the message says that nothing did.
     var overlooked: Evidence?
+    /// What was expected beside what came, where the two can be set side by side.
+    var contrast: Contrast?
 
     init(_ blame: Blame, _ message: String, evidence: [Evidence] = []) {
         self.blame = blame
         self.message = message
         self.evidence = evidence
+    }
+
+    /// The same failure, with what was expected beside what came.
+    func contrasting(_ contrast: Contrast?) -> StepFailure {
+        var failure = self
+        failure.contrast = contrast
+        return failure
     }
 }
 

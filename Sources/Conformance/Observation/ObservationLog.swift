@@ -15,6 +15,8 @@ final class ObservationLog {
     private var bounds = RunBounds()
     private var began = Microseconds.zero
     private var octets = 0
+    /// What a report shows of the packets; nil where nobody wants to see them.
+    var trail: PacketTrail?
     /// No more is kept, here or in the capture.
     private(set) var isFull = false
 
@@ -64,6 +66,7 @@ final class ObservationLog {
     func add(_ side: Side, _ name: String, _ content: Observation.Content, number: Int, at time: Microseconds) {
         guard hasRoom(for: content) else { return }
         var observation = Observation(index: observations.count, side: side, name: name, content: content, number: number, time: time)
+        trail?.add(observation)
         if let index = waiters.firstIndex(where: { $0.wants(observation) }) {
             observation.isTaken = true
             observations.append(observation)

@@ -4,15 +4,17 @@ extension PDUBook {
     /// A mismatch with the values as everything shows them: by name, with their units.
     ///
     /// - Parameter pdu: what the values were looked for in.
-    static func spoken(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> String {
+    static func spoken(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> String { worded(mismatch, in: pdu).text }
+
+    /// The same in its parts.
+    static func worded(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> Mismatch {
         let path = mismatch.path.split(separator: ".")
         guard let pdu, let declaration = declaration(path[...], in: pdu.declaration?.fields ?? [], pdu.command?.returns ?? []) else {
-            return mismatch.text
+            return mismatch
         }
         let actual = field(path[...], in: pdu.returns + pdu.fields)?.text
         return Mismatch(
-            path: mismatch.path, expected: words(mismatch.expected, declaration), actual: actual ?? words(mismatch.actual, declaration)
-        ).text
+            path: mismatch.path, expected: words(mismatch.expected, declaration), actual: actual ?? words(mismatch.actual, declaration))
     }
 
     /// A number that stands alone, as the field's values are written.

@@ -8,6 +8,11 @@ extension CaseResult: Codable {
         case duration = "duration_ms"
         case virtual = "virtual_ms"
         case lateness = "worst_lateness_ms"
+        case file, purpose, reference, tags, steps, packets
+        case firstPacket = "first_packet"
+        case lastPacket = "last_packet"
+        case omittedPackets = "packets_omitted"
+        case gap = "packets_omitted_at"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -29,6 +34,14 @@ extension CaseResult: Codable {
         failedStep = try values.decodeIfPresent(FailedStep.self, forKey: .step)
         notes = try values.decodeIfPresent([String].self, forKey: .notes) ?? []
         swap = try values.decodeIfPresent(SwapOutcome.self, forKey: .swap)
+        trace = try Self.trace(values)
+        let first = try values.decodeIfPresent(Int.self, forKey: .firstPacket)
+        packetRange = try values.decodeIfPresent(Int.self, forKey: .lastPacket).flatMap { PacketRange(first: first ?? 0, last: $0) }
+        steps = try values.decodeIfPresent([StepRecord].self, forKey: .steps) ?? []
+        about.file = try values.decodeIfPresent(String.self, forKey: .file) ?? ""
+        about.purpose = try values.decodeIfPresent(String.self, forKey: .purpose) ?? ""
+        about.reference = try values.decodeIfPresent(String.self, forKey: .reference) ?? ""
+        about.tags = try values.decodeIfPresent([String].self, forKey: .tags) ?? []
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -48,6 +61,32 @@ extension CaseResult: Codable {
         try values.encodeIfPresent(failedStep, forKey: .step)
         if !notes.isEmpty { try values.encode(notes, forKey: .notes) }
         try values.encodeIfPresent(swap, forKey: .swap)
+        if let trace { try encode(trace, &values) }
+        try values.encodeIfPresent(packetRange?.first, forKey: .firstPacket)
+        try values.encodeIfPresent(packetRange?.last, forKey: .lastPacket)
+        if !steps.isEmpty, verdict != .notApplicable { try values.encode(steps, forKey: .steps) }
+        for (text, key) in [(about.file, Key.file), (about.purpose, .purpose), (about.reference, .reference)] where !text.isEmpty {
+            try values.encode(text, forKey: key)
+        }
+        if !about.tags.isEmpty { try values.encode(about.tags, forKey: .tags) }
+    }
+
+    /// What came as it should is told by the steps; the packets are in the capture.
+    private func encode(_ trace: CaseTrace, _ values: inout KeyedEncodingContainer<Key>) throws {
+        guard verdict != .pass, verdict != .notApplicable, !trace.packets.isEmpty else { return }
+        try values.encode(trace.packets, forKey: .packets)
+        guard trace.omitted > 0 else { return }
+        try values.encode(trace.omitted, forKey: .omittedPackets)
+        try values.encode(trace.gap, forKey: .gap)
+    }
+
+    private static func trace(_ values: KeyedDecodingContainer<Key>) throws -> CaseTrace? {
+        guard let packets = try values.decodeIfPresent([PacketTrace].self, forKey: .packets) else { return nil }
+        var trace = CaseTrace()
+        trace.packets = packets
+        trace.omitted = try values.decodeIfPresent(Int.self, forKey: .omittedPackets) ?? 0
+        trace.gap = try values.decodeIfPresent(Int.self, forKey: .gap) ?? 0
+        return trace
     }
 
     private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }

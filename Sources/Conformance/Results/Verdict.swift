@@ -57,8 +57,16 @@ public struct FailedStep: Sendable, Hashable, Codable {
     public var step: String
     /// The requirement the step states; nil for a step that is only a way to one.
     public var requirement: String?
+    /// What was expected and what came instead; nil where they cannot be set side by side.
+    public var expected: String?
+    public var got: String?
+    /// The packet that brought it, by its number in the capture; nil where there was none.
+    public var packet: Int?
 
-    public init(position: String, step: String, requirement: String?) {
+    public init(position: String, step: String, requirement: String?, contrast: Contrast? = nil) {
+        expected = contrast?.expected
+        got = contrast?.got
+        packet = contrast?.packet
         self.position = position
         self.step = step
         self.requirement = requirement
@@ -82,6 +90,12 @@ public struct CaseResult: Sendable, Hashable {
     public var seed: UInt64
     /// The file in which the packets of the evidence are counted; nil without a capture.
     public var capture: String?
+    /// Its packets in that file; nil where it has none.
+    public var packetRange: PacketRange?
+    /// What its file says of it.
+    public var about = CaseFacts()
+    /// How far it came: the steps of the case's own file.
+    public var steps: [StepRecord] = []
     public var evidence: [Evidence]
     public var message: String
     public var failedStep: FailedStep?
@@ -91,6 +105,8 @@ public struct CaseResult: Sendable, Hashable {
     public var notes: [String]
     /// What it came to with the dongles exchanged; nil where that was not tried.
     public var swap: SwapOutcome?
+    /// Its packets; nil where nobody wanted them kept.
+    public var trace: CaseTrace?
 
     public init(id: String, title: String, verdict: Verdict) {
         self.id = id

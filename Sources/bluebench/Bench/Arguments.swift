@@ -13,6 +13,15 @@ enum Arguments {
         return uuid
     }
 
+    /// What the command line gives an option, the last of several.
+    static func value(of option: String) -> String? {
+        let arguments = CommandLine.arguments
+        return arguments.indices.reversed().lazy.compactMap { index in
+            if arguments[index].hasPrefix(option + "=") { return String(arguments[index].dropFirst(option.count + 1)) }
+            return arguments[index] == option && index + 1 < arguments.count ? arguments[index + 1] : nil
+        }.first
+    }
+
     /// The arguments with negative numbers tied to their options: the parser takes `-5` for an option of its own.
     static func tied(_ arguments: some Sequence<String>) -> [String] {
         arguments.reduce(into: []) { tied, argument in

@@ -1,0 +1,169 @@
+import Capture
+import Packets
+
+/// The packets of a case as they went by, bounded: the first and the last ones. What says nothing in a diagram is left out at once: credits, empty
+/// packets of a link, and what only repeats the packet before it.
+struct PacketTrail: Sendable {
+    private enum Content: Sendable {
+        case hci(HCIPacket, CaptureDirection)
+        case air(Observation)
+    }
+
+    private struct Entry: Sendable {
+        var side: Side
+        var content: Content
+        /// Its number in the capture; 0 on the air.
+        var number: Int
+        var time: Microseconds
+        /// What it must share with the next for the two to be one entry; nil for what is never the same.
+        var kind: String?
+        var times = 1
+    }
+
+    private var first: [Entry] = []
+    /// A ring that begins at `oldest`.
+    private var last: [Entry] = []
+    private var oldest = 0
+    private var dropped = 0
+
+    private static let mostFirst = 96
+    private static let mostLast = 384
+
+    // MARK: As they go by
+
+    mutating func add(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, number: Int, at time: Microseconds) {
+        guard packet.eventCode != HCIEvents.NumberOfCompletedPackets.code else { return }
+        let kind: String? =
+            switch packet.kind {
+            case .event where packet.leSubevent != nil: "\(PDUBook.name(of: packet))"
+            case .sco: "voice \(direction)"
+            case .command, .event, .acl, .iso: nil
+            }
+        add(Entry(side: side, content: .hci(packet, direction), number: number, time: time, kind: kind))
+    }
+
+    mutating func add(_ observation: Observation) {
+        switch observation.content {
+        case .air(let frame): if Self.isEmpty(frame) { return }
+        case .baseband(let packet) where observation.name == BasebandPacket.name:
+            if packet.seen.message != nil || packet.seen.data.isEmpty { return }
+        case .baseband: break
+        case .event, .upper, .voice: return
+        }
+        let kind = observation.name == LinkLayerData.name ? nil : observation.name
+        add(Entry(side: observation.side, content: .air(observation), number: 0, time: observation.time, kind: kind))
+    }
+
+    /// A PDU without a payload on a link. Core Vol 6, Part B, 2.4.
+    private static func isEmpty(_ frame: AirFrame) -> Bool {
+        guard frame.channel == .dataFromCentral || frame.channel == .dataFromPeripheral else { return false }
+        let length = (frame.modulation == .leCoded ? 5 : 4) + 1
+        return frame.bytes.count <= length || frame.bytes[length] == 0
+    }
+
+    private mutating func add(_ entry: Entry) {
+        if first.count < Self.mostFirst {
+            if let kind = entry.kind, let index = first.indices.last, first[index].kind == kind, first[index].side == entry.side {
+                first[index].times += 1
+            } else {
+                first.append(entry)
+            }
+        } else if last.count < Self.mostLast {
+            last.append(entry)
+        } else {
+            last[oldest] = entry
+            oldest = (oldest + 1) % Self.mostLast
+            dropped += 1
+        }
+    }
+
+    // MARK: As rows
+
+    /// What is known of the packets, decoded, repetitions folded.
+    var trace: CaseTrace {
+        var trace = CaseTrace()
+        var decoder = PacketDecoder()
+        func rows(_ entries: [Entry]) -> [PacketTrace] {
+            RepeatedRows.folded(entries.sorted { $0.time < $1.time }.map { Self.row($0, &decoder) })
+        }
+        var all = rows(first)
+        trace.omitted = dropped
+        trace.gap = dropped > 0 ? min(all.count, CaseTrace.mostOfBeginning) : 0
+        if dropped > 0 {
+            trace.omitted += all.count - trace.gap
+            all = Array(all.prefix(trace.gap)) + rows(Array(last[oldest...] + last[..<oldest]))
+        } else {
+            decoder = PacketDecoder()
+            all = rows(first + last)
+        }
+        let excess = all.count - CaseTrace.mostPackets
+        if excess > 0 {
+            trace.gap = min(all.count, CaseTrace.mostOfBeginning)
+            trace.omitted += excess
+            all.removeSubrange(trace.gap..<trace.gap + excess)
+        }
+        trace.packets = all
+        return trace
+    }
+
+    private static func row(_ entry: Entry, _ decoder: inout PacketDecoder) -> PacketTrace {
+        let decoded: DecodedPacket
+        let way: PacketTrace.Way
+        switch entry.content {
+        case .hci(let packet, let direction):
+            decoded = decoder.decode(packet, direction, interface: entry.side == .tester ? 0 : 1)
+            way = direction == .hostToController ? .down : .up
+        case .air(let observation):
+            if case .air(let frame) = observation.content { decoded = decoder.decode(frame) } else { decoded = observation.decoded }
+            way = .air
+        }
+        let pdu = decoded.pdu
+        let name = pdu.map { $0.summary ?? $0.name } ?? "packet"
+        return PacketTrace(
+            packet: entry.number, side: entry.side.rawValue, way: way, atMilliseconds: entry.time.milliseconds,
+            name: PlainText.escaped(name), fields: fields(pdu), times: entry.times)
+    }
+
+    private static let mostFields = 40
+    private static let longestField = 240
+
+    private static func fields(_ pdu: DecodedLayer?) -> [String] {
+        guard let pdu else { return [] }
+        let returns = pdu.returns
+        let own = pdu.fields.filter { returns.isEmpty || $0.name != "Return_Parameters" }
+        var texts = (own + returns).prefix(mostFields).map { "\($0.name)=\($0.text)" }
+        if !pdu.trailing.isEmpty, pdu.summary == nil { texts.append("+\(Hex.octets(pdu.trailingOctets))") }
+        if let problem = pdu.problem { texts.append("(\(problem))") }
+        return texts.map { PlainText.escaped($0.count > longestField ? $0.prefix(longestField) + "…" : $0) }
+    }
+}
+
+/// Packets that come again and again in the same order: advertising with its reports, polling.
+enum RepeatedRows {
+    private static let longestPeriod = 6
+
+    static func folded(_ rows: [PacketTrace]) -> [PacketTrace] {
+        var folded: [PacketTrace] = []
+        for row in rows {
+            folded.append(row)
+            for period in 1...longestPeriod where ends(folded, withTwice: period) {
+                let start = folded.count - 2 * period
+                for index in start..<start + period { folded[index].times += folded[index + period].times }
+                folded.removeLast(period)
+                break
+            }
+        }
+        return folded
+    }
+
+    /// Only rounds that somebody began without being told to are folded: a command is never one of many.
+    private static func ends(_ rows: [PacketTrace], withTwice period: Int) -> Bool {
+        guard rows.count >= 2 * period else { return false }
+        let start = rows.count - 2 * period
+        return (start..<start + period).allSatisfy { index in
+            let (one, other) = (rows[index], rows[index + period])
+            return one.way != .down && one.name == other.name && one.side == other.side && one.way == other.way
+                && (one.way == .air || one.fields.count == other.fields.count)
+        }
+    }
+}

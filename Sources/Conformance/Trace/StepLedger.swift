@@ -1,0 +1,57 @@
+import Packets
+
+/// Which of a case's own steps have run, when and with what outcome. Steps of procedures belong to the step that uses the procedure.
+struct StepLedger {
+    private(set) var steps: [StepRecord] = []
+    private var places: [Position: Int] = [:]
+
+    /// Steps of a case that are told of at most.
+    private static let most = 400
+
+    init(_ testCase: TestCase) {
+        add(testCase.setup, .setup, depth: 0)
+        add(testCase.steps, .steps, depth: 0)
+        add(testCase.teardown, .teardown, depth: 0)
+    }
+
+    private mutating func add(_ list: [Step], _ part: StepRecord.Part, depth: Int) {
+        for step in list where steps.count < Self.most {
+            places[step.position] = steps.count
+            steps.append(
+                StepRecord(part: part, depth: depth, position: step.position.description, step: step.words, requirement: step.states))
+            add(step.inner, part, depth: depth + 1)
+        }
+    }
+
+    mutating func skipped(_ step: Step) {
+        if let place = places[step.position], steps[place].times == 0 { steps[place].outcome = .skipped }
+    }
+
+    mutating func began(_ step: Step, at time: Microseconds) {
+        guard let place = places[step.position] else { return }
+        steps[place].times += 1
+        (steps[place].beganMilliseconds, steps[place].endedMilliseconds) = (time.milliseconds, nil)
+    }
+
+    mutating func ended(_ step: Step, _ outcome: StepRecord.Outcome, at time: Microseconds) {
+        guard let place = places[step.position] else { return }
+        steps[place].outcome = outcome
+        steps[place].endedMilliseconds = time.milliseconds
+    }
+}
+
+extension Step {
+    /// The step with what it asks of fields.
+    var words: String {
+        switch kind {
+        case .expect(let expectation) where !expectation.fields.isEmpty: summary + " with " + Self.words(expectation.fields)
+        case .check(let operand, let predicate): "check that \(operand.text) is \(predicate.text(Variables()))"
+        case .wait(let length): "wait \(length.text)"
+        default: summary
+        }
+    }
+
+    private static func words(_ fields: [FieldPredicate]) -> String {
+        fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
+    }
+}

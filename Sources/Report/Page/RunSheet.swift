@@ -1,0 +1,103 @@
+import Conformance
+import Packets
+
+/// The run in a few words.
+struct Headline {
+    let text: String
+    let style: String
+
+    init(_ result: RunResult) {
+        let failed = result.count(.fail)
+        let open = result.count(.error) + result.count(.inconclusive)
+        switch result.exitCode {
+        case 0: (text, style) = ("Passed", "pass")
+        case 1:
+            let words = failed == 1 ? "1 case failed" : "\(failed) cases failed"
+            (text, style) = (open == 0 ? words : words + ", \(open) without a verdict", "fail")
+        default: (text, style) = (result.isInterrupted ? "Stopped before its end" : "No verdict for every case", "inconc")
+        }
+    }
+}
+
+/// When, where and on what a run was made.
+struct RunSheet {
+    private let result: RunResult
+    private let run: RunFacts
+
+    init(_ result: RunResult, _ run: RunFacts) {
+        self.result = result
+        self.run = run
+    }
+
+    var facts: [[String: Any]] {
+        let machine = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
+        let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
+        var facts = [
+            ("tester", result.tester), ("subject", result.subject), ("seed", "\(result.seed)"),
+            ("time", "\(JUnit.decimal(virtual, places: 1)) s in the run, \(JUnit.decimal(machine, places: 1)) s on the machine"),
+        ]
+        if result.isInterrupted { facts.append(("ended", "stopped before its end")) }
+        if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
+        if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
+        if let usb = result.usb, !usb.isClean {
+            facts.append(("left behind", "\(usb.handlesOpen) USB handles, \(usb.transfersInFlight) transfers in flight"))
+        }
+        if !run.host.isEmpty { facts.append(("machine", run.host)) }
+        if !run.version.isEmpty { facts.append(("bluebench", run.version)) }
+        return Self.rows(facts)
+    }
+
+    /// What is known of real devices: chip, firmware, known rows, workarounds in use, what was learned.
+    var devices: [[String: Any]] {
+        var facts: [(String, String)] = []
+        for device in result.devices {
+            facts.append((device.side + "'s device", device.line + (device.race.map { "; " + $0 } ?? "")))
+            for text in device.conduct { facts.append((device.side, text)) }
+            for loss in device.losses { facts.append((device.side + " lost", loss.line)) }
+        }
+        return Self.rows(facts)
+    }
+
+    private static func rows(_ facts: [(String, String)]) -> [[String: Any]] {
+        facts.map { ["name": $0.0, "value": PlainText.escaped($0.1)] }
+    }
+}
+
+/// Cases that neither passed nor were beside the point, those with the same cause together.
+struct Attention {
+    let groups: [[String: Any]]
+
+    /// Cases of a cause that are named.
+    private static let most = 40
+
+    init(_ result: RunResult) {
+        var causes: [(key: String, cases: [CaseResult])] = []
+        var places: [String: Int] = [:]
+        let order: [Verdict] = [.fail, .error, .inconclusive]
+        for verdict in order {
+            for testCase in result.cases.filter({ $0.verdict == verdict }).sorted(by: { $0.id < $1.id }) {
+                let key = verdict.rawValue + Self.cause(of: testCase)
+                if let place = places[key] {
+                    causes[place].cases.append(testCase)
+                } else {
+                    places[key] = causes.count
+                    causes.append((key, [testCase]))
+                }
+            }
+        }
+        groups = causes.map { Self.group($0.cases) }
+    }
+
+    /// Packets, times and handles differ from case to case, the cause does not.
+    private static func cause(of testCase: CaseResult) -> String { testCase.message.filter { !$0.isNumber } }
+
+    private static func group(_ cases: [CaseResult]) -> [String: Any] {
+        let first = cases[0]
+        let message = first.message.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? first.title
+        return [
+            "class": Markup.cssClass(first.verdict), "verdict": first.verdict.rawValue, "message": PlainText.escaped(message),
+            "cases": cases.prefix(most).map { ["id": PlainText.escaped($0.id), "link": Markup.link($0.id)] },
+            "hasMore": cases.count > most, "more": cases.count - most,
+        ]
+    }
+}
