@@ -79,7 +79,7 @@ QUICK = [
 ]
 
 
-QUICK_FOR_PROFILES = ["asks-timeout-4-s", "interval-100", "services-in-response", "asks-for-pairing", "long-maker"]
+QUICK_FOR_PROFILES = ["asks-timeout-4-s", "interval-100", "services-in-response"]
 
 
 def judge(kind, folder, *cases, fault=(), options=()):
