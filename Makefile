@@ -79,7 +79,7 @@ soak: release test-build ## a hundred orders of the cases, each with another see
 	$(BLUEBENCH) variants --seeds 10
 	BLUEBENCH_UNPLUGS=1000 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter UnplugTests
 	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOverUSBTests/aBusy
-	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter "MutatedCasesTests|QuirkStartTests"
+	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 

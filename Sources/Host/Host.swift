@@ -26,6 +26,11 @@ public final class Host {
         get { context.workarounds }
         set { context.workarounds = newValue }
     }
+    /// What is known of controllers by their numbers; at its start the host takes its workarounds from there.
+    public var knowledge: ControllerKnowledge? {
+        get { context.knowledge }
+        set { context.knowledge = newValue }
+    }
     /// What the controller was found to do since the host exists, its pipe included.
     public var learned: LearnedConductList {
         var all = path.transport.learned

@@ -11,6 +11,7 @@ final class HostContext {
     var counters = HostCounters()
     var quirks = HostQuirks()
     var workarounds = ControllerWorkarounds()
+    var knowledge: ControllerKnowledge?
     var learned = LearnedConductList()
     var classicChoices = ClassicChoices()
     var keys = KeyStore()

@@ -22,6 +22,10 @@ public struct LearnedConduct: Sendable, Hashable {
         /// Extended commands are claimed; the legacy ones are used.
         case legacyCommandsOnly = "legacy-commands-only"
         case reservedBits = "reserved-bits"
+        /// LE Coded is claimed and known to fail beside other PHYs: it was left out.
+        case codedPHYLeftOut = "coded-phy-left-out"
+        /// A scan rested during an inquiry.
+        case scanRested = "scan-rested"
         // Data
         /// More packets were reported as completed than were sent.
         case excessCredits = "excess-credits"
@@ -33,6 +37,7 @@ public struct LearnedConduct: Sendable, Hashable {
         case addressMissing = "address-missing"
         case addressIsDefault = "address-is-default"
         case addressIsShared = "address-is-shared"
+        case firmwareMissing = "firmware-missing"
         case identityIncomplete = "identity-incomplete"
         case controllerCrashed = "controller-crashed"
         // USB
@@ -41,6 +46,8 @@ public struct LearnedConduct: Sendable, Hashable {
         case stalledRequest = "stalled-request"
         case requestRecipient = "request-recipient"
         case deafAtStart = "deaf-at-start"
+        /// It still had to say what was meant for another program.
+        case staleData = "stale-data"
         case reenumerated = "re-enumerated"
         case serialLost = "serial-lost"
         case autosuspend = "autosuspend"

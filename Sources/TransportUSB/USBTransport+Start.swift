@@ -21,7 +21,8 @@ extension USBTransport {
         watchLadder()
     }
 
-    /// A composite dongle that does not answer what was sent to its interface is asked as a device the second time.
+    /// Commands go to the device, as those of Linux do, which composite dongles were made with; one that is silent is asked at its interface, too.
+    /// Core Vol 4, Part B, 2.2.
     private func ask() {
         if ladder.step == .secondReset, device?.layout.isComposite == true { device?.changeRecipient() }
         _ = device?.send(ladder.question.bytes, as: .command)
@@ -29,9 +30,10 @@ extension USBTransport {
 
     private func becameReady(_ step: StartupStep) {
         startup = max(startup ?? step, step)
+        noted.note(.staleData, "packets of the past came before the first command: thrown away", count: ladder.stale)
         if step > .firstReset { noted.note(.deafAtStart, "\(step)") }
-        if device?.layout.isComposite == true, device?.oddities.addressesInterface == false {
-            noted.note(.requestRecipient, "a composite device that takes commands sent to the device, not to its interface")
+        if device?.layout.isComposite == true, device?.oddities.addressesInterface == true {
+            noted.note(.requestRecipient, "a composite device that takes commands sent to its interface, not to the device")
         }
         if isHostsResetOpen { tellReset() }
         hasSpoken = false

@@ -102,7 +102,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         self.loop = loop
         self.options = options
         var (workarounds, notes) = (USBWorkarounds(), LearnedConductList())
-        let opening = try USBOpening(selector) { found in
+        let opening = try USBOpening(selector) { found throws(TransportError) in
+            if !options.isForced, let reason = options.refusal(found) { throw .unprepared("\(found.location): \(reason)") }
             workarounds = options.workarounds(found)
             if workarounds.suspendsFirst { Self.suspend(found, options.limits, &notes) }
         }

@@ -40,6 +40,23 @@ struct CheckUpRun {
         } catch let error as TransportError {
             return (checkUp.report, error)
         }
-        return (checkUp.report, nil)
+        checkUp.close()
+        var report = checkUp.report
+        if report.ended == nil, let usb, let first = transport.startOfPipe?.step, let finding = try reopened(usb, after: first) {
+            report.add(finding)
+        }
+        return (report, nil)
+    }
+
+    /// Opens the dongle once more, as some answer at every second opening only.
+    private func reopened(_ usb: USBDongleDescription, after first: String) throws -> CheckUpFinding? {
+        let loop = Timing.RunLoop(mode: .wall)
+        let dongle = try USBTransport(usb.location, options: try firmware.usb(), on: loop)
+        let transport = FirmwareTransport(dongle, folders: FirmwareFolders("none"), on: loop)
+        defer { transport.close() }
+        _ = try? loop.run { try await transport.prepare() }
+        let portReset = "\(StartupStep.portReset)"
+        guard dongle.startup.map({ "\($0)" }) == portReset, !first.hasPrefix(portReset) else { return nil }
+        return CheckUpFinding("second-open-deaf", .fault, "opened a second time, it answers only after a reset of its port")
     }
 }

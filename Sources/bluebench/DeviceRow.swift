@@ -81,7 +81,7 @@ struct DeviceRow: Encodable {
         self.numbers = numbers
         let rows = table.find(numbers)
         let all = DongleWorkarounds(rows)
-        (known, workarounds, isUnfit) = (rows.map(Known.init), all.namesInUse, all.controller.isUnfitAsReference || all.isUnusable)
+        (known, workarounds, isUnfit) = (rows.map(Known.init), all.namesInUse, all.isUnfitAsReference || all.isUnusable)
     }
 
     var candidate: ReferencePair.Candidate? {
@@ -176,7 +176,7 @@ struct DeviceRows {
     private func ask(_ description: USBDongleDescription, _ row: inout DeviceRow) throws {
         let loop = Timing.RunLoop(mode: .wall)
         let folders = command.firmware.folders
-        let dongle = try USBTransport(description.location, on: loop)
+        let dongle = try USBTransport(description.location, options: try command.firmware.usb(), on: loop)
         let transport = FirmwareTransport(dongle, folders: folders, onlyAsks: true, on: loop)
         let outcome = try loop.run { try await transport.prepare() }
         if case .needed(let need) = outcome {

@@ -25,14 +25,13 @@ struct DevicesCommand: ParsableCommand {
         String?
     @Option(help: ArgumentHelp("With --probe: seconds to listen for advertisers.", valueName: "s"), transform: Arguments.whole(1...600))
     var listen = 3
-    @OptionGroup var table: KnownDonglesOptions
 
     func run() throws {
         guard probe || with == nil && !Arguments.given("--listen") else {
             throw CommandFailure(.usage, "--with and --listen are for --probe")
         }
         let signals = SignalHandler()
-        let rows = try DeviceRows(command: self, table: try table.read(), signals: signals)
+        let rows = try DeviceRows(command: self, table: try firmware.known.read(), signals: signals)
         let found = try rows.all(devices)
         let reference = probe ? ReferencePair.choose(found.compactMap(\.candidate)) : nil
         if json {

@@ -76,7 +76,6 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "List the cases that would run.") var list = false
     @Flag(help: "Repeat each FAIL with the tester's and the subject's dongle exchanged, and say whether it went with the dongle.")
     var swap = false
-    @OptionGroup var table: KnownDonglesOptions
     @Flag(help: "Continue the run whose results are in the report folder.") var resume = false
     @Flag(help: "Measure throughput too, and draw it into the page: two virtual devices only.") var throughput = false
     @OptionGroup var firmware: FirmwareOptions
@@ -175,8 +174,8 @@ struct RunCommand: ParsableCommand {
         setup.accessory = accessory
         setup.profile = profile
         if peer != nil { setup.known = try store.read().all.compactMap(Self.resolving) }
-        setup.knownDongles = try table.read()
-        setup.opener = DeviceOpener(firmware: firmware.folders, usb: firmware.usb)
+        setup.knownDongles = try firmware.known.read()
+        setup.opener = try firmware.opener()
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return setup }
         guard !ends.areVirtual else {

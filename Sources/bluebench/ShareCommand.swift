@@ -40,7 +40,7 @@ struct ShareCommand: ParsableCommand {
         do {
             let selector = try DeviceSelector(device)
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
-            let opener = DeviceOpener(firmware: firmware.folders, asksEveryChip: firmware.firmware != nil, usb: firmware.usb)
+            let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
             let shared = SharedDevice(on: loop) { try opener.transport(to: selector, on: loop) }
             // Clients are told by their connection's end.
             shared.onTrouble = { Console.complain($0) }

@@ -15,10 +15,10 @@ struct StartCommand: ParsableCommand {
     func run() throws {
         let loop = Timing.RunLoop(mode: .wall)
         let selectors = try devices.map { try DeviceSelector($0) }
-        let opener = DeviceOpener(firmware: firmware.folders, usb: firmware.usb)
+        let opener = try firmware.opener()
         let outcomes = try loop.run { [firmware] in
             let trials = selectors.map { selector in
-                loop.start { await StartTrial.run(selector, opener, patience: firmware.usbPatience, on: loop) }
+                loop.start { await StartTrial.run(selector, opener, firmware, on: loop) }
             }
             var outcomes: [StartTrial.Outcome] = []
             for trial in trials { outcomes.append(try await trial.value()) }

@@ -22,7 +22,7 @@ enum StartTrial {
         var isClean = true
     }
 
-    static func run(_ selector: DeviceSelector, _ opener: DeviceOpener, patience: Double, on loop: RunLoop) async
+    static func run(_ selector: DeviceSelector, _ opener: DeviceOpener, _ firmware: FirmwareOptions, on loop: RunLoop) async
         -> Outcome
     {
         var outcome = Outcome(device: "\(selector)")
@@ -31,7 +31,8 @@ enum StartTrial {
             let transport = try opener.transport(to: selector, on: loop)
             if let dongle = transport as? FirmwareTransport { _ = try await dongle.prepare() }
             let host = Host(loop: loop, transport: transport)
-            host.limits = host.limits.scaled(by: patience)
+            try firmware.tell(host, about: transport)
+            host.limits = host.limits.scaled(by: firmware.usbPatience)
             defer { host.close() }
             do {
                 try await host.start()

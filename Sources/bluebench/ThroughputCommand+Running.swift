@@ -61,11 +61,13 @@ extension ThroughputCommand {
 
     /// A host on a device, whose packets go into the capture.
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
-        let transport = try firmware.open(device, on: loop).captured(into: captures.packets, as: role, on: loop)
+        let pipe = try firmware.open(device, on: loop)
+        let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
         // Hosts that pair must not have the same keys.
         var random = RandomSource(seed: seed, label: role)
-        return ThroughputBench.End(
-            host: Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: random.next()))
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: random.next())
+        try firmware.tell(host, about: pipe)
+        return ThroughputBench.End(host: host)
     }
 
     private func sweep(_ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput) throws {

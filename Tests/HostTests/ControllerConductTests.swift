@@ -49,7 +49,21 @@ import Transport
         },
         Row(description: "no address", kind: .addressMissing, prepare: refuse(HCICommands.ReadBDADDR.opcode, 0x01), holds: isRandom),
         Row(description: "address of zeros", kind: .addressMissing, prepare: address(0), holds: isRandom),
-        Row(description: "default address", kind: .addressIsDefault, prepare: address(0xAAAA_AAAA_AAAA), holds: isRandom),
+        Row(
+            description: "default address", kind: .addressIsDefault,
+            prepare: { fake in
+                address(0xAAAA_AAAA_AAAA)(fake)
+                fake.host.knowledge = ControllerKnowledge(originOfSharedAddress: { $0 == 0xAAAA_AAAA_AAAA ? "a factory's" : nil })
+            }, holds: isRandom),
+        Row(
+            description: "known by its number", kind: .firmwareMissing,
+            prepare: { fake in
+                fake.host.knowledge = ControllerKnowledge(workarounds: { _ in
+                    var workarounds = ControllerWorkarounds()
+                    (workarounds.isROMOnly, workarounds.avoidedCommands) = (true, [HCICommands.LEReadSupportedStates.opcode])
+                    return workarounds
+                })
+            }, holds: { $0.host.controller.leStates == 0 && $0.host.workarounds.isROMOnly }),
         Row(
             description: "another's address", kind: .addressIsShared, prepare: { $0.host.othersAddresses = [BDADDR(0x0102_0304_0506)] },
             holds: isRandom),

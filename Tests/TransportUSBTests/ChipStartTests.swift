@@ -74,7 +74,7 @@
             return Dictionary(uniqueKeysWithValues: zip(chips.map(\.name), outcomes))
         }
 
-        private static func folder(for models: [BootModel]) throws -> String {
+        static func folder(for models: [BootModel]) throws -> String {
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("fw\(UInt64.random(in: 0 ... .max))").path
             try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
             for file in models.flatMap(\.madeFirmware) {

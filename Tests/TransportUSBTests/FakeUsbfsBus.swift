@@ -14,13 +14,16 @@
         /// - Parameters:
         ///   - boot: dongles that wait for firmware.
         ///   - conduct: which chip the dongles are, and how they behave otherwise than ours.
+        ///   - subject: the same of the second dongle alone, where it is another.
         ///   - faults: what is wrong with the dongles, by index.
         ///   - seed: fixes what is lost on the air, and every other random choice.
         ///   - surround: changes the air around them.
         ///   - voicePacketSizes: octets of an isochronous packet in each alternate setting.
         ///   - configure: changes the controllers behind them.
         init(
-            boot: BootModel? = nil, conduct: DongleConduct = DongleConduct(), faults: [Int: USBDongleFaults] = [:], seed: UInt64 = 1,
+            boot: BootModel? = nil, conduct: DongleConduct = DongleConduct(), subject: DongleConduct? = nil,
+            faults: [Int: USBDongleFaults] = [:],
+            seed: UInt64 = 1,
             surround: (Simulation) throws -> Void = { _ in },
             voicePacketSizes: [Int] = DongleDescriptors(serialNumber: "").voicePacketSizes,
             configure: (inout ControllerConfiguration) -> Void = { _ in }
@@ -33,26 +36,30 @@
             }
             let simulation = Simulation(loop: loop, seed: seed)
             try surround(simulation)
-            let backend: any DongleBackend
-            if let boot {
-                backend = BootloaderBackend(
-                    try SimulatedBackend(simulation, configurations: configurations, on: loop), model: boot, on: loop)
-            } else {
-                backend = try conduct.makeBackend(simulation, configurations: configurations, seed: seed, on: loop)
+            let conducts = [conduct, subject ?? conduct]
+            let backends: [any DongleBackend] = try configurations.enumerated().map { [loop] index, configuration in
+                if let boot {
+                    return BootloaderBackend(
+                        try SimulatedBackend(simulation, configurations: [configuration], on: loop), model: boot, on: loop)
+                }
+                return try conducts[index].makeBackend(
+                    simulation, configurations: [configuration], seed: seed &+ UInt64(index), on: loop)
             }
             var faults = faults
-            for index in 0..<2 where !conduct.isEmpty { conduct.apply(to: &faults[index, default: USBDongleFaults()].conduct) }
+            for (index, conduct) in conducts.enumerated() where !conduct.isEmpty {
+                conduct.apply(to: &faults[index, default: USBDongleFaults()].conduct)
+            }
             server = try UsbfsServer(
                 folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults,
                 describe: {
                     var descriptors = boot?.descriptors(serialNumber: $0) ?? DongleDescriptors(serialNumber: $0)
                     descriptors.voicePacketSizes = voicePacketSizes
-                    conduct.apply(to: &descriptors)
+                    conducts[$0 == "BB2" ? 1 : 0].apply(to: &descriptors)
                     return descriptors
                 },
-                makePipe: { [loop] in try backend.pipe(to: $0, on: loop) })
-            server.onPortReset = { backend.portWasReset($0) }
-            server.onOpened = { backend.wasOpened($0) }
+                makePipe: { [loop] in try backends[$0].pipe(to: 0, on: loop) })
+            server.onPortReset = { backends[$0].portWasReset(0) }
+            server.onOpened = { backends[$0].wasOpened(0) }
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -21,6 +21,7 @@
             "no-advertising-sets-read": "legacy-commands-only", "zero-advertising-sets": "legacy-commands-only",
             "no-ext-scan": "legacy-commands-only", "zero-address": "address-missing", "default-address": "address-is-default",
             "acl-debug": "debug-data", "reenumerates-on-reset": "re-enumerated", "port-reset-needed": "deaf-at-start",
+            "stale-data": "stale-data",
         ]
 
         /// Values where the standard one takes longer than these hosts wait.

@@ -103,6 +103,15 @@
                 + ", bench late by \(late) ms at worst"
         }
 
+        /// Cases between two dongles of known conduct; what waits for firmware gets it from a folder.
+        static func between(
+            _ tester: DongleConduct, _ subject: DongleConduct, _ cases: [String], firmware: String
+        ) async throws -> [Document.Case] {
+            try await onThread {
+                try outcome(FakeUsbfsBus(conduct: tester, subject: subject), cases + devices + ["--firmware", firmware], within: 900)
+            }.document.cases
+        }
+
         /// Groups of about the same length, the longest cases first.
         private static func groups(_ cases: [Document.Case]) -> [[String]] {
             var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: groupCount)

@@ -33,6 +33,7 @@ final class HostDriver {
         // Two hosts with one stream of random numbers would have the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let keys { host.keys = keys }
+        host.knowledge = end.knowledge
         if let address = end.address, address.kind == .random { host.addressChoice = .fixed(address) }
         let driver = HostDriver(host, loop: loop)
         do {

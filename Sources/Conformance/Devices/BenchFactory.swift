@@ -131,7 +131,11 @@ struct BenchFactory {
     private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
-            devices.devices[isSwapped ? side.other : side].map { Endpoint(side, on: $0, log: log, recorder: recorder, loop: devices.loop) }
+            devices.devices[isSwapped ? side.other : side].map { held in
+                let end = Endpoint(side, on: held, log: log, recorder: recorder, loop: devices.loop)
+                end.knowledge = setup.knownDongles.knowledge(of: held.usb?.description)
+                return end
+            }
         }
         return CaseBench(
             loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack,

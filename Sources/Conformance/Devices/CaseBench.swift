@@ -34,6 +34,8 @@ final class CaseBench {
     private let accessory: AccessoryConduct
     private let fault: Fault
     private let ownAddresses: [Side: OwnAddress]
+    /// Those that the ends have by themselves.
+    private var publicAddresses: Set<BDADDR> = []
     private var random: RandomSource
 
     /// - Parameters:
@@ -169,7 +171,12 @@ final class CaseBench {
     private func takeAddress(_ end: Endpoint) async throws {
         let drawn = random.next()
         let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
-        let address = (ownAddresses[end.side] ?? .automatic).address(ofPublic: publicAddress) { drawn }
+        let doubt = PublicAddressDoubt(
+            publicAddress, others: publicAddresses, origin: end.knowledge?.originOfSharedAddress(publicAddress))
+        publicAddresses.insert(publicAddress)
+        var choice = ownAddresses[end.side] ?? .automatic
+        if choice == .automatic, doubt != nil { choice = .drawn }
+        let address = choice.address(ofPublic: publicAddress) { drawn }
         if address.kind == .random { try await ask(end, HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }
         end.address = address
         let text = CaseValue.text(address.bdADDR.description)

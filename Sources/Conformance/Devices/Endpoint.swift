@@ -37,6 +37,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var witness = WitnessRecord()
     /// What was outstanding before the first reset is not known.
     private var wasReset = false
+    /// What is known of its controller by a table; nil where that says nothing, as of a simulated one.
+    var knowledge: ControllerKnowledge?
     /// The address that the device goes by, once that is known.
     var address: DeviceAddress?
     private var reassembly = ACLReassembly()

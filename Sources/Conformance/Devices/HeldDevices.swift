@@ -1,4 +1,5 @@
 import Dongles
+import HCI
 import Packets
 import Timing
 import Transport
@@ -15,6 +16,8 @@ public final class HeldDevices {
     private(set) var devices: [Side: HeldTransport] = [:]
     private var homes: [Side: USBHome] = [:]
     private var books: [Side: DeviceReport] = [:]
+    private var publicAddresses: [Side: BDADDR] = [:]
+    private var noted: [Side: LearnedConductList] = [:]
     /// Captures what is asked of a device when it is opened.
     var recorder: Recorder?
 
@@ -140,9 +143,20 @@ public final class HeldDevices {
         report.numbers = numbers
         report.known = rows.map { "\($0.id): \($0.conduct)" }
         report.workarounds = DongleWorkarounds(rows).namesInUse
+        note(identity.address, of: side)
         report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
         books[side] = report
         homes[side] = held.usb?.home
+    }
+
+    /// Says so where the public address does not tell this device from others: cases give it a static one.
+    private func note(_ address: DeviceAddress?, of side: Side) {
+        guard let address = address?.bdADDR else { return }
+        let origin = knownDongles.origin(ofShared: DeviceAddress(address, kind: .public))
+        if let doubt = PublicAddressDoubt(address, others: Set(publicAddresses.filter { $0.key != side }.values), origin: origin) {
+            noted[side, default: LearnedConductList()].note(doubt.kind, "\(doubt.text(address)): it goes by a static random address")
+        }
+        publicAddresses[side] = address
     }
 
     private func noteReturn(of side: Side, after away: Microseconds) {
@@ -159,7 +173,9 @@ public final class HeldDevices {
         report.dropped += disorder.dropped
         report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, disorder.worstWait.milliseconds)
         report.clearedHalts += held.takeClearedHalts()
-        report.learned = held.learned.all.map(DeviceReport.Learned.init)
+        var learned = held.learned
+        if let noted = noted[side] { learned.add(noted) }
+        report.learned = learned.all.map(DeviceReport.Learned.init)
         books[side] = report
     }
 

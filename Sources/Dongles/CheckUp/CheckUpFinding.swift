@@ -39,6 +39,11 @@ enum CheckUpAdvice {
         "hears-nothing": "If a device advertises nearby: plug it in again, try another port away from USB 3, or load its firmware.",
         "acl-dead": "Let the kernel suspend it once (power/control auto), or use another port. \(noReference)",
         "data-in-dead": "Let the kernel suspend it once (power/control auto), or use another port. \(noReference)",
+        "waits-for-zlp":
+            "Add a row to the table of known dongles with needs-zero-length-packets, or update its firmware. \(noReference)",
+        "stray-octet": "Nothing: the octet is dropped.",
+        "class-request-stalls": "Nothing: the command is sent again.",
+        "reenumerates-on-reset": "Name it by its port, usb:BUS-PORT.",
         "credit-zero": "The bench goes on after four seconds without a credit; newer firmware may cure it.",
         "reset-first": "Nothing: the bench resets every dongle first.",
         "first-reset-unanswered": "Nothing: the bench repeats HCI_Reset. If it happens at every start, use another port.",

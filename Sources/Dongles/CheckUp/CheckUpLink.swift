@@ -58,6 +58,7 @@ final class CheckUpLink: HCITransportSink {
                 case .strayOctets: "stray-octet"
                 case .stalledRequest: "class-request-stalls"
                 case .deafDataPipe: "data-in-dead"
+                case .staleData: "stale-data"
                 case .reenumerated: "reenumerates-on-reset"
                 case .deafAtStart where transport.startOfPipe?.step == "\(StartupStep.portReset)": "port-reset-needed"
                 case .deafAtStart: "first-reset-unanswered"

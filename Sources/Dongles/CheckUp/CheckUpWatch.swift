@@ -12,6 +12,7 @@ struct CheckUpWatch {
     /// The chip has said that it died.
     private(set) var hasCrashed = false
     private var outstanding: [ConnectionHandle: Int] = [:]
+    private var forgotten: [ConnectionHandle: Int] = [:]
     private var closed: Set<ConnectionHandle> = []
     private var begun: Set<ConnectionHandle> = []
     /// Handles under which chips of QCA send their log and their dumps.
@@ -28,8 +29,11 @@ struct CheckUpWatch {
 
     func isOutstanding(_ handle: ConnectionHandle) -> Bool { (outstanding[handle] ?? 0) > 0 }
 
-    /// What never came back is given up.
-    mutating func forgetOutstanding(_ handle: ConnectionHandle) { outstanding[handle] = 0 }
+    /// What never came back is given up; it may still be told of late.
+    mutating func forgetOutstanding(_ handle: ConnectionHandle) {
+        forgotten[handle, default: 0] += outstanding[handle] ?? 0
+        outstanding[handle] = 0
+    }
 
     mutating func received(_ packet: HCIPacket) {
         switch packet.kind {
@@ -84,6 +88,9 @@ struct CheckUpWatch {
         let most = outstanding[handle] ?? 0
         outstanding[handle] = max(0, most - count)
         guard count > most, tracker[handle] != nil else { return }
+        let late = min(count - most, forgotten[handle] ?? 0)
+        forgotten[handle, default: 0] -= late
+        guard count > most + late else { return }
         note("credits-excess", "\(count) packets completed on a handle where \(most) were under way")
     }
 
@@ -92,6 +99,7 @@ struct CheckUpWatch {
         case .opened(let connection):
             lastConnection = connection.handle
             outstanding[connection.handle] = 0
+            forgotten[connection.handle] = 0
             closed.remove(connection.handle)
             begun.remove(connection.handle)
         case .closed(let handle, _):

@@ -61,6 +61,9 @@ struct KnownDonglesReader {
         row.workarounds = words(keys.take("do"), "do").compactMap { workaround($0) }
         row.avoided = words(keys.take("avoid"), "avoid").compactMap { command($0) }
         if let match = keys.take("match") { row.match = self.match(match) } else { report(node, "`match:` is missing") }
+        if DongleWorkarounds([row]).isDecidedBeforeCommands, !row.match.isOfUSB, errors.count == before {
+            report(node, "what '\(row.id)' does on USB is done before the first command: `match:` can only have `usb` and `device`")
+        }
         finish(keys, of: "a dongle", allowed: ["id", "name", "match", "conduct", "source", "quirks", "do", "avoid", "advice"])
         return errors.count == before ? row : nil
     }

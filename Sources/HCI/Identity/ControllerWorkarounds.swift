@@ -15,52 +15,28 @@ public struct ControllerWorkarounds: Sendable, Hashable {
     public var avoidsExtendedConnect = false
     /// The same of the commands for advertising sets.
     public var avoidsExtendedAdvertising = false
-    /// The Coded PHY is claimed, and reports and connections stay away when it is used.
+    /// The Coded PHY is claimed, and reports and connections stay away when it is used beside another.
     public var avoidsCodedPHY = false
-    /// Advertises or initiates, not both at once, whatever its supported states say.
-    public var hasOneLERole = false
-    /// LE_Read_Supported_States is not to be believed.
-    public var hasUntrueStates = false
-    /// An inquiry and an LE scan are refused beside one another.
+    /// An inquiry and an LE scan are refused beside one another: scanning rests until the inquiry is over.
     public var avoidsInquiryWhileScanning = false
-    /// With duplicates filtered, changed data of an advertiser is never reported again.
+    /// With duplicates filtered, changed data of an advertiser is never reported again: the host filters them itself.
     public var filtersDuplicatesByAddress = false
-    /// Links of short intervals leave no time for scanning.
-    public var needsLongIntervalsToScan = false
 
     // Commands and events
-    /// HCI_Set_Event_Mask_Page_2 makes events disappear that it should let through.
-    public var avoidsEventMaskPage2 = false
     /// A vendor's command is answered by a vendor's event alone, which stands for Command Complete.
     public var answersVendorCommandsByEvent = false
     /// Is sent as many commands at once as Num_HCI_Command_Packets allows; otherwise one after the other, which is all that many were ever tried with.
     public var takesCommandsAhead = false
-    /// HCI_Read_Local_Supported_Commands fails: only what every controller has is used.
-    public var avoidsSupportedCommandsRead = false
-    /// Pages above this one of HCI_Read_Local_Extended_Features are refused or filled with anything; nil for no limit.
-    public var lastFeaturePage: UInt8?
-    /// LE_Read_Remote_Features has to precede periodic advertising sync transfer.
-    public var readsRemoteFeaturesFirst = false
-    /// How long a command may take; nil for the host's own limit.
-    public var commandTimeOut: Microseconds?
 
     // Links
-    /// HCI_Enhanced_Setup_Synchronous_Connection is claimed and refused; the older command works.
-    public var avoidsEnhancedSynchronousSetup = false
-    /// HCI_Write_Authenticated_Payload_Timeout during pairing breaks the pairing.
-    public var avoidsAuthenticatedPayloadTimeout = false
-    /// HCI_Read_Encryption_Key_Size fails: the size of a link's key is unknown.
-    public var hidesKeySize = false
     /// The numbers of HCI_Read_Buffer_Size for voice are wrong; use these.
     public var voiceBuffers: VoiceBuffers?
 
     // Identity
     /// The public address is its maker's default, or shared by a batch: a static address is used instead.
     public var hasSharedAddress = false
-    /// Hears nothing until its firmware is loaded.
+    /// Hears nothing until its firmware is loaded: the host says so at its start.
     public var isROMOnly = false
-    /// Fit for use, but not as the reference that others are judged against.
-    public var isUnfitAsReference = false
 
     public struct VoiceBuffers: Sendable, Hashable {
         public var octets: Int
@@ -82,22 +58,12 @@ extension ControllerWorkarounds {
         "avoids-extended-connect": \.avoidsExtendedConnect,
         "avoids-extended-advertising": \.avoidsExtendedAdvertising,
         "avoids-coded-phy": \.avoidsCodedPHY,
-        "has-one-le-role": \.hasOneLERole,
-        "has-untrue-states": \.hasUntrueStates,
         "avoids-inquiry-while-scanning": \.avoidsInquiryWhileScanning,
         "filters-duplicates-by-address": \.filtersDuplicatesByAddress,
-        "needs-long-intervals-to-scan": \.needsLongIntervalsToScan,
-        "avoids-event-mask-page-2": \.avoidsEventMaskPage2,
         "answers-vendor-commands-by-event": \.answersVendorCommandsByEvent,
         "takes-commands-ahead": \.takesCommandsAhead,
-        "avoids-supported-commands-read": \.avoidsSupportedCommandsRead,
-        "reads-remote-features-first": \.readsRemoteFeaturesFirst,
-        "avoids-enhanced-synchronous-setup": \.avoidsEnhancedSynchronousSetup,
-        "avoids-authenticated-payload-timeout": \.avoidsAuthenticatedPayloadTimeout,
-        "hides-key-size": \.hidesKeySize,
         "has-shared-address": \.hasSharedAddress,
         "is-rom-only": \.isROMOnly,
-        "is-unfit-as-reference": \.isUnfitAsReference,
     ]
 
     /// Sets the switch of that name; false when there is none.

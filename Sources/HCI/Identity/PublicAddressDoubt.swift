@@ -5,23 +5,22 @@ import Transport
 public enum PublicAddressDoubt: Sendable, Hashable {
     /// All zeros: it has none. Core Vol 4, Part E, 7.4.6.
     case missing
-    /// What its maker's chips have until somebody gives them one.
-    case factoryDefault
+    /// Many units have it; the text says where it comes from.
+    case known(origin: String)
     /// Another device of the run has it, or a whole batch.
     case shared
 
-    /// The addresses of chips that nobody has given one.
-    private static let defaults: Set<UInt64> = [
-        0x0020_7002_A000, 0x2070_02A0_0000, 0x2076_A000_5679, 0x4324_B300_0000, 0x4330_B100_0000, 0x4334_B000_0000, 0x4343_A012_1FAC,
-        0x4345_C500_1FAC, 0x4334_1B00_1FAC, 0xAAAA_AAAA_AAAA, 0x008B_9E19_0300, 0x00E0_4C23_9987,
-    ]
-
     /// Nil for an address that is as good as any.
-    public init?(_ address: BDADDR, others: Set<BDADDR> = [], isKnownShared: Bool = false) {
+    ///
+    /// - Parameters:
+    ///   - others: addresses of other devices in the run.
+    ///   - origin: what the address is known from, where it does not tell one unit from another.
+    ///   - isKnownShared: the make is known for addresses that its units share.
+    public init?(_ address: BDADDR, others: Set<BDADDR> = [], origin: String? = nil, isKnownShared: Bool = false) {
         if address == 0 {
             self = .missing
-        } else if Self.defaults.contains(address.rawValue) {
-            self = .factoryDefault
+        } else if let origin {
+            self = .known(origin: origin)
         } else if others.contains(address) || isKnownShared {
             self = .shared
         } else {
@@ -32,7 +31,7 @@ public enum PublicAddressDoubt: Sendable, Hashable {
     public var kind: LearnedConduct.Kind {
         switch self {
         case .missing: .addressMissing
-        case .factoryDefault: .addressIsDefault
+        case .known: .addressIsDefault
         case .shared: .addressIsShared
         }
     }
@@ -40,7 +39,7 @@ public enum PublicAddressDoubt: Sendable, Hashable {
     public func text(_ address: BDADDR) -> String {
         switch self {
         case .missing: "no public address"
-        case .factoryDefault: "the public address \(address) is its maker's default"
+        case .known(let origin): "the public address \(address) is no unit's own (\(origin))"
         case .shared: "the public address \(address) is another device's, too"
         }
     }

@@ -29,7 +29,9 @@ extension Host {
     public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Connection {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
-        let promise = try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) {
+        var settings = settings
+        settings.phys = trusted(settings.phys)
+        let promise = try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) { [settings] in
             try await initiate(device, settings, isExtended: $0)
         }
         return try await outcome(of: promise, within: settings.limit)

@@ -36,6 +36,10 @@ public final class Scan {
     public private(set) var count = 0
     public private(set) var dropped = 0
     public internal(set) var isRunning = true
+    /// Stopped for a while in the controller.
+    var isResting = false
+    /// Keeps duplicates back in place of the controller.
+    var duplicates: DuplicateFilter?
     let isExtended: Bool
     let settings: ScanSettings
     private let continuation: AsyncThrowingStream<AdvertisingReport, any Error>.Continuation
@@ -51,7 +55,20 @@ public final class Scan {
     /// Ends scanning; `reports` ends after what is buffered.
     public func stop() async throws { try await host.stop(self) }
 
+    private func filters(_ isOn: Bool) -> UInt8 { isOn && settings.filtersDuplicates && duplicates == nil ? 1 : 0 }
+
+    func extendedEnable(_ isOn: Bool) -> HCICommands.LESetExtendedScanEnable {
+        HCICommands.LESetExtendedScanEnable(
+            enable: isOn ? 1 : 0, filterDuplicates: filters(isOn), duration: isOn ? settings.duration : 0,
+            period: isOn ? settings.period : 0)
+    }
+
+    func legacyEnable(_ isOn: Bool) -> HCICommands.LESetScanEnable {
+        HCICommands.LESetScanEnable(leScanEnable: isOn ? 1 : 0, filterDuplicates: filters(isOn))
+    }
+
     func receive(_ report: AdvertisingReport) -> Bool {
+        guard duplicates?.isNew(report) != false else { return true }
         count += 1
         if let onReport {
             onReport(report)
@@ -79,9 +96,19 @@ extension Host {
     {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
-        return try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) {
+        guard inquiry == nil || !workarounds.avoidsInquiryWhileScanning else { throw HostError.misuse(.busy(.inquiry)) }
+        var settings = settings
+        settings.phys = trusted(settings.phys)
+        return try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) { [settings] in
             try await startScan(settings, isExtended: $0, onReport)
         }
+    }
+
+    /// PHYs without the Coded one, where that is known to make a controller deaf to the others. Who asks for it alone gets it.
+    func trusted(_ phys: PHYs) -> PHYs {
+        guard workarounds.avoidsCodedPHY, phys.contains(.leCoded), phys != .leCoded else { return phys }
+        context.learned.note(.codedPHYLeftOut, "LE Coded makes it deaf to the other PHYs: left out")
+        return phys.subtracting(.leCoded)
     }
 
     private func startScan(_ settings: ScanSettings, isExtended: Bool, _ onReport: ((AdvertisingReport) -> Void)?) async throws -> Scan {
@@ -89,6 +116,7 @@ extension Host {
         guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
         let scan = Scan(host: self, isExtended: isExtended, settings: settings)
         scan.onReport = onReport
+        if settings.filtersDuplicates, workarounds.filtersDuplicatesByAddress { scan.duplicates = DuplicateFilter() }
         scans.append(scan)
         reportAssembler.reset()
         let ownAddressType = settings.ownAddressType ?? self.ownAddressType
@@ -121,22 +149,28 @@ extension Host {
 
     /// Starts or stops the scan in the controller; it stays the host's scan.
     func enable(_ scan: Scan, _ isOn: Bool) async throws {
-        let filters: UInt8 = isOn && scan.settings.filtersDuplicates ? 1 : 0
-        if scan.isExtended {
-            try await send(
-                HCICommands.LESetExtendedScanEnable(
-                    enable: isOn ? 1 : 0, filterDuplicates: filters, duration: isOn ? scan.settings.duration : 0,
-                    period: isOn ? scan.settings.period : 0))
-        } else {
-            try await send(HCICommands.LESetScanEnable(leScanEnable: isOn ? 1 : 0, filterDuplicates: filters))
-        }
+        if scan.isExtended { try await send(scan.extendedEnable(isOn)) } else { try await send(scan.legacyEnable(isOn)) }
+    }
+
+    /// Lets scanning rest while an inquiry runs, where the controller does not do both.
+    func restScans() async throws {
+        guard workarounds.avoidsInquiryWhileScanning, let scan = scans.first, !scan.isResting else { return }
+        context.learned.note(.scanRested, "scanning rests while it inquires")
+        try await enable(scan, false)
+        scan.isResting = true
+    }
+
+    func wakeScans() {
+        guard let scan = scans.first, scan.isResting else { return }
+        scan.isResting = false
+        if scan.isExtended { post(scan.extendedEnable(true)) } else { post(scan.legacyEnable(true)) }
     }
 
     func stop(_ scan: Scan) async throws {
         guard scan.isRunning else { return }
         scans.removeAll { $0 === scan }
         scan.finish(nil)
-        try await enable(scan, false)
+        if !scan.isResting { try await enable(scan, false) }
     }
 
     // MARK: Events

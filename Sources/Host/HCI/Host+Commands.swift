@@ -69,7 +69,7 @@ extension Host {
         nextCommand += 1
         let id = nextCommand
         answers[id] = PendingCommand(
-            opcode: opcode, limit: limit ?? workarounds.commandTimeOut ?? limits.command, handle: Self.connection(of: packet),
+            opcode: opcode, limit: limit ?? limits.command, handle: Self.connection(of: packet),
             finish: finish)
         commands.mostUnderWay = workarounds.takesCommandsAhead ? nil : 1
         perform(commands.submit(id: id, opcode: opcode, packet))

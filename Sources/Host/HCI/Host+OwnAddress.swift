@@ -7,7 +7,8 @@ extension Host {
     func takeAddress() async throws {
         let own = controller.address.bdADDR
         let isAutomatic = addressChoice == .automatic
-        let doubt = PublicAddressDoubt(own, others: othersAddresses, isKnownShared: workarounds.hasSharedAddress)
+        let doubt = PublicAddressDoubt(
+            own, others: othersAddresses, origin: knowledge?.originOfSharedAddress(own), isKnownShared: workarounds.hasSharedAddress)
         let choice = isAutomatic && doubt != nil ? OwnAddress.drawn : addressChoice
         address = choice.address(ofPublic: own) { random.next() }
         guard address.kind == .random else { return }

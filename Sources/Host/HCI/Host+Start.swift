@@ -68,12 +68,19 @@ extension Host {
             controller.lmpVersion = version.lmpVersion
             controller.manufacturer = version.companyIdentifier
             controller.lmpSubversion = version.lmpSubversion
+            recognise(version)
         }
-        if !workarounds.avoidsSupportedCommandsRead, let commands = try await ask(HCICommands.ReadLocalSupportedCommands()) {
+        if let commands = try await ask(HCICommands.ReadLocalSupportedCommands()) {
             controller.supportedCommands = commands.supportedCommands
         }
         if let features = try await ask(HCICommands.ReadLocalSupportedFeatures()) { controller.features = features.lmpFeatures }
         if let address = try await ask(HCICommands.ReadBDADDR()) { controller.address = DeviceAddress(address.bdADDR, kind: .public) }
+    }
+
+    private func recognise(_ version: HCICommands.ReadLocalVersionInformation.Return) {
+        guard let knowledge else { return }
+        workarounds = knowledge.workarounds(version)
+        if workarounds.isROMOnly { context.learned.note(.firmwareMissing, "its firmware is not loaded: it will hear nothing on the air") }
     }
 
     private func readBuffers() async throws {

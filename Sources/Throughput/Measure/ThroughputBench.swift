@@ -47,7 +47,10 @@ public final class ThroughputBench {
     /// Starts the hosts.
     public func start() async throws {
         try await tester.host.start()
-        if let subject { try await subject.host.start() }
+        guard let subject else { return }
+        let taken = tester.host.controller.address.bdADDR
+        if taken != 0 { subject.host.othersAddresses.insert(taken) }
+        try await subject.host.start()
     }
 
     /// Measures one row. It never fails: what went wrong is in the row.

@@ -79,7 +79,7 @@ final class USBDevice: @unchecked Sendable {
         library = opening.library
         self.name = name
         needsZeroLengthPackets = workarounds.needsZeroLengthPackets
-        addressesInterface = opening.layout.isComposite
+        addressesInterface = false
         self.onNews = onNews
         pthread_mutex_init(lock, nil)
     }

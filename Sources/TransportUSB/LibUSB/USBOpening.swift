@@ -13,13 +13,15 @@ struct USBOpening {
     /// Looks on the bus as it is now, and claims the one dongle that a selector names.
     ///
     /// - Parameter prepare: is called with what was found, before it is opened.
-    init(_ selector: USBSelector, prepare: (USBDongleDescription) -> Void = { _ in }) throws(TransportError) {
+    init(
+        _ selector: USBSelector, prepare: (USBDongleDescription) throws(TransportError) -> Void = { _ throws(TransportError) in }
+    ) throws(TransportError) {
         library = try USBLibrary()
         let (found, description) = try USBEnumeration.find(selector, library)
         defer { libusb_unref_device(found) }
         self.description = description
         speed = USBSpeed(of: found)
-        prepare(description)
+        try prepare(description)
         (handle, layout) = try Self.claim(found, description, selector)
     }
 

@@ -4,7 +4,9 @@ import Packets
 public struct USBOptions: Sendable {
     /// What a dongle is known to need, by what its descriptors say.
     public var workarounds: @Sendable (USBDongleDescription) -> USBWorkarounds = { _ in USBWorkarounds() }
-    /// Opens dongles also on systems that are known to fail at it.
+    /// Why a dongle is not opened, by what its descriptors say; nil where it may be.
+    public var refusal: @Sendable (USBDongleDescription) -> String? = { _ in nil }
+    /// Opens dongles that are known to be of no use, and on systems that are known to fail at it.
     public var isForced = false
     public var limits = USBLimits()
 

@@ -51,6 +51,8 @@ struct StartupLadder {
     private(set) var deadline: Microseconds?
     /// Packets of the past that were thrown away.
     private(set) var discarded = 0
+    /// Those among them that came before anything was asked, and that no dongle says by itself.
+    private(set) var stale = 0
 
     /// - Parameter wasReset: it comes from a reset of its own.
     init(limits: USBLimits = USBLimits(), wasReset: Bool = false) {
@@ -71,11 +73,17 @@ struct StartupLadder {
     mutating func received(_ packet: HCIPacket) -> Action? {
         guard case .awaitingReset(let step) = state, isAnswer(packet) else {
             discarded += 1
+            if state == .draining, !Self.isSaidUnasked(packet) { stale += 1 }
             return nil
         }
         state = .ended
         deadline = nil
         return .ready(step)
+    }
+
+    /// Credits for commands that come with no command's answer, and what is the vendor's.
+    private static func isSaidUnasked(_ packet: HCIPacket) -> Bool {
+        packet.eventCode == HCIEvents.VendorSpecific.code || (try? CommandAnswer(event: packet))?.opcode == CommandQueue.noCommand
     }
 
     private func isAnswer(_ packet: HCIPacket) -> Bool {

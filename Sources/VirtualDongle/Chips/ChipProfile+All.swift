@@ -36,7 +36,7 @@ extension ChipProfile {
             manufacturer: "Realtek", product: "Bluetooth Radio")
         (chip.boot, chip.worksWithoutFirmware) = (.rtl8761b, true)
         (chip.acl, chip.voice, chip.le) = (Buffers(1_021, 6), Buffers(255, 12), Buffers(27, 8))
-        chip.switches = ["serial", "command-credits=2", "first-reset-unanswered"]
+        chip.switches = ["serial", "command-credits=2"]
         return chip
     }()
 

@@ -143,6 +143,9 @@
             gone[index, default: []].append(node)
         }
 
+        /// Puts a dongle to sleep and wakes it, as the kernel does with one that nobody uses.
+        public func suspend(_ index: Int) { nodes[index]?.dongle.suspend() }
+
         /// What a dongle that is plugged in has carried.
         public func traffic(_ index: Int) -> USBTraffic { nodes[index]?.dongle.traffic ?? USBTraffic() }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dongles
 import Foundation
 import Timing
 import Transport
@@ -14,7 +15,9 @@ struct FirmwareOptions: ParsableArguments {
             """, valueName: "folder"), completion: .directory)
     var firmware: String?
 
-    @Flag(name: .customLong("force-usb"), help: "Open USB dongles also on a system that is known to fail at it (macOS 26).")
+    @Flag(
+        name: .customLong("force-usb"),
+        help: "Open USB dongles also where that is known to fail: on macOS 26, and those that are no controllers.")
     var forcesUSB = false
 
     @Option(
@@ -22,12 +25,18 @@ struct FirmwareOptions: ParsableArguments {
         help: ArgumentHelp("Multiply the time that a USB dongle has to answer at its start.", valueName: "factor", visibility: .hidden))
     var usbPatience = 1.0
 
-    /// How dongles on USB are opened.
-    var usb: USBOptions {
-        var options = USBOptions()
+    @OptionGroup var known: KnownDonglesOptions
+
+    /// How dongles on USB are opened: with what the table knows of them.
+    func usb() throws -> USBOptions {
+        var options = USBOptions().knowing(try known.read())
         options.isForced = forcesUSB
         options.limits = options.limits.scaled(by: max(0.01, usbPatience))
         return options
+    }
+
+    func opener(asksEveryChip: Bool = false) throws -> DeviceOpener {
+        DeviceOpener(firmware: folders, asksEveryChip: asksEveryChip, usb: try usb())
     }
 
     var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
@@ -38,7 +47,7 @@ struct FirmwareOptions: ParsableArguments {
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
         }
-        let transport = try DeviceOpener(firmware: folders, asksEveryChip: firmware != nil, usb: usb).open(selector, on: loop)
+        let transport = try opener(asksEveryChip: firmware != nil).open(selector, on: loop)
         guard let prepared = transport as? FirmwareTransport, let outcome = prepared.outcome else { return transport }
         let isNews = if case .loaded = outcome { true } else { prepared.dongle == nil }
         if isNews { Console.line("\(transport.name): \(outcome)") }

@@ -1,3 +1,4 @@
+import Dongles
 import Host
 import Timing
 import Transport
@@ -21,6 +22,7 @@ enum HostSession {
             // Keys are drawn from it.
             var entropy = SystemRandomNumberGenerator()
             let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name), seed: entropy.next())
+            try firmware.tell(host, about: transport)
             prepare(host)
             try loop.run {
                 do {
@@ -36,4 +38,9 @@ enum HostSession {
             throw CommandFailure(error)
         }
     }
+}
+
+extension FirmwareOptions {
+    /// Tells a host what the table knows of the controller behind a pipe.
+    func tell(_ host: Host, about transport: any HCITransport) throws { host.knowledge = try known.read().knowledge(of: transport) }
 }

@@ -166,4 +166,13 @@ private final class Gathering: HCITransportSink {
     private(set) var packets: [HCIPacket] = []
     func received(_ packet: HCIPacket, at time: Microseconds) { packets.append(packet) }
     func closed(_ reason: TransportError) {}
+
+    @Test func aResetThatTheNewFirmwareDoesNotHearIsSentAgain() throws {
+        var bench = FirmwareBench(.rtl8761b)
+        bench.faults = [TransportFault(.drop, way: .sent, prefix: [0x03, 0x0C], times: 1)]
+        let result = try bench.start()
+        #expect(result.end == nil && result.failure == nil)
+        let isLoaded = if case .loaded? = result.outcome { true } else { false }
+        #expect(isLoaded, "\(String(describing: result.outcome))")
+    }
 }

@@ -11,7 +11,7 @@ extension CheckUp {
         try await sweepEvents()
         try await sweepData(handle)
         _ = try await link.ask(HCICommands.Reset())
-        if !link.has("acl-dead", "credits-never", "completed-packets-masked") { try await checkMaskedCredits() }
+        if !link.has("acl-dead", "data-in-dead", "credits-never", "completed-packets-masked") { try await checkMaskedCredits() }
         _ = try await link.ask(HCICommands.Reset())
     }
 
@@ -65,17 +65,28 @@ extension CheckUp {
             link.forgetOutstanding(handle)
             if lost.count >= 6 { break }
         }
-        if let first = lost.first {
-            lost.count == made
-                ? link.note("acl-dead", "no data comes from it, whatever its length")
-                : link.note("acl-size-hole", "data of \(first) octets, \(first + ACLHeader.octets) with its header, does not come back")
-        }
+        noteLost(lost, of: Array(Self.dataLengths.filter { $0 <= Int(identity.aclLength) }.prefix(made)))
         guard let first = uncredited.first else { return }
         let last = try await sendRound(handle, 27)
         if last.isCredited || first == 251 && uncredited.count == 1 {
             link.note("credits-missing", "no credit for data of \(first) octets")
         } else {
             link.note("credits-never", "no credits any more after \(made - uncredited.count) packets")
+        }
+    }
+
+    private func noteLost(_ lost: [Int], of made: [Int]) {
+        guard let first = lost.first else { return }
+        // What is held back may come with the packet after it, which then is not what was expected.
+        let whole = made.filter { ($0 + ACLHeader.octets).isMultiple(of: 64) }
+        if lost.count == made.count {
+            link.note(plan.usb == nil ? "acl-dead" : "data-in-dead", "no data comes from it, whatever its length")
+        } else if plan.usb != nil, whole.count > 1, whole.first == first, Set(whole).isSubset(of: lost) {
+            link.note(
+                "waits-for-zlp",
+                "data that fills its USB packets, such as \(first + ACLHeader.octets) octets with the header, waits for more")
+        } else {
+            link.note("acl-size-hole", "data of \(first) octets, \(first + ACLHeader.octets) with its header, does not come back")
         }
     }
 

@@ -15,12 +15,14 @@ extension Host {
         started.onResult = onResult
         inquiry = started
         do {
+            try await restScans()
             try await setInquiryMode(settings.mode)
             try await send(
                 HCICommands.Inquiry(lap: settings.lap, inquiryLength: settings.length, numResponses: settings.mostResponses))
         } catch {
             inquiry = nil
             started.finish(nil)
+            wakeScans()
             throw error
         }
         return started
@@ -48,6 +50,7 @@ extension Host {
         } catch HostError.peer(.rejected(_, .commandDisallowed)) {
             // It had ended by itself.
         }
+        wakeScans()
     }
 
     /// The name of a device, which need not be connected. Core Vol 3, Part C, 6.3.
@@ -100,5 +103,6 @@ extension Host {
     func inquiryEnded() {
         inquiry?.finish(nil)
         inquiry = nil
+        wakeScans()
     }
 }

@@ -154,6 +154,12 @@ final class ClassicSecurity {
     }
 
     private func readKeySize() {
+        guard !host.workarounds.avoidedCommands.contains(HCICommands.ReadEncryptionKeySize.opcode) else {
+            host.context.learned.note(
+                .claimedAndRefused, "the controller cannot tell the size of an encryption key: such a link is not trusted")
+            perform(machine.keySizeRead(.unknownHCICommand, octets: 0))
+            return settled()
+        }
         submit(HCIPacket(command: HCICommands.ReadEncryptionKeySize(connectionHandle: handle))) { [weak self] answer in
             guard let self else { return }
             let size = (try? HCICommands.ReadEncryptionKeySize.Return(prefixOf: answer.returns))?.keySize ?? 0
