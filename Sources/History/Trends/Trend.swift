@@ -50,7 +50,7 @@ public struct Trend: Sendable {
                 let end = level.upperBound == values.count ? series.points.count : places[level.upperBound]
                 return Level(
                     range: (level.lowerBound == 0 ? 0 : places[level.lowerBound])..<end, median: figures.median,
-                    band: 3 * (figures.values.count > 1 ? figures.spread : found.noise))
+                    band: 3 * max(figures.spread, found.noise))
             }
     }
 
