@@ -36,9 +36,9 @@ $(STATIC):
 dist: release ## build/dist: an archive and a Debian package, tried in an empty Debian 12
 	.ci/dist --try
 
-run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.btsnoop,air.pcapng}
+run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.pcapng}
 	@mkdir -p $(REPORT)
-	$(BLUEBENCH) run --throughput --report $(REPORT) --air $(REPORT)/air.pcapng
+	$(BLUEBENCH) run --throughput --report $(REPORT)
 
 test: test-swift test-python ## all tests, foreign peers included
 

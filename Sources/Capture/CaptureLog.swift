@@ -6,12 +6,16 @@ public final class CaptureLog {
     public private(set) var failure: CaptureError?
     public private(set) var dropped = 0
     /// How many packets are in the capture.
-    public var count: Int { writer.count }
+    public var count: Int { writer.count + (held == nil ? 0 : 1) }
     public var path: String { writer.path }
+    /// Whether packets can have comments, and the air an interface.
+    public var isCommented: Bool { writer.format == .pcapng }
 
     private let writer: CaptureWriter
     private let epoch: CaptureTime
     private var pendingComment: String?
+    /// The last packet of a capture with comments: something may still be said about it.
+    private var held: CaptureRecord?
     private var basebandInterface: Int?
     private static let basebandInterface = CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband)
 
@@ -34,6 +38,12 @@ public final class CaptureLog {
     /// Puts a comment on the next packet, where the format has comments.
     public func comment(_ text: String) { pendingComment = text }
 
+    /// Puts a comment on the last packet, where the format has comments, and nothing has been flushed since.
+    public func commentLast(_ text: String) {
+        let before = held?.comment.map { $0 + "\n" } ?? ""
+        held?.comment = before + text
+    }
+
     /// Writes an HCI packet and returns its number in the capture, counted from 1.
     @discardableResult
     public func record(_ packet: HCIPacket, _ direction: CaptureDirection, interface: Int, at time: Microseconds) -> Int {
@@ -54,12 +64,16 @@ public final class CaptureLog {
     }
 
     /// Brings everything written so far to the operating system.
-    public func flush() { attempt { () throws(CaptureError) in try writer.flush() } }
+    public func flush() {
+        writeHeld()
+        attempt { () throws(CaptureError) in try writer.flush() }
+    }
 
     /// Closes the file.
     ///
     /// - Throws: the first failure of the whole capture.
     public func finish() throws(CaptureError) {
+        writeHeld()
         attempt { () throws(CaptureError) in try writer.finish() }
         if let failure { throw failure }
     }
@@ -67,12 +81,23 @@ public final class CaptureLog {
     private func write(_ content: CaptureRecord.Content, interface: Int, at time: Microseconds) -> Int {
         guard failure == nil else {
             dropped += 1
-            return writer.count
+            return count
         }
         let record = CaptureRecord(time: epoch + time, interface: interface, content: content, comment: pendingComment)
         pendingComment = nil
+        writeHeld()
+        if isCommented {
+            held = record
+        } else {
+            attempt { () throws(CaptureError) in try writer.write(record) }
+        }
+        return count
+    }
+
+    private func writeHeld() {
+        guard let record = held else { return }
+        held = nil
         attempt { () throws(CaptureError) in try writer.write(record) }
-        return writer.count
     }
 
     private func attempt(_ body: () throws(CaptureError) -> Void) {

@@ -3,60 +3,65 @@ import Conformance
 /// A run as JUnit XML, one test suite for each of its suites.
 public enum JUnit {
     public static func text(_ result: RunResult, about run: RunFacts = RunFacts()) -> String {
-        let origin = [("timestamp", run.date), ("hostname", run.host)].filter { !$0.1.isEmpty }
-            .map { #" \#($0.0)="\#(escape($0.1))""# }.joined()
-        var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
-        let seconds = result.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
-        lines.append(#"<testsuites name="bluebench" \#(counts(result.cases)) time="\#(decimal(seconds))">"#)
-        for suite in suites(of: result.cases) {
-            let time = suite.cases.reduce(0) { $0 + $1.durationMilliseconds } / 1_000
-            lines.append(#"  <testsuite name="\#(escape(suite.name))" \#(counts(suite.cases)) time="\#(decimal(time))"\#(origin)>"#)
-            lines.append("    <properties>")
-            if !run.version.isEmpty { lines.append(#"      <property name="bluebench" value="\#(escape(run.version))"/>"#) }
-            lines.append(#"      <property name="seed" value="\#(result.seed)"/>"#)
-            lines.append(#"      <property name="tester" value="\#(escape(result.tester))"/>"#)
-            lines.append(#"      <property name="subject" value="\#(escape(result.subject))"/>"#)
-            for device in result.devices {
-                lines.append(#"      <property name="\#(device.side).device" value="\#(escape(device.line))"/>"#)
-                for text in device.conduct { lines.append(#"      <property name="\#(device.side).conduct" value="\#(escape(text))"/>"#) }
-                for loss in device.losses {
-                    lines.append(#"      <property name="\#(device.side).loss" value="\#(escape(loss.line))"/>"#)
-                }
-                if let race = device.race { lines.append(#"      <property name="\#(device.side).race" value="\#(escape(race))"/>"#) }
-            }
-            if let slack = result.slackMilliseconds {
-                lines.append(#"      <property name="slack_ms" value="\#(decimal(slack, places: 0))"/>"#)
-            }
-            lines.append("    </properties>")
-            for testCase in suite.cases { lines += element(testCase) }
-            lines.append("  </testsuite>")
-        }
-        lines.append("</testsuites>")
-        return lines.joined(separator: "\n") + "\n"
+        var document = JUnitDocument(result, about: run)
+        for testCase in result.cases { document.add(testCase) }
+        return document.text
     }
 
-    private static func element(_ result: CaseResult) -> [String] {
+    static func element(_ result: CaseResult) -> [String] {
         let name = result.id.split(separator: "/").dropFirst().joined(separator: "/")
         let suite = String(result.id.prefix { $0 != "/" })
         let head =
             #"    <testcase classname="\#(escape(suite))" name="\#(escape(name))" time="\#(decimal(result.durationMilliseconds / 1_000))""#
             + source(of: result)
+        let inside = properties(of: result) + outcome(of: result)
+        return inside.isEmpty ? [head + "/>"] : [head + ">"] + inside + ["    </testcase>"]
+    }
+
+    private static func properties(of result: CaseResult) -> [String] {
+        var rows = (result.covers + result.partialCovers.map { "\($0) (part)" }).map { ("covers", $0) }
+        rows += result.about.tags.map { ("tag", $0) }
+        if let started = result.started { rows.append(("started", started)) }
+        if let range = result.packetRange, let capture = result.capture {
+            rows.append(("packets", "\(range.first) to \(range.last) of \(capture)"))
+        }
+        if result.isFlaky { rows.append(("flaky", "true")) }
+        guard !rows.isEmpty else { return [] }
+        let elements = rows.map { #"        <property name="\#($0.0)" value="\#(escape($0.1))"/>"# }
+        return ["      <properties>"] + elements + ["      </properties>"]
+    }
+
+    private static func outcome(of result: CaseResult) -> [String] {
+        let message = escape(result.message)
+        let body = escape(story(of: result))
+        if result.isNotRun { return [#"      <skipped message="not run: \#(message)"/>"#] }
+        switch result.verdict {
+        case .pass: return others(of: result, as: "flakyFailure")
+        case .notApplicable: return [#"      <skipped message="\#(message)"/>"#]
+        case .fail:
+            return [#"      <failure type="FAIL" message="\#(message)">\#(body)</failure>"#] + others(of: result, as: "rerunFailure")
+        case .inconclusive, .error:
+            return [#"      <error type="\#(result.verdict.rawValue)" message="\#(message)">\#(body)</error>"#]
+                + others(of: result, as: "rerunError")
+        }
+    }
+
+    /// The attempts that did not pass, beside the one that decided.
+    private static func others(of result: CaseResult, as element: String) -> [String] {
+        result.attempts.filter { $0.verdict != .pass }.map { attempt in
+            let body = escape(attempt.evidence.map { "packet \($0.packet) (\($0.side)): \($0.text)" }.joined(separator: "\n"))
+            let type = attempt.verdict.rawValue
+            return #"      <\#(element) type="\#(type)" message="\#(escape(attempt.message))">\#(body)</\#(element)>"#
+        }
+    }
+
+    /// Title, place, what came of an exchange of the dongles, and evidence.
+    private static func story(of result: CaseResult) -> String {
         let title = result.title.isEmpty ? [] : [result.title]
         let file = result.capture.map { " of \($0)" } ?? ""
         let evidence = result.evidence.map { "packet \($0.packet)\(file) (\($0.side)): \($0.text)" }
         let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
-        let swap = result.swap.map { [$0.line] } ?? []
-        let body = escape((title + place + swap + evidence).joined(separator: "\n"))
-        let message = escape(result.message)
-        switch result.verdict {
-        case .pass: return [head + "/>"]
-        case .fail: return [head + ">", #"      <failure type="FAIL" message="\#(message)">\#(body)</failure>"#, "    </testcase>"]
-        case .notApplicable: return [head + ">", #"      <skipped message="\#(message)"/>"#, "    </testcase>"]
-        case .inconclusive, .error:
-            return [
-                head + ">", #"      <error type="\#(result.verdict.rawValue)" message="\#(message)">\#(body)</error>"#, "    </testcase>",
-            ]
-        }
+        return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence).joined(separator: "\n")
     }
 
     /// The line of the case's file where it stopped.
@@ -64,13 +69,6 @@ public enum JUnit {
         let parts = result.failedStep?.position.split(separator: ":") ?? []
         guard parts.count >= 3 else { return "" }
         return #" file="\#(escape(parts.dropLast(2).joined(separator: ":")))" line="\#(parts[parts.count - 2])""#
-    }
-
-    private static func counts(_ cases: [CaseResult]) -> String {
-        let failures = cases.count { $0.verdict == .fail }
-        let errors = cases.count { $0.verdict == .error || $0.verdict == .inconclusive }
-        let skipped = cases.count { $0.verdict == .notApplicable }
-        return #"tests="\#(cases.count)" failures="\#(failures)" errors="\#(errors)" skipped="\#(skipped)""#
     }
 
     static func suites(of cases: [CaseResult]) -> [(name: String, cases: [CaseResult])] {

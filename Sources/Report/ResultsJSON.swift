@@ -4,28 +4,60 @@ import TransportUSB
 
 /// `results.json`: documented in docs/results.md.
 public enum ResultsJSON {
-    struct Document: Encodable {
-        struct Summary: Encodable {
+    struct Document: Codable {
+        struct Summary: Codable {
             var pass: Int
             var fail: Int
             var inconc: Int
             var na: Int
             var error: Int
+            var flaky: Int?
+            var notRun: Int?
+
+            private enum CodingKeys: String, CodingKey {
+                case pass, fail, inconc, na, error, flaky
+                case notRun = "not_run"
+            }
+
+            init(_ cases: [CaseResult]) {
+                func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
+                (pass, fail, na, error) = (count(.pass), count(.fail), count(.notApplicable), count(.error))
+                inconc = count(.inconclusive)
+                (flaky, notRun) = (Self.some(cases.count(where: \.isFlaky)), Self.some(cases.count(where: \.isNotRun)))
+            }
+
+            private static func some(_ count: Int) -> Int? { count == 0 ? nil : count }
         }
 
-        struct Run: Encodable {
+        struct Run: Codable {
             var seed: SeedText
             var shuffle: SeedText?
             var tester: String
             var subject: String
             var interrupted: Bool
+            var ending: String?
+            var shard: String?
             var slackMilliseconds: Double?
             var devices: [DeviceReport]?
             var usb: USBTally?
+            var started: String?
+            var host: String?
+            var bluebench: String?
+            var arguments: [String]?
 
             private enum CodingKeys: String, CodingKey {
-                case seed, shuffle, tester, subject, interrupted, devices, usb
+                case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, started, host, bluebench, arguments
                 case slackMilliseconds = "slack_ms"
+            }
+
+            init(_ result: RunResult, _ facts: RunFacts) {
+                (seed, shuffle) = (SeedText(result.seed), result.shuffle.map(SeedText.init))
+                (tester, subject, interrupted) = (result.tester, result.subject, result.isInterrupted)
+                (ending, shard, slackMilliseconds) = (result.ending, result.shard, result.slackMilliseconds)
+                (devices, usb) = (result.devices.isEmpty ? nil : result.devices, result.usb)
+                func some(_ text: String) -> String? { text.isEmpty ? nil : text }
+                (started, host, bluebench) = (some(facts.date), some(facts.host), some(facts.version))
+                arguments = facts.arguments.isEmpty ? nil : facts.arguments
             }
         }
 
@@ -34,19 +66,31 @@ public enum ResultsJSON {
         var summary: Summary
         var scorecard: [CommandScorecard.Row]?
         var cases: [CaseResult]
+
+        init(_ result: RunResult, _ facts: RunFacts) {
+            (run, summary, cases) = (Run(result, facts), Summary(result.cases), result.cases)
+            scorecard = result.scorecard?.rows
+        }
     }
 
-    public static func text(_ result: RunResult) throws -> String {
-        let document = Document(
-            run: Document.Run(
-                seed: SeedText(result.seed), shuffle: result.shuffle.map(SeedText.init), tester: result.tester, subject: result.subject,
-                interrupted: result.isInterrupted, slackMilliseconds: result.slackMilliseconds,
-                devices: result.devices.isEmpty ? nil : result.devices, usb: result.usb),
-            summary: Document.Summary(
-                pass: result.count(.pass), fail: result.count(.fail), inconc: result.count(.inconclusive), na: result.count(.notApplicable),
-                error: result.count(.error)),
-            scorecard: result.scorecard?.rows, cases: result.cases)
-        return try encode(document)
+    public static func text(_ result: RunResult, about facts: RunFacts = RunFacts()) throws -> String {
+        try encode(Document(result, facts))
+    }
+
+    /// What a file holds that `text` has made, of this format or an earlier one.
+    ///
+    /// - Throws: `DecodingError`.
+    public static func read(_ data: Data) throws -> (result: RunResult, facts: RunFacts) {
+        let document = try JSONDecoder().decode(Document.self, from: data)
+        let run = document.run
+        var result = RunResult(seed: run.seed.value, shuffle: run.shuffle?.value, tester: run.tester, subject: run.subject)
+        (result.cases, result.isInterrupted, result.ending) = (document.cases, run.interrupted, run.ending)
+        (result.shard, result.slackMilliseconds) = (run.shard, run.slackMilliseconds)
+        (result.devices, result.usb) = (run.devices ?? [], run.usb)
+        var facts = RunFacts()
+        (facts.date, facts.host, facts.version) = (run.started ?? "", run.host ?? "", run.bluebench ?? "")
+        facts.arguments = run.arguments ?? []
+        return (result, facts)
     }
 
     /// Any value of the bench's in the style of its JSON files: sorted keys, two spaces, a final line feed.

@@ -13,6 +13,8 @@ public struct RunFacts: Sendable {
     public var version = ""
     /// The options with which a case of the run is run again, as a shell takes them.
     public var again = ""
+    /// The command line that made it, without the program's name.
+    public var arguments: [String] = []
 
     public init() {}
 

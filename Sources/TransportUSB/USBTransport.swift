@@ -84,6 +84,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var dataPipe = DataPipeWatch()
     var tracker = ConnectionTracker()
     var order = EventOrder()
+    private var lock: DongleLock?
     private var orderTimer: Timer?
     var voiceControl: VoiceControl
     private var voiceAtEnd = VoiceStatistics()
@@ -108,6 +109,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             if workarounds.suspendsFirst { Self.suspend(found, options.limits, &notes) }
         }
         description = opening.description
+        lock = opening.lock
         name = description.location.description
         speed = opening.speed
         home = USBHome(selector, description)
@@ -153,6 +155,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public func close() {
         sink = nil
         end()
+        lock = nil
     }
 
     func pass(_ packet: HCIPacket) {

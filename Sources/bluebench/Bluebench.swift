@@ -13,10 +13,11 @@ struct Bluebench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bluebench",
         abstract: "A Bluetooth test bench: conformance, behaviour and throughput over USB dongles or in simulation.",
-        discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.",
+        discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL; 128 + n: ended by the signal n.",
         version: version,
         subcommands: [
-            RunCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self, MutantsCommand.self, VariantsCommand.self,
+            RunCommand.self, MergeCommand.self, NewCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self,
+            MutantsCommand.self, VariantsCommand.self,
             ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
             BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, CompareCommand.self, HistoryCommand.self, LoopbackCommand.self, StartCommand.self,

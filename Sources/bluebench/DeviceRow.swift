@@ -14,6 +14,7 @@ struct DeviceRow: Encodable {
     var serial: String?
     var driver: String?
     var obstacle: String?
+    var obstacleKind: ObstacleKind?
     var startup: String?
     var firmware: String?
     var chip: String?
@@ -56,7 +57,8 @@ struct DeviceRow: Encodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case selector, id, manufacturer, product, serial, driver, obstacle, startup, firmware, chip, version, address, le, bredr
+        case selector, id, manufacturer, product, serial, driver, obstacle, obstacleKind, startup, firmware, chip, version, address, le,
+            bredr
         case leFeatures, aclBuffers, leBuffers, numbers, known, workarounds, learned, checkUp
     }
 
@@ -67,6 +69,7 @@ struct DeviceRow: Encodable {
         id = String(USBSelector.identity(vendor: dongle.vendor, product: dongle.product, serial: nil).description.dropFirst(4))
         (manufacturer, product, serial) = (dongle.manufacturerName, dongle.productName, dongle.serial)
         (driver, obstacle) = (dongle.driver, dongle.obstacle?.description)
+        obstacleKind = ObstacleKind(dongle)
     }
 
     mutating func take(_ identity: DongleIdentity) {
@@ -170,6 +173,7 @@ struct DeviceRows {
 
     private func note(_ error: any Error, _ row: inout DeviceRow) {
         row.obstacle = "\(error)"
+        row.obstacleKind = ObstacleKind(error)
         if case .lost? = error as? TransportError { row.isLost = true }
     }
 

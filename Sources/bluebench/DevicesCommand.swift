@@ -16,7 +16,9 @@ struct DevicesCommand: ParsableCommand {
             lengths, roles, the air and, with --with, a connection to a second dongle. The last line says which of them to build a bench on.
             """)
 
-    @Argument(help: ArgumentHelp("Only these: usb:..., and with --probe also tcp:, unix: and serial:.", valueName: "device"))
+    @Argument(
+        help: ArgumentHelp("Only these: usb:..., and with --probe also tcp:, unix: and serial:.", valueName: "device"),
+        completion: Completions.devices)
     var devices: [String] = []
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var firmware: FirmwareOptions
@@ -25,6 +27,13 @@ struct DevicesCommand: ParsableCommand {
         String?
     @Option(help: ArgumentHelp("With --probe: seconds to listen for advertisers.", valueName: "s"), transform: Arguments.whole(1...600))
     var listen = 3
+    @Option(help: ArgumentHelp("Exit code 3 unless so many dongles can be used.", valueName: "n"), transform: Arguments.whole(1...100))
+    var require: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Wait so long until the devices that are named can be used, or as many as --require asks for, or any.", valueName: "s"),
+        transform: Arguments.whole(1...86_400))
+    var waitForDevice: Int?
 
     func run() throws {
         guard probe || with == nil && !Arguments.given("--listen") else {
@@ -32,7 +41,7 @@ struct DevicesCommand: ParsableCommand {
         }
         let signals = SignalHandler()
         let rows = try DeviceRows(command: self, table: try firmware.known.read(), signals: signals)
-        let found = try rows.all(devices)
+        let found = try waitForDevice.map { try rows.wait(for: devices, atLeast: needed, seconds: $0) } ?? rows.all(devices)
         let reference = probe ? ReferencePair.choose(found.compactMap(\.candidate)) : nil
         if json {
             let document = DeviceRow.Document(devices: found, reference: reference)
@@ -45,7 +54,15 @@ struct DevicesCommand: ParsableCommand {
         }
         let lost = found.filter(\.isLost).map(\.selector)
         if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away while being asked") }
+        let usable = found.count { $0.obstacle == nil }
+        guard usable < needed else { return }
+        let kinds = Set(found.compactMap(\.obstacleKind)).map(\.rawValue).sorted()
+        let reason = kinds.isEmpty ? "" : " (\(kinds.joined(separator: ", ")))"
+        throw CommandFailure(.bench, "\(usable) of \(needed) dongles that are needed can be used\(reason)")
     }
+
+    /// How many have to be usable: what was asked for, or all that were named if they were waited for.
+    private var needed: Int { require ?? (waitForDevice == nil ? 0 : max(1, devices.count)) }
 }
 
 /// Rows of the user's for the table of known dongles.

@@ -6,7 +6,7 @@ struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Say what a case checks, what it needs and how it goes about it.")
 
-    @Argument(help: "The case: phy/central-asks-2m.") var id: String
+    @Argument(help: "The case: phy/central-asks-2m.", completion: Completions.cases) var id: String
     @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
     func run() throws {

@@ -1,4 +1,5 @@
 import Conformance
+import Foundation
 import Packets
 import Timing
 
@@ -17,15 +18,23 @@ final class ProgressLine: RunObserver {
     private var shownAt = MonotonicClock.now()
     private var done: Int
     private var waitedFor: String?
+    private let isQuiet: Bool
+    private let isColoured: Bool
+    /// When the case that runs now began.
+    private(set) var caseBegan: String?
 
-    /// - Parameter done: the results that are known already.
-    init(total: Int, done: Int) {
+    /// - Parameters:
+    ///   - done: the results that are known already.
+    ///   - isQuiet: only what needs attention has a line.
+    init(total: Int, done: Int, isQuiet: Bool, isColoured: Bool) {
+        (self.isQuiet, self.isColoured) = (isQuiet, isColoured)
         self.total = total
         self.done = done
         known = done
     }
 
     func began(_ testCase: TestCase, index: Int) {
+        caseBegan = Self.date()
         if isTerminal { show(testCase.id) }
     }
 
@@ -37,7 +46,14 @@ final class ProgressLine: RunObserver {
     func ended(_ result: CaseResult) {
         done += 1
         if isTerminal { Console.write("\r\u{1B}[K") }
-        if !isTerminal || result.verdict != .pass { Console.line(Self.line(result)) }
+        let isFine = result.verdict == .pass || isQuiet && result.verdict == .notApplicable
+        guard !isFine || result.isFlaky || !(isTerminal || isQuiet) else { return }
+        Console.write(Self.line(result, isColoured: isColoured) + "\n")
+    }
+
+    /// Now, as in ISO 8601, in UTC.
+    private static func date() -> String {
+        Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z"
     }
 
     func waits(for device: String, because reason: String, left: Microseconds) {
@@ -75,9 +91,15 @@ final class ProgressLine: RunObserver {
         return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 100
     }
 
-    static func line(_ result: CaseResult) -> String {
-        let verdict = result.verdict.rawValue + String(repeating: " ", count: max(0, 6 - result.verdict.rawValue.count))
-        var line = "\(verdict)  \(result.id)"
+    /// A case in a line that may go to a terminal.
+    static func line(_ result: CaseResult, isColoured: Bool = false) -> String {
+        ColourOption.text(result.verdict, isColoured: isColoured) + "  " + PlainText.escaped(rest(result))
+    }
+
+    /// What follows the verdict.
+    private static func rest(_ result: CaseResult) -> String {
+        var line = result.id
+        if result.isFlaky { line += " (flaky: \(result.attempts.map(\.verdict.rawValue).joined(separator: ", ")))" }
         if !result.message.isEmpty { line += ": \(result.message)" }
         if let step = result.failedStep { line += " [\(step.position)]" }
         let numbers = result.evidence.map(\.packet).filter { $0 > 0 }
@@ -85,10 +107,17 @@ final class ProgressLine: RunObserver {
         return line.split(separator: "\n").joined(separator: " ")
     }
 
-    static func summary(_ result: RunResult) -> String {
-        let parts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
+    static func summary(_ result: RunResult, elapsed: Microseconds) -> String {
         let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
-        let text = parts.isEmpty ? "no case ran" : parts.joined(separator: ", ")
-        return "\(text); \(Int(virtual.rounded())) s of the run's own time, seed \(result.seed)"
+        let wall = (elapsed.seconds * 10).rounded() / 10
+        return "\(counts(result)); \(Int(virtual.rounded())) s of the run's own time in \(wall) s, seed \(result.seed)"
+    }
+
+    /// How many cases have which verdict.
+    static func counts(_ result: RunResult) -> String {
+        let parts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
+        let flaky = result.cases.count(where: \.isFlaky)
+        let remark = flaky == 0 ? "" : " (\(flaky) flaky)"
+        return parts.isEmpty ? "no case ran" : parts.joined(separator: ", ") + remark
     }
 }

@@ -13,7 +13,14 @@ struct ReportOptions: ParsableArguments {
         help: ArgumentHelp("Write as Markdown what was found of the subject's controller, command by command.", valueName: "file"),
         completion: .file())
     var scorecard: String?
-    @Option(help: ArgumentHelp("Write the packets of tester and subject: .btsnoop or .pcapng.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Write a summary in Markdown, as CI services show for a job; - for the standard output.", valueName: "file"),
+        completion: .file())
+    var markdown: String?
+    @Option(
+        help: ArgumentHelp(
+            "Write the packets of tester and subject: .btsnoop, or .pcapng with the simulated air and a comment where a case begins, fails and ends.",
+            valueName: "file"), completion: .file())
     var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
     var air: String?
@@ -31,6 +38,7 @@ struct ReportOptions: ParsableArguments {
         var junit: [OutputFile] = []
         var html: [OutputFile] = []
         var scorecard: [OutputFile] = []
+        var markdown: [OutputFile] = []
         var capture: String?
         /// The folder of all of it.
         var folder: String?
@@ -40,11 +48,19 @@ struct ReportOptions: ParsableArguments {
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
 
-        /// Removes capture-2.btsnoop and so on, which continued runs left: a run that begins anew writes none of them.
-        func removeContinuations() {
+        /// Removes what other runs left in the folder and this one would not replace at once. What it will write at its end is not to be taken for
+        /// its own before.
+        ///
+        /// - Parameter isContinued: it is the same run: only drafts go that a killed one left.
+        func removeRemains(isContinued: Bool) {
             guard let folder else { return }
             for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                if name.wholeMatch(of: /capture-[0-9]+\.btsnoop/) != nil { unlink("\(folder)/\(name)") }
+                let isDraft = name.wholeMatch(of: /\.(results\.json|junit\.xml|index\.html)\.[0-9]+/) != nil
+                let isOfOther = name.wholeMatch(of: /capture(-[0-9]+)?\.(btsnoop|pcapng)|results\.json|index\.html|junit\.xml/) != nil
+                let path = "\(folder)/\(name)"
+                var found = stat()
+                guard isDraft || isOfOther && !isContinued, lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { continue }
+                if path != capture { unlink(path) }
             }
         }
 
@@ -55,7 +71,8 @@ struct ReportOptions: ParsableArguments {
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
             let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run).text()
             let documents = [
-                (json, try ResultsJSON.text(result)), (scorecard, ReportOptions.scorecard(of: result)),
+                (json, try ResultsJSON.text(result, about: run)), (scorecard, ReportOptions.scorecard(of: result)),
+                (markdown, MarkdownSummary(result, about: run).text),
                 (junit, JUnit.text(result, about: run)), (html, page),
             ].map { ($0, secrets?.hide($1) ?? $1) }
             var failed: [(reason: String, paths: [String])] = []
@@ -91,11 +108,11 @@ struct ReportOptions: ParsableArguments {
             files.store = report + "/results.jsonl"
             files.throughputJSON = report + "/throughput.json"
         }
-        files.capture = capture ?? report.map { $0 + "/capture.btsnoop" }
+        files.capture = capture ?? report.map { $0 + "/capture.pcapng" }
         var paths = OutputPaths()
         for (option, path) in [
-            ("--json", json), ("--junit", junit), ("--html", html), ("--scorecard", scorecard), ("--capture", files.capture),
-            ("--air", air), ("--keylog", keylog),
+            ("--json", json), ("--junit", junit), ("--html", html), ("--scorecard", scorecard), ("--markdown", markdown),
+            ("--capture", files.capture), ("--air", air), ("--keylog", keylog),
         ] {
             try paths.add(option, path)
         }
@@ -106,6 +123,17 @@ struct ReportOptions: ParsableArguments {
         files.junit = try Self.outputs(junit, report, "junit.xml")
         files.html = try Self.outputs(html, report, "index.html")
         files.scorecard = try Self.outputs(scorecard, report, "scorecard.md")
+        files.markdown = try Self.outputs(markdown, nil, "")
+        return files
+    }
+
+    /// The documents alone: of results that are there already.
+    static func documents(json: String?, junit: String?, html: String?, markdown: String?, report: String?) throws -> Files {
+        var options = try Self.parse([])
+        (options.json, options.junit, options.html, options.markdown, options.report) = (json, junit, html, markdown, report)
+        var files = try options.prepare()
+        files.capture = nil
+        files.scorecard = []
         return files
     }
 

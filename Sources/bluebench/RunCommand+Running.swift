@@ -11,36 +11,34 @@ import TransportUSB
 extension RunCommand {
     /// Runs the cases and writes the report, as much of it as can be written.
     func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
-        let signals = SignalHandler()
+        let (signals, began) = (SignalHandler(), MonotonicClock.now())
         var files = try outputs.prepare()
         let store = try openStore(files, ends)
-        if !resume { files.removeContinuations() }
+        files.removeRemains(isContinued: resume)
         let secrets = outputs.keys ? nil : Secrets()
         store?.secrets = secrets
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let port = try openPort(ends, signals)
         let devices = try realDevices(plan.setup)
-        let recorder: Recorder
-        do { recorder = try Recorder(path: files.capture, airPath: outputs.air, isContinued: resume, devices: devices) } catch {
-            throw CommandFailure(error)
-        }
+        let recorder = try makeRecorder(files, devices, hasAir: ends.areVirtual || port != nil)
         recorder.secrets = secrets
         let keys = try outputs.keylog.map { try KeyLog($0) }
         if let keys { recorder.onKey = { keys.add($0, $1) } }
         if let port { port.logAir(to: recorder) }
-        let progress = ProgressLine(total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil })
+        let progress = ProgressLine(
+            total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil }, isQuiet: controls.quiet,
+            isColoured: controls.colour.isOn)
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
+        controls.limit(runner)
         let reports = runner.open()
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
-            Console.line(line)
+            if !controls.quiet { Console.line(line) }
         }
         if peer != nil, reports != nil { try look(with: runner, closing: devices) }
         var troubles = Troubles()
-        var facts = RunFacts.ofThisMachine(version: Bluebench.version)
-        facts.again = again
-        var result = runner.run { result in troubles.attempt { try store?.add(result) } }
-        progress.end()
+        let facts = facts()
+        var result = runAll(runner, (store, secrets), files, facts, progress, &troubles)
         if let devices {
             devices.close()
             result.devices = devices.reports
@@ -52,11 +50,47 @@ extension RunCommand {
         troubles.attempt { try restoreFolder(files, store) }
         if throughput { troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) } }
         troubles.texts += try files.write(result, about: facts, hiding: secrets)
-        conclude(result, slack: plan.setup.slack, hadDevices: reports != nil)
+        let closing = RunClosing(
+            result: result, slack: plan.setup.slack, elapsed: MonotonicClock.now() - began, folder: files.folder,
+            isColoured: controls.colour.isOn)
+        if reports != nil { closing.tell() }
+        closing.tellWhereToGoOn()
         if let lost = runner.lost { Console.complain(lost) }
         for text in troubles.texts { Console.complain(text) }
         if !troubles.texts.isEmpty { throw ExitCode.bench }
+        if controls.failOnFlaky, result.exitCode == 0, result.cases.contains(where: \.isFlaky) { throw ExitCode.fail }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// Runs the cases. Each is on the disk, in the journal and in JUnit, before its line is printed.
+    private func runAll(
+        _ runner: Runner, _ journal: (store: ResultStore?, secrets: Secrets?), _ files: ReportOptions.Files, _ facts: RunFacts,
+        _ progress: ProgressLine,
+        _ troubles: inout Troubles
+    ) -> RunResult {
+        var live = LiveReport(
+            files, runner.plannedRun, about: facts, hiding: journal.secrets, known: runner.knownResults)
+        troubles.attempt { try live.begin() }
+        let result = runner.run { result in
+            result.started = progress.caseBegan
+            troubles.attempt { try journal.store?.add(result) }
+            troubles.attempt { try live.add(result) }
+        }
+        progress.end()
+        return result
+    }
+
+    private func facts() -> RunFacts {
+        var facts = RunFacts.ofThisMachine(version: Bluebench.version)
+        facts.again = again
+        facts.arguments = Array(CommandLine.arguments.dropFirst())
+        return facts
+    }
+
+    private func makeRecorder(_ files: ReportOptions.Files, _ devices: HeldDevices?, hasAir: Bool) throws -> Recorder {
+        do {
+            return try Recorder(path: files.capture, airPath: outputs.air, hasAir: hasAir, isContinued: resume, devices: devices)
+        } catch { throw CommandFailure(error) }
     }
 
     /// Who is not there is said at once, not by each case.
@@ -93,18 +127,6 @@ extension RunCommand {
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         guard try store.restore() else { return }
         throw CommandFailure(.bench, "\(folder) was removed or renamed during the run; the report is there again, without its capture")
-    }
-
-    /// The last lines: the count of verdicts, and what the machine or the devices did to the run.
-    private func conclude(_ result: RunResult, slack: Microseconds, hadDevices: Bool) {
-        if hadDevices { Console.line(ProgressLine.summary(result)) }
-        if let late = result.worstLatenessMilliseconds, late > slack.milliseconds / 2 {
-            Console.line(
-                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
-        }
-        for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
-        for device in result.devices { for learned in device.learned { Console.line("\(device.side) \(device.device): \(learned.line)") } }
-        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
     }
 
     // MARK: Devices

@@ -18,11 +18,13 @@ struct RunCommand: ParsableCommand {
             An accessory with a host of its own connects to the virtual controller that --subject-port serves, or is found over the air with --peer.
             """)
 
-    @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.") var filters: [String] = []
-    @Option(help: ArgumentHelp("Who tests.", valueName: "device")) var tester = "virtual"
+    @Argument(help: "Suites or cases: phy, phy/central-asks-2m, 'gap-*'. All by default.", completion: Completions.cases)
+    var filters: [String] = []
+    @Option(help: ArgumentHelp("Who tests.", valueName: "device"), completion: Completions.devices) var tester = "virtual"
     @Option(
         help: ArgumentHelp(
-            "Who is tested: a device as above, or air for one with a host of its own, which --peer finds.", valueName: "device"))
+            "Who is tested: a device as above, or air for one with a host of its own, which --peer finds.", valueName: "device"),
+        completion: Completions.devices)
     var subject = "virtual"
     @Option(
         help: ArgumentHelp(
@@ -51,17 +53,25 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("Serve the subject's controller to a foreign host: tcp-listen:PORT or unix-listen:PATH.", valueName: "where"))
     var subjectPort: String?
-    @Option(help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s"), transform: Arguments.whole(1...86_400))
+    @Option(
+        name: [.customLong("wait-for-host"), .customLong("time-out")],
+        help: ArgumentHelp("Seconds to wait for the foreign host.", valueName: "s"), transform: Arguments.whole(1...86_400))
     var timeOut = 30
     @Option(
         help: ArgumentHelp(
             "A folder of cases of one's own. Suites and cases that are named are looked for in it and among ours.", valueName: "folder"),
         completion: .directory)
     var cases = CaseFolder.standard
-    @Option(name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id")) var only: [String] = []
-    @Option(name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name")) var suites: [String] =
-        []
-    @Option(name: .customLong("tag"), help: ArgumentHelp("Only cases with this tag: usb. May be repeated.", valueName: "name"))
+    @Option(
+        name: .customLong("case"), help: ArgumentHelp("Only this case; may be repeated.", valueName: "id"), completion: Completions.cases)
+    var only: [String] = []
+    @Option(
+        name: .customLong("suite"), help: ArgumentHelp("Only this suite; may be repeated.", valueName: "name"),
+        completion: Completions.suites)
+    var suites: [String] = []
+    @Option(
+        name: .customLong("tag"), help: ArgumentHelp("Only cases with this tag: usb. May be repeated.", valueName: "name"),
+        completion: Completions.tags)
     var tags: [String] = []
     @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
     @Option(
@@ -85,6 +95,7 @@ struct RunCommand: ParsableCommand {
             valueName: "s"), transform: Arguments.whole(1...86_400))
     var waitForReplug: Int?
     @OptionGroup var store: BondOptions
+    @OptionGroup var controls: RunControls
     @OptionGroup var outputs: ReportOptions
 
     func run() throws {
@@ -104,6 +115,7 @@ struct RunCommand: ParsableCommand {
         }
         plan.swapsFailures = swap
         plan.keepsTraces = true
+        guard try controls.narrow(&plan, report: outputs.report) else { return }
         plan.parameters = try RunParameters.read(values, plan.cases)
         if let description {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
@@ -120,6 +132,7 @@ struct RunCommand: ParsableCommand {
 
     /// Options that would change nothing are mistakes.
     private func checkOptions() throws {
+        try controls.check(report: outputs.report)
         if resume, outputs.report == nil {
             throw CommandFailure(.usage, "--resume continues the run of a report folder: name it with --report")
         }
@@ -132,8 +145,8 @@ struct RunCommand: ParsableCommand {
         if swap, subjectPort != nil || subject == "none" {
             throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
         }
-        if subjectPort == nil, Arguments.given("--time-out") {
-            throw CommandFailure(.usage, "--time-out is how long --subject-port waits for a host")
+        if subjectPort == nil, let option = ["--time-out", "--wait-for-host"].first(where: Arguments.given) {
+            throw CommandFailure(.usage, "\(option) is how long --subject-port waits for a host")
         }
         if subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
             throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")

@@ -52,6 +52,7 @@ def test_the_list_of_devices_has_the_udev_rule(as_a_user):
     [device] = json.loads(listing.stdout)["devices"]
     assert device["selector"] == "usb:1-1"
     rule_in(device["obstacle"])
+    assert device["obstacle_kind"] == "permission"
 
 
 @pytest.mark.parametrize("arguments", [("scan", "usb:1-1"), ("loopback", "usb:1-1")])

@@ -177,11 +177,11 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
             first.wait_for("PASS")
             second = run_bench("run", "phy", "--report", folder, expected=BENCH)
             assert "another run writes into" in second.stderr
-            third = run_bench("run", "phy", "--capture", folder / "capture.btsnoop", expected=None)
+            third = run_bench("run", "phy", "--capture", folder / "capture.pcapng", expected=None)
             assert third.returncode in (USAGE, BENCH) and "another program writes it" in third.stderr
             os.kill(first.pid, signal.SIGINT)
             first.wait()
-    run_bench("show", folder / "capture.btsnoop")
+    run_bench("show", folder / "capture.pcapng")
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
@@ -244,18 +244,18 @@ def test_a_resumed_run_says_everything_once(tmp_path):
     folder = tmp_path / "r"
     run_bench("run", "phy/read", "--report", folder)
     first = json.loads((folder / "results.json").read_text())
-    assert first["cases"][0]["capture"] == "capture.btsnoop"
+    assert first["cases"][0]["capture"] == "capture.pcapng"
     run_bench("run", "phy/read", "--report", folder, "--resume")
     run_bench("run", "phy/read", "phy/coded", "--report", folder, "--resume")
     cases = {case["id"]: case for case in json.loads((folder / "results.json").read_text())["cases"]}
     assert cases["phy/read"] == first["cases"][0]
-    assert cases["phy/coded"]["capture"] == "capture-2.btsnoop", "an idle run leaves no capture"
+    assert cases["phy/coded"]["capture"] == "capture-2.pcapng", "an idle run leaves no capture"
 
 
 def test_a_new_run_leaves_no_captures_of_old_ones(tmp_path):
     folder = tmp_path / "r"
     run_bench(*ONE_CASE, "--report", folder)
-    old, own = folder / "capture-2.btsnoop", folder / "capture-of-mine.btsnoop"
+    old, own = folder / "capture-2.pcapng", folder / "capture-of-mine.pcapng"
     for path in (old, own):
         path.write_bytes(b"x")
     run_bench(*ONE_CASE, "--report", folder, "--resume")

@@ -41,8 +41,10 @@ public struct BenchSetup: Sendable {
     }
 
     /// The seed of one case, whatever order the cases run in.
-    func seed(of id: String) -> UInt64 {
-        var source = RandomSource(seed: seed, label: id)
+    ///
+    /// - Parameter attempt: from 1; each draws otherwise.
+    func seed(of id: String, attempt: Int = 1) -> UInt64 {
+        var source = RandomSource(seed: seed, label: attempt == 1 ? id : "\(id), attempt \(attempt)")
         return source.next()
     }
 }
@@ -64,6 +66,8 @@ struct BenchFactory {
     var isSwapped = false
     /// The packets of each case are kept for a report.
     var keepsTraces = false
+    /// Which attempt at a case it is, from 1.
+    var attempt = 1
 
     /// What is known of the device over the air.
     var device: DeviceFacts?
@@ -111,7 +115,7 @@ struct BenchFactory {
     }
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
-        let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id))
+        let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id, attempt: attempt))
         let conditions = testCase.world.under(isSwapped ? surroundings.swapped : surroundings)
         let faulty = isSwapped ? Side.tester : .subject
         if conditions.packetErrorRate > 0 { world.setPacketErrorRate(conditions.packetErrorRate) }

@@ -15,6 +15,8 @@ public final class HeldDevices {
     private let knownDongles: KnownDongles
     private(set) var devices: [Side: HeldTransport] = [:]
     private var homes: [Side: USBHome] = [:]
+    /// Dongles stay this run's while they are off the bus.
+    private var locks: [DongleLock] = []
     private var books: [Side: DeviceReport] = [:]
     private var publicAddresses: [Side: BDADDR] = [:]
     private var noted: [Side: LearnedConductList] = [:]
@@ -39,6 +41,7 @@ public final class HeldDevices {
 
     public func close() {
         for side in Side.allCases { put(away: side) }
+        locks = []
     }
 
     // MARK: Opening
@@ -147,6 +150,7 @@ public final class HeldDevices {
         report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
         books[side] = report
         homes[side] = held.usb?.home
+        if let dongle = held.usb { locks.append(try DongleLock(dongle.description.location)) }
     }
 
     /// Says so where the public address does not tell this device from others: cases give it a static one.

@@ -25,6 +25,8 @@ final class CaseRun {
     /// When the case's own limit is reached.
     var caseDeadline: Microseconds = .never
     private let onStep: (Step) -> Void
+    /// Told once of the failure that ends the case, when it happens; true for what the subject did wrong.
+    private let onFailure: (String, Bool) -> Void
 
     /// Where a step runs: its variables, what has acted last, and which part of the case it belongs to.
     struct Scope {
@@ -52,7 +54,8 @@ final class CaseRun {
     /// - Parameter isStopped: whether somebody wants the run to end.
     init(
         _ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, bounds: RunBounds = RunBounds(),
-        isStopped: @escaping () -> Bool = { false }, onStep: @escaping (Step) -> Void
+        isStopped: @escaping () -> Bool = { false }, onStep: @escaping (Step) -> Void,
+        onFailure: @escaping (String, Bool) -> Void = { _, _ in }
     ) {
         self.bounds = bounds
         self.isStopped = isStopped
@@ -60,6 +63,7 @@ final class CaseRun {
         self.catalogue = catalogue
         self.bench = bench
         self.onStep = onStep
+        self.onFailure = onFailure
         loop = bench.loop
         ledger = StepLedger(testCase)
     }
@@ -122,6 +126,7 @@ final class CaseRun {
             try await run(testCase.steps, &scope)
         } catch {
             failure = error
+            tell(of: error)
         }
         caseDeadline = loop.now + testCase.limits.run
         do {
@@ -139,6 +144,12 @@ final class CaseRun {
         if let last = testCase.steps.last ?? testCase.setup.last {
             try judgeConduct(at: last, scope)
         }
+    }
+
+    private func tell(of error: any Error) {
+        guard let failure = error as? StepFailure else { return onFailure(": \(error)", false) }
+        let place = failure.step.map { " at \($0.position)" } ?? ""
+        onFailure("\(place): \(failure.message)", failure.blame == .subject)
     }
 
     /// What an end's transport and the bench did with data that came out of order.

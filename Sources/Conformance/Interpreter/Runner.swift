@@ -1,4 +1,5 @@
 import Packets
+import Synchronization
 import Timing
 import Transport
 
@@ -11,6 +12,12 @@ public struct RunPlan: Sendable {
     public var shuffle: UInt64?
     /// Values of parameters by name, or by `suite/case.name`.
     public var parameters: [String: CaseValue] = [:]
+    /// How often a case that neither passes nor is N/A is tried again.
+    public var retries = 0
+    /// After so many cases that FAIL or end in ERROR no further one is run; nil: all are.
+    public var mostFailures: Int?
+    /// The part of the cases that is run, as it was asked for.
+    public var shard: String?
     /// Each FAIL is repeated with the tester's and the subject's dongle exchanged.
     public var swapsFailures = false
     /// Results have the packets of the cases, for a report.
@@ -128,8 +135,10 @@ public final class Runner {
     private weak var observer: (any RunObserver)?
     /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
     public let stopping = StopFlag()
-    /// Whether there is anything to run cases on.
-    private var isOpen = true
+    /// Why it was raised, if that is to be told.
+    public let stopReason = StopReason()
+    /// Why no further case is run although nobody has stopped the run.
+    private var ending: String?
     /// Why no further case could run: a device that could not be opened, or that went away.
     public private(set) var lost: String?
     /// How often a case that a loss broke off is run again: more losses in one case are the case's doing.
@@ -160,64 +169,100 @@ public final class Runner {
     /// - Returns: what they are; nil when they cannot be opened, `lost` tells why.
     public func open() -> [DeviceReport]? {
         lost = openDevices()
-        isOpen = lost == nil
-        return isOpen ? devices?.reports ?? [] : nil
+        return lost == nil ? devices?.reports ?? [] : nil
     }
 
-    /// Runs everything.
-    ///
-    /// - Parameter keep: takes each result when it is there, before the next case starts.
-    public func run(keep: (CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
+    /// What the run is, without its cases.
+    public var plannedRun: RunResult {
         var result = RunResult(
             seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.isAlone ? "none" : plan.setup.tester.description,
             subject: factory.subjectName)
+        result.shard = plan.shard
+        if let devices { result.devices = devices.reports }
+        if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
+        return result
+    }
+
+    /// What the plan has of an earlier run that is continued, in the order of its cases.
+    public var knownResults: [CaseResult] { plan.cases.compactMap { plan.known[$0.id] } }
+
+    /// Runs everything.
+    ///
+    /// - Parameter keep: takes each result when it is there, before the next case starts, and may add to it.
+    public func run(keep: (inout CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
+        var result = plannedRun
         for (index, testCase) in plan.cases.enumerated() {
             if let known = plan.known[testCase.id] {
                 result.cases.append(known)
                 continue
             }
-            if isOpen { observer?.began(testCase, index: index) }
-            var outcome = outcome(of: testCase)
+            if let reason = reasonNotToRun {
+                result.cases.append(notRun(testCase, because: reason))
+                continue
+            }
+            observer?.began(testCase, index: index)
+            var outcome = triedAgain(testCase, after: outcome(of: testCase))
             outcome.swap = swapped(testCase, after: outcome)
             outcome.about = CaseFacts(testCase)
-            try keep(outcome)
+            try keep(&outcome)
             result.cases.append(outcome)
-            if isOpen { observer?.ended(outcome) }
+            observer?.ended(outcome)
+            let failures = result.cases.count { $0.verdict == .fail || $0.verdict == .error }
+            if let most = plan.mostFailures, failures >= most { ending = "the run ended after \(most) failure\(most == 1 ? "" : "s")" }
         }
         result.isInterrupted = stopping.isRaised
+        result.ending = result.cases.contains(where: \.isNotRun) || stopping.isRaised ? reasonNotToRun : nil
         if let claimed { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
-        if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
+        return result
+    }
+
+    /// Why no further case can or shall be run; nil while all is well.
+    private var reasonNotToRun: String? {
+        if stopping.isRaised { return stopReason.text ?? "the run was stopped before this case" }
+        return lost ?? ending
+    }
+
+    private func notRun(_ testCase: TestCase, because reason: String) -> CaseResult {
+        var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .inconclusive)
+        result.covers = testCase.covers.filter(\.isFull).map(\.id)
+        result.partialCovers = testCase.covers.filter { !$0.isFull }.map(\.id)
+        result.seed = plan.setup.seed(of: testCase.id)
+        (result.message, result.isNotRun, result.about) = (reason, true, CaseFacts(testCase))
         return result
     }
 
     private func outcome(of testCase: TestCase) -> CaseResult {
-        var skipped = CaseResult(id: testCase.id, title: testCase.title, verdict: .inconclusive)
-        skipped.covers = testCase.covers.map(\.id)
-        skipped.seed = plan.setup.seed(of: testCase.id)
-        if stopping.isRaised {
-            skipped.message = "the run was stopped before this case"
-            return skipped
-        }
-        if let lost {
-            skipped.message = lost
-            return skipped
-        }
         if testCase.subject == .controller, factory.isAccessoryOnly {
-            skipped.verdict = .notApplicable
-            skipped.message = "the subject is an accessory; this case drives a controller through its HCI"
-            return skipped
+            var result = notRun(testCase, because: "the subject is an accessory; this case drives a controller through its HCI")
+            (result.verdict, result.isNotRun) = (.notApplicable, false)
+            return result
         }
         if plan.setup.isAlone, testCase.needsTester(plan.catalogue) {
-            skipped.verdict = .notApplicable
-            skipped.message = "it needs a second device: --tester names one"
-            return skipped
+            var result = notRun(testCase, because: "it needs a second device: --tester names one")
+            (result.verdict, result.isNotRun) = (.notApplicable, false)
+            return result
         }
         let (began, before) = (MonotonicClock.now(), recorder.count)
         var result = runToItsEnd(testCase)
-        result.seed = skipped.seed
+        result.seed = plan.setup.seed(of: testCase.id, attempt: factory.attempt)
         result.capture = recorder.captureName
         if recorder.captureName != nil { result.packetRange = PacketRange(first: before + 1, last: recorder.count) }
         result.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
+        if result.verdict == .inconclusive, stopping.isRaised, let reason = stopReason.text { result.message = reason }
+        return result
+    }
+
+    /// The case's result when it may be tried again: a PASS ends that and decides, a FAIL is taken back by nothing else. All attempts are kept.
+    private func triedAgain(_ testCase: TestCase, after first: CaseResult) -> CaseResult {
+        var (result, attempts) = (first, [CaseAttempt(first)])
+        defer { factory.attempt = 1 }
+        while attempts.count <= plan.retries, !result.isSettled, reasonNotToRun == nil {
+            factory.attempt += 1
+            let next = outcome(of: testCase)
+            attempts.append(CaseAttempt(next))
+            if result.verdict != .fail || next.verdict == .fail || next.verdict == .pass { result = next }
+        }
+        if attempts.count > 1 { result.attempts = attempts }
         return result
     }
 
@@ -265,13 +310,15 @@ public final class Runner {
     /// Runs a case in a world of its own, which is over afterwards.
     func run(_ testCase: TestCase, on loop: RunLoop) -> CaseResult {
         let start = loop.now
+        recorder.beginCase(testCase.id)
         var result: CaseResult
         do {
             let bench = try factory.makeBench(for: testCase, loop: loop)
             let observer = observer
             let run = CaseRun(
                 testCase, catalogue: plan.catalogue, bench: bench, isStopped: { [stopping] in stopping.isRaised },
-                onStep: { step in observer?.reached(step.summary, in: testCase) })
+                onStep: { step in observer?.reached(step.summary, in: testCase) },
+                onFailure: { [recorder] text, isFail in recorder.mark("case \(testCase.id) \(isFail ? "fails" : "stops")\(text)") })
             let parameters = parameters(of: testCase)
             result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
             if claimed == nil, bench.end(.subject) != nil {
@@ -287,7 +334,7 @@ public final class Runner {
             if let error = error as? TransportError { lost = "no device: \(error)" }
         }
         result.virtualMilliseconds = (loop.now - start).milliseconds
-        recorder.endCase(at: loop.now, isShared: factory.sharesLoop)
+        recorder.endCase(testCase.id, result.verdict, at: loop.now, isShared: factory.sharesLoop)
         return result
     }
 
@@ -324,6 +371,23 @@ extension CaseResult {
             notes.append("after the verdict \(loss.reason)")
         }
     }
+}
+
+extension CaseResult {
+    /// Whether another attempt would change nothing.
+    fileprivate var isSettled: Bool { verdict == .pass || verdict == .notApplicable }
+}
+
+/// Why a run is to end, told from any thread.
+public final class StopReason: Sendable {
+    private let stored = Mutex<String?>(nil)
+
+    public init() {}
+
+    /// The first that was told.
+    public var text: String? { stored.withLock { $0 } }
+
+    public func tell(_ text: String) { stored.withLock { $0 = $0 ?? text } }
 }
 
 /// A loss that a case has met.

@@ -9,6 +9,8 @@ public final class Recorder {
     private let log: CaptureLog?
     private let air: CaptureLog?
     private var airInterface = 0
+    /// The air's place in the capture itself, beside tester and subject.
+    private var ownAirInterface: Int?
     private var interfaces: [Side: Int] = [:]
     private var offset: Microseconds = .zero
     private var uncaptured = 0
@@ -25,11 +27,13 @@ public final class Recorder {
     /// - Parameters:
     ///   - path: where the capture goes; without one packets are only numbered.
     ///   - airPath: where the log of the air goes, in pcapng.
+    ///   - hasAir: a capture in pcapng has the simulated air as a third interface.
     ///   - isContinued: keep an existing file, and write beside it.
     ///   - devices: real devices, whose packets bear the date of the day.
     ///   - mostOctets: of packets; later ones are numbered only.
     public init(
-        path: String?, airPath: String? = nil, isContinued: Bool = false, devices: HeldDevices? = nil, mostOctets: Int = 2 << 30
+        path: String?, airPath: String? = nil, hasAir: Bool = false, isContinued: Bool = false, devices: HeldDevices? = nil,
+        mostOctets: Int = 2 << 30
     ) throws(CaptureError) {
         self.isContinued = isContinued
         self.mostOctets = mostOctets
@@ -47,6 +51,7 @@ public final class Recorder {
         let epoch = devices.map { CaptureTime.epoch(of: $0.loop) } ?? .virtualEpoch
         let log = try CaptureLog(path: isContinued ? Self.freePath(beside: path) : path, epoch: epoch)
         for side in Side.allCases { interfaces[side] = try log.addController(side.rawValue) }
+        if hasAir, log.isCommented { ownAirInterface = try log.addAir() }
         self.log = log
     }
 
@@ -85,10 +90,20 @@ public final class Recorder {
         return CaptureTransport(transport, into: log, interface: interface, on: loop)
     }
 
+    /// Marks the next packet as the first of a case.
+    func beginCase(_ id: String) { for log in logs { log.comment("case \(id) begins") } }
+
+    /// Marks the packet at which a case failed, or could not go on.
+    func mark(_ text: String) {
+        let text = secrets?.hide(text) ?? text
+        for log in logs { log.commentLast(text) }
+    }
+
     /// Lets the next case begin a second after this one, whose own clock ended at `time`.
     ///
     /// - Parameter isShared: the next case goes on with the same clock.
-    func endCase(at time: Microseconds, isShared: Bool) {
+    func endCase(_ id: String, _ verdict: Verdict, at time: Microseconds, isShared: Bool) {
+        for log in logs { log.commentLast("case \(id) ends: \(verdict.rawValue)") }
         if !isShared { offset += time + .seconds(1) }
         log?.flush()
         air?.flush()
@@ -97,11 +112,15 @@ public final class Recorder {
     /// Logs what is on the air of a case's world, if the run wants that.
     func logAir(of world: SimulatedWorld) {
         if let onKey { world.simulation.logKeys(to: onKey) }
-        guard air != nil else { return }
+        guard air != nil || ownAirInterface != nil else { return }
         world.simulation.logAir { [self] frame, time in
-            if hasRoom(for: frame.octets) { air?.record(frame, interface: airInterface, at: offset + time) }
+            guard hasRoom(for: frame.octets) else { return }
+            air?.record(frame, interface: airInterface, at: offset + time)
+            if let ownAirInterface { log?.record(frame, interface: ownAirInterface, at: offset + time) }
         }
     }
+
+    private var logs: [CaptureLog] { [log, air].compactMap(\.self) }
 
     private func hasRoom(for octets: Int) -> Bool {
         guard self.octets < mostOctets else {
@@ -120,7 +139,7 @@ public final class Recorder {
     /// - Throws: the first failure, after both are closed.
     public func finish() throws(CaptureError) {
         var failure: CaptureError?
-        for log in [log, air].compactMap({ $0 }) {
+        for log in logs {
             do { try log.finish() } catch { failure = failure ?? error }
             if isContinued, log.count == 0 { unlink(log.path) }
         }

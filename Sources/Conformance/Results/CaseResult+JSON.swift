@@ -3,7 +3,8 @@ import Foundation
 /// One case as `results.json` writes it; documented in docs/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky
+        case notRun = "not_run"
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
@@ -38,6 +39,9 @@ extension CaseResult: Codable {
         let first = try values.decodeIfPresent(Int.self, forKey: .firstPacket)
         packetRange = try values.decodeIfPresent(Int.self, forKey: .lastPacket).flatMap { PacketRange(first: first ?? 0, last: $0) }
         steps = try values.decodeIfPresent([StepRecord].self, forKey: .steps) ?? []
+        started = try values.decodeIfPresent(String.self, forKey: .started)
+        attempts = try values.decodeIfPresent([CaseAttempt].self, forKey: .attempts) ?? []
+        isNotRun = try values.decodeIfPresent(Bool.self, forKey: .notRun) ?? false
         about.file = try values.decodeIfPresent(String.self, forKey: .file) ?? ""
         about.purpose = try values.decodeIfPresent(String.self, forKey: .purpose) ?? ""
         about.reference = try values.decodeIfPresent(String.self, forKey: .reference) ?? ""
@@ -65,6 +69,10 @@ extension CaseResult: Codable {
         try values.encodeIfPresent(packetRange?.first, forKey: .firstPacket)
         try values.encodeIfPresent(packetRange?.last, forKey: .lastPacket)
         if !steps.isEmpty, verdict != .notApplicable { try values.encode(steps, forKey: .steps) }
+        try values.encodeIfPresent(started, forKey: .started)
+        if !attempts.isEmpty { try values.encode(attempts, forKey: .attempts) }
+        if isFlaky { try values.encode(true, forKey: .flaky) }
+        if isNotRun { try values.encode(true, forKey: .notRun) }
         for (text, key) in [(about.file, Key.file), (about.purpose, .purpose), (about.reference, .reference)] where !text.isEmpty {
             try values.encode(text, forKey: key)
         }

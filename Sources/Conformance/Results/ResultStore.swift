@@ -17,9 +17,9 @@ public final class ResultStore {
 
     /// The first line of the file: what the results depend on.
     public struct Header: Codable, Equatable, Sendable {
-        private var seed: SeedText
-        private var tester: String
-        private var subject: String
+        fileprivate var seed: SeedText
+        fileprivate var tester: String
+        fileprivate var subject: String
 
         public init(seed: UInt64, tester: String, subject: String) {
             self.seed = SeedText(seed)
@@ -67,6 +67,29 @@ public final class ResultStore {
     }
 
     // MARK: Lines
+
+    /// The results in a file of another run, which may have ended or not: each case with what it came to last.
+    ///
+    /// - Throws: `StoreError` when it cannot be read, or is no such file.
+    public static func results(at path: String) throws(StoreError) -> RunResult {
+        guard let data = FileManager.default.contents(atPath: path) else { throw StoreError(.otherRun, "cannot read \(path)") }
+        let lines = [UInt8](data).split(separator: UInt8(ascii: "\n"))
+        guard let first = lines.first, let header = try? JSONDecoder().decode(Header.self, from: Data(first)) else {
+            throw StoreError(.otherRun, "\(path) does not hold the results of a run")
+        }
+        var run = RunResult(seed: header.seed.value, tester: header.tester, subject: header.subject)
+        var places: [String: Int] = [:]
+        for line in lines.dropFirst() {
+            guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else { continue }
+            if let place = places[result.id] {
+                run.cases[place] = result
+            } else {
+                places[result.id] = run.cases.count
+                run.cases.append(result)
+            }
+        }
+        return run
+    }
 
     private func readLines(_ header: Header) throws(StoreError) {
         let octets = contents()

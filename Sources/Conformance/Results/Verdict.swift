@@ -88,6 +88,8 @@ public struct CaseResult: Sendable, Hashable {
     public var worstLatenessMilliseconds: Double?
     /// The seed the case ran with: the run's seed and the case's id mixed.
     public var seed: UInt64
+    /// When the case began: as in ISO 8601, in UTC; nil where nobody told.
+    public var started: String?
     /// The file in which the packets of the evidence are counted; nil without a capture.
     public var capture: String?
     /// Its packets in that file; nil where it has none.
@@ -107,6 +109,10 @@ public struct CaseResult: Sendable, Hashable {
     public var swap: SwapOutcome?
     /// Its packets; nil where nobody wanted them kept.
     public var trace: CaseTrace?
+    /// Every attempt, where there was more than one; the case has the verdict of one of them.
+    public var attempts: [CaseAttempt] = []
+    /// The run ended before it was its turn.
+    public var isNotRun = false
 
     public init(id: String, title: String, verdict: Verdict) {
         self.id = id
@@ -126,6 +132,9 @@ public struct CaseResult: Sendable, Hashable {
 extension CaseResult {
     /// Whether a continued run may keep the result; INCONC and ERROR deserve another try.
     public var isFinal: Bool { verdict == .pass || verdict == .fail || verdict == .notApplicable }
+
+    /// It passed after a FAIL in the same run.
+    public var isFlaky: Bool { verdict == .pass && attempts.contains { $0.verdict == .fail } }
 }
 
 /// A run's outcome.
@@ -137,6 +146,10 @@ public struct RunResult: Sendable {
     public var subject: String
     /// Whether the run was stopped before its end.
     public var isInterrupted: Bool
+    /// Why it ended before its last case; nil where it did not.
+    public var ending: String?
+    /// The part of the cases that it was, 2/4; nil for all.
+    public var shard: String?
     /// What was added to the ends of windows; nil in virtual time.
     public var slackMilliseconds: Double?
     /// The devices at the ends, if they are real.

@@ -7,6 +7,8 @@ struct USBOpening {
     let layout: USBLayout
     let library: USBLibrary
     let description: USBDongleDescription
+    /// Keeps other runs away.
+    let lock: DongleLock
     /// How fast it is connected; nil when the system does not tell.
     let speed: USBSpeed?
 
@@ -21,6 +23,7 @@ struct USBOpening {
         defer { libusb_unref_device(found) }
         self.description = description
         speed = USBSpeed(of: found)
+        lock = try DongleLock(description.location)
         try prepare(description)
         (handle, layout) = try Self.claim(found, description, selector)
     }

@@ -1,0 +1,113 @@
+import Conformance
+
+/// JUnit XML in the making: whole after each case, with one test suite for each suite of the run.
+public struct JUnitDocument {
+    private struct Entry {
+        var id: String
+        var element: String
+        var milliseconds: Double
+        var kind: Kind
+    }
+
+    private enum Kind {
+        case passed, failed, error, skipped
+    }
+
+    private struct Suite {
+        var name: String
+        var started: String?
+        var entries: [Entry] = []
+    }
+
+    private let properties: [String]
+    private let facts: RunFacts
+    private let hide: (String) -> String
+    private var suites: [Suite] = []
+
+    /// - Parameters:
+    ///   - run: what the run is; its cases are not added.
+    ///   - hide: takes away what is to be in no report.
+    public init(_ run: RunResult, about facts: RunFacts = RunFacts(), hiding hide: @escaping (String) -> String = { $0 }) {
+        self.facts = facts
+        self.hide = hide
+        properties = Self.properties(run, facts).map { hide(#"      <property name="\#($0.0)" value="\#(JUnit.escape($0.1))"/>"#) }
+    }
+
+    /// Adds a case; one with the same id is replaced.
+    public mutating func add(_ result: CaseResult) {
+        let entry = Entry(
+            id: result.id, element: hide(JUnit.element(result).joined(separator: "\n")), milliseconds: result.durationMilliseconds,
+            kind: Self.kind(result))
+        let name = String(result.id.prefix { $0 != "/" })
+        let (place, isThere) = Self.place(of: name, count: suites.count) { suites[$0].name }
+        if !isThere { suites.insert(Suite(name: name), at: place) }
+        let (index, isKnown) = Self.place(of: result.id, count: suites[place].entries.count) { suites[place].entries[$0].id }
+        if isKnown { suites[place].entries[index] = entry } else { suites[place].entries.insert(entry, at: index) }
+        if let started = result.started { suites[place].started = min(suites[place].started ?? started, started) }
+    }
+
+    public var text: String {
+        var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
+        lines.append(#"<testsuites name="bluebench" \#(Self.counts(suites.flatMap(\.entries)))>"#)
+        for suite in suites {
+            lines.append(#"  <testsuite name="\#(JUnit.escape(suite.name))" \#(Self.counts(suite.entries))\#(origin(suite))>"#)
+            lines.append("    <properties>")
+            lines += properties
+            lines.append("    </properties>")
+            for entry in suite.entries { lines.append(entry.element) }
+            lines.append("  </testsuite>")
+        }
+        lines.append("</testsuites>")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func origin(_ suite: Suite) -> String {
+        // Readers of JUnit take neither a zone nor parts of a second.
+        let date = suite.started.map { String($0.prefix { $0 != "." && $0 != "Z" }) } ?? facts.date
+        return [("timestamp", date), ("hostname", facts.host)].filter { !$0.1.isEmpty }
+            .map { #" \#($0.0)="\#(JUnit.escape($0.1))""# }.joined()
+    }
+
+    private static func properties(_ result: RunResult, _ facts: RunFacts) -> [(String, String)] {
+        var rows = facts.version.isEmpty ? [] : [("bluebench", facts.version)]
+        rows += [("seed", "\(result.seed)"), ("tester", result.tester), ("subject", result.subject)]
+        if let shuffle = result.shuffle { rows.append(("shuffle", "\(shuffle)")) }
+        if let shard = result.shard { rows.append(("shard", shard)) }
+        if let ending = result.ending { rows.append(("ending", ending)) }
+        for device in result.devices {
+            rows.append(("\(device.side).device", device.line))
+            rows += device.conduct.map { ("\(device.side).conduct", $0) }
+            rows += device.losses.map { ("\(device.side).loss", $0.line) }
+            if let race = device.race { rows.append(("\(device.side).race", race)) }
+        }
+        if let slack = result.slackMilliseconds { rows.append(("slack_ms", JUnit.decimal(slack, places: 0))) }
+        return rows
+    }
+
+    private static func kind(_ result: CaseResult) -> Kind {
+        if result.isNotRun { return .skipped }
+        return switch result.verdict {
+        case .pass: .passed
+        case .fail: .failed
+        case .notApplicable: .skipped
+        case .inconclusive, .error: .error
+        }
+    }
+
+    private static func counts(_ entries: [Entry]) -> String {
+        func count(_ kind: Kind) -> Int { entries.count { $0.kind == kind } }
+        let seconds = entries.reduce(0) { $0 + $1.milliseconds } / 1_000
+        return #"tests="\#(entries.count)" failures="\#(count(.failed))" errors="\#(count(.error))" skipped="\#(count(.skipped))""#
+            + #" time="\#(JUnit.decimal(seconds))""#
+    }
+
+    /// Where a name stands, or would stand, among names in their order.
+    private static func place(of name: String, count: Int, _ nameAt: (Int) -> String) -> (index: Int, isThere: Bool) {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if nameAt(middle) < name { low = middle + 1 } else { high = middle }
+        }
+        return (low, low < count && nameAt(low) == name)
+    }
+}

@@ -1,0 +1,65 @@
+import Conformance
+import Packets
+
+/// A run for people who look at a job of a CI service: the count, and each case that needs attention.
+public struct MarkdownSummary {
+    private let result: RunResult
+    private let facts: RunFacts
+    /// A job's page is no place for more.
+    private static let mostRows = 50
+
+    public init(_ result: RunResult, about facts: RunFacts = RunFacts()) { (self.result, self.facts) = (result, facts) }
+
+    public var text: String {
+        let counts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
+        var lines = ["## \(headline)", "", counts.isEmpty ? "No case ran." : counts.joined(separator: ", ") + ".", ""]
+        lines += table("Cases that need attention", result.cases.filter(needsAttention)) { Self.cell($0.message) }
+        lines += table("Flaky: failed first, passed when run again", result.cases.filter(\.isFlaky)) { testCase in
+            Self.cell(testCase.attempts.first { $0.verdict == .fail }?.message ?? "")
+        }
+        let open = result.cases.count(where: \.isNotRun)
+        if open > 0 { lines += ["\(open) case\(open == 1 ? " was" : "s were") not run: \(Self.cell(result.ending ?? "")).", ""] }
+        let place = [facts.host.isEmpty ? nil : "on \(facts.host)", facts.version.isEmpty ? nil : "bluebench \(facts.version)"]
+        let run = ["tester `\(result.tester)`", "subject `\(result.subject)`", "seed \(result.seed)"] + place.compactMap(\.self)
+        lines.append(Self.plain((run + (result.shard.map { ["shard \($0)"] } ?? [])).joined(separator: ", ")))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var headline: String {
+        let flaky = result.cases.count(where: \.isFlaky)
+        let remark = flaky == 0 ? "" : ", \(flaky) flaky"
+        switch result.exitCode {
+        case 0: return "Passed" + remark
+        case 1: return (result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed") + remark
+        default: return (result.isInterrupted ? "Stopped before its end" : "No verdict for every case") + remark
+        }
+    }
+
+    private func needsAttention(_ testCase: CaseResult) -> Bool {
+        !testCase.isNotRun && testCase.verdict != .pass && testCase.verdict != .notApplicable
+    }
+
+    private func table(_ title: String, _ cases: [CaseResult], _ remark: (CaseResult) -> String) -> [String] {
+        guard !cases.isEmpty else { return [] }
+        let rows = cases.sorted { $0.id < $1.id }.prefix(Self.mostRows).map { testCase in
+            let packets = testCase.evidence.map(\.packet).filter { $0 > 0 }.map(String.init).joined(separator: ", ")
+            return "| \(testCase.verdict.rawValue) | `\(Self.plain(testCase.id))` | \(remark(testCase)) | \(packets) |"
+        }
+        let rest = cases.count > rows.count ? ["", "and \(cases.count - rows.count) more"] : []
+        return ["### \(title)", "", "| verdict | case | what | packets |", "|---|---|---|---|"] + rows + rest + [""]
+    }
+
+    /// Text within a table: one line, and nothing in it is markup.
+    private static func cell(_ text: String) -> String {
+        var cell = ""
+        for character in plain(text) {
+            if "\\`*_[]<>|#~".contains(character) { cell.append("\\") }
+            cell.append(character)
+        }
+        return cell
+    }
+
+    private static func plain(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).map { PlainText.escaped(String($0)) }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,99 @@
+import Conformance
+import Foundation
+import Report
+
+/// Several runs that become one.
+struct MergedRun {
+    private struct Source {
+        var folder: String
+        var index: Int
+    }
+
+    private(set) var facts = RunFacts()
+    private var first: RunResult?
+    private var cases: [String: CaseResult] = [:]
+    private var sources: [String: Source] = [:]
+
+    /// - Throws: a usage error for runs that are no parts of one: other seeds, or one case judged twice.
+    mutating func add(_ part: ResultsFile, at index: Int, isNewer: Bool) throws {
+        if let first, first.seed != part.result.seed {
+            throw CommandFailure(
+                .usage, "\(part.path) is of seed \(part.result.seed), the others of seed \(first.seed): they are no parts of one run")
+        }
+        take(part.facts)
+        take(part.result)
+        for result in part.result.cases {
+            if let old = cases[result.id] {
+                if result.isNotRun { continue }
+                if old.isFinal, !isNewer {
+                    guard result.isFinal else { continue }
+                    throw CommandFailure(
+                        .usage,
+                        "\(result.id) is \(old.verdict.rawValue) in one run and \(result.verdict.rawValue) in \(part.path): "
+                            + "with --again the later one counts")
+                }
+            }
+            cases[result.id] = result
+            sources[result.id] = Source(folder: part.folder, index: index + 1)
+        }
+    }
+
+    private mutating func take(_ part: RunFacts) {
+        facts.date = [facts.date, part.date].filter { !$0.isEmpty }.min() ?? ""
+        facts.host = Self.list(facts.host, part.host)
+        facts.version = Self.list(facts.version, part.version)
+    }
+
+    private mutating func take(_ run: RunResult) {
+        guard var all = first else {
+            first = run
+            first?.cases = []
+            return
+        }
+        all.tester = Self.list(all.tester, run.tester)
+        all.subject = Self.list(all.subject, run.subject)
+        for device in run.devices where !all.devices.contains(where: { $0.device == device.device && $0.side == device.side }) {
+            all.devices.append(device)
+        }
+        if all.shuffle != run.shuffle { all.shuffle = nil }
+        all.slackMilliseconds = all.slackMilliseconds ?? run.slackMilliseconds
+        all.usb = nil
+        first = all
+    }
+
+    private static func list(_ known: String, _ other: String) -> String {
+        if known.isEmpty || other.isEmpty { return known + other }
+        return known.components(separatedBy: ", ").contains(other) ? known : known + ", " + other
+    }
+
+    /// The runs as one, the cases in the order of their names.
+    var run: RunResult {
+        var run = first ?? RunResult(seed: 1, tester: "", subject: "")
+        run.cases = cases.values.sorted { $0.id < $1.id }
+        run.shard = nil
+        run.isInterrupted = run.cases.contains(where: \.isNotRun)
+        run.ending = run.cases.first(where: \.isNotRun)?.message
+        return run
+    }
+
+    /// Puts the captures that the evidence is counted in beside the merged results, with the number of their run before their names, and lets the results
+    /// name them so.
+    mutating func bringCaptures(into folder: String?) throws {
+        var brought: Set<String> = []
+        for (id, result) in cases {
+            guard let capture = result.capture, let source = sources[id] else { continue }
+            let name = URL(fileURLWithPath: capture).lastPathComponent
+            let (origin, own) = ("\(source.folder)/\(name)", "\(source.index)-\(name)")
+            guard FileManager.default.fileExists(atPath: origin) else { continue }
+            cases[id]?.capture = folder == nil ? origin : own
+            guard let folder, brought.insert(own).inserted else { continue }
+            let target = "\(folder)/\(own)"
+            unlink(target)
+            // A second name costs nothing; another file system wants a copy.
+            guard link(origin, target) != 0 else { continue }
+            do { try FileManager.default.copyItem(atPath: origin, toPath: target) } catch {
+                throw CommandFailure(.bench, "cannot copy \(origin) to \(target): \(error.localizedDescription)")
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Conformance
+import Foundation
+
+/// `bluebench new`: files to begin with.
+struct NewCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Write a file to begin with.", subcommands: [NewCaseCommand.self])
+}
+
+/// `bluebench new case`: a case that passes, to be changed into one's own.
+struct NewCaseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "case", abstract: "Write a case that passes `bluebench check` and runs, to be changed into your own.",
+        discussion: "What may stand in it is in docs/cases.md; `bluebench schema` completes it in an editor.")
+
+    @Argument(help: "Suite and name: battery/level-is-told.", completion: Completions.suites) var name: String
+    @Option(help: ArgumentHelp("The folder of the suites, made if need be.", valueName: "folder"), completion: .directory) var cases =
+        "mine"
+    @Flag(help: "A case for an accessory that is reached over the air, instead of a controller.") var accessory = false
+
+    func run() throws {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.wholeMatch(of: /[a-z0-9][a-z0-9-]*/) != nil }) else {
+            throw CommandFailure(.usage, "'\(name)' is no name of a case: write suite/name, in lower-case letters, digits and hyphens")
+        }
+        let folder = "\(cases)/\(parts[0])"
+        let path = "\(cases)/\(name).yaml"
+        do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
+            throw CommandFailure(.usage, "cannot make the folder \(folder): \(error.localizedDescription)")
+        }
+        let text = accessory ? Self.accessoryCase : Self.controllerCase
+        guard !FileManager.default.fileExists(atPath: path) else { throw CommandFailure(.usage, "\(path) is there already") }
+        try OutputFile(path).write(text)
+        Console.line("\(path)  run it: bluebench run \(name)\(cases == CaseFolder.standard ? "" : " --cases \(RunClosing.quoted(cases))")")
+    }
+
+    private static let controllerCase = """
+        title: The subject draws random numbers
+        purpose: Say here in a sentence or two what is checked, and why it matters.
+        reference: Core Vol 4, Part E, 7.8.23
+        needs: subject.LE_Rand
+        steps:
+          - send: LE_Rand
+            as: subject
+            answer: {Status: Success}
+            states: The command succeeds.
+
+        """
+
+    private static let accessoryCase = """
+        title: The accessory can be connected to
+        purpose: Say here in a sentence or two what is checked, and why it matters.
+        reference: Core Vol 3, Part C, 9.3.4
+        subject: accessory
+        setup:
+          - do: meet device
+            limit: 20 s
+            saveAs: link
+        steps:
+          - do: disconnect
+            with: {on: $link.handle}
+            states: The connection ends when the tester wants it to.
+
+        """
+}

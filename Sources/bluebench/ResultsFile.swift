@@ -1,0 +1,52 @@
+import Conformance
+import Foundation
+import Report
+
+/// Results that an earlier run has left: `results.json`, `results.jsonl`, or the report folder with either.
+struct ResultsFile {
+    var path: String
+    var result: RunResult
+    var facts: RunFacts
+
+    var named: (String, RunResult) { (path, result) }
+
+    /// The folder that the names of captures are in.
+    var folder: String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
+
+    /// Of a report folder it is the journal that counts, if there is one: results.json is written at the end of a run, and a run may have been killed.
+    static func read(_ path: String) throws -> ResultsFile {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw CommandFailure(.usage, "there are no results in \(path): no such file or folder")
+        }
+        guard isFolder.boolValue else { return try file(path) }
+        let (document, journal) = (path + "/results.json", path + "/results.jsonl")
+        let (hasDocument, hasJournal) = (FileManager.default.fileExists(atPath: document), FileManager.default.fileExists(atPath: journal))
+        guard hasDocument || hasJournal else { throw CommandFailure(.usage, "there are no results in the folder \(path)") }
+        guard hasDocument else { return try file(journal) }
+        var found = try file(document)
+        guard hasJournal, let newer = try? file(journal), newer.result.seed == found.result.seed else { return found }
+        let fresh = Dictionary(newer.result.cases.map { ($0.id, $0) }) { $1 }
+        let old = Set(found.result.cases.map(\.id))
+        found.result.cases = found.result.cases.map { fresh[$0.id] ?? $0 } + newer.result.cases.filter { !old.contains($0.id) }
+        return found
+    }
+
+    private static func file(_ path: String) throws -> ResultsFile {
+        do {
+            if path.hasSuffix(".jsonl") {
+                var result = try ResultStore.results(at: path)
+                result.isInterrupted = true
+                return ResultsFile(path: path, result: result, facts: RunFacts())
+            }
+            let (result, facts) = try ResultsJSON.read(Data(contentsOf: URL(fileURLWithPath: path)))
+            return ResultsFile(path: path, result: result, facts: facts)
+        } catch let error as StoreError {
+            throw CommandFailure(error)
+        } catch is DecodingError {
+            throw CommandFailure(.usage, "\(path) does not hold the results of a run, as `bluebench run --json` writes them")
+        } catch {
+            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Conformance
+import Foundation
+import Packets
+import Timing
+
+/// The last lines of a run: the count of verdicts, what the machine or the devices did to it, where the report is and how to go on.
+struct RunClosing {
+    var result: RunResult
+    var slack: Microseconds
+    /// What the run took on the machine.
+    var elapsed: Microseconds
+    var folder: String?
+    var isColoured: Bool
+
+    func tell() {
+        let open = result.cases.count(where: \.isNotRun)
+        var ran = result
+        ran.cases.removeAll(where: \.isNotRun)
+        Console.line(ProgressLine.summary(ran, elapsed: elapsed))
+        if open > 0 { Console.line("\(open) case\(open == 1 ? " was" : "s were") not run: \(result.ending ?? "")") }
+        if let late = result.worstLatenessMilliseconds, late > slack.milliseconds / 2 {
+            Console.line(
+                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
+        }
+        for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
+        for testCase in result.cases where testCase.isFlaky { Console.line("flaky  \(testCase.id): \(Self.history(testCase))") }
+        for device in result.devices { for learned in device.learned { Console.line("\(device.side) \(device.device): \(learned.line)") } }
+        for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
+    }
+
+    /// Where to look, and what to type next. To be told when the report is written.
+    func tellWhereToGoOn() {
+        guard let folder else { return }
+        Console.line("report  \(folder)/index.html")
+        if result.cases.contains(where: \.isNotRun) || result.isInterrupted {
+            Console.line("to go on  \(Self.again(adding: ["--resume"], removing: ["--last-failed"]))")
+        } else if result.cases.contains(where: { $0.verdict != .pass && $0.verdict != .notApplicable }) {
+            Console.line("once more, what did not pass  \(Self.again(adding: ["--last-failed"], removing: ["--resume", "--last-failed"]))")
+        }
+    }
+
+    private static func history(_ testCase: CaseResult) -> String {
+        let verdicts = testCase.attempts.map(\.verdict.rawValue).joined(separator: ", ")
+        let reason = testCase.attempts.first { $0.verdict == .fail }?.message ?? ""
+        return "\(verdicts): \(reason.split(separator: "\n").joined(separator: " "))"
+    }
+
+    /// The command line of this run with another option, as a shell takes it.
+    private static func again(adding added: [String], removing removed: Set<String>) -> String {
+        let own = CommandLine.arguments.dropFirst().filter { argument in
+            !removed.contains(String(argument.prefix { $0 != "=" })) && !added.contains(argument)
+        }
+        return (["bluebench"] + own + added).map(quoted).joined(separator: " ")
+    }
+
+    static func quoted(_ argument: String) -> String {
+        let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { plain.contains($0) }
+        return isPlain ? argument : "'" + argument.replacing("'", with: "'\\''") + "'"
+    }
+
+    private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+".utf8)
+}

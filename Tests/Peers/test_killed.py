@@ -1,0 +1,189 @@
+"""A run that is killed loses nothing that it has told: every finished case is in the journal and in JUnit, and --resume completes the rest."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from support import PATIENCE, ROOT, Process, bluebench, run_bench
+
+FAIL = 1
+KILLS = 30 if os.environ.get("SOAK") else 3
+COUNT = 12
+"""Cases of our own, every third of which fails at an event that is in the capture."""
+
+CASE = """
+title: Case {number}
+purpose: It reads something, and every third wants what is not there.
+reference: Core Vol 4, Part E, 7.4.6
+subject: controller
+setup: {setup}
+steps:
+  - {{send: Read_BD_ADDR, as: subject}}
+  - {{send: LE_Rand, as: subject, saveAs: drawn}}
+  - {{check: $drawn.Status, is: {wanted}, states: The status is {wanted}.}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "made").mkdir()
+    for number in range(COUNT):
+        wanted = 3 if number % 3 == 0 else 0
+        (folder / "made" / f"case-{number:02}.yaml").write_text(CASE.format(number=number, wanted=wanted, setup="[{use: connected}]" if number == 1 else "[]"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(cases, tmp_path_factory):
+    """The run that nobody kills."""
+    folder = tmp_path_factory.mktemp("whole")
+    run_bench("run", "--cases", cases, "--report", folder, expected=FAIL)
+    return folder
+
+
+def told(case):
+    """What is the same however often the run was broken off."""
+    case = case | {"message": re.sub(r"packet \d+", "packet", case["message"])}
+    return {key: case.get(key) for key in ("id", "verdict", "message", "virtual_ms", "seed", "covers", "step", "purpose", "reference")}
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def in_junit(folder):
+    """Ids and whether each failed; the file is well-formed whenever it is read."""
+    path = folder / "junit.xml"
+    if not path.exists():
+        return {}
+    cases = list(ElementTree.parse(path).getroot().iter("testcase"))
+    names = [f"{case.get('classname')}/{case.get('name')}" for case in cases]
+    assert len(set(names)) == len(names), "no case is there twice"
+    return dict(zip(names, (case.find("failure") is not None for case in cases)))
+
+
+def in_journal(folder):
+    path = folder / "results.jsonl"
+    lines = path.read_text().splitlines(keepends=True)[1:] if path.exists() else []
+    return [json.loads(line)["id"] for line in lines if line.endswith("\n")]
+
+
+def kill(run, folder, moment):
+    """Ends the program when a file has grown to a size: at any place between two cases or within one."""
+    name, octets = moment
+    path = folder / name
+    while run.running() and (not path.exists() or path.stat().st_size < octets):
+        pass
+    os.kill(run.pid, signal.SIGKILL)
+
+
+def moments(whole):
+    """Seeded: sizes of the journal, of JUnit and of the capture, from nothing to all of it."""
+    draw = random.Random(13)
+    for _ in range(30):
+        name = draw.choice(["results.jsonl", "junit.xml", "capture.pcapng"])
+        yield name, draw.randrange((whole / name).stat().st_size)
+
+
+def killed_once(cases, folder, moment):
+    with Process(bluebench(), "run", "--cases", cases, "--report", folder) as run:
+        kill(run, folder, moment)
+        run._process.wait(PATIENCE)
+        run._reader.join(PATIENCE)
+        return re.findall(r"^(?:PASS|FAIL) +(made/\S+?):?(?: |$)", run.text, re.M)
+
+
+def packet(folder, name, number, shown={}):
+    """A packet of a capture in words."""
+    key = folder / name
+    if key not in shown:
+        shown[key] = run_bench("show", key).stdout.splitlines()
+    [line] = [line for line in shown[key] if line.split()[0] == str(number)]
+    return line
+
+
+def check(cases, folder, whole):
+    """Completes the run: all of it is there once, and evidence leads to what it names."""
+    before = in_journal(folder)
+    resumed = run_bench("run", "--cases", cases, "--report", folder, "--resume", expected=FAIL)
+    ran = re.findall(r"^(?:PASS|FAIL) +(made/\S+?):?(?: |$)", resumed.stdout, re.M)
+    assert not set(ran) & set(before) and len(ran) + len(set(before)) == COUNT, "the rest, and nothing else"
+    now, then = results(folder), results(whole)
+    assert [told(case) for case in now["cases"]] == [told(case) for case in then["cases"]]
+    assert now["summary"] == then["summary"] and now["summary"]["fail"] == COUNT / 3
+    assert in_junit(folder) == in_junit(whole)
+    assert len(set(in_journal(folder))) == len(in_journal(folder)) == COUNT
+    for case in now["cases"]:
+        assert case["first_packet"] <= case["last_packet"]
+        for entry in case["evidence"]:
+            if entry["packet"]:
+                assert case["first_packet"] <= entry["packet"] <= case["last_packet"]
+                assert "LE_Rand" in packet(folder, case["capture"], entry["packet"]), case
+
+
+@pytest.mark.parametrize("index", range(KILLS))
+def test_nothing_is_lost_by_kill_9(tmp_path, cases, whole, index):
+    moment = list(moments(whole))[index]
+    finished = killed_once(cases, tmp_path, moment)
+    assert set(finished) <= set(in_journal(tmp_path)), moment
+    assert set(finished) <= set(in_junit(tmp_path)), moment
+    check(cases, tmp_path, whole)
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")], "no draft is left"
+
+
+def test_a_run_that_is_killed_twice_is_completed(tmp_path, cases, whole):
+    sizes = [(whole / "results.jsonl").stat().st_size * part // 3 for part in (1, 2)]
+    killed_once(cases, tmp_path, ("results.jsonl", sizes[0]))
+    with Process(bluebench(), "run", "--cases", cases, "--report", tmp_path, "--resume") as run:
+        kill(run, tmp_path, ("results.jsonl", sizes[1]))
+        run._process.wait(PATIENCE)
+    check(cases, tmp_path, whole)
+
+
+def test_what_an_old_run_left_is_not_taken_for_the_new_one(tmp_path, cases):
+    run_bench("run", "--cases", cases, "--report", tmp_path, expected=FAIL)
+    written_last = [tmp_path / "results.json", tmp_path / "index.html"]
+    with Process(bluebench(), "run", "--cases", cases, "--report", tmp_path) as run:
+        while run.running() and any(path.exists() for path in written_last):
+            pass
+        os.kill(run.pid, signal.SIGKILL)
+        assert run._process.wait(PATIENCE) == -signal.SIGKILL
+    assert not any(path.exists() for path in written_last)
+    assert len(in_junit(tmp_path)) < COUNT
+
+
+def test_junit_says_when_and_where(whole):
+    root = ElementTree.parse(whole / "junit.xml").getroot()
+    [suite] = root.iter("testsuite")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp"))
+    assert suite.get("hostname") == os.uname().nodename
+    properties = {entry.get("name"): entry.get("value") for entry in suite.find("properties")}
+    assert properties["tester"] == "virtual" and properties["seed"] == "1"
+    own = {entry.get("name"): entry.get("value") for entry in suite.find("testcase").find("properties")}
+    assert re.fullmatch(r"\d+ to \d+ of capture\.pcapng", own["packets"]) and own["started"].endswith("Z")
+
+
+def tshark(path, *options):
+    return subprocess.run(["tshark", "-r", path, *options], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+
+def test_the_capture_has_an_interface_for_each_and_says_where_cases_are(whole):
+    """Tester, subject and air, with a comment where a case begins, fails and ends; packets are those that the results name."""
+    rows = tshark(whole / "capture.pcapng", "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment").splitlines()
+    rows = [row.split("\t") for row in rows]
+    assert {row[1] for row in rows} == {"tester", "subject", "air"}
+    comments = {int(number): text for number, _, text in rows if text}
+    for case in results(whole)["cases"]:
+        name, first, last = case["id"], case["first_packet"], case["last_packet"]
+        assert f"case {name} begins" in comments[first]
+        assert f"case {name} ends: {case['verdict']}" in comments[last]
+        marked = [number for number, text in comments.items() if f"case {name} fails at" in text]
+        assert len(marked) == (case["verdict"] == "FAIL") and all(first <= number <= last for number in marked)
+    assert sum(case["last_packet"] - case["first_packet"] + 1 for case in results(whole)["cases"]) == len(rows)
