@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -11,7 +12,7 @@ import yaml
 
 from support import PATIENCE, ROOT, bluebench, fake_usb
 
-CASES = ["hci/buffer-size", "hci/rand", "phy/read"]
+CASES = ["hci/buffer-size", "hci/random-numbers", "phy/read"]
 """What the jobs run here instead of everything: the commands are those of the page, with these names added to each `run`."""
 
 
@@ -50,7 +51,10 @@ def gitlab(name):
 @pytest.fixture
 def checkout(tmp_path):
     """A folder with our cases, and a `bluebench` on the path."""
-    (tmp_path / "Conformance").symlink_to(ROOT / "Conformance")
+    for name in ("hci", "phy", "procedures"):
+        shutil.copytree(ROOT / "Conformance" / name, tmp_path / "Conformance" / name)
+    for name in ("constants.yaml", "covers.txt"):
+        shutil.copy(ROOT / "Conformance" / name, tmp_path / "Conformance")
     program = tmp_path / "path" / "bluebench"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\ncase $1 in run) shift; exec "{bluebench()}" run {" ".join(CASES)} "$@";; *) exec "{bluebench()}" "$@";; esac\n')

@@ -29,7 +29,7 @@ title: Long
 purpose: It waits.
 reference: Core Vol 4, Part E, 7.8.23
 steps:
-  - {send: LE_Rand, as: subject}
+  - {send: LE_Rand, as: subject, answer: {Status: Success}, states: The command succeeds.}
   - {wait: 100 s}
 """
 

@@ -25,8 +25,7 @@ subject: controller
 setup: {setup}
 steps:
   - {{send: Read_BD_ADDR, as: subject}}
-  - {{send: LE_Rand, as: subject, saveAs: drawn}}
-  - {{check: $drawn.Status, is: {wanted}, states: The status is {wanted}.}}
+  - {{send: LE_Rand, as: subject, answer: {{Status: {wanted}}}, states: The status is {wanted}.}}
 """
 
 
@@ -35,7 +34,7 @@ def cases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mine")
     (folder / "made").mkdir()
     for number in range(COUNT):
-        wanted = 3 if number % 3 == 0 else 0
+        wanted = "Hardware_Failure" if number % 3 == 0 else "Success"
         (folder / "made" / f"case-{number:02}.yaml").write_text(CASE.format(number=number, wanted=wanted, setup="[{use: connected}]" if number == 1 else "[]"))
     return folder
 
@@ -122,6 +121,7 @@ def check(cases, folder, whole):
     assert len(set(in_journal(folder))) == len(in_journal(folder)) == COUNT
     for case in now["cases"]:
         assert case["first_packet"] <= case["last_packet"]
+        assert any(entry["packet"] for entry in case["evidence"]) == (case["verdict"] == "FAIL")
         for entry in case["evidence"]:
             if entry["packet"]:
                 assert case["first_packet"] <= entry["packet"] <= case["last_packet"]
