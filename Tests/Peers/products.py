@@ -6,7 +6,7 @@ import sys
 
 from bumble import att, gatt
 from bumble.core import AdvertisingData, UUID
-from bumble.device import Device, DeviceConfiguration, Peer
+from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.transport import open_transport
@@ -38,7 +38,7 @@ REQUESTS = {
 }
 PROFILE_FAULTS = [
     *REQUESTS, "colon-in-name", "interval-100", "fast-for-4-s", "no-power", "no-services", "services-in-response", "information-advertised",
-    "asks-for-pairing", "mtu-first", "discovery-protected", "no-software-revision", "long-maker", "services-move",
+    "asks-for-pairing", "discovery-protected", "no-software-revision", "long-maker", "services-move",
 ]
 
 
@@ -176,9 +176,6 @@ class Product:
             await self.device.gatt_server.notify_subscriber(connection, self.battery, b"\x50", force=True)
         if self.fault == "asks-for-pairing":
             connection.request_pairing()
-        if self.fault == "mtu-first":
-            await Peer(connection).request_mtu(247)
-            await connection.set_data_length(251, 2120)
         if request := REQUESTS.get(self.fault):
             await self.ask(connection, *request)
 

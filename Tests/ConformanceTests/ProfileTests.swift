@@ -1,0 +1,106 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Conformance
+
+/// Rules for accessories: the numbers, and what is reckoned before they are looked up.
+struct ProfileTests {
+    private static let list: [Double] = [20, 152.5, 211.25, 318.75, 417.5, 546.25, 760, 852.5, 1022.5, 1285]
+
+    /// When events are heard of a device that advertises with an interval in ms, where so many of a hundred are missed.
+    private static func times(_ interval: Double, _ count: Int, missed: Int = 0, seed: UInt64 = 1) -> [Microseconds] {
+        var random = RandomSource(seed: seed, label: "advertising")
+        var time = Microseconds.seconds(1)
+        var heard: [Microseconds] = []
+        while heard.count < count {
+            if Int(random.next() % 100) >= missed { heard.append(time) }
+            time = time + Microseconds(Int64(interval * 1_000)) + Microseconds(Int64(random.next() % 10_000))
+        }
+        return heard
+    }
+
+    @Test(arguments: list, [0, 20]) func anIntervalOfTheListIsFound(_ interval: Double, _ missed: Int) throws {
+        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        for seed in 1...20 as ClosedRange<UInt64> {
+            let estimate = try #require(AdvertisingIntervalEstimate(Self.times(interval, 48, missed: missed, seed: seed), jitter: .zero))
+            #expect(estimate.nearest(of: list) == Microseconds(Int64(interval * 1_000)), "\(estimate)")
+        }
+    }
+
+    @Test(arguments: [30, 50, 100, 140, 200, 250, 300, 500, 1_000, 1_100], [0, 20]) func anotherIntervalIsNot(
+        _ interval: Double, _ missed: Int
+    ) throws {
+        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        for seed in 1...20 as ClosedRange<UInt64> {
+            let estimate = try #require(AdvertisingIntervalEstimate(Self.times(interval, 48, missed: missed, seed: seed), jitter: .zero))
+            #expect(estimate.nearest(of: list) == nil, "\(estimate)")
+        }
+    }
+
+    @Test func theLastPhaseCounts() throws {
+        let fast = Self.times(20, 30)
+        let slow = Self.times(1_022.5, 30).map { $0 + (fast.last ?? .zero) }
+        let estimate = try #require(AdvertisingIntervalEstimate(fast + slow, jitter: .zero))
+        #expect(estimate.nearest(of: [.milliseconds(20), Microseconds(1_022_500)]) == Microseconds(1_022_500))
+        #expect(AdvertisingIntervalEstimate(Array(fast.prefix(4)), jitter: .zero) == nil)
+    }
+
+    private static func profile(_ name: String) throws -> AccessoryProfile { try #require(try SuiteTests.catalogue().profiles[name]) }
+
+    /// Interval in ms from and to, latency, supervision timeout in ms, and the rules that this breaks in R31 and in R17.
+    private static let requests: [(Double, Double, Int, Int, isHID: Bool, r31: Set<String>, r17: Set<String>)] = [
+        (30, 60, 4, 6_000, false, [], []), (15, 15, 0, 6_000, false, [], []), (15, 30, 30, 6_000, false, [], []),
+        (30, 60, 4, 4_000, false, ["supervision-timeout"], []), (30, 60, 4, 7_000, false, [], ["supervision-timeout"]),
+        (30, 45, 31, 6_000, false, ["peripheral-latency"], ["peripheral-latency"]),
+        (7.5, 30, 0, 6_000, false, ["interval-minimum", "interval-multiple"], ["interval-minimum", "interval-multiple"]),
+        (11.25, 11.25, 0, 6_000, true, [], []),
+        (
+            11.25, 11.25, 0, 6_000, false, ["interval-minimum", "interval-multiple", "interval-span"],
+            ["interval-minimum", "interval-multiple", "interval-span"]
+        ),
+        (20, 40, 0, 6_000, false, ["interval-multiple"], ["interval-multiple"]),
+        (30, 30, 0, 6_000, false, ["interval-span"], ["interval-span"]),
+        (30, 90, 23, 6_000, false, ["timeout-margin"], ["timeout-margin", "effective-interval"]),
+        (
+            30, 300, 20, 18_000, false, ["effective-interval", "timeout-margin"],
+            ["effective-interval", "timeout-margin", "supervision-timeout"]
+        ),
+        (2_010, 2_025, 0, 18_000, false, ["interval-longest"], ["supervision-timeout", "effective-interval"]),
+    ]
+
+    @Test(arguments: requests.indices) func eachRuleOfParametersStandsAlone(_ index: Int) throws {
+        let row = Self.requests[index]
+        let rules = ConnectionParameterRules(
+            minimum: Microseconds(Int64(row.0 * 1_000)), maximum: Microseconds(Int64(row.1 * 1_000)), latency: row.2,
+            timeout: .milliseconds(row.3), isHID: row.isHID)
+        for (name, expected) in [("adg-r31", row.r31), ("adg-r17", row.r17)] {
+            let broken = try Self.profile(name).rules.values.filter { !(rules.fault($0) ?? "").isEmpty }.map(\.name)
+            #expect(Set(broken) == expected, "\(name)")
+        }
+    }
+
+    /// Every rule is judged by a case, and every judge of parameters is named by a rule.
+    @Test func rulesAndCasesMeet() throws {
+        let catalogue = try SuiteTests.catalogue()
+        let judged = Set(catalogue.cases.compactMap(\.rule))
+        let ruled = Set(catalogue.profiles.values.flatMap(\.rules.keys))
+        #expect(judged == ruled)
+        #expect(Set(ConnectionParameterRules.names).isSubset(of: ruled))
+        #expect(catalogue.rule("interval-longest", of: "adg-r17") == nil)
+        let citation = try Self.profile("adg-r31").rules["supervision-timeout"]?.citation
+        #expect(citation?.hasPrefix("adg-r31 58.6 (shall): ") == true)
+    }
+
+    /// Accessories of our own in the simulation keep the rules that are about what they do, or the case is not about them.
+    @Test func casesOfAProfileRunInTheSimulation() throws {
+        var setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
+        setup.accessory = .thermometer
+        setup.profile = "adg-r31"
+        let plan = try RunPlan(catalogue: try SuiteTests.catalogue(), setup: setup, filters: ["accessory-profile"])
+        let result = try Runner(plan, recorder: try Recorder(path: nil)).run()
+        let verdicts = Dictionary(grouping: result.cases, by: \.verdict).mapValues { $0.map(\.id) }
+        #expect(verdicts[.error] == nil && verdicts[.inconclusive] == nil, "\(verdicts)")
+        #expect((verdicts[.pass] ?? []).count >= 10)
+    }
+}
