@@ -10,7 +10,10 @@ extension RunCommand {
         if cases != CaseFolder.standard { add("--cases", cases) }
         if tester != "virtual" { add("--tester", tester) }
         if subject != "virtual" { add("--subject", subject) }
-        for name in ["--peer", "--device", "--tester-address", "--subject-address", "--subject-port", "--accessory", "--slack", "--profile", "--bonds"] {
+        for name in [
+            "--peer", "--device", "--tester-address", "--subject-address", "--subject-port", "--accessory", "--slack", "--profile",
+            "--bonds",
+        ] {
             add(name, Arguments.value(of: name))
         }
         for value in values { add("--set", value) }
