@@ -65,6 +65,7 @@ def whole(cases, tmp_path_factory):
 
 def told(case):
     case = case | {"message": re.sub(r"packet \d+", "packet", case["message"])}
+    case["step"] = {key: value for key, value in case.get("step", {}).items() if key != "packet"}
     return {key: case.get(key) for key in ("id", "title", "verdict", "message", "virtual_ms", "seed", "covers", "purpose", "file", "step")}
 
 
