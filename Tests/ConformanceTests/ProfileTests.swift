@@ -20,11 +20,23 @@ struct ProfileTests {
         return heard
     }
 
-    @Test(arguments: list, [0, 20]) func anIntervalOfTheListIsFound(_ interval: Double, _ missed: Int) throws {
+    @Test(arguments: list, [(missed: 0, heard: 8), (0, 48), (20, 48), (45, 96), (60, 96)])
+    func anIntervalOfTheListIsFound(_ interval: Double, _ air: (missed: Int, heard: Int)) throws {
         let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
         for seed in 1...20 as ClosedRange<UInt64> {
-            let estimate = try #require(AdvertisingIntervalEstimate(Self.times(interval, 48, missed: missed, seed: seed), jitter: .zero))
+            let times = Self.times(interval, air.heard, missed: air.missed, seed: seed)
+            let estimate = try #require(AdvertisingIntervalEstimate(times, jitter: .zero))
             #expect(estimate.nearest(of: list) == Microseconds(Int64(interval * 1_000)), "\(estimate)")
+        }
+    }
+
+    /// Few events of many that were missed may look like any interval: then nothing is told, or what is right.
+    @Test(arguments: list, [12, 24, 48]) func whatIsHeardOfALossyAirMisleadsNobody(_ interval: Double, _ heard: Int) {
+        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        for seed in 1...50 as ClosedRange<UInt64> {
+            let estimate = AdvertisingIntervalEstimate(Self.times(interval, heard, missed: 60, seed: seed), jitter: .zero)
+            #expect(
+                estimate.map { $0.nearest(of: list) == Microseconds(Int64(interval * 1_000)) } ?? true, "\(String(describing: estimate))")
         }
     }
 

@@ -11,8 +11,10 @@ struct AdvertisingIntervalEstimate: Equatable {
     var count: Int
 
     static let longestDelay = Microseconds.milliseconds(10)
-    /// Fewer say nothing.
+    /// Fewer say nothing; where events are missed, more are needed.
     private static let leastCount = 6
+    /// Fewer may all be multiples, so that a part without a single interval would pass for a phase of its own.
+    private static let phaseCount = 12
     /// Between two events there is more; reports that are closer are of one event.
     private static let eventLength = Microseconds.milliseconds(5)
 
@@ -20,16 +22,20 @@ struct AdvertisingIntervalEstimate: Equatable {
     ///   - times: of reports, in order.
     ///   - jitter: how late a report may be told.
     init?(_ times: [Microseconds], jitter: Microseconds) {
-        let gaps = Self.lastPhase(Self.gaps(times))
+        let slack = Self.longestDelay + jitter + jitter
+        let gaps = Self.lastPhase(Self.gaps(times), slack)
         guard gaps.count >= Self.leastCount else { return nil }
         let times = gaps.map { Double($0.rawValue) }
         let span: Double = times.reduce(0, +)
-        var mean = Double(Self.single(gaps).rawValue)
+        var mean = Self.single(gaps, slack)
         var count = Double(gaps.count)
         for _ in 0..<4 {
             count = times.map { max(1, ($0 / mean).rounded()) }.reduce(0, +)
             mean = span / count
         }
+        // With every second event missed, every second gap is a single one: the square keeps what is told sure.
+        let share = (count / Double(gaps.count) - 0.2).rounded(.up)
+        guard Double(gaps.count) >= Double(Self.leastCount) * share * share else { return nil }
         let delay = Double(Self.longestDelay.rawValue)
         self.count = Int(count)
         interval = Microseconds(Int64((mean - delay / 2).rounded()))
@@ -63,17 +69,19 @@ struct AdvertisingIntervalEstimate: Equatable {
         return gaps
     }
 
-    /// What a gap without a missed event is like.
-    private static func single(_ gaps: [Microseconds]) -> Microseconds {
-        gaps.sorted()[gaps.count / 4]
+    /// What a gap without a missed event is like, in microseconds: the mean of the shortest and those that the delay alone makes longer. Two intervals
+    /// are longer than one with the delay, as the shortest interval is 20 ms.
+    private static func single(_ gaps: [Microseconds], _ slack: Microseconds) -> Double {
+        let shortest = gaps.min() ?? .zero
+        let singles = gaps.filter { $0 <= shortest + slack }
+        return singles.map { Double($0.rawValue) }.reduce(0, +) / Double(max(1, singles.count))
     }
 
     /// The gaps since the device changed its interval, if it did.
-    private static func lastPhase(_ gaps: [Microseconds]) -> [Microseconds] {
-        guard gaps.count >= 2 * leastCount else { return gaps }
+    private static func lastPhase(_ gaps: [Microseconds], _ slack: Microseconds) -> [Microseconds] {
+        guard gaps.count >= 2 * phaseCount else { return gaps }
         let (first, second) = (Array(gaps[..<(gaps.count / 2)]), Array(gaps[(gaps.count / 2)...]))
-        let (early, late) = (single(first), single(second))
-        let difference = abs((early - late).rawValue)
-        return difference > longestDelay.rawValue + min(early, late).rawValue / 5 ? second : gaps
+        let (early, late) = (single(first, slack), single(second, slack))
+        return abs(early - late) > Double(longestDelay.rawValue) + min(early, late) / 5 ? second : gaps
     }
 }
