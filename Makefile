@@ -4,9 +4,9 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-# On Linux it carries Swift's libraries, libusb and SQLite: of the latter two only the archives are in the folder that is looked through first.
+# On Linux it carries Swift's libraries, libusb and SQLite: the description of libusb that is found first names a folder where only archives are.
 STATIC := .build/static
-RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib -Xswiftc -L$(CURDIR)/$(STATIC) -Xlinker -l:libudev.so.1)
+RELEASE := $(if $(filter Linux,$(shell uname)),PKG_CONFIG_PATH=$(CURDIR)/$(STATIC)) swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 # All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
 TESTED := .build/testing
 TESTING := -c release --scratch-path $(TESTED)
@@ -32,6 +32,8 @@ release: setup $(STATIC) ## the release build that make run uses; on Linux it ca
 $(STATIC):
 	@mkdir -p $@
 	@for library in libusb-1.0 sqlite3; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
+	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb as an archive' "Version: $$(pkg-config --modversion libusb-1.0)" \
+		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
 dist: release ## build/dist: an archive and a Debian package, tried in an empty Debian 12
 	.ci/dist --try
