@@ -13,7 +13,7 @@ enum Completions {
     }
 
     /// Folders beside the suites that hold something else.
-    private static let others: Set<String> = ["mutants", "variants", "procedures"]
+    private static let others: Set<String> = ["mutants", "variants", "procedures", "profiles"]
 
     /// Where the command line says that the cases are.
     private static func folder(in words: [String]) -> String {

@@ -18,6 +18,8 @@ from bumble.transport.tcp_client import open_tcp_client_transport
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
+"""Folders beside the suites that hold something else."""
 PATIENCE = 60
 """Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, ROOT, dongles, run_bench
+from support import NO_SUITES, PATIENCE, ROOT, dongles, run_bench
 
 # What tshark 4.0 calls malformed although it is not, as filters, each with its reason. Everything else fails.
 GAPS = {
@@ -37,7 +37,7 @@ BROKEN = {"accessory-robust"}
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    others = {"mutants", "procedures", "variants"} | CHANNELS | BROKEN
+    others = NO_SUITES | CHANNELS | BROKEN
     suites = sorted(path.name for path in (ROOT / "Conformance").iterdir() if path.is_dir() and path.name not in others)
     run_bench("run", *suites, "--json", folder / "results.json", "--capture", folder / "capture.btsnoop", "--air", folder / "air.pcapng", expected=None)
     run_bench("run", *suites, "--capture", folder / "capture.pcapng", expected=None)
