@@ -135,7 +135,7 @@ def test_a_report_has_keys_if_it_is_asked_to(tmp_path):
 
     air, keylog = tmp_path / "air.pcapng", tmp_path / "keys"
     asked, hidden = run("asked", "--keys"), run("hidden", "--air", air, "--keylog", keylog)
-    shown = subprocess.run([bluebench(), "show", asked / "capture.btsnoop"], check=True, capture_output=True, text=True, timeout=600).stdout
+    shown = subprocess.run([bluebench(), "show", asked / "capture.pcapng"], check=True, capture_output=True, text=True, timeout=600).stdout
     found = {bytes.fromhex(text[at:at + 32]) for text in KEY.findall(shown) for at in range(0, len(text), 32)}
     found |= {key for keys in read_keys(keylog).values() for key in keys}
     # Keys that cases have written in them are no secrets, and stand in other packets, too.
