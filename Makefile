@@ -4,9 +4,9 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-# On Linux it carries Swift's libraries, libusb and SQLite: the description of libusb that is found first names a folder where only archives are.
+RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+# What is given away carries libusb and SQLite, too: the description of libusb that is found first names a folder where only archives are.
 STATIC := .build/static
-RELEASE := $(if $(filter Linux,$(shell uname)),PKG_CONFIG_PATH=$(CURDIR)/$(STATIC)) swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 # All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
 TESTED := .build/testing
 TESTING := -c release --scratch-path $(TESTED)
@@ -25,7 +25,7 @@ setup: ## install what is missing: apt packages, .venv with the foreign peers
 build: setup ## debug build of everything, tests included
 	swift build --build-tests
 
-release: setup $(STATIC) ## the release build that make run uses; on Linux it carries within it what it needs
+release: setup ## the release build that make run uses; on Linux it carries Swift's libraries within it
 	$(RELEASE) --product bluebench
 	$(RELEASE) --product PDUTool
 
@@ -35,7 +35,8 @@ $(STATIC):
 	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb as an archive' "Version: $$(pkg-config --modversion libusb-1.0)" \
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
-dist: release ## build/dist: an archive and a Debian package, tried in an empty Debian 12
+dist: setup $(STATIC) ## build/dist: an archive and a Debian package, tried in an empty Debian 12
+	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(RELEASE) --product bluebench
 	.ci/dist --try
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.pcapng}
