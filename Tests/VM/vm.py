@@ -176,7 +176,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", default="build/vm")
     parser.add_argument("--bluebench", default=".build/release/bluebench")
-    parser.add_argument("--timeout", type=float, default=900)
+    parser.add_argument("--timeout", type=float, default=1500)
     parser.add_argument("scripts", nargs="*")
     options = parser.parse_args()
     scripts = options.scripts or sorted(glob.glob(os.path.join(HERE, "guest", "*.sh")))
