@@ -12,9 +12,6 @@ enum Completions {
         ["virtual", "tcp:", "unix:", "serial:"] + ((try? USBEnumeration.dongles()) ?? []).map(\.location.description)
     }
 
-    /// Folders beside the suites that hold something else.
-    private static let others: Set<String> = ["mutants", "variants", "procedures", "profiles"]
-
     /// Where the command line says that the cases are.
     private static func folder(in words: [String]) -> String {
         if let tied = words.last(where: { $0.hasPrefix("--cases=") }) { return String(tied.dropFirst("--cases=".count)) }
@@ -25,7 +22,7 @@ enum Completions {
     static func suiteNames(in folder: String) -> [String] {
         names(in: folder).filter { name in
             var isFolder: ObjCBool = false
-            return !others.contains(name) && FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
+            return !Catalogue.reserved.contains(name) && FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
                 && isFolder.boolValue
         }
     }

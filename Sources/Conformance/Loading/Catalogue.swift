@@ -23,7 +23,7 @@ public struct Catalogue: Sendable {
     }
 
     /// Folders beside the suites that hold no cases.
-    static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
+    public static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
     /// The file beside the suites with the constants that all cases may use.
     static let constantsFile = "constants.yaml"
 

@@ -1,0 +1,110 @@
+import Timing
+
+/// What to run, and how.
+public struct RunPlan: Sendable {
+    public var catalogue: Catalogue
+    public var setup: BenchSetup
+    /// In the order in which they run.
+    public var cases: [TestCase]
+    public var shuffle: UInt64?
+    /// Values of parameters by name, or by `suite/case.name`.
+    public var parameters: [String: CaseValue] = [:]
+    /// How often a case that neither passes nor is N/A is tried again.
+    public var retries = 0
+    /// After so many cases that FAIL or end in ERROR no further one is run; nil: all are.
+    public var mostFailures: Int?
+    /// The part of the cases that is run, as it was asked for.
+    public var shard: String?
+    /// Each FAIL is repeated with the tester's and the subject's dongle exchanged.
+    public var swapsFailures = false
+    /// Results have the packets of the cases, for a report.
+    public var keepsTraces = false
+    /// Results of an earlier run that is continued.
+    public var known: [String: CaseResult] = [:]
+    /// What is known of the device over the air; a survey finds it out if nil.
+    public var device: DeviceDescription?
+
+    /// - Parameters:
+    ///   - filters: ids, suites, or parts of ids with `*`; all cases when empty.
+    ///   - tags: if there are any, cases with none of them are left out.
+    /// - Throws: `Problems` when a filter or a tag matches nothing.
+    public init(
+        catalogue: Catalogue, setup: BenchSetup, filters: [String], tags: [String] = [], shuffle: UInt64? = nil
+    ) throws(Problems) {
+        self.catalogue = catalogue
+        self.setup = setup
+        self.shuffle = shuffle
+        if let profile = setup.profile, catalogue.profiles[profile] == nil {
+            let known = catalogue.profiles.keys.sorted()
+            let hint = Suggestion.text(for: profile, among: known)
+            let text = "there is no profile of this name" + (hint.isEmpty ? "; there are \(known.joined(separator: ", "))" : hint)
+            throw Problems([Problem(Position(file: "'\(profile)'", line: 1, column: 1), text)])
+        }
+        // Rules of profiles are judged where somebody asks for them.
+        cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
+            testCase.rule == nil || setup.profile != nil || filters.contains { Self.matches(testCase.id, $0) }
+        }
+        if let shuffle {
+            var random = RandomSource(seed: shuffle, label: "order of cases")
+            cases.shuffle(using: &random)
+        }
+    }
+
+    static func select(_ all: [TestCase], _ filters: [String], _ tags: [String] = []) throws(Problems) -> [TestCase] {
+        var problems: [Problem] = []
+        for tag in tags where CaseTag.all[tag] == nil {
+            let text = "there is no tag '\(tag)'" + Suggestion.text(for: tag, among: CaseTag.all.keys)
+            problems.append(Problem(Position(file: tag, line: 1, column: 1), text))
+        }
+        for filter in filters where !all.contains(where: { matches($0, filter) }) {
+            problems.append(
+                Problem(Position(file: "'\(filter)'", line: 1, column: 1), "no case or suite has this name" + hint(for: filter, all)))
+        }
+        guard problems.isEmpty else { throw Problems(problems) }
+        return all.filter { testCase in
+            (filters.isEmpty || filters.contains { matches(testCase, $0) })
+                && (tags.isEmpty || tags.contains { testCase.tags.contains($0) })
+        }
+    }
+
+    /// Suites that begin so, else a near name, else what suites there are.
+    private static func hint(for filter: String, _ all: [TestCase]) -> String {
+        if CaseTag.all[filter] != nil { return "; as a tag it is --tag \(filter)" }
+        let suites = Set(all.map(\.suite)).sorted()
+        let begun = filter.isEmpty ? [] : suites.filter { $0.hasPrefix(filter) }
+        if !begun.isEmpty { return "; there are \(begun.joined(separator: ", ")): '\(filter)*' is all of them" }
+        let near = Suggestion.text(for: filter, among: all.map(\.id) + suites + SubjectKind.allCases.map(\.rawValue))
+        return near.isEmpty || filter.isEmpty ? "; the suites are \(suites.joined(separator: ", ")); --list shows the cases" : near
+    }
+
+    /// A kind of subject, too, stands for its cases.
+    private static func matches(_ testCase: TestCase, _ filter: String) -> Bool {
+        matches(testCase.id, filter) || testCase.subject.rawValue == filter
+    }
+
+    static func matches(_ id: String, _ filter: String) -> Bool {
+        if filter.contains("*") { return glob(Array(id.utf8), Array(filter.utf8)) }
+        if let round = id.firstIndex(of: "["), !filter.contains("[") { return matches(String(id[..<round]), filter) }
+        return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
+    }
+
+    /// `*` stands for any text. The last star alone is ever tried anew, so the work is bounded by the product of the lengths.
+    private static func glob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
+        var (at, next) = (0, 0)
+        var star: (next: Int, at: Int)?
+        while at < text.count {
+            if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
+                next += 1
+                star = (next, at)
+            } else if next < pattern.count, pattern[next] == text[at] {
+                (at, next) = (at + 1, next + 1)
+            } else if let last = star {
+                (at, next) = (last.at + 1, last.next)
+                star = (last.next, at)
+            } else {
+                return false
+            }
+        }
+        return pattern[next...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}
