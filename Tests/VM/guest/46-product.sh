@@ -3,6 +3,7 @@
 # What BlueZ does otherwise than the specification says; each with its section in docs/peers.md.
 of_bluez="accessory-discovery/find-by-type-value-range"
 
+forget_bonds
 start_bluez
 serve_values
 $bench survey "$dongle" --peer "BlueZ server" --bonds none >/tmp/bluez.yaml 2>/tmp/survey.txt && ok "it is surveyed" || bad "it is surveyed"
