@@ -4,9 +4,9 @@ import asyncio
 import struct
 import sys
 
-from bumble import att, gatt
+from bumble import att, gatt, hci
 from bumble.core import AdvertisingData, UUID
-from bumble.device import Device, DeviceConfiguration
+from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.transport import open_transport
@@ -38,7 +38,7 @@ REQUESTS = {
 }
 PROFILE_FAULTS = [
     *REQUESTS, "colon-in-name", "interval-100", "fast-for-4-s", "no-power", "no-services", "services-in-response", "information-advertised",
-    "asks-for-pairing", "discovery-protected", "no-software-revision", "long-maker", "services-move",
+    "asks-for-pairing", "mtu-before-length", "discovery-protected", "no-software-revision", "long-maker", "services-move",
 ]
 
 
@@ -176,6 +176,12 @@ class Product:
             await self.device.gatt_server.notify_subscriber(connection, self.battery, b"\x50", force=True)
         if self.fault == "asks-for-pairing":
             connection.request_pairing()
+        if self.fault == "mtu-before-length":
+            await Peer(connection).request_mtu(185)
+        if self.fault in ("mtu-before-length", "asks-well"):
+            await connection.set_data_length(251, 2120)
+        if self.fault == "asks-well":
+            await Peer(connection).request_mtu(185)
         if request := REQUESTS.get(self.fault):
             await self.ask(connection, *request)
 
@@ -199,6 +205,9 @@ async def serve(target, kind, fault=""):
     device.add_services(product.services())
     product.spoil(device)
     await device.power_on()
+    if fault == "mtu-before-length":
+        # Its controller does not begin by itself.
+        await device.send_sync_command(hci.HCI_LE_Write_Suggested_Default_Data_Length_Command(suggested_max_tx_octets=27, suggested_max_tx_time=328))
     ended, tasks, loop = asyncio.Queue(), set(), asyncio.get_running_loop()
 
     def connected(connection):

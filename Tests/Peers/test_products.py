@@ -67,6 +67,7 @@ PLANTED_FOR_PROFILES = [
     ("services-in-response", "heart-rate", "services-placed", "expected a length of at least 1"),
     ("information-advertised", "keyboard", "device-information-hidden", "expected not 180A"),
     ("asks-for-pairing", "serial", "pairing-unasked", "must not come, but packet"),
+    ("mtu-before-length", "serial", "length-before-mtu", "must not come, but packet"),
     ("discovery-protected", "serial", "discovery-unpaired", "$refused"),
     ("no-software-revision", "serial", "device-information", "expected not 10"),
     ("long-maker", "keyboard", "device-information-lengths", "expected a length of at most 26"),

@@ -97,6 +97,7 @@ extension CaseRun {
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
+            if let label = first.label { marks[label] = found.index }
             ledger.began(first, at: found.time)
             ledger.ended(first, .done, at: found.time)
             save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.place)

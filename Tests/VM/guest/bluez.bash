@@ -5,7 +5,7 @@ failed=0
 trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
 ok() { echo "= ok: $1"; }
 bad() { echo "= NOT OK: $1"; failed=1; }
-wait_for() { local end=$((SECONDS + 20)); while [ $SECONDS -lt $end ]; do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; echo "no: $*"; return 1; }
+wait_for() { local end=$((SECONDS + 40)); while [ $SECONDS -lt $end ]; do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; echo "no: $*"; return 1; }
 # The USB device with a serial number, and the kernel's adapter on it.
 device_of() { grep -lx "$1" /sys/bus/usb/devices/*/serial | xargs dirname; }
 adapter_of() { ls -d "$(device_of "$1")"/*:1.0/bluetooth/hci* 2>/dev/null; }
