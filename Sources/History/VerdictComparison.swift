@@ -22,6 +22,31 @@ public struct VerdictResults: Sendable, Decodable {
         public var host: String?
         /// The version of the program.
         public var build: String?
+        /// Dongles that were used.
+        public var devices: [Device]?
+
+        public init() {}
+    }
+
+    public struct Device: Sendable, Decodable {
+        public struct Numbers: Sendable, Decodable {
+            /// Vendor and product.
+            public var usb: String?
+            public var company: Int?
+            public var revision: String?
+            public var subversion: String?
+            public var firmware: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case usb, company, firmware
+                case revision = "hci_revision"
+                case subversion = "lmp_subversion"
+            }
+        }
+
+        /// `tester` or `subject`.
+        public var side: String
+        public var numbers: Numbers?
     }
 
     public var run: Run?
@@ -78,5 +103,33 @@ public struct VerdictComparison: Sendable {
         case (true, false): return now.verdict == "PASS" ? .newlyPassing : .changed
         case (false, false): return base.verdict == now.verdict ? .same : .changed
         }
+    }
+}
+
+extension VerdictResults.Run {
+    /// In what two runs differ that decides about verdicts; date, host and version do not.
+    public func differences(from base: Self) -> [String] {
+        [Self.differ("tester", base.tester, tester), Self.differ("subject", base.subject, subject)].compactMap(\.self)
+            + sides(base, { "the \($0)'s dongle" }, \.chip)
+    }
+
+    /// What may well be why verdicts differ: other firmware on the same chip.
+    public func changes(since base: Self) -> [String] { sides(base, { "the \($0)'s firmware" }, \.image) }
+
+    private func sides(_ base: Self, _ name: (String) -> String, _ text: (VerdictResults.Device.Numbers) -> String) -> [String] {
+        func find(_ side: String, _ run: Self) -> String? { run.devices?.first { $0.side == side }?.numbers.map(text) }
+        return ["tester", "subject"].compactMap { Self.differ(name($0), find($0, base), find($0, self)) }
+    }
+
+    private static func differ(_ what: String, _ before: String?, _ now: String?) -> String? {
+        before == now ? nil : "\(what): \(before ?? "unknown") then, \(now ?? "unknown") now"
+    }
+}
+
+extension VerdictResults.Device.Numbers {
+    var chip: String { [usb, company.map { "company \($0)" }].compactMap(\.self).joined(separator: ", ") }
+    var image: String {
+        firmware
+            ?? [revision.map { "HCI revision \($0)" }, subversion.map { "LMP subversion \($0)" }].compactMap(\.self).joined(separator: ", ")
     }
 }

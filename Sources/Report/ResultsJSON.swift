@@ -40,13 +40,13 @@ public enum ResultsJSON {
             var slackMilliseconds: Double?
             var devices: [DeviceReport]?
             var usb: USBTally?
-            var started: String?
+            var date: String?
             var host: String?
-            var bluebench: String?
+            var build: String?
             var arguments: [String]?
 
             private enum CodingKeys: String, CodingKey {
-                case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, started, host, bluebench, arguments
+                case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, date, host, build, arguments
                 case slackMilliseconds = "slack_ms"
             }
 
@@ -56,16 +56,16 @@ public enum ResultsJSON {
                 (ending, shard, slackMilliseconds) = (result.ending, result.shard, result.slackMilliseconds)
                 (devices, usb) = (result.devices.isEmpty ? nil : result.devices, result.usb)
                 func some(_ text: String) -> String? { text.isEmpty ? nil : text }
-                (started, host, bluebench) = (some(facts.date), some(facts.host), some(facts.version))
+                (date, host, build) = (some(facts.date), some(facts.host), some(facts.version))
                 arguments = facts.arguments.isEmpty ? nil : facts.arguments
             }
         }
 
-        var format = 2
+        var format = 3
         var run: Run
         var summary: Summary
         var scorecard: [CommandScorecard.Row]?
-        var cases: [CaseResult]
+        var cases: [CaseResult]?
 
         init(_ result: RunResult, _ facts: RunFacts) {
             (run, summary, cases) = (Run(result, facts), Summary(result.cases), result.cases)
@@ -77,18 +77,26 @@ public enum ResultsJSON {
         try encode(Document(result, facts))
     }
 
+    /// The document without its cases, which are only counted.
+    static func frame(of run: RunResult, _ cases: [CaseResult], _ facts: RunFacts) throws -> String {
+        var document = Document(run, facts)
+        (document.summary, document.cases) = (Document.Summary(cases), nil)
+        return try encode(document)
+    }
+
     /// What a file holds that `text` has made, of this format or an earlier one.
     ///
     /// - Throws: `DecodingError`.
     public static func read(_ data: Data) throws -> (result: RunResult, facts: RunFacts) {
         let document = try JSONDecoder().decode(Document.self, from: data)
+        guard let cases = document.cases else { throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no cases")) }
         let run = document.run
         var result = RunResult(seed: run.seed.value, shuffle: run.shuffle?.value, tester: run.tester, subject: run.subject)
-        (result.cases, result.isInterrupted, result.ending) = (document.cases, run.interrupted, run.ending)
+        (result.cases, result.isInterrupted, result.ending) = (cases, run.interrupted, run.ending)
         (result.shard, result.slackMilliseconds) = (run.shard, run.slackMilliseconds)
         (result.devices, result.usb) = (run.devices ?? [], run.usb)
         var facts = RunFacts()
-        (facts.date, facts.host, facts.version) = (run.started ?? "", run.host ?? "", run.bluebench ?? "")
+        (facts.date, facts.host, facts.version) = (run.date ?? "", run.host ?? "", run.build ?? "")
         facts.arguments = run.arguments ?? []
         return (result, facts)
     }

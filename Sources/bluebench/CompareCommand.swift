@@ -20,7 +20,7 @@ struct CompareCommand: ParsableCommand {
         help: ArgumentHelp(
             "Another limit where a row's name holds a text: coded-s8=5 or 'notify from-subject 2m=1'.", valueName: "text=percent"))
     var row: [String] = []
-    @Flag(help: "Compare although tester, subject or settings differ.") var unlike = false
+    @Flag(help: "Compare although tester, subject, dongles or settings differ.") var unlike = false
     @Flag(help: "Rows and cases that are gone do not fail.") var allowVanished = false
     @Flag(help: "Show what has not changed, too.") var all = false
     @Option(help: ArgumentHelp("Write the table as Markdown, for a pull request.", valueName: "file"), completion: .file()) var markdown:
@@ -63,11 +63,7 @@ struct CompareCommand: ParsableCommand {
             old = try ThroughputResults(json: before, name: base)
             new = try ThroughputResults(json: now, name: self.new)
         } catch { throw CommandFailure(.usage, "\(error)") }
-        let differences = (new.setup ?? .init()).differences(from: old.setup ?? .init())
-        guard unlike || differences.isEmpty else {
-            throw CommandFailure(
-                .usage, "the two were not measured alike (--unlike compares them all the same): \(differences.joined(separator: "; "))")
-        }
+        try refuse((new.setup ?? .init()).differences(from: old.setup ?? .init()), "measured")
         let (limits, warn, fail) = (try limits(), warn, fail)
         let comparison = ThroughputComparison(old, new) { name in
             guard let own = limits.last(where: { name.contains($0.text) }) else { return .init(warn: warn, fail: fail) }
@@ -85,15 +81,27 @@ struct CompareCommand: ParsableCommand {
     }
 
     private func verdicts(_ before: Data, _ now: Data) throws -> (ComparisonTable, Bool, [Finding]) {
-        let comparison: VerdictComparison
+        let (old, new): (VerdictResults, VerdictResults)
         do {
-            comparison = try VerdictComparison(VerdictResults(json: before, name: base), VerdictResults(json: now, name: new))
+            old = try VerdictResults(json: before, name: base)
+            new = try VerdictResults(json: now, name: self.new)
         } catch { throw CommandFailure(.usage, "\(error)") }
+        let (then, now) = (old.run ?? .init(), new.run ?? .init())
+        try refuse(now.differences(from: then), "run")
+        for change in now.changes(since: then) { Console.line(change) }
+        let comparison = VerdictComparison(old, new)
         let rows = comparison.rows.map {
             Finding(name: $0.id, finding: $0.finding.rawValue, before: $0.base, after: $0.now, reason: $0.message)
         }
         let hasFailed = comparison.rows.contains { $0.finding == .newlyFailing || ($0.finding == .vanished && !allowVanished) }
         return (comparison.table(all: all), hasFailed, rows)
+    }
+
+    private func refuse(_ differences: [String], _ done: String) throws {
+        guard unlike || differences.isEmpty else {
+            throw CommandFailure(
+                .usage, "the two were not \(done) alike (--unlike compares them all the same): \(differences.joined(separator: "; "))")
+        }
     }
 
     private func read(_ path: String) throws -> Data {

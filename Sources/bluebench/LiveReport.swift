@@ -1,36 +1,67 @@
 import Conformance
 import Foundation
+import Packets
 import Report
+import Timing
 import Transport
 
-/// What can be read of a run while it goes on, and after somebody has killed it: JUnit that is whole after each case.
+/// What can be read of a run while it goes on, and after somebody has killed it: JUnit that is whole after each case, and `results.json`.
 struct LiveReport {
-    private var document: JUnitDocument
-    private let files: [OutputFile]
+    private var junit: JUnitDocument
+    private var results: ResultsDocument
+    private let files: (junit: [OutputFile], json: [OutputFile])
+    private var pace = Pace()
 
     /// - Parameter known: results of the run that is continued.
-    init(_ files: ReportOptions.Files, _ run: RunResult, about facts: RunFacts, hiding secrets: Secrets?, known: [CaseResult]) {
-        self.files = files.junit.filter(\.isReplaceable)
-        document = JUnitDocument(run, about: facts) { secrets?.hide($0) ?? $0 }
-        for result in known { document.add(result) }
+    init(_ files: ReportOptions.Files, _ run: RunResult, about facts: RunFacts, hiding secrets: Secrets?, known: [CaseResult]) throws {
+        self.files = (files.junit.filter(\.isReplaceable), files.json.filter(\.isReplaceable))
+        func hide(_ text: String) -> String { secrets?.hide(text) ?? text }
+        junit = JUnitDocument(run, about: facts, hiding: hide)
+        var unfinished = run
+        (unfinished.isInterrupted, unfinished.ending) = (true, "the run goes on, or was killed")
+        results = ResultsDocument(unfinished, about: facts, hiding: hide)
+        for result in known {
+            junit.add(result)
+            try results.add(result)
+        }
     }
 
     /// - Throws: the first failure of writing; the other files are written all the same.
-    func begin() throws { try write() }
+    mutating func begin() throws { try write() }
 
     mutating func add(_ result: CaseResult) throws {
-        guard !files.isEmpty else { return }
-        document.add(result)
+        if !files.junit.isEmpty { junit.add(result) }
+        if !files.json.isEmpty { try results.add(result) }
         try write()
     }
 
-    private func write() throws {
-        guard !files.isEmpty else { return }
-        let data = Data(document.text.utf8)
+    private mutating func write() throws {
         var failure: (any Error)?
-        for file in files {
-            do { try file.write(data) } catch { failure = failure ?? error }
+        func write(_ files: [OutputFile], _ text: () throws -> String) {
+            guard !files.isEmpty else { return }
+            do {
+                let data = Data(try text().utf8)
+                for file in files {
+                    do { try file.write(data) } catch { failure = failure ?? error }
+                }
+            } catch { failure = failure ?? error }
         }
+        write(files.junit) { junit.text }
+        let (json, results) = (files.json, results)
+        pace.spend { write(json, results.text) }
         if let failure { throw failure }
+    }
+}
+
+/// Lets something be done again and again for a twentieth of the time at most.
+private struct Pace {
+    private var next = MonotonicClock.now()
+
+    mutating func spend(_ body: () -> Void) {
+        let began = MonotonicClock.now()
+        guard began >= next else { return }
+        body()
+        let ended = MonotonicClock.now()
+        next = ended + (ended - began) * 19
     }
 }

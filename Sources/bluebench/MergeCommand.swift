@@ -11,7 +11,7 @@ struct MergeCommand: ParsableCommand {
         discussion: """
             RESULTS are files that `bluebench run --json` has written, or report folders, of runs that ended or were killed. A case that is in several of \
             them counts once: its PASS, FAIL or N/A replaces INCONC and ERROR. Two runs that both judged a case are refused, unless --again says that \
-            later ones replace earlier ones. The exit code is that of a run with these verdicts.
+            later ones replace earlier ones. The exit code is that of a run with these verdicts, and 3 instead of 0 where a run was killed that no other did in full.
             """)
 
     @Argument(help: "Results of runs.", completion: .file()) var results: [String]
@@ -33,9 +33,11 @@ struct MergeCommand: ParsableCommand {
         let failures = try files.write(run, about: merged.facts, hiding: nil)
         Console.line(ProgressLine.counts(run) + " of \(parts.count) run\(parts.count == 1 ? "" : "s")")
         if let folder = files.folder { Console.line("report  \(folder)/index.html") }
-        for text in failures { Console.complain(text) }
+        let killed = merged.unfinished.map { "\($0): the run was killed; the cases that it had not come to are missing" }
+        for text in failures + killed { Console.complain(text) }
         if !failures.isEmpty { throw ExitCode.bench }
         if run.exitCode != 0 { throw ExitCode(run.exitCode) }
+        if !killed.isEmpty { throw ExitCode.bench }
     }
 }
 

@@ -13,6 +13,8 @@ struct MergedRun {
     private var first: RunResult?
     private var cases: [String: CaseResult] = [:]
     private var sources: [String: Source] = [:]
+    private var killed: [(path: String, cases: Set<String>)] = []
+    private var ended: [Set<String>] = []
 
     /// - Throws: a usage error for runs that are no parts of one: other seeds, or one case judged twice.
     mutating func add(_ part: ResultsFile, at index: Int, isNewer: Bool) throws {
@@ -22,6 +24,8 @@ struct MergedRun {
         }
         take(part.facts)
         take(part.result)
+        let ids = Set(part.result.cases.map(\.id))
+        if part.wasKilled { killed.append((part.path, ids)) } else { ended.append(ids) }
         for result in part.result.cases {
             if let old = cases[result.id] {
                 if result.isNotRun { continue }
@@ -66,25 +70,34 @@ struct MergedRun {
         return known.components(separatedBy: ", ").contains(other) ? known : known + ", " + other
     }
 
+    /// Runs that were killed and that no other has done in full: nobody knows which cases they had still to run.
+    var unfinished: [String] {
+        killed.filter { part in !ended.contains { $0.isSuperset(of: part.cases) } }.map(\.path)
+    }
+
     /// The runs as one, the cases in the order of their names.
     var run: RunResult {
         var run = first ?? RunResult(seed: 1, tester: "", subject: "")
         run.cases = cases.values.sorted { $0.id < $1.id }
         run.shard = nil
-        run.isInterrupted = run.cases.contains(where: \.isNotRun)
-        run.ending = run.cases.first(where: \.isNotRun)?.message
+        run.ending = run.cases.first(where: \.isNotRun)?.message ?? unfinished.first.map { "\($0) is of a run that was killed" }
+        run.isInterrupted = run.ending != nil
         return run
     }
 
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        URL(fileURLWithPath: one).resolvingSymlinksInPath().path == URL(fileURLWithPath: other).resolvingSymlinksInPath().path
+    }
+
     /// Puts the captures that the evidence is counted in beside the merged results, with the number of their run before their names, and lets the results
-    /// name them so.
+    /// name them so. Those that are there already stay what they are.
     mutating func bringCaptures(into folder: String?) throws {
         var brought: Set<String> = []
         for (id, result) in cases {
             guard let capture = result.capture, let source = sources[id] else { continue }
             let name = URL(fileURLWithPath: capture).lastPathComponent
             let (origin, own) = ("\(source.folder)/\(name)", "\(source.index)-\(name)")
-            guard FileManager.default.fileExists(atPath: origin) else { continue }
+            guard FileManager.default.fileExists(atPath: origin), folder.map({ !Self.isSame($0, source.folder) }) ?? true else { continue }
             cases[id]?.capture = folder == nil ? origin : own
             guard let folder, brought.insert(own).inserted else { continue }
             let target = "\(folder)/\(own)"

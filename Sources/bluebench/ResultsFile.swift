@@ -10,10 +10,13 @@ struct ResultsFile {
 
     var named: (String, RunResult) { (path, result) }
 
+    /// It ended without a word about the cases that it had not come to.
+    var wasKilled: Bool { result.isInterrupted && !result.cases.contains(where: \.isNotRun) }
+
     /// The folder that the names of captures are in.
     var folder: String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
 
-    /// Of a report folder it is the journal that counts, if there is one: results.json is written at the end of a run, and a run may have been killed.
+    /// Of a report folder it is the journal that counts, if there is one: results.json of a run that was killed may lack its last cases.
     static func read(_ path: String) throws -> ResultsFile {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {

@@ -68,13 +68,15 @@ extension RunCommand {
         _ progress: ProgressLine,
         _ troubles: inout Troubles
     ) -> RunResult {
-        var live = LiveReport(
-            files, runner.plannedRun, about: facts, hiding: journal.secrets, known: runner.knownResults)
-        troubles.attempt { try live.begin() }
+        var live: LiveReport?
+        troubles.attempt {
+            live = try LiveReport(files, runner.plannedRun, about: facts, hiding: journal.secrets, known: runner.knownResults)
+            try live?.begin()
+        }
         let result = runner.run { result in
             result.started = progress.caseBegan
             troubles.attempt { try journal.store?.add(result) }
-            troubles.attempt { try live.add(result) }
+            troubles.attempt { try live?.add(result) }
         }
         progress.end()
         return result

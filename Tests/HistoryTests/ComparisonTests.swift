@@ -68,6 +68,39 @@ struct ComparisonTests {
         #expect(now.differences(from: base) == ["tester: usb:1-1 then, virtual now", "label antenna: inside then, outside now"])
     }
 
+    @Test(arguments: [
+        ("", "", []),
+        (#""date": "2026-01-01", "host": "a", "build": "1""#, #""date": "2026-02-01", "host": "b", "build": "2""#, []),
+        (#""tester": "usb:1-1""#, #""tester": "virtual""#, ["tester: usb:1-1 then, virtual now"]),
+        (dongle("0a12:0001", 10, "8891"), dongle("0a12:0001", 10, "8891"), []),
+        (
+            dongle("0a12:0001", 10, "8891"), dongle("0a12:0001", 10, "22bb"),
+            ["the subject's firmware: \(image("8891")) then, \(image("22bb")) now"]
+        ),
+        (
+            dongle("0a12:0001", 10, "8891"), dongle("0bda:8771", 93, "8891"),
+            ["the subject's dongle: 0a12:0001, company 10 then, 0bda:8771, company 93 now"]
+        ),
+        (
+            #""devices": []"#, dongle("0a12:0001", 10, "1"),
+            ["the subject's dongle: unknown then, 0a12:0001, company 10 now", "the subject's firmware: unknown then, \(image("1")) now"]
+        ),
+    ])
+    func unlikeRunsAreNamed(base: String, now: String, differences: [String]) throws {
+        func run(_ fields: String) throws -> VerdictResults.Run {
+            try #require(try VerdictResults(json: Data(#"{"run": {\#(fields)}, "cases": []}"#.utf8), name: "made").run)
+        }
+        let (then, now) = (try run(base), try run(now))
+        #expect(now.differences(from: then) + now.changes(since: then) == differences)
+    }
+
+    private static func dongle(_ usb: String, _ company: Int, _ number: String) -> String {
+        let numbers = #"{"usb": "\#(usb)", "company": \#(company), "hci_revision": "\#(number)", "lmp_subversion": "\#(number)"}"#
+        return #""devices": [{"side": "subject", "device": "usb:1-2", "numbers": \#(numbers)}]"#
+    }
+
+    private static func image(_ number: String) -> String { "HCI revision \(number), LMP subversion \(number)" }
+
     @Test func verdicts() throws {
         func results(_ verdicts: [String: String]) throws -> VerdictResults {
             let cases = verdicts.sorted { $0.key < $1.key }.map { #"{"id": "\#($0.key)", "verdict": "\#($0.value)"}"# }

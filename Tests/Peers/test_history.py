@@ -3,6 +3,7 @@
 import concurrent.futures
 import html.parser
 import json
+import os
 import re
 import resource
 import signal
@@ -89,6 +90,17 @@ class Page(html.parser.HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def test_a_run_says_itself_when_and_by_what_it_was_made(tmp_path):
+    history, results, runs = (tmp_path / name for name in ("h.sqlite", "results.json", "runs.json"))
+    run_bench("run", "phy/read", "--json", results)
+    made = json.loads(results.read_text())["run"]
+    os.utime(results, (0, 0))
+    run_bench("history", "add", history, results)
+    run_bench("history", "list", history, "--json", runs)
+    [found] = json.loads(runs.read_text())
+    assert (found["date"], found["host"], found["program"]) == (made["date"], os.uname().nodename, made["build"])
 
 
 def test_the_page_stands_alone(tmp_path):

@@ -269,6 +269,6 @@ def test_a_seed_can_be_used_again(tmp_path):
     path, seed = tmp_path / "results.json", str(2**64 - 1)
     run_bench(*ONE_CASE, "--seed", seed, "--shuffle", seed, "--json", path)
     document = json.loads(path.read_text())
-    assert document["format"] == 2
+    assert document["format"] == 3
     assert (document["run"]["seed"], document["run"]["shuffle"]) == (seed, seed)
     assert isinstance(document["cases"][0]["seed"], str)

@@ -38,6 +38,38 @@ struct ReportTests {
         for key in ["duration_ms", "virtual_ms", "evidence", "message"] { #expect(first[key] != nil) }
     }
 
+    @Test func jsonSaysWhenWhereAndByWhatAndIsReadAgain() throws {
+        var run = Self.run
+        run.devices = [DeviceReport(side: "tester", device: "usb:1-1")]
+        run.devices[0].numbers = .init(vendor: 0x0A12, product: 1, hciVersion: 6, lmpVersion: 6, company: 10)
+        let text = try ResultsJSON.text(run, about: Self.facts)
+        let root = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let fields = try #require(root["run"] as? [String: Any])
+        #expect(fields["date"] as? String == "2026-11-22T01:17:16" && fields["host"] as? String == "bench-<1>")
+        #expect(fields["build"] as? String == "0.1.0")
+        let device = try #require((fields["devices"] as? [[String: Any]])?.first?["numbers"] as? [String: Any])
+        #expect(device["usb"] as? String == "0a12:0001" && device["company"] as? Int == 10)
+        let again = try ResultsJSON.read(Data(text.utf8))
+        #expect(try ResultsJSON.text(again.result, about: again.facts) == text)
+    }
+
+    @Test func theDocumentInTheMakingIsThatOfTheSameCases() throws {
+        var (run, so) = (Self.run, Self.run)
+        so.cases = []
+        var document = ResultsDocument(run, about: Self.facts)
+        for (index, result) in run.cases.enumerated() {
+            #expect(try document.text() == ResultsJSON.text(so, about: Self.facts))
+            var first = result
+            first.message = "first\nattempt"
+            if index == 1 { try document.add(first) }
+            try document.add(result)
+            so.cases.append(result)
+        }
+        #expect(try document.text() == ResultsJSON.text(so, about: Self.facts))
+        run.cases = []
+        #expect(throws: DecodingError.self) { try ResultsJSON.read(Data(ResultsJSON.frame(of: run, [], Self.facts).utf8)) }
+    }
+
     @Test func junitIsWellFormed() throws {
         let text = JUnit.text(Self.run)
         let document = try XMLDocument(xmlString: text)
