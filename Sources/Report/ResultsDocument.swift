@@ -40,8 +40,8 @@ public struct ResultsDocument {
         return "{\n  \"cases\" : [\n" + entries.map(\.text).joined(separator: ",\n") + "\n  ]," + frame.dropFirst()
     }
 
-    /// Line feeds stand between fields only: those within texts are escaped.
+    /// Line feeds stand between fields only: those within texts are escaped. An empty list has an empty line.
     private static func indented(_ text: String) -> String {
-        "    " + text.dropLast().replacing("\n", with: "\n    ")
+        "    " + text.dropLast().replacing("\n", with: "\n    ").replacing("\n    \n", with: "\n\n")
     }
 }
