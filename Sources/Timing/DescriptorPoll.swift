@@ -6,51 +6,8 @@ import Packets
     import Darwin
 #endif
 
-/// What a descriptor is watched for, and what it is ready for.
-public struct DescriptorInterest: OptionSet, Sendable, Hashable {
-    public var rawValue: Int16
-    public init(rawValue: Int16) { self.rawValue = rawValue }
-
-    public static let read = DescriptorInterest(rawValue: Int16(POLLIN))
-    public static let write = DescriptorInterest(rawValue: Int16(POLLOUT))
-    /// The other end is gone or the descriptor is broken; reading tells which. Always watched for.
-    public static let hangUp = DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL))
-}
-
-/// A pipe by which any thread wakes a loop that sleeps on descriptors.
-final class WakePipe: Sendable {
-    let input: Int32
-    private let output: Int32
-
-    init() {
-        var ends: [Int32] = [-1, -1]
-        if pipe(&ends) == 0 {
-            for end in ends {
-                _ = fcntl(end, F_SETFL, O_NONBLOCK)
-                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            }
-        }
-        (input, output) = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(input)
-        close(output)
-    }
-
-    func wake() {
-        var octet: UInt8 = 1
-        _ = write(output, &octet, 1)
-    }
-
-    func drain() {
-        var scratch: (UInt64, UInt64) = (0, 0)
-        while withUnsafeMutableBytes(of: &scratch, { read(input, $0.baseAddress, $0.count) }) == 16 {}
-    }
-}
-
-/// The descriptors that a loop in wall time sleeps on.
-final class DescriptorPoll {
+/// Descriptors that every wait names to the system: what all of them have. An edge-triggered watch is told of its level.
+final class DescriptorPoll: DescriptorWaiting {
     private struct Watch {
         var action: (DescriptorInterest) -> Void
         var serial: UInt64
@@ -69,7 +26,10 @@ final class DescriptorPoll {
         entries = [pollfd(fd: wakePipe.input, events: Int16(POLLIN), revents: 0)]
     }
 
-    func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping (DescriptorInterest) -> Void) {
+    func watch(
+        _ descriptor: Int32, for interest: DescriptorInterest, triggered trigger: DescriptorTrigger,
+        _ action: @escaping (DescriptorInterest) -> Void
+    ) {
         unwatch(descriptor)
         entries.append(pollfd(fd: descriptor, events: interest.rawValue, revents: 0))
         watches.append(Watch(action: action, serial: nextSerial))
@@ -82,7 +42,6 @@ final class DescriptorPoll {
         watches.remove(at: index)
     }
 
-    /// Sleeps until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true when a descriptor is ready.
     func poll(until deadline: Microseconds?) -> Bool {
         found = 0
         if deadline == .zero, entries.count == 1 { return false }
@@ -93,7 +52,6 @@ final class DescriptorPoll {
         return found > 0
     }
 
-    /// Calls the actions of what the last poll found ready.
     func serve() -> Int {
         guard found == 1 else { return serveAll() }
         var index = entries.count - 1

@@ -7,6 +7,12 @@ import Packets
     import Darwin
 #endif
 
+#if os(Linux)
+    private typealias SystemDescriptors = DescriptorEpoll
+#else
+    private typealias SystemDescriptors = DescriptorPoll
+#endif
+
 /// One thread's order of things: actor jobs, timers and foreign events, against a virtual or the wall clock.
 ///
 /// As an executor it drains every ready job before time moves. In virtual mode time then jumps to the next deadline; in wall mode the loop waits for it,
@@ -36,7 +42,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// `@exclusivity(unchecked)`: the list calls nobody back and hands out every action it lets go of, so no access is ever within another.
     @exclusivity(unchecked) private var timers = DeadlineList()
     private let mailbox: Mailbox
-    private let descriptors: DescriptorPoll?
+    private let descriptors: SystemDescriptors?
     private let thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
@@ -46,7 +52,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public init(mode: Mode = .virtual) {
         self.mode = mode
         let wakePipe = mode == .wall ? WakePipe() : nil
-        descriptors = wakePipe.map(DescriptorPoll.init)
+        descriptors = wakePipe.map { SystemDescriptors($0) }
         mailbox = Mailbox { wakePipe?.wake() }
     }
 
@@ -102,12 +108,16 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     /// Calls `action` on the loop whenever `descriptor` is ready, until `unwatch(_:)`. Only in wall mode.
     ///
-    /// The action must read or write what made the descriptor ready, or it is called again.
-    public func watch(_ descriptor: Int32, for interest: DescriptorInterest, _ action: @escaping (DescriptorInterest) -> Void) {
+    /// The action must read or write what made the descriptor ready: `trigger` says how much of it. A plain file is always ready.
+    public func watch(
+        _ descriptor: Int32, for interest: DescriptorInterest, triggered trigger: DescriptorTrigger = .level,
+        _ action: @escaping (DescriptorInterest) -> Void
+    ) {
         checkIsolated()
-        descriptors?.watch(descriptor, for: interest, action)
+        descriptors?.watch(descriptor, for: interest, triggered: trigger, action)
     }
 
+    /// Ends a watch; before the descriptor is closed.
     public func unwatch(_ descriptor: Int32) {
         checkIsolated()
         descriptors?.unwatch(descriptor)
@@ -190,11 +200,11 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         let isLate = timers.earliest != nil || mailbox.isFilled ? serveWhatIsDue() : false
         guard let descriptors else { return true }
         if isLate || !ready.isEmpty {
-            serve(descriptors.poll(until: .zero))
+            if descriptors.poll(until: .zero) { serve(descriptors) }
         } else if mailbox.beginSleep() {
             let isReady = descriptors.poll(until: timers.earliest.map { $0 + origin })
             mailbox.endSleep()
-            serve(isReady)
+            if isReady { serve(descriptors) }
         }
         return true
     }
@@ -220,8 +230,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     /// Calls the actions of descriptors that are ready.
-    private func serve(_ isAnyReady: Bool) {
-        guard isAnyReady, let descriptors else { return }
+    private func serve(_ descriptors: SystemDescriptors) {
         catchUp(with: MonotonicClock.now() - origin)
         steps &+= descriptors.serve()
     }

@@ -25,8 +25,11 @@ public final class ByteStream {
     public var isOpen: Bool { descriptor >= 0 && !isEnding }
 
     private var descriptor: Int32
+    /// A socket tells of everything that comes; a serial line may have more behind a short read.
+    private let trigger: DescriptorTrigger
     private let queueLimit: Int
-    private var room = [UInt8](repeating: 0, count: 1 << 15)
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 15, alignment: 16)
+    private static let readsPerTurn = 4
     private var queue: [UInt8] = []
     private var queuedWrites = 0
     /// Unowned, as a sink that goes closes the stream: a weak reference would slow every read down.
@@ -45,11 +48,15 @@ public final class ByteStream {
         self.descriptor = descriptor
         self.loop = loop
         self.queueLimit = queueLimit
+        trigger = isSocket(descriptor) ? .edge : .level
         isUnanswered = isCaller
         setNonBlocking(descriptor)
     }
 
-    deinit { release() }
+    deinit {
+        release()
+        room.deallocate()
+    }
 
     #if os(Linux)
         /// The process at the other end of a Unix socket.
@@ -125,31 +132,42 @@ public final class ByteStream {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        loop.watch(descriptor, for: interest) { [unowned self] readiness in serve(readiness) }
+        loop.watch(descriptor, for: interest, triggered: trigger) { [unowned self] readiness in serve(readiness) }
     }
 
     private func serve(_ readiness: DescriptorInterest) {
         if readiness.contains(.write), !queue.isEmpty { drain() }
-        if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive() }
+        if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive(isLast: !readiness.isDisjoint(with: .hangUp)) }
     }
 
+    /// Writes until the system takes no more.
     private func drain() {
-        let written = queue.withUnsafeBytes { write($0) }
-        guard written > 0 else { return }
-        queue.removeFirst(written)
-        guard queue.isEmpty else { return }
+        while !queue.isEmpty {
+            let written = queue.withUnsafeBytes { write($0) }
+            guard written > 0 else { return }
+            queue.removeFirst(written)
+        }
         queuedWrites = 0
         watch(.read)
     }
 
-    private func receive() {
-        let got = room.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        if got > 0 {
+    /// Reads until there is no more, but leaves others their turn.
+    ///
+    /// - Parameter isLast: whether the end comes behind what can be read.
+    private func receive(isLast: Bool) {
+        for _ in 0..<Self.readsPerTurn {
+            let got = read(descriptor, room.baseAddress, room.count)
+            guard got > 0 else {
+                if got < 0, errno == EINTR { continue }
+                if got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { end(with: loss) }
+                return
+            }
             isUnanswered = false
-            room.withUnsafeBytes { sink?.received(UnsafeRawBufferPointer(rebasing: $0[..<got])) }
-        } else if got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
-            end(with: loss)
+            sink?.received(UnsafeRawBufferPointer(rebasing: room[..<got]))
+            guard isOpen, sink != nil else { return }
+            if got < room.count, !isLast { return }
         }
+        watch(queue.isEmpty ? .read : [.read, .write])
     }
 
     /// A server with one place closes the connection of a second client before it says anything.

@@ -54,7 +54,11 @@ public final class SocketListener {
         }
     }
 
-    deinit { if descriptor >= 0 { systemClose(descriptor) } }
+    deinit {
+        guard descriptor >= 0 else { return }
+        loop.unwatch(descriptor)
+        systemClose(descriptor)
+    }
 
     /// Calls `action` on the loop with each connection.
     public func start(_ action: @escaping (ByteStream) -> Void) {

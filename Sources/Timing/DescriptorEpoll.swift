@@ -1,0 +1,142 @@
+#if os(Linux)
+    import CEpoll
+    import Glibc
+    import Packets
+
+    /// Descriptors that the kernel knows from the beginning of a watch to its end, so that a wait names none of them.
+    final class DescriptorEpoll: DescriptorWaiting {
+        private struct Watch {
+            /// Tells an event of this watch from a late one of another on the same number.
+            var serial: UInt32
+            /// What it is taken to be ready for all the time, as epoll does not take it.
+            var constant: DescriptorInterest
+            var action: (DescriptorInterest) -> Void
+        }
+
+        private let wakePipe: WakePipe
+        private let epoll: Int32
+        private let events: UnsafeMutablePointer<epoll_event>
+        /// How many events the last wait has brought.
+        private var found = 0
+        /// By descriptor.
+        private var watches: [Watch?] = []
+        private var count = 0
+        private var lastSerial: UInt32 = 0
+        /// Those that epoll does not take: plain files, which never make anybody wait, and what is no descriptor.
+        private var refused: [Int32] = []
+        /// Whether the kernel counts nanoseconds, since Linux 5.11.
+        private var isFine: Bool
+
+        private static let mostEvents = 64
+        private static let wakeTag = UInt64.max
+
+        convenience init(_ wakePipe: WakePipe) { self.init(wakePipe, isFine: true) }
+
+        /// - Parameter isFine: false to do without the call that counts nanoseconds.
+        init(_ wakePipe: WakePipe, isFine: Bool) {
+            self.wakePipe = wakePipe
+            self.isFine = isFine
+            epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+            events = .allocate(capacity: Self.mostEvents)
+            var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeTag))
+            epoll_ctl(epoll, EPOLL_CTL_ADD, wakePipe.input, &event)
+        }
+
+        deinit {
+            events.deallocate()
+            close(epoll)
+        }
+
+        func watch(
+            _ descriptor: Int32, for interest: DescriptorInterest, triggered trigger: DescriptorTrigger,
+            _ action: @escaping (DescriptorInterest) -> Void
+        ) {
+            guard descriptor >= 0 else { return }
+            let index = Int(descriptor)
+            if index >= watches.count { watches.append(contentsOf: repeatElement(nil, count: index + 1 - watches.count)) }
+            if watches[index] == nil { count += 1 }
+            lastSerial &+= 1
+            var watch = Watch(serial: lastSerial, constant: [], action: action)
+            if !enter(descriptor, interest, trigger) {
+                watch.constant = errno == EBADF ? .hangUp : interest.intersection([.read, .write])
+            }
+            watches[index] = watch
+            refused.removeAll { $0 == descriptor }
+            if !watch.constant.isEmpty { refused.append(descriptor) }
+        }
+
+        /// Tells the kernel of a new watch, or of a change of the one that it knows; false when it does not take it.
+        private func enter(_ descriptor: Int32, _ interest: DescriptorInterest, _ trigger: DescriptorTrigger) -> Bool {
+            var mask = UInt32(UInt16(bitPattern: interest.rawValue))
+            if trigger == .edge {
+                mask |= EPOLLET.rawValue
+                if interest.contains(.read) { mask |= EPOLLRDHUP.rawValue }
+            }
+            let tag = UInt64(lastSerial) << 32 | UInt64(UInt32(bitPattern: descriptor))
+            var event = epoll_event(events: mask, data: epoll_data_t(u64: tag))
+            if epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 { return true }
+            return errno == EEXIST && epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0
+        }
+
+        func unwatch(_ descriptor: Int32) {
+            guard watches.indices.contains(Int(descriptor)), watches[Int(descriptor)] != nil else { return }
+            watches[Int(descriptor)] = nil
+            count -= 1
+            refused.removeAll { $0 == descriptor }
+            var event = epoll_event()
+            epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event)
+        }
+
+        func poll(until deadline: Microseconds?) -> Bool {
+            found = 0
+            if deadline == .zero, count == 0 { return false }
+            found = max(0, Int(wait(until: refused.isEmpty ? deadline : .zero)))
+            return found > 0 || !refused.isEmpty
+        }
+
+        func serve() -> Int {
+            var served = 0
+            for index in 0..<found {
+                let (tag, readiness) = (events[index].data.u64, events[index].events)
+                let descriptor = Int(truncatingIfNeeded: tag & 0xFFFF_FFFF)
+                if tag == Self.wakeTag {
+                    wakePipe.drain()
+                } else if let watch = watches[descriptor], watch.serial == UInt32(truncatingIfNeeded: tag >> 32) {
+                    watch.action(DescriptorInterest(rawValue: Int16(truncatingIfNeeded: readiness)))
+                    served += 1
+                }
+            }
+            return refused.isEmpty ? served : served + serveRefused()
+        }
+
+        /// One action may end the watch of another.
+        private func serveRefused() -> Int {
+            let found = refused.compactMap { descriptor in watches[Int(descriptor)].map { (descriptor, $0) } }
+            var served = 0
+            for (descriptor, watch) in found where watches[Int(descriptor)]?.serial == watch.serial {
+                watch.action(watch.constant)
+                served += 1
+            }
+            return served
+        }
+
+        private func wait(until deadline: Microseconds?) -> Int32 {
+            guard let deadline else { return epoll_wait(epoll, events, Int32(Self.mostEvents), -1) }
+            guard deadline > .zero else { return epoll_wait(epoll, events, Int32(Self.mostEvents), 0) }
+            let left = max(0, (deadline - MonotonicClock.now()).rawValue)
+            if isFine {
+                let found = epoll_wait_nanoseconds(epoll, events, Int32(Self.mostEvents), left * 1_000)
+                if found >= 0 || errno == EINTR { return found }
+                isFine = false
+            }
+            return waitCoarsely(left)
+        }
+
+        /// `epoll_wait` counts milliseconds, too coarse for air time: the last stretch is slept with a `poll` of the whole set.
+        private func waitCoarsely(_ left: Int64) -> Int32 {
+            if left >= 3_000 { return epoll_wait(epoll, events, Int32(Self.mostEvents), Int32(clamping: left / 1_000 - 1)) }
+            guard poll_nanoseconds(epoll, left * 1_000) > 0 else { return 0 }
+            return epoll_wait(epoll, events, Int32(Self.mostEvents), 0)
+        }
+    }
+#endif
