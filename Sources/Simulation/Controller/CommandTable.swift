@@ -217,3 +217,27 @@ extension ControllerConfiguration {
     /// What Read_Local_Supported_Commands of such a controller says. Core Vol 4, Part E, 7.4.2.
     public var supportedCommands: SupportedCommands { SupportedCommands(CommandTable.of(self).supportedCommands) }
 }
+
+/// The rows of a table by opcode, found without hashing: each group of commands has a place for every number up to its last command's.
+struct CommandIndex: Sendable {
+    private var places: [CommandRow?]
+    /// Where each group begins, and behind them where the last one ends.
+    private var starts = [0]
+
+    init(_ table: CommandTable) {
+        var counts = [Int](repeating: 0, count: 64)
+        for opcode in table.rows.keys { counts[Self.group(opcode)] = max(counts[Self.group(opcode)], Self.number(opcode) + 1) }
+        for count in counts { starts.append(starts[starts.count - 1] + count) }
+        places = Array(repeating: nil, count: starts[counts.count])
+        for (opcode, row) in table.rows { places[starts[Self.group(opcode)] + Self.number(opcode)] = row }
+    }
+
+    subscript(opcode: UInt16) -> CommandRow? {
+        let place = starts[Self.group(opcode)] + Self.number(opcode)
+        return place < starts[Self.group(opcode) + 1] ? places[place] : nil
+    }
+
+    /// OGF and OCF. Core Vol 4, Part E, 5.4.1.
+    private static func group(_ opcode: UInt16) -> Int { Int(opcode >> 10) }
+    private static func number(_ opcode: UInt16) -> Int { Int(opcode & 0x3FF) }
+}

@@ -7,6 +7,7 @@ final class Controller {
     private(set) var configuration: ControllerConfiguration
     let radio: Radio
     let table: CommandTable
+    private let rows: CommandIndex
     var random: RandomSource
     var masks = EventMasks()
     /// In local loopback mode, what the host's packets come back on.
@@ -44,6 +45,7 @@ final class Controller {
         self.radio = radio
         self.output = output
         table = CommandTable.of(configuration)
+        rows = CommandIndex(table)
         var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
         clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks.rewrites)
@@ -120,7 +122,7 @@ final class Controller {
         guard loopback == nil || LocalLoopback.executed.contains(opcode) else {
             return emit(HCIEvents.LoopbackCommand(hciCommandPacket: Array(packet.bytes.prefix(255))))
         }
-        guard let row = table.rows[opcode] else {
+        guard let row = rows[opcode] else {
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
         isAnswering = true

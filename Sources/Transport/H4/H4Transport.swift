@@ -49,7 +49,7 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
     public func received(_ octets: UnsafeRawBufferPointer) {
         var octets = octets
         do {
-            while let sink, let packet = try framer.next(of: &octets) {
+            while !octets.isEmpty, let sink, let packet = try framer.next(of: &octets) {
                 receivedCount += 1
                 sink.received(packet, at: stream.loop.now)
             }

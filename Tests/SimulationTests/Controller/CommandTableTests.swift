@@ -69,6 +69,11 @@ import Timing
         (2, 1, 0x0415), (4, 2, 0x0803), (4, 3, 0x0804), (16, 3, 0x0428), (16, 4, 0x0429), (16, 5, 0x042A),
     ]
 
+    @Test(arguments: [CommandTable.le, .dual, CommandTable()]) func theIndexKnowsTheRowsOfItsTableAndNoOthers(table: CommandTable) {
+        let index = CommandIndex(table)
+        for opcode in 0...UInt16.max where index[opcode] !== table.rows[opcode] { Issue.record("0x\(String(opcode, radix: 16))") }
+    }
+
     @Test(arguments: [ControllerConfiguration.Profile.le, .dual])
     func theMaskIsWhatIsImplemented(_ profile: ControllerConfiguration.Profile) throws {
         let mask = try World.run(hosts: 1, template: Self.template(profile)) {
