@@ -73,6 +73,15 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
+    /// A data channel PDU without payload, which only acknowledges and keeps the link.
+    public var isEmptyData: Bool {
+        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return false }
+        let length = Self.accessAddressOctets + (modulation == .leCoded ? 1 : 0) + 1
+        return length < bytes.count && bytes[length] == 0
+    }
+
+    private static let accessAddressOctets = 4
+
     /// The RF channel of a channel index.
     static func rfChannel(of index: UInt8) -> UInt8 {
         switch index {

@@ -22,6 +22,8 @@ struct ReportOptions: ParsableArguments {
             "Write the packets of tester and subject: .btsnoop, or .pcapng with the simulated air and a comment where a case begins, fails and ends.",
             valueName: "file"), completion: .file())
     var capture: String?
+    @Flag(help: "Keep in the capture's air what carries nothing, too: empty packets of links, ID, POLL and NULL. --air always has them.")
+    var idleAir = false
     @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
     var air: String?
     @Option(

@@ -91,7 +91,9 @@ extension RunCommand {
 
     private func makeRecorder(_ files: ReportOptions.Files, _ devices: HeldDevices?, hasAir: Bool) throws -> Recorder {
         do {
-            return try Recorder(path: files.capture, airPath: outputs.air, hasAir: hasAir, isContinued: resume, devices: devices)
+            return try Recorder(
+                path: files.capture, airPath: outputs.air, hasAir: hasAir, keepsIdleAir: outputs.idleAir, isContinued: resume,
+                devices: devices)
         } catch { throw CommandFailure(error) }
     }
 

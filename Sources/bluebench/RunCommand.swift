@@ -139,6 +139,9 @@ struct RunCommand: ParsableCommand {
         if throughput, outputs.report == nil, outputs.html == nil {
             throw CommandFailure(.usage, "--throughput is drawn into a page: name one with --html or --report")
         }
+        if outputs.idleAir, outputs.report == nil, outputs.capture == nil {
+            throw CommandFailure(.usage, "--idle-air is about a capture: name one with --capture or --report")
+        }
         if outputs.keylog != nil, tester != "virtual" || subject != "virtual" {
             throw CommandFailure(.usage, "--keylog is of links on the simulated air: no dongle tells its keys")
         }

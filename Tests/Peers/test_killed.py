@@ -205,3 +205,16 @@ def test_the_capture_has_an_interface_for_each_and_says_where_cases_are(whole):
         marked = [number for number, text in comments.items() if f"case {name} fails at" in text]
         assert len(marked) == (case["verdict"] == "FAIL") and all(first <= number <= last for number in marked)
     assert sum(case["last_packet"] - case["first_packet"] + 1 for case in results(whole)["cases"]) == len(rows)
+
+
+def test_the_air_of_a_capture_has_what_carries_something(tmp_path):
+    """Nothing is missing but empty packets, and they are there where they are asked for."""
+    lengths = {}
+    for name, options in (("lean", []), ("full", ["--idle-air"])):
+        path = tmp_path / f"{name}.pcapng"
+        run_bench("run", "phy/central-asks-2m", "--capture", path, *options)
+        lengths[name] = tshark(path, "-Y", 'frame.interface_name == "air"', "-T", "fields", "-e", "btle.data_header.length").splitlines()
+    # Advertising has no such field, and stays.
+    assert "0" in lengths["full"] and "" in lengths["lean"]
+    assert lengths["lean"] == [length for length in lengths["full"] if length != "0"]
+    assert "--idle-air" in run_bench("run", "phy/read", "--idle-air", expected=2).stderr

@@ -19,6 +19,7 @@ public final class Recorder {
     /// Told of the keys with which links on the simulated air are encrypted, in the order of their sessions: access address and long term key.
     public var onKey: ((UInt32, UInt128) -> Void)?
     private let isContinued: Bool
+    private let keepsIdleAir: Bool
     /// What the captures of a run may hold on the disk: a subject that floods case after case must not fill it.
     private let mostOctets: Int
     private var octets = 0
@@ -27,16 +28,18 @@ public final class Recorder {
     /// - Parameters:
     ///   - path: where the capture goes; without one packets are only numbered.
     ///   - airPath: where the log of the air goes, in pcapng.
-    ///   - hasAir: a capture in pcapng has the simulated air as a third interface.
+    ///   - hasAir: a capture in pcapng has the simulated air as a third interface, without packets that carry nothing.
+    ///   - keepsIdleAir: with them.
     ///   - isContinued: keep an existing file, and write beside it.
     ///   - devices: real devices, whose packets bear the date of the day.
     ///   - mostOctets: of packets; later ones are numbered only.
     public init(
-        path: String?, airPath: String? = nil, hasAir: Bool = false, isContinued: Bool = false, devices: HeldDevices? = nil,
-        mostOctets: Int = 2 << 30
+        path: String?, airPath: String? = nil, hasAir: Bool = false, keepsIdleAir: Bool = false, isContinued: Bool = false,
+        devices: HeldDevices? = nil, mostOctets: Int = 2 << 30
     ) throws(CaptureError) {
         self.isContinued = isContinued
         self.mostOctets = mostOctets
+        self.keepsIdleAir = keepsIdleAir
         if let airPath {
             let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
             airInterface = try log.addAir()
@@ -114,9 +117,10 @@ public final class Recorder {
         if let onKey { world.simulation.logKeys(to: onKey) }
         guard air != nil || ownAirInterface != nil else { return }
         world.simulation.logAir { [self] frame, time in
-            guard hasRoom(for: frame.octets) else { return }
+            let own = keepsIdleAir || !frame.isIdle ? ownAirInterface : nil
+            guard air != nil || own != nil, hasRoom(for: frame.octets) else { return }
             air?.record(frame, interface: airInterface, at: offset + time)
-            if let ownAirInterface { log?.record(frame, interface: ownAirInterface, at: offset + time) }
+            if let own { log?.record(frame, interface: own, at: offset + time) }
         }
     }
 
@@ -152,6 +156,14 @@ extension AnyAirFrame {
         switch self {
         case .le(let frame): frame.bytes.count
         case .bredr(let frame): frame.payload.count
+        }
+    }
+
+    /// An empty packet of an LE link; ID, POLL and NULL of BR/EDR: nine tenths of what is on the air of a run.
+    fileprivate var isIdle: Bool {
+        switch self {
+        case .le(let frame): frame.isEmptyData
+        case .bredr(let frame): frame.payload.isEmpty
         }
     }
 }
