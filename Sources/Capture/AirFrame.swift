@@ -73,11 +73,16 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
-    /// A data channel PDU without payload, which only acknowledges and keeps the link.
-    public var isEmptyData: Bool {
-        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return false }
+    /// Octets after the header of a data channel PDU, the MIC among them; 0 of one that only acknowledges and keeps the link. Nil of other PDUs.
+    public var dataOctets: Int? {
+        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return nil }
         let length = Self.accessAddressOctets + (modulation == .leCoded ? 1 : 0) + 1
-        return length < bytes.count && bytes[length] == 0
+        return length < bytes.count ? Int(bytes[length]) : nil
+    }
+
+    /// Whether a packet on the Coded PHY has S=2; nil on other PHYs.
+    public var isS2: Bool? {
+        modulation == .leCoded && bytes.count > Self.accessAddressOctets ? bytes[Self.accessAddressOctets] == 1 : nil
     }
 
     private static let accessAddressOctets = 4

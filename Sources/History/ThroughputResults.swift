@@ -20,9 +20,14 @@ public struct ThroughputResults: Sendable, Decodable {
         public var repetitions: Repetitions?
         /// Of `ping`.
         public var roundTrips: RoundTrips?
+        /// Of several flows at once: which link, of how many; no link for the sum.
+        public var link: Int?
+        public var links: Int?
+        public var isBothWays: Bool?
 
         private enum CodingKeys: String, CodingKey {
-            case over, direction, phy, mtu, limit, explanation, failure, repetitions
+            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links
+            case isBothWays = "both_ways"
             case dataLength = "data_length"
             case interval = "interval_ms"
             case isEncrypted = "encrypted"
@@ -54,7 +59,9 @@ extension ThroughputResults.Row {
     /// What was asked for, in one line: the same in every file.
     public var name: String {
         let time = interval.map { " \(Self.short($0)) ms" } ?? ""
-        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)" + (isEncrypted == true ? " encrypted" : "")
+        let ways = (isEncrypted == true ? " encrypted" : "") + (isBothWays == true ? " both ways" : "")
+        let place = links.map { links in link.map { " link \($0)/\(links)" } ?? " sum of \(links)" } ?? ""
+        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)\(ways)\(place)"
     }
 
     /// All that was measured of it.

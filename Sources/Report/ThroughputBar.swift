@@ -24,7 +24,7 @@ public struct ThroughputBar: Sendable {
     /// What flows, without PHY and interval: `notify 251/247`.
     public var flow = ""
     public var phy = ""
-    /// In milliseconds; nil over BR/EDR, which has none.
+    /// In milliseconds; nil over BR/EDR, which has none, and of one of several flows, whose sum stands for them.
     public var interval: Double?
     public var missing: [Missing] = []
 
@@ -46,7 +46,8 @@ public struct ThroughputBar: Sendable {
     public init(_ row: ThroughputRow) {
         let request = row.request
         let isClassic = request.packets != nil
-        let shape = "\(request.dataLength)/\(request.mtu)" + (request.isEncrypted ? ", encrypted" : "")
+        let shape =
+            "\(request.dataLength)/\(request.mtu)" + (request.isEncrypted ? ", encrypted" : "") + (row.together.map { ", \($0)" } ?? "")
         let phy = request.packets?.rawValue ?? request.phy.rawValue
         self.init(
             label: "\(request.over.rawValue) \(phy) \(shape)", group: isClassic ? "BR/EDR" : "\(request.interval.milliseconds) ms",
@@ -54,7 +55,7 @@ public struct ThroughputBar: Sendable {
             limit: row.failure == nil ? row.limit?.rawValue ?? "" : Self.failed, detail: row.explanation)
         flow = "\(request.over.rawValue) \(shape)"
         self.phy = phy
-        interval = isClassic ? nil : request.interval.milliseconds
+        interval = isClassic || row.place?.link != nil ? nil : request.interval.milliseconds
         missing = row.missing.map { Missing(cause: $0.cause.rawValue, kbps: $0.kbps, text: $0.text) }
     }
 }

@@ -13,7 +13,8 @@ extension ThroughputCommand {
         _ plan: SweepPlan, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures, _ output: inout ThroughputOutput
     ) throws {
         let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
-        try captures.logAir(of: pair.simulation)
+        if html != nil { pair.bench.watch = EventWatch() }
+        try captures.logAir(of: pair.simulation, beside: pair.bench.watch)
         output.watch(pair)
         try loop.run { try await pair.bench.start() }
         try sweep(plan, pair.bench, loop, &output)
@@ -33,11 +34,15 @@ extension ThroughputCommand {
         }
         let tester = try end("tester", on: ends.tester, loop, captures)
         let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
-        defer { try? loop.run { [tester, subject] in for end in [tester, subject] { end?.host.close() } } }
+        let further = try also.enumerated().map { try end("subject-\($0 + 2)", on: DeviceSelector($1), loop, captures) }
+        defer { try? loop.run { [tester, subject, further] in for end in [tester, subject] + further { end?.host.close() } } }
         let bench = ThroughputBench(loop: loop, tester: tester, subject: subject)
+        for end in further { bench.add(subject: end) }
         bench.product = product
         try loop.run { try await bench.start() }
-        output.note(tester: Self.chip(of: tester.host), subject: subject.map { Self.chip(of: $0.host) })
+        output.note(
+            tester: Self.chip(of: tester.host),
+            subject: subject.map { ([$0] + further).map { Self.chip(of: $0.host) }.joined(separator: "; ") })
         try sweep(plan, bench, loop, &output)
     }
 
@@ -73,12 +78,13 @@ extension ThroughputCommand {
     private func sweep(_ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput) throws {
         let requests = plan.rows
         let seconds = plan.seconds
-        output.begin(rows: requests.count + requests.count { plan.companion(of: $0) != nil })
+        output.begin(rows: plan.count)
         for request in requests {
             var measured: [[ThroughputRow]] = []
             for repetition in 1...repetitions {
                 output.announce(request, repetition: repetitions > 1 ? ", \(repetition) of \(repetitions)" : "")
                 let rows = try output.stop.run(on: loop, endsVirtualTime: true) {
+                    if plan.isTogether { return await bench.measureTogether(request, seconds: seconds) }
                     guard let companion = plan.companion(of: request) else { return [await bench.measure(request, seconds: seconds)] }
                     return await bench.measure(request, beside: companion, seconds: seconds)
                 }

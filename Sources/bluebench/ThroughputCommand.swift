@@ -41,6 +41,15 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Octets in an SDU over BR/EDR; by default as many as fill a packet.", valueName: "octets")) var sdu: String?
     @Option(help: "Connection interval in ms, 7.5...4000 in steps of 1.25.") var interval = "15"
     @Flag(help: "Each row over LE with a flow over BR/EDR beside it, on the same radios: two rows.") var beside = false
+    @Option(
+        help: ArgumentHelp("Several links at once, each to a simulated subject of its own; rows for each, and their sum.", valueName: "n"),
+        transform: Arguments.whole(1...20))
+    var links = 1
+    @Option(
+        help: ArgumentHelp("A further subject, a device with a link of its own at the same time; may be repeated.", valueName: "device"),
+        completion: Completions.devices)
+    var also: [String] = []
+    @Flag(help: "Data both ways at once on each link: notifications and writes; rows for each, and their sum.") var both = false
     @Flag(help: "Each row on an encrypted link; the devices pair.") var encrypted = false
     @Option(help: "How long each row counts, in seconds.", transform: Arguments.seconds) var seconds = 5.0
     @Option(
@@ -63,6 +72,10 @@ struct ThroughputCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write the rows as comma-separated values.", valueName: "file"), completion: .file()) var csv: String?
     @Option(help: ArgumentHelp("Write the rows as a table in Markdown.", valueName: "file"), completion: .file()) var markdown: String?
+    @Option(
+        help: ArgumentHelp("Write one HTML page with the rows, and with virtual devices their first events.", valueName: "file"),
+        completion: .file())
+    var html: String?
     @Option(help: ArgumentHelp("Write the packets of tester and subject to a capture.", valueName: "file"), completion: .file())
     var capture: String?
     @Option(
@@ -94,11 +107,12 @@ struct ThroughputCommand: ParsableCommand {
             throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")
         }
         try checkOptions(ends)
+        settings.links = links
         let gate = try BaselineGate(baseline, atLeast: atLeast)
         let signals = SignalHandler()
         let stop = StopFlag()
         var output = try ThroughputOutput(
-            .init(json: json, csv: csv, markdown: markdown), isExplaining: explain, showsProgress: progress, seed: seed,
+            .init(json: json, csv: csv, markdown: markdown, html: html), isExplaining: explain, showsProgress: progress, seed: seed,
             setup: makeSetup(ends), stop: stop)
         let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
         let captures = try Captures(packets: capture, air: air, keys: keylog, on: loop)
@@ -130,13 +144,15 @@ struct ThroughputCommand: ParsableCommand {
             throw CommandFailure(.usage, "a product is measured by --peer and one of --notify and --write")
         }
         if peer != nil,
-            let option = ["--subject", "--subject-port", "--over", "--direction", "--beside", "--ladder"].first(where: Arguments.given)
+            let option = ["--subject", "--subject-port", "--over", "--direction", "--beside", "--links", "--also", "--both", "--ladder"]
+                .first(where: Arguments.given)
         {
             throw CommandFailure(.usage, "--peer is the subject, and --notify or --write the flow: \(option) would change nothing")
         }
         let ofSweep = [
             "--over", "--direction", "--phy", "--data-length", "--mtu", "--interval", "--exchanges", "--capture", "--air",
-            "--keylog", "--encrypted", "--packets", "--sdu", "--beside", "--repeat", "--label", "--baseline",
+            "--keylog", "--encrypted", "--html", "--packets", "--sdu", "--beside", "--links", "--also", "--both", "--repeat", "--label",
+            "--baseline",
         ]
         if ladder, let option = (ofSweep + ["--tester", "--subject", "--subject-port"]).first(where: Arguments.given) {
             throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
@@ -146,11 +162,33 @@ struct ThroughputCommand: ParsableCommand {
         if !isSimulated, let option = ofSimulation.first(where: Arguments.given) {
             throw CommandFailure(.usage, "\(option) is for virtual devices: it would change nothing about \(ends.tester)")
         }
+        try checkTogether(ends)
         var paths = OutputPaths()
         for (option, path) in [
-            ("--json", json), ("--csv", csv), ("--markdown", markdown), ("--capture", capture), ("--air", air), ("--keylog", keylog),
+            ("--json", json), ("--csv", csv), ("--markdown", markdown), ("--html", html), ("--capture", capture), ("--air", air),
+            ("--keylog", keylog),
         ] {
             try paths.add(option, path)
+        }
+    }
+
+    private func checkTogether(_ ends: BenchEnds) throws {
+        guard links > 1 || both || !also.isEmpty else { return }
+        if links > 1, !ends.areVirtual { throw CommandFailure(.usage, "--links is for virtual devices: name further ones by --also") }
+        if !also.isEmpty, ends.areVirtual {
+            throw CommandFailure(.usage, "--also is for real devices: virtual ones are counted by --links")
+        }
+        guard ends.areVirtual || ends.subjectDevice != nil else {
+            throw CommandFailure(.usage, "\(both ? "--both" : "--also") needs a subject whose controller this program drives: a device")
+        }
+        var taken = [ends.tester] + [ends.subjectDevice].compactMap(\.self)
+        for name in also {
+            let device: DeviceSelector
+            do { device = try DeviceSelector(name) } catch { throw CommandFailure(error) }
+            guard device != .virtual, !taken.contains(device) else {
+                throw CommandFailure(.usage, "--also \(name): a further subject is a real device of its own")
+            }
+            taken.append(device)
         }
     }
 
@@ -158,7 +196,7 @@ struct ThroughputCommand: ParsableCommand {
     private func makeSetup(_ ends: BenchEnds) throws -> ThroughputSetup {
         let facts = RunFacts.ofThisMachine(version: Bluebench.version)
         var setup = ThroughputSetup()
-        (setup.tester, setup.subject) = (tester, subjectPort.map { _ in "a host on a port" } ?? subject)
+        (setup.tester, setup.subject) = (tester, subjectPort.map { _ in "a host on a port" } ?? ([subject] + also).joined(separator: ", "))
         (setup.host, setup.build, setup.date, setup.seconds) = (facts.host, facts.version, facts.date, seconds)
         if ends.tester == .virtual { (setup.packetError, setup.eventFilling) = (packetError, eventFilling) }
         (setup.exchanges, setup.buffers) = (exchanges, buffers.map { Int($0) })
@@ -187,6 +225,7 @@ struct ThroughputCommand: ParsableCommand {
         plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
         plan.encryption = [encrypted]
         plan.isShared = beside
+        (plan.links, plan.isBothWays) = (links + also.count, both)
         plan.seconds = seconds
         if !plan.needsBREDR, !ladder, let option = ["--packets", "--sdu"].first(where: Arguments.given) {
             throw CommandFailure(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Packets
+import Report
 import Throughput
 import Timing
 
@@ -11,9 +12,11 @@ struct ThroughputOutput {
         var json: String?
         var csv: String?
         var markdown: String?
+        var html: String?
     }
 
     private let file: OutputFile?
+    private let page: OutputFile?
     private let tables: [(file: OutputFile, text: ([ThroughputRow]) -> String)]
     private let isExplaining: Bool
     private let showsProgress: Bool
@@ -28,6 +31,7 @@ struct ThroughputOutput {
     init(_ paths: Paths, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
         file = try paths.json.map { try OutputFile($0) }
+        page = try paths.html.map { try OutputFile($0) }
         tables = try [(paths.csv, ThroughputTable.csv), (paths.markdown, ThroughputTable.markdown)].compactMap { path, text in
             try path.map { (try OutputFile($0), text) }
         }
@@ -74,6 +78,7 @@ struct ThroughputOutput {
     mutating func finish(at now: Microseconds) throws {
         stamp(now)
         if let file { try file.write(report.json()) }
+        try page?.write(ThroughputPage(report).text())
         for table in tables { try table.file.write(table.text(report.rows)) }
         let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
         let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
@@ -135,7 +140,8 @@ struct ThroughputOutput {
         let figures =
             right(fixed(row.goodput, 1), 10) + right(fixed(row.ceiling?.perInterval ?? 0, 1), 10) + right(fixed(row.percent, 2), 8)
             + right(fixed(row.packetsPerEvent, 2), 15) + right(row.counters.map { "\($0.retransmissions)" } ?? "-", 8)
-        return name(row.request) + figures + "  " + (row.failure == nil ? row.limit?.rawValue ?? "" : "FAILED")
+        let limit = row.failure == nil ? row.limit?.rawValue ?? "" : "FAILED"
+        return name(row.request) + figures + "  " + limit + (row.together.map { " (\($0))" } ?? "")
     }
 
     private static func spread(_ values: [Double]) -> String {

@@ -29,3 +29,23 @@ def test_a_sweep_that_is_interrupted_keeps_its_rows_and_its_capture(tmp_path):
     assert 0 < row["percent"] <= 101, "a second in real time ends as late as the machine is"
     notifications = run_bench("show", capture).stdout.count("ATT_HANDLE_VALUE_NTF")
     assert notifications * VALUE_OCTETS * 8 / 1000 >= row["goodput_kbps"], "a second's notifications are in the capture"
+
+
+def test_three_dongles_are_two_links_at_once(tmp_path):
+    results = tmp_path / "rows.json"
+    with fake_usb(3) as bus:
+        tester, *subjects = (f"usb:{dongle.path}" for dongle in bus.dongles)
+        with bus.start(
+                bluebench(), "throughput", "--tester", tester, "--subject", subjects[0], "--also", subjects[1], "--both", "--phy", "1m", "--interval", "30",
+                "--seconds", 1, "--json", results) as sweep:
+            assert sweep.wait() == 0, sweep.text
+    report = json.loads(results.read_text())
+    *flows, total = report["rows"]
+    assert [(row["link"], row["direction"]) for row in flows] == [(1, "from-subject"), (1, "to-subject"), (2, "from-subject"), (2, "to-subject")]
+    assert all(row["goodput_kbps"] > 0 for row in flows) and report["setup"]["subject"] == ", ".join(subjects)
+    assert total["sum"] and abs(total["goodput_kbps"] - sum(row["goodput_kbps"] for row in flows)) < 1
+    assert 0.25 <= total["fairness"] <= 1
+    for options, text in (
+            (["--tester", tester, "--subject", subjects[0], "--also", subjects[0]], "device of its own"), (["--also", subjects[0]], "counted by --links"),
+            (["--links", "2", "--over", "ping"], "for --over notify"), (["--both", "--beside"], "exclude each other")):
+        assert text in run_bench("throughput", *options, expected=2).stderr

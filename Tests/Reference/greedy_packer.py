@@ -82,17 +82,18 @@ def fragments(att_packet_octets, octets):
     return [min(octets, whole - at) for at in range(0, whole, octets)]
 
 
-def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, crc_octets=3, extra_exchanges=0):
-    """One row of the table. The last three arguments are the faults that a comparison must notice."""
+def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, crc_octets=3, extra_exchanges=0, both=False):
+    """One row of the table, of each direction where `both` have data. Before that stand the faults that a comparison must notice."""
     mic = MIC if encrypted else 0
     interval_us = round(interval_ms * 1000)
-    time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy])
+    time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy], data_length if both else DEFAULT_OCTETS)
     octets = min(data_length, longest_payload(phy, time_us, mic))
     train = fragments(mtu, octets)
     per_octet = {"1m": 8, "2m": 4, "coded-s2": 16, "coded-s8": 64}[phy]
     left_out = (3 - crc_octets) * per_octet
     empty_us = air_time_us(phy, 0) - left_out
-    exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + empty_us + ifs_us for n in train]
+    answer_us = [air_time_us(phy, n, mic) - left_out if both else empty_us for n in train]
+    exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + answer + ifs_us for n, answer in zip(train, answer_us)]
 
     seen = {}
     totals = [(0, 0)]

@@ -97,6 +97,43 @@ def test_encrypted_rows_agree_with_the_table_and_every_mic_is_right(tmp_path, ph
         assert connection.encryption.opened >= len(connection.deliveries) > 0
 
 
+@pytest.mark.parametrize("phy", PHYS)
+def test_both_directions_at_once_agree(tmp_path, phy):
+    """Each direction has what the packer gives it when every exchange carries data twice, by the bench's account and by the air's."""
+    rows, log = sweep(tmp_path, phys=(phy,), mtus=(247,), intervals=(15, 50), seconds=2, extra=("--both",))
+    assert len(rows) == 3 * 4 and log.faults() == []
+    for subject, tester, total in zip(rows[::3], rows[1::3], rows[2::3]):
+        expected = pack(phy, subject["data_length"], 247, subject["interval_ms"], both=True).goodput_kbps
+        begin, end = (VIRTUAL_EPOCH_US + subject["window"][edge] for edge in ("begin_us", "end_us"))
+        for row, opcode in ((subject, 0x1B), (tester, 0x52)):
+            logged = sum(connection.goodput_kbps(begin, end, opcodes=(opcode,)) for connection in log.connections)
+            assert row["ceiling_kbps"] == pytest.approx(expected, abs=0.01)
+            assert row["goodput_kbps"] == pytest.approx(expected, rel=TABLE_TOLERANCE) == pytest.approx(logged, rel=LOG_TOLERANCE)
+        assert total["sum"] and total["goodput_kbps"] == pytest.approx(subject["goodput_kbps"] + tester["goodput_kbps"], abs=0.01)
+        assert total["fairness"] == pytest.approx(1, abs=0.001) and total["ceiling_kbps"] == pytest.approx(2 * expected, abs=0.02)
+
+
+@pytest.mark.parametrize("links", [2, 4])
+def test_several_links_have_what_the_air_says_and_no_more_than_one(tmp_path, links):
+    rows, log = sweep(tmp_path, phys=("2m",), data_lengths=(251,), mtus=(247,), intervals=(30,), seconds=2, extra=("--links", str(links)))
+    *flows, total = rows
+    if any(row["retransmissions"] for row in flows):
+        # Where anchor points lie closer than an exchange takes, one link's event cuts the other's short.
+        log = load(tmp_path / "air.pcapng", lossless=False)
+    assert log.faults() == [] and [row["link"] for row in flows] == list(range(1, links + 1))
+    begin, end = (VIRTUAL_EPOCH_US + total["window"][edge] for edge in ("begin_us", "end_us"))
+    figures = [row["goodput_kbps"] for row in flows]
+    logged = [found for connection in log.connections if (found := connection.goodput_kbps(begin, end))]
+    assert sorted(figures) == pytest.approx(sorted(logged), rel=LOG_TOLERANCE)
+    alone = pack("2m", 251, 247, 30).goodput_kbps
+    assert total["goodput_kbps"] == pytest.approx(sum(figures), abs=0.01) and sum(figures) <= alone * 1.0001
+    assert all(row["ceiling_kbps"] == pytest.approx(alone, abs=0.01) for row in rows)
+    assert total["fairness"] == pytest.approx(sum(figures) ** 2 / (links * sum(figure**2 for figure in figures)), abs=0.001)
+    # Whole exchanges of 1396 us in each link's part of the interval.
+    assert total["even_share_kbps"] == pytest.approx(30_000 // links // 1396 * 244 * 8 / 30, abs=0.01)
+    assert all("anchor points spread evenly" in row["explanation"] for row in flows if row["percent"] < 99)
+
+
 SENSITIVE = dict(phys=("2m",), data_lengths=(27,), mtus=(23,), intervals=(31.25,), seconds=2)
 """A row in which one microsecond more per gap, or one octet less per packet, changes the number of exchanges in an event."""
 

@@ -60,6 +60,35 @@ import Throughput
         #expect(Ceiling(full, limits: .init(reservesLongestReply: true)).exchangesPerEvent == 5)
     }
 
+    /// Data both ways in every exchange, as Tests/Reference/greedy_packer.py packs them.
+    @Test(arguments: [
+        (LinkPHY.le2M, 251, 247, 15_000, 780.8, 814.691), (.le1M, 251, 247, 7_500, 260.267, 436.104),
+        (.le2M, 27, 247, 30_000, 325.333, 331.522),
+        (.le1M, 27, 23, 7_500, 170.667, 179.372),
+    ])
+    func bothWays(_ phy: LinkPHY, _ octets: Int, _ mtu: Int, _ interval: Int, _ kbps: Double, _ backToBack: Double) {
+        let link = LinkParameters(phy: phy, interval: Microseconds(interval), octets: octets, mtu: mtu)
+        let ceiling = Ceiling(link, replies: link.fragments(valueOctets: link.valueOctets))
+        #expect(abs(ceiling.perInterval - kbps) < 0.001 && abs(ceiling.backToBack - backToBack) < 0.001)
+    }
+
+    /// Trains of two lengths: ten packets one way beside four of the other, a turn of twenty exchanges of which two packets come.
+    @Test func trainsOfTwoLengthsTurnTogether() {
+        let link = LinkParameters(phy: .le2M, interval: 400_000, octets: 27, mtu: 247)
+        let ceiling = Ceiling(link, replies: [27, 27, 27, 8])
+        let data = (link.phy.airTime(payload: 27) * 9 + link.phy.airTime(payload: 8)) * 2
+        let replies = link.phy.airTime(payload: 27) * 15 + link.phy.airTime(payload: 8) * 5
+        let turn = data + replies + Microseconds(20 * 300)
+        #expect(abs(ceiling.backToBack - Double(2 * 244 * 8 * 1_000) / Double(turn.rawValue)) < 1e-9)
+        #expect(ceiling.fragmentsPerPacket == 10)
+    }
+
+    /// 1396 us an exchange: links spread evenly have whole ones in their part of the interval.
+    @Test(arguments: [(1, 21), (2, 10), (3, 7), (4, 5), (7, 3)]) func anEvenShareOfTheInterval(_ links: Int, _ exchanges: Int) {
+        let link = LinkParameters(phy: .le2M, interval: 30_000, octets: 251, mtu: 247)
+        #expect(Ceiling(link, limits: .init(links: links)).exchangesPerEvent == Double(exchanges))
+    }
+
     @Test func aclPacketsCutTheTrain() {
         var link = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
         #expect(link.fragments(valueOctets: 244) == [251])

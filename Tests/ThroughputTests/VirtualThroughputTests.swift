@@ -52,6 +52,54 @@ import Timing
         #expect(result.link?.phy == row.phy && result.link?.mtu == row.mtu)
     }
 
+    private func measureTogether(_ row: Row, links: Int, both: Bool, seconds: Double = 1, packetError: Double = 0) throws -> [ThroughputRow]
+    {
+        var settings = VirtualPair.Settings()
+        (settings.links, settings.packetErrorRate) = (links, packetError)
+        return try World.run { world in
+            let pair = try VirtualPair(settings, loop: world.loop)
+            world.atEnd { for end in pair.bench.allEnds { end.host.close() } }
+            try await pair.bench.start()
+            var request = row.request
+            request.isBothWays = both
+            return await pair.bench.measureTogether(request, seconds: seconds)
+        }
+    }
+
+    @Test(arguments: [
+        Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000), Row(phy: .le1M, dataLength: 27, mtu: 247, interval: 30_000),
+        Row(over: .write, direction: .toSubject, phy: .le1M, dataLength: 251, mtu: 185, interval: 30_000),
+        Row(direction: .toSubject, phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000),
+    ])
+    func bothWaysReachTheirCeiling(_ row: Row) throws {
+        let rows = try measureTogether(row, links: 1, both: true)
+        #expect(rows.map(\.failure) == [nil, nil, nil] && rows.map(\.tally.isClean) == [true, true, true])
+        #expect(rows[0].request.direction != rows[1].request.direction && rows[2].place?.link == nil)
+        for row in rows { #expect(abs(row.percent - 100) < 0.5, "\(row.goodput) of \(row.ceiling?.perInterval ?? 0) kbit/s") }
+        #expect(abs(rows[2].goodput - rows[0].goodput - rows[1].goodput) < 0.001 && abs((rows[2].place?.fairness ?? 0) - 1) < 0.001)
+    }
+
+    /// Together they have no more than one, each has a share, and what is missing of one is laid at the others' door.
+    @Test(arguments: [(2, false), (5, false), (3, true)]) func linksShareTheRadio(_ links: Int, _ both: Bool) throws {
+        let rows = try measureTogether(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 30_000), links: links, both: both)
+        #expect(rows.count == links * (both ? 2 : 1) + 1 && rows.allSatisfy { $0.failure == nil && $0.tally.isClean })
+        let sum = try #require(rows.last)
+        let flows = rows.dropLast()
+        #expect(Set(flows.compactMap { $0.place?.link }) == Set(1...links))
+        #expect(flows.allSatisfy { $0.goodput > 0 && ($0.limit == .radio || $0.percent > 99) })
+        #expect(sum.percent > 60 && sum.percent < 100.01, "\(sum.goodput) of \(sum.ceiling?.perInterval ?? 0) kbit/s")
+        let fairness = try #require(sum.place?.fairness)
+        #expect(fairness >= 1 / Double(flows.count) && fairness <= 1.0001)
+        let missing = sum.missing.reduce(sum.goodput) { $0 + $1.kbps }
+        #expect(abs(missing - (sum.ceiling?.backToBack ?? 0)) < 1, "what is missing adds up")
+    }
+
+    @Test func lossOnSeveralLinksIsNamed() throws {
+        let rows = try measureTogether(
+            Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 30_000), links: 2, both: false, packetError: 0.1)
+        #expect(rows.allSatisfy { $0.failure == nil && $0.missing.contains { $0.cause == .retransmissions } })
+    }
+
     /// Each packet type of BR/EDR carries what its slots let through: one SDU that fills it, or SDUs cut into packets of its family.
     @Test(arguments: PacketFamily.allCases.flatMap(\.types), FlowDirection.allCases)
     func packetTypesReachTheirCeilings(_ type: BREDRPacketType, _ direction: FlowDirection) throws {

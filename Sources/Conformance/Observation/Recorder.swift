@@ -162,7 +162,7 @@ extension AnyAirFrame {
     /// An empty packet of an LE link; ID, POLL and NULL of BR/EDR: nine tenths of what is on the air of a run.
     fileprivate var isIdle: Bool {
         switch self {
-        case .le(let frame): frame.isEmptyData
+        case .le(let frame): frame.dataOctets == 0
         case .bredr(let frame): frame.payload.isEmpty
         }
     }

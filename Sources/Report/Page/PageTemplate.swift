@@ -80,6 +80,39 @@ enum PageTemplate {
         </section>
         """
 
+    static let throughputPage = """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Throughput: {{title}} · Bluebench</title>
+        <style>{{{style}}}</style>
+        </head>
+        <body>
+        <header class="top">
+        <p class="brand">Bluebench throughput · {{date}}</p>
+        <h1 class="{{titleClass}}">{{title}}</h1>
+        <dl class="facts">{{#facts}}<div><dt>{{name}}</dt><dd>{{value}}</dd></div>{{/facts}}</dl>
+        </header>
+        <main>
+        {{>throughput}}
+        <section id="rows" aria-labelledby="rows-title">
+        <h2 id="rows-title">Row by row</h2>
+        {{#rows}}<details class="environment row" id="row-{{number}}"><summary><b>{{name}}</b> {{figure}}</summary>
+        <p>{{figure}} of at most {{ceiling}} kbit/s, {{percent}} %. {{explanation}}</p>
+        {{#hasEvents}}<h5>The first events</h5>
+        <p class="soft">A line is a connection interval from an anchor point on: above what the central sends, below what the peripheral sends, \
+        dark with data and light without.</p>
+        <div class="plot">{{{events}}}</div>{{/hasEvents}}</details>
+        {{/rows}}
+        </section>
+        </main>
+        </body>
+        </html>
+        """
+
     static let coverage = """
         <section id="coverage" aria-labelledby="coverage-title">
         <h2 id="coverage-title">Coverage by public id</h2>

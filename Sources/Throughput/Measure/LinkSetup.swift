@@ -11,6 +11,8 @@ struct LinkSetup {
     let subject: Connection?
     let client: ThroughputClient
     let parameters: LinkParameters
+    /// The same of the flow the other way, where there is one.
+    private let turnedParameters: LinkParameters?
 
     init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
         self.request = request
@@ -21,7 +23,9 @@ struct LinkSetup {
         do {
             if request.isEncrypted { try await Self.encrypt(tester, subject) }
             try await Self.choosePHY(tester, subject, request)
-            try await Self.chooseDataLength(Self.isFromSubject(request) ? subject : tester, request)
+            for way in request.isBothWays ? [request, request.turned] : [request] {
+                try await Self.chooseDataLength(Self.isFromSubject(way) ? subject : tester, way)
+            }
             let clientLink = try Self.clientLink(tester, subject, request)
             if request.mtu > 23 { try await clientLink.gatt.exchangeMTU(request.mtu) }
             if let product = bench.product {
@@ -30,10 +34,25 @@ struct LinkSetup {
                 client = try await ThroughputClient(discoveringOn: clientLink)
             }
             parameters = await Self.parameters(bench, tester, subject, request)
+            turnedParameters = request.isBothWays ? await Self.parameters(bench, tester, subject, request.turned) : nil
         } catch {
             _ = try? await tester.disconnect()
             throw error
         }
+    }
+
+    /// The link-layer payloads that come back in place of empty packets.
+    var replies: [Int] { turnedParameters.map { $0.fragments(valueOctets: $0.valueOctets) } ?? [] }
+
+    /// The same link for the flow the other way; nil where there is none.
+    var turned: LinkSetup? {
+        guard let turnedParameters else { return nil }
+        return LinkSetup(self, request.turned, turnedParameters)
+    }
+
+    private init(_ setup: LinkSetup, _ request: ThroughputRow.Request, _ parameters: LinkParameters) {
+        (tester, subject, client) = (setup.tester, setup.subject, setup.client)
+        (self.request, self.parameters, turnedParameters) = (request, parameters, setup.parameters)
     }
 
     /// The end that sends the data; nil for a foreign one.

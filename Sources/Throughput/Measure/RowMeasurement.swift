@@ -11,14 +11,17 @@ struct RowMeasurement {
     let limited: Ceiling
     private let events: Int
     private let receiver: FlowReceiver
+    /// Where it waits for the flows that go on at the same time.
+    private let meeting: FlowMeeting?
 
-    init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int?) {
+    init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int? = nil, meeting: FlowMeeting? = nil) {
         self.bench = bench
         self.setup = setup
+        self.meeting = meeting
         let link = setup.parameters
         self.valueOctets = max(FlowPacket.shortest, min(valueOctets ?? link.valueOctets, link.valueOctets))
-        ceiling = Ceiling(link, valueOctets: self.valueOctets)
-        limited = Ceiling(link, valueOctets: self.valueOctets, limits: bench.limits)
+        ceiling = Ceiling(link, valueOctets: self.valueOctets, replies: setup.replies)
+        limited = Ceiling(link, valueOctets: self.valueOctets, limits: bench.limits, replies: setup.replies)
         let cycle = limited.cycleEvents
         let wanted = Int(seconds * 1_000_000 / Double(max(1, link.interval.rawValue)))
         events = max(1, wanted / cycle) * cycle
@@ -47,7 +50,7 @@ struct RowMeasurement {
         guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
         let explanation = Explanation(
             goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: row.counters, supply: row.supply,
-            isAcknowledged: [.request, .ping].contains(setup.request.over))
+            isAcknowledged: [.request, .ping].contains(setup.request.over), replies: setup.replies)
         row.missing = explanation.missing
         row.limit = explanation.limit
         if !row.tally.isClean { row.failure = Self.complaint(row.tally) }
@@ -136,13 +139,17 @@ struct RowMeasurement {
     var settling: Microseconds { setup.parameters.interval * (2 * limited.cycleEvents + 16) }
 
     private func count(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
-        let begin = bench.loop.now + settling
+        let begin = try await meeting?.arrive(settling: settling, span: span) ?? bench.loop.now + settling
         receiver.count(after: begin, until: begin + span)
+        bench.watch?.open(after: begin, interval: setup.parameters.interval)
         try await bench.loop.sleep(until: begin)
         let before = probe()
         try await bench.loop.sleep(until: begin + span)
         if let before, let after = probe() { row.counters = after - before }
         take(&row, begin, begin + span)
+        row.timeline = bench.watch?.timeline
+        // It goes on until all are counted.
+        if let meeting { try await bench.loop.sleep(until: begin + meeting.span) }
     }
 
     private func take(_ row: inout ThroughputRow, _ begin: Microseconds, _ end: Microseconds) {

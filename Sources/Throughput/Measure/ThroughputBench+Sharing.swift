@@ -38,7 +38,7 @@ extension ThroughputBench {
             return row
         }
         do {
-            try await RowMeasurement(self, setup, seconds: seconds, valueOctets: nil).run(&row)
+            try await RowMeasurement(self, setup, seconds: seconds).run(&row)
         } catch {
             note(error, in: &row)
         }

@@ -27,12 +27,16 @@ public final class ThroughputBench {
     let subject: End?
     /// How the simulated controllers fill their events beyond the common rule.
     public var limits = Ceiling.EventLimits()
+    /// Sees the simulated air, where somebody wants its events drawn.
+    public var watch: EventWatch?
     /// The subject, where it has no throughput service.
     public var product: ProductFlow?
     /// How long to look for a foreign subject.
     public var patience = Microseconds.seconds(30)
     let testerServer: ThroughputServer
     let subjectServer: ThroughputServer?
+    /// Benches of the same tester with a subject each, for rows of several links.
+    private(set) var others: [ThroughputBench] = []
     var foreignAddress: DeviceAddress?
 
     /// Both hosts need not be started yet; the throughput service is added to their databases.
@@ -44,13 +48,27 @@ public final class ThroughputBench {
         subjectServer = subject.map { ThroughputServer($0.host.database, loop: loop) }
     }
 
+    private init(beside first: ThroughputBench, subject: End) {
+        (loop, tester, self.subject) = (first.loop, first.tester, subject)
+        testerServer = first.testerServer
+        subjectServer = ThroughputServer(subject.host.database, loop: loop)
+    }
+
+    /// The tester and all subjects that are hosts of ours.
+    var allEnds: [End] { [tester] + ([self] + others).compactMap(\.subject) }
+
+    /// Adds a further subject, which need not be started yet.
+    public func add(subject: End) { others.append(ThroughputBench(beside: self, subject: subject)) }
+
     /// Starts the hosts.
     public func start() async throws {
         try await tester.host.start()
-        guard let subject else { return }
-        let taken = tester.host.controller.address.bdADDR
-        if taken != 0 { subject.host.othersAddresses.insert(taken) }
-        try await subject.host.start()
+        var taken = [tester.host.controller.address.bdADDR]
+        for host in ([self] + others).compactMap(\.subject?.host) {
+            host.othersAddresses.formUnion(taken.filter { $0 != 0 })
+            try await host.start()
+            taken.append(host.controller.address.bdADDR)
+        }
     }
 
     /// Measures one row. It never fails: what went wrong is in the row.
@@ -79,7 +97,7 @@ public final class ThroughputBench {
     /// Forgets the flows of links that have ended.
     func reset() {
         testerServer.reset()
-        subjectServer?.reset()
+        for bench in [self] + others { bench.subjectServer?.reset() }
     }
 
     private func measureClassic(_ row: inout ThroughputRow, seconds: Double) async {

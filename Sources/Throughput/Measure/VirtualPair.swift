@@ -13,6 +13,8 @@ public final class VirtualPair {
         public var subject = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0002))
         /// Of all packets, 0...1, how many arrive with a wrong CRC.
         public var packetErrorRate = 0.0
+        /// Subjects, each on a link of its own.
+        public var links = 1
         public init() {}
     }
 
@@ -29,6 +31,13 @@ public final class VirtualPair {
             loop: loop,
             tester: try .simulated("tester", settings.tester, in: simulation, seed: settings.seed, capture: capture, on: loop),
             subject: try .simulated("subject", settings.subject, in: simulation, seed: settings.seed, capture: capture, on: loop))
+        for number in 1..<max(1, settings.links) {
+            var other = settings.subject
+            other.address = DeviceAddress(value: settings.subject.address.value + UInt64(number))
+            bench.add(
+                subject: try .simulated(
+                    "subject-\(number + 1)", other, in: simulation, seed: settings.seed, capture: capture, on: loop))
+        }
         if settings.packetErrorRate > 0 { simulation.setPacketErrorRate(settings.packetErrorRate) }
         bench.limits = Self.limits(settings)
     }

@@ -8,10 +8,13 @@ public struct Ceiling: Sendable, Hashable {
         public var exchanges: Int?
         /// The central starts an exchange only if the longest reply would still fit.
         public var reservesLongestReply = false
+        /// Links whose anchor points are spread evenly over the interval: an event ends by the next anchor point of any.
+        public var links = 1
 
-        public init(exchanges: Int? = nil, reservesLongestReply: Bool = false) {
+        public init(exchanges: Int? = nil, reservesLongestReply: Bool = false, links: Int = 1) {
             self.exchanges = exchanges
             self.reservesLongestReply = reservesLongestReply
+            self.links = links
         }
     }
 
@@ -36,21 +39,48 @@ public struct Ceiling: Sendable, Hashable {
         fragmentsPerPacket = slots.packets.count
     }
 
-    /// - Parameter valueOctets: the value in each ATT packet; by default the longest the MTU allows.
-    public init(_ link: LinkParameters, valueOctets: Int? = nil, limits: EventLimits = EventLimits()) {
+    /// - Parameters:
+    ///   - valueOctets: the value in each ATT packet; by default the longest the MTU allows.
+    ///   - replies: the link-layer payloads of the other direction's packets, in order, where data go both ways at once.
+    public init(_ link: LinkParameters, valueOctets: Int? = nil, limits: EventLimits = EventLimits(), replies: [Int] = []) {
         let value = valueOctets ?? link.valueOctets
-        let train = link.fragments(valueOctets: value)
-        let exchanges = train.map { link.exchange(payload: $0) }
-        let bits = Double(value * 8)
+        let fragments = link.fragments(valueOctets: value)
+        fragmentsPerPacket = fragments.count
+        // One turn of both directions' trains.
+        let turn = Self.turn(fragments, replies)
+        let exchanges = turn.map { link.exchange(payload: $0.data, reply: $0.reply) }
+        let bits = Double(value * 8 * turn.count / fragments.count)
         backToBack = bits * 1_000 / Double(exchanges.reduce(.zero, +).rawValue)
-        fragmentsPerPacket = train.count
 
-        let needed = limits.reservesLongestReply ? train.map { link.reservedExchange(payload: $0) } : exchanges
-        let pattern = EventPattern(exchanges: exchanges, needed: needed, interval: link.interval, limit: limits.exchanges)
+        let needed = limits.reservesLongestReply ? turn.map { link.reservedExchange(payload: $0.data, reply: $0.reply) } : exchanges
+        let pattern = EventPattern(
+            exchanges: exchanges, needed: needed, window: link.interval / max(1, limits.links), limit: limits.exchanges)
         cycleEvents = pattern.events
         exchangesPerEvent = Double(pattern.exchanges) / Double(pattern.events)
-        packetsPerEvent = Double(pattern.packets) / Double(pattern.events)
-        perInterval = Double(pattern.packets) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue))
+        packetsPerEvent = Double(pattern.turns * turn.count / fragments.count) / Double(pattern.events)
+        perInterval = Double(pattern.turns) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue))
+    }
+
+    /// What flows at once can carry together.
+    ///
+    /// - Parameters:
+    ///   - flows: those of one link.
+    ///   - links: links with such flows on one radio: together no more than one, and no more than back to back where packets are fragmented, as one link's
+    ///     fragments may fill what another leaves.
+    init(together flows: [Ceiling], links: Int) {
+        func sum(_ value: (Ceiling) -> Double) -> Double { flows.reduce(0) { $0 + value($1) } }
+        backToBack = sum(\.backToBack)
+        perInterval = links > 1 && flows.contains { $0.fragmentsPerPacket > 1 } ? backToBack : sum(\.perInterval)
+        (exchangesPerEvent, packetsPerEvent) = (sum(\.exchangesPerEvent), sum(\.packetsPerEvent))
+        cycleEvents = flows.map(\.cycleEvents).max() ?? 1
+        fragmentsPerPacket = flows.map(\.fragmentsPerPacket).max() ?? 1
+    }
+
+    private static func turn(_ data: [Int], _ replies: [Int]) -> [(data: Int, reply: Int)] {
+        var (divisor, rest) = (max(1, replies.count), data.count)
+        while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+        let count = data.count / divisor * max(1, replies.count)
+        return (0..<count).map { (data[$0 % data.count], replies.isEmpty ? 0 : replies[$0 % replies.count]) }
     }
 }
 
@@ -58,34 +88,37 @@ public struct Ceiling: Sendable, Hashable {
 private struct EventPattern {
     var events = 0
     var exchanges = 0
-    var packets = 0
+    /// Of the whole train.
+    var turns = 0
 
-    /// - Parameter needed: the time that must be free for each exchange, which may be more than it takes.
-    init(exchanges train: [Microseconds], needed: [Microseconds], interval: Microseconds, limit: Int?) {
+    /// - Parameters:
+    ///   - needed: the time that must be free for each exchange, which may be more than it takes.
+    ///   - window: from the anchor point to where the event must end.
+    init(exchanges train: [Microseconds], needed: [Microseconds], window: Microseconds, limit: Int?) {
         var seen: [Int?] = Array(repeating: nil, count: train.count)
-        var history: [(exchanges: Int, packets: Int)] = [(0, 0)]
+        var history: [(exchanges: Int, turns: Int)] = [(0, 0)]
         var position = 0
         while seen[position] == nil {
             seen[position] = history.count - 1
-            var (exchanges, packets) = history[history.count - 1]
+            var (exchanges, turns) = history[history.count - 1]
             var clock = Microseconds.zero
             var inEvent = 0
-            while inEvent == 0 || (clock + needed[position] <= interval && inEvent < limit ?? .max) {
+            while inEvent == 0 || (clock + needed[position] <= window && inEvent < limit ?? .max) {
                 clock = clock + train[position]
                 inEvent += 1
                 position += 1
                 if position == train.count {
                     position = 0
-                    packets += 1
+                    turns += 1
                 }
             }
             exchanges += inEvent
-            history.append((exchanges, packets))
+            history.append((exchanges, turns))
         }
         let first = seen[position] ?? 0
         guard let last = history.last else { return }
         self.events = history.count - 1 - first
         self.exchanges = last.exchanges - history[first].exchanges
-        self.packets = last.packets - history[first].packets
+        self.turns = last.turns - history[first].turns
     }
 }

@@ -46,17 +46,15 @@ public struct LinkParameters: Sendable, Hashable {
         }
     }
 
-    /// Data, T_IFS, an empty packet, T_IFS.
-    public func exchange(payload: Int) -> Microseconds {
-        phy.airTime(payload: payload + mic) + interFrameSpace + returnPHY.airTime(payload: 0) + interFrameSpace
+    /// Data, T_IFS, an empty packet or the other direction's data, T_IFS.
+    public func exchange(payload: Int, reply: Int = 0) -> Microseconds {
+        let answer = returnPHY.airTime(payload: reply > 0 ? reply + mic : 0)
+        return phy.airTime(payload: payload + mic) + interFrameSpace + answer + interFrameSpace
     }
 
     /// An exchange as a central plans it that reserves the longest packet the other side may send.
-    func reservedExchange(payload: Int) -> Microseconds {
-        if isFromCentral {
-            return exchange(payload: payload) - returnPHY.airTime(payload: 0) + returnPHY.airTime(payload: returnOctets + mic)
-        }
-        return exchange(payload: usableOctets)
+    func reservedExchange(payload: Int, reply: Int = 0) -> Microseconds {
+        isFromCentral ? exchange(payload: payload, reply: returnOctets) : exchange(payload: usableOctets, reply: reply)
     }
 
     static let l2capHeader = 4

@@ -12,9 +12,9 @@ struct Explanation {
 
     init(
         goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?,
-        isAcknowledged: Bool = false
+        isAcknowledged: Bool = false, replies: [Int] = []
     ) {
-        let full = Self.unshrunk(link)
+        let full = Self.unshrunk(link, replies)
         add(.interval, full.backToBack - ceiling.perInterval, Self.intervalText(link, ceiling))
         let lost = Self.retransmissionShare(counters)
         if let counters, lost > 0 {
@@ -50,10 +50,10 @@ struct Explanation {
     }
 
     /// The same link with packets as long as their octets allow, whatever the interval.
-    private static func unshrunk(_ link: LinkParameters) -> Ceiling {
+    private static func unshrunk(_ link: LinkParameters, _ replies: [Int]) -> Ceiling {
         var link = link
         link.time = max(link.time, link.phy.longestTime)
-        return Ceiling(link)
+        return Ceiling(link, replies: replies)
     }
 
     private static func intervalText(_ link: LinkParameters, _ ceiling: Ceiling) -> String {
@@ -112,6 +112,7 @@ extension ThroughputRow {
             text += "; of \(Explanation.figure(whole)) kbit/s back to back, "
             text += missing.map { "\(Explanation.figure($0.kbps)) \($0.cause.rawValue) (\($0.text))" }.joined(separator: ", ")
         }
+        if let fairness = place?.fairness { text += "; fairness \(Explanation.figure(fairness)), where 1 is the same for all" }
         if !tally.isClean {
             text += "; lost \(tally.lost), duplicated \(tally.duplicated), disordered \(tally.disordered), corrupted \(tally.corrupted)"
         }

@@ -20,7 +20,7 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
     case acknowledgement
     /// What a product has to send, and when, which only the product knows.
     case product
-    /// Another link of the controller, over the other transport, had the radio.
+    /// Other links of the controller had the radio.
     case radio
 
     /// What it means, for people.

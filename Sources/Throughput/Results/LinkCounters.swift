@@ -15,6 +15,18 @@ public struct LinkCounters: Sendable, Hashable {
 
     public init() {}
 
+    static func + (one: LinkCounters, other: LinkCounters) -> LinkCounters {
+        var sum = LinkCounters()
+        sum.events = one.events + other.events
+        sum.exchanges = one.exchanges + other.exchanges
+        sum.retransmissions = one.retransmissions + other.retransmissions
+        sum.endedFull = one.endedFull + other.endedFull
+        sum.endedEmpty = one.endedEmpty + other.endedEmpty
+        sum.endedAtLimit = one.endedAtLimit + other.endedAtLimit
+        sum.endedSilent = one.endedSilent + other.endedSilent
+        return sum
+    }
+
     public static func - (later: LinkCounters, earlier: LinkCounters) -> LinkCounters {
         var span = LinkCounters()
         span.events = later.events - earlier.events

@@ -5,7 +5,9 @@ import Packets
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
-        case repetitions, bins
+        case repetitions, bins, links, link, sum, fairness
+        case isBothWays = "both_ways"
+        case evenShare = "even_share_kbps"
         case roundTrips = "round_trip_us"
         case dataLength = "data_length"
         case interval = "interval_ms"
@@ -131,6 +133,17 @@ extension ThroughputRow: Encodable {
         try values.encodeIfPresent(bins.isEmpty ? nil : Bins(bins), forKey: .bins)
         try values.encodeIfPresent(roundTrips, forKey: .roundTrips)
         try values.encode(Self.rounded(wallMilliseconds), forKey: .wall)
+        try encodePlace(&values)
+    }
+
+    private func encodePlace(_ values: inout KeyedEncodingContainer<Key>) throws {
+        try values.encodeIfPresent(request.isBothWays ? true : nil, forKey: .isBothWays)
+        guard let place else { return }
+        try values.encode(place.links, forKey: .links)
+        try values.encodeIfPresent(place.link, forKey: .link)
+        try values.encodeIfPresent(place.link == nil ? true : nil, forKey: .sum)
+        try values.encodeIfPresent(place.fairness.map(Self.rounded), forKey: .fairness)
+        try values.encodeIfPresent(place.evenShare.map(Self.rounded), forKey: .evenShare)
     }
 
     private var actual: Actual? {

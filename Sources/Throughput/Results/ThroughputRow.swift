@@ -41,6 +41,8 @@ public struct ThroughputRow: Sendable, Hashable {
         public var mtu: Int
         public var interval: Microseconds
         public var isEncrypted = false
+        /// The other direction has a flow of its own at the same time, on the same link.
+        public var isBothWays = false
         /// Of a flow over BR/EDR: the longest type of a family that is sent; `mtu` is the SDU's length then.
         public var packets: BREDRPacketType?
 
@@ -51,6 +53,14 @@ public struct ThroughputRow: Sendable, Hashable {
             self.dataLength = dataLength
             self.mtu = mtu
             self.interval = interval
+        }
+
+        /// The flow the other way, for the same client and server.
+        var turned: Self {
+            var other = self
+            other.over = over == .notify ? .write : .notify
+            other.direction = direction == .fromSubject ? .toSubject : .fromSubject
+            return other
         }
 
         /// A flow over BR/EDR.
@@ -75,7 +85,20 @@ public struct ThroughputRow: Sendable, Hashable {
         public var text: String
     }
 
+    /// One of several flows at once, or all of them together.
+    public struct Place: Sendable, Hashable {
+        /// Counted from 1; nil for the sum of all flows.
+        public var link: Int?
+        public var links: Int
+        /// Of the sum: Jain's index of the flows' figures, 1 where all have the same, 1/n where one has all.
+        public var fairness: Double?
+        /// What each link would have if the anchor points were spread evenly, kbit/s.
+        public var evenShare: Double?
+    }
+
     public var request: Request
+    /// Nil of a flow alone.
+    public var place: Place?
     /// The link as it was during the count; nil when it never came to be.
     public var link: LinkParameters?
     /// The span of the count, and how many connection events it held.
@@ -92,6 +115,8 @@ public struct ThroughputRow: Sendable, Hashable {
     /// Octets received in each whole `binWidth` of the count; none where the receiver cannot be watched, and not after the first hour.
     public var bins: [Int] = []
     public static let binWidth = Microseconds.milliseconds(100)
+    /// The first events of the count, where the air was watched.
+    public var timeline: EventTimeline?
     /// Of `ping`.
     public var roundTrips: RoundTrips?
     /// How the sending host kept up, where it is ours.

@@ -18,6 +18,7 @@ public enum ThroughputTable {
         ("p95_kbps", { $0.repetitions.isEmpty ? "" : number(RobustStatistics($0.repetitions).percentile(95)) }),
         ("round_trip_p50_us", { $0.roundTrips.map { "\($0.median)" } ?? "" }),
         ("round_trip_p99_us", { $0.roundTrips.map { "\($0.p99)" } ?? "" }),
+        ("together", { $0.together ?? "" }),
         ("failure", { $0.failure ?? "" }),
     ]
 

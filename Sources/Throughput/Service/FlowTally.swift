@@ -54,6 +54,14 @@ public struct FlowTally: Sendable, Hashable {
         expected = sent
     }
 
+    /// Adds what the receiver of another flow has seen.
+    mutating func add(_ other: FlowTally) {
+        (packets, octets, lost) = (packets + other.packets, octets + other.octets, lost + other.lost)
+        (duplicated, disordered, corrupted) = (
+            duplicated + other.duplicated, disordered + other.disordered, corrupted + other.corrupted
+        )
+    }
+
     private mutating func passOver(upTo sequence: UInt32) {
         let missing = sequence &- expected
         lost += Int(missing)

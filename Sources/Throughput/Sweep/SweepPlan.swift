@@ -17,6 +17,10 @@ public struct SweepPlan: Sendable, Hashable {
     public var sdus: [Int?] = [nil]
     /// Whether each row over LE has a flow over BR/EDR beside it, in the first of the packet types.
     public var isShared = false
+    /// Subjects, each with a link of its own at the same time.
+    public var links = 1
+    /// Whether each link has flows in both directions at the same time.
+    public var isBothWays = false
     /// How long each row counts; rounded down to whole connection events, and up to one repetition of the pattern of fragments.
     public var seconds: Double = 5
 
@@ -34,6 +38,7 @@ public struct SweepPlan: Sendable, Hashable {
                                     var row = ThroughputRow.Request(
                                         over: over, direction: direction, phy: phy, dataLength: length, mtu: mtu, interval: interval)
                                     row.isEncrypted = isEncrypted
+                                    row.isBothWays = isBothWays
                                     rows.append(row)
                                 }
                             }
@@ -67,6 +72,14 @@ public struct SweepPlan: Sendable, Hashable {
         return ThroughputRow.Request(direction: row.direction, packets: type, sdu: sdus.first ?? nil)
     }
 
+    /// Whether a row has several flows at once over LE, and is followed by their sum.
+    public var isTogether: Bool { links > 1 || isBothWays }
+
+    /// Rows that are measured, each flow of those that go on at once and their sum among them.
+    public var count: Int {
+        isTogether ? rows.count * (links * (isBothWays ? 2 : 1) + 1) : rows.count + rows.count { companion(of: $0) != nil }
+    }
+
     /// What is wrong with the plan, in words for the user.
     public func check() throws(SweepError) {
         for (name, isEmpty) in [
@@ -85,7 +98,22 @@ public struct SweepPlan: Sendable, Hashable {
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
         }
+        try checkTogether()
         if !(seconds > 0 && seconds <= 86_400) { throw SweepError(text: "--seconds \(seconds): more than 0, and at most 86400") }
+    }
+
+    private func checkTogether() throws(SweepError) {
+        guard isTogether else { return }
+        let option = isBothWays ? "--both" : "--links"
+        for row in rows {
+            guard row.over == .notify || row.over == .write else {
+                throw SweepError(text: "\(option) is for --over notify and --over write, not \(row.over.rawValue)")
+            }
+            guard links == 1 || row.over.comesFromServer == (row.direction == .fromSubject) else {
+                throw SweepError(text: "with several links the tester is the client of all: notify from-subject or write to-subject")
+            }
+        }
+        if isShared { throw SweepError(text: "--beside and \(option) exclude each other") }
     }
 }
 

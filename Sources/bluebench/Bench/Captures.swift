@@ -1,5 +1,6 @@
 import Capture
 import Simulation
+import Throughput
 import Timing
 
 /// The captures that a command writes: the packets of controllers, and the simulated air.
@@ -21,8 +22,18 @@ struct Captures {
     }
 
     /// Logs what is on the air, if that is wanted.
-    func logAir(of simulation: Simulation) throws {
-        if let air { try simulation.logAir(into: air) }
+    ///
+    /// - Parameter watch: sees it, too.
+    func logAir(of simulation: Simulation, beside watch: EventWatch? = nil) throws {
+        if let watch {
+            let interface = try air?.addAir()
+            simulation.logAir { frame, time in
+                if let air, let interface { air.record(frame, interface: interface, at: time) }
+                watch.add(frame, at: time)
+            }
+        } else if let air {
+            try simulation.logAir(into: air)
+        }
         if let keys { simulation.logKeys { keys.add($0, $1) } }
     }
 
