@@ -9,14 +9,20 @@ public struct HTMLPage {
     public var result: RunResult
     public var throughput: [ThroughputBar]
     public var run: RunFacts
+    /// What the run is compared with.
+    public var earlier: EarlierRuns
 
     /// Rows that the ladders of cases that passed have together, at most.
     static let mostRowsOfPassed = 4_000
 
-    public init(_ result: RunResult, throughput: [ThroughputBar] = [], about run: RunFacts = RunFacts()) {
+    public init(
+        _ result: RunResult, throughput: [ThroughputBar] = [], about run: RunFacts = RunFacts(),
+        comparedWith earlier: EarlierRuns = EarlierRuns()
+    ) {
         self.result = result
         self.throughput = throughput
         self.run = run
+        self.earlier = earlier
     }
 
     public func text() throws -> String {
@@ -33,7 +39,7 @@ public struct HTMLPage {
         var page: [String: Any] = [
             "verdict": headline.text, "verdictClass": headline.style, "style": PageStyle.text, "script": PageScript.text,
             "hasDate": !run.date.isEmpty, "date": run.date.replacing("T", with: " ") + " UTC",
-            "facts": RunSheet(result, run).facts, "devices": RunSheet(result, run).devices,
+            "facts": RunSheet(result, run, comparedWith: earlier).facts, "devices": RunSheet(result, run).devices,
             "hasDevices": !RunSheet(result, run).devices.isEmpty,
             "tiles": tiles, "share": VerdictShare.svg(result), "parts": parts,
         ]
@@ -41,7 +47,7 @@ public struct HTMLPage {
         page["attention"] = attention
         page["hasAttention"] = !attention.isEmpty
         addCases(to: &page)
-        addThroughput(to: &page)
+        page.merge(ThroughputSection(throughput).fields) { $1 }
         let coverage = Coverage(result)
         page["hasCoverage"] = coverage.count > 0
         page["coverageCount"] = coverage.count
@@ -89,31 +95,13 @@ public struct HTMLPage {
 
     private func part(_ testCase: CaseResult, _ room: inout Int) -> String {
         var part = CasePart(result: testCase, run: result, options: run.again)
+        (part.earlier, part.facts) = (earlier, run)
         let rows = testCase.trace?.packets.count ?? 0
         part.showsLadder = rows <= Ladder.mostOfPassed && rows <= room
         if testCase.verdict == .pass, part.showsLadder { room -= rows }
         return part.html()
     }
 
-    // MARK: Throughput
-
-    private func addThroughput(to page: inout [String: Any]) {
-        var groups: [(String, [ThroughputBar])] = []
-        for bar in throughput {
-            if let index = groups.firstIndex(where: { $0.0 == bar.group }) {
-                groups[index].1.append(bar)
-            } else {
-                groups.append((bar.group, [bar]))
-            }
-        }
-        let maps = HeatMap.html(throughput)
-        let causes = Limit.allCases.map(\.rawValue).filter { cause in throughput.contains { $0.missing.contains { $0.cause == cause } } }
-        page["hasThroughput"] = !throughput.isEmpty
-        page["maps"] = maps
-        page["hasMaps"] = !maps.isEmpty
-        page["groups"] = groups.map { ["name": $0.0, "chart": ThroughputChart.html($0.1)] }
-        page["causes"] = [["name": "goodput", "class": "goodput"]] + causes.map { ["name": $0, "class": "c-" + $0] }
-    }
 }
 
 extension CaseResult {

@@ -50,8 +50,12 @@ struct MergeOutputs: ParsableArguments {
     var markdown: String?
     @Option(help: ArgumentHelp("Write all of it into a folder, with the captures.", valueName: "folder"), completion: .directory)
     var report: String?
+    @Option(
+        help: ArgumentHelp("Results of an earlier run: the page says what differs of a case since it last passed.", valueName: "results"),
+        completion: .file())
+    var baseline: [String] = []
 
     func prepare() throws -> ReportOptions.Files {
-        try ReportOptions.documents(json: json, junit: junit, html: html, markdown: markdown, report: report)
+        try ReportOptions.documents(json: json, junit: junit, html: html, markdown: markdown, report: report, baseline: baseline)
     }
 }

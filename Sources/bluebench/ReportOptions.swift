@@ -32,6 +32,11 @@ struct ReportOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var keylog: String?
     @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder"), completion: .directory) var report: String?
+    @Option(
+        help: ArgumentHelp(
+            "Results of an earlier run, or its report folder: the page says what differs of a case since it last passed. May be repeated.",
+            valueName: "results"), completion: .file())
+    var baseline: [String] = []
     @Flag(help: "Leave the keys of links in results and captures, which have them hidden otherwise.") var keys = false
 
     /// The files of one run, known to be writable.
@@ -49,6 +54,8 @@ struct ReportOptions: ParsableArguments {
         /// Where rows of throughput go.
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
+        /// What the page compares with.
+        var earlier = EarlierRuns()
 
         /// Removes what other runs left in the folder and this one would not replace at once. What it will write at its end is not to be taken for
         /// its own before.
@@ -71,7 +78,7 @@ struct ReportOptions: ParsableArguments {
         /// - Parameter secrets: hides the keys.
         /// - Returns: what cannot, each with the reason.
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
-            let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run).text()
+            let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier).text()
             let documents = [
                 (json, try ResultsJSON.text(result, about: run)), (scorecard, ReportOptions.scorecard(of: result)),
                 (markdown, MarkdownSummary(result, about: run).text),
@@ -100,6 +107,8 @@ struct ReportOptions: ParsableArguments {
     /// Makes the folder and looks whether everything can be written.
     func prepare() throws -> Files {
         var files = Files()
+        // Before anything is written: the folder may be that of this run.
+        files.earlier = EarlierRuns(try baseline.map { try ResultsFile.read($0) }.map { ($0.result, $0.facts) })
         if let report {
             try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
             // The system's own words, which Foundation does not pass on.
@@ -130,9 +139,12 @@ struct ReportOptions: ParsableArguments {
     }
 
     /// The documents alone: of results that are there already.
-    static func documents(json: String?, junit: String?, html: String?, markdown: String?, report: String?) throws -> Files {
+    static func documents(
+        json: String?, junit: String?, html: String?, markdown: String?, report: String?, baseline: [String]
+    ) throws -> Files {
         var options = try Self.parse([])
         (options.json, options.junit, options.html, options.markdown, options.report) = (json, junit, html, markdown, report)
+        options.baseline = baseline
         var files = try options.prepare()
         files.capture = nil
         files.scorecard = []

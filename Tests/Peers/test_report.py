@@ -7,6 +7,7 @@ import re
 import pytest
 
 from browsing import cases_with_faults, chromium, many_cases, opened, report_of, serious
+from support import run_bench
 
 FAILED, SILENT, REFUSED, PASSED = "phy/wrong-field", "phy/nothing-came", "phy/refused", "phy/read"
 MANY = 2_000
@@ -48,6 +49,43 @@ def shown(page):
 
 def ids(results, **wanted):
     return {name for name, case in results.items() if all(case[key] == value for key, value in wanted.items())}
+
+
+def test_the_page_says_what_differs_since_a_case_passed(tmp_path, browser, report):
+    then = json.loads((report.parent / "results.json").read_text())
+    then["run"].update(date="2025-01-02T03:04:05", build="0.0.1")
+    for case in then["cases"]:
+        if case["id"] == FAILED:
+            case["verdict"] = "PASS"
+            for step in case["steps"]:
+                step["outcome"] = "done"
+    (tmp_path / "then.json").write_text(json.dumps(then))
+    folder = report.parent.parent / "cases"
+    run_bench("run", FAILED, SILENT, "--cases", folder, "--html", tmp_path / "page.html", "--baseline", tmp_path / "then.json", expected=1)
+    with opened(browser, tmp_path / "page.html", width=400) as page:
+        words = part(page, FAILED).locator(".since").inner_text()
+        assert all(text in words for text in ("2025-01-02 03:04:05 UTC", "0.0.1", "PASS", "FAIL", "stopped"))
+        assert part(page, SILENT).get_by_text("did not pass in the runs").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400 and serious(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_throughput_as_a_page_shows_the_events_of_a_row(tmp_path, browser, scheme):
+    rows, path = tmp_path / "rows.json", tmp_path / "page.html"
+    run_bench("throughput", "--links", "2", "--both", "--seconds", "0.5", "--label", "antenna=<in>", "--html", path, "--json", rows)
+    with opened(browser, path, width=400, color_scheme=scheme) as page:
+        assert page.locator("#rows details").count() == len(json.loads(rows.read_text())["rows"]) == 5
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
+        last = page.locator("#row-5")
+        assert "fairness" in last.inner_text() and "<in>" in page.locator(".facts").inner_text()
+        # Four intervals of two links, and in each of them data both ways.
+        lines = last.locator(".plot .bar")
+        assert lines.count() == 8
+        for line in lines.all():
+            down, up = re.fullmatch(r"(\d+) ↓ (\d+) ↑", line.locator(".figure").inner_text()).groups()
+            assert int(down) > 0 and int(up) > 0 and line.locator("rect").count() >= int(down) + int(up)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400 and serious(page) == []
+        assert page.locator("script").count() == 0
 
 
 # Filters.

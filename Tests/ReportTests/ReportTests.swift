@@ -70,6 +70,36 @@ struct ReportTests {
         #expect(throws: DecodingError.self) { try ResultsJSON.read(Data(ResultsJSON.frame(of: run, [], Self.facts).utf8)) }
     }
 
+    @Test func whatDiffersFromTheLastPassIsSaid() throws {
+        var (then, older, elsewhere) = (Self.run, Self.run, Self.facts)
+        then.cases[0].verdict = .pass
+        then.cases[0].virtualMilliseconds = 812.5
+        (older.cases[0].verdict, older.seed) = (.pass, 99)
+        (elsewhere.date, elsewhere.version) = ("2026-11-21T08:00:00", "0.0.9")
+        var oldest = elsewhere
+        oldest.date = "2025-01-01T00:00:00"
+        func step(_ outcome: StepRecord.Outcome) throws -> StepRecord {
+            let text =
+                #"{"part": "steps", "depth": 0, "position": "x.yaml:3:1", "step": "tester expects <X>", "outcome": "\#(outcome.rawValue)", "times": 1}"#
+            return try JSONDecoder().decode(StepRecord.self, from: Data(text.utf8))
+        }
+        then.cases[0].steps = [try step(.done)]
+        var now = Self.run
+        now.cases[0].steps = [try step(.stopped)]
+        let earlier = EarlierRuns([(then, elsewhere), (older, oldest)])
+        let pass = try #require(earlier.lastPass(of: now.cases[0].id))
+        let rows = SinceLastPass(pass, now.cases[0], now, Self.facts).rows.map { "\($0.what): \($0.then), \($0.now)" }
+        #expect(
+            rows == [
+                "verdict: PASS, FAIL", "bluebench: 0.0.9, 0.1.0", "tester expects <X>: done, stopped", "its own time: 812.5 ms, 0.0 ms",
+            ])
+        let page = try HTMLPage(now, about: Self.facts, comparedWith: earlier).text()
+        for text in ["then 2026-11-21 08:00:00 UTC", "tester expects &lt;X&gt;", "1 of 3 that need attention passed before", "either."] {
+            #expect(page.contains(text), "\(text)")
+        }
+        #expect(try !HTMLPage(now, about: Self.facts).text().contains("Since it last passed"))
+    }
+
     @Test func junitIsWellFormed() throws {
         let text = JUnit.text(Self.run)
         let document = try XMLDocument(xmlString: text)

@@ -7,6 +7,9 @@ struct CasePart {
     let run: RunResult
     /// Options that repeat the run, before those of the case.
     let options: String
+    /// What the run is compared with, and what the run is.
+    var earlier = EarlierRuns()
+    var facts = RunFacts()
     /// Whether the ladder of a case that passed still has room in the page.
     var showsLadder = true
 
@@ -22,7 +25,7 @@ struct CasePart {
             <details class="case \(style)" id="\(Markup.text(result.id))" data-verdict="\(style)"\(tags)\(open)>\
             <summary>\(Markup.badge(result.verdict))<h4>\(Markup.text(name))</h4><span class="title">\(Markup.text(result.title))</span>\
             <span class="time">\(Markup.milliseconds(result.virtualMilliseconds)) ms</span></summary>
-            <div class="body">\(outcome)\(about)\(steps)\(ladder)\(evidence)\(again)</div></details>
+            <div class="body">\(outcome)\(about)\(since)\(steps)\(ladder)\(evidence)\(again)</div></details>
 
             """
     }
@@ -58,6 +61,16 @@ struct CasePart {
         if !result.about.tags.isEmpty { rows.append(("tags", Markup.text(result.about.tags.joined(separator: ", ")))) }
         guard !rows.isEmpty else { return "" }
         return #"<dl class="about">"# + rows.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }.joined() + "</dl>"
+    }
+
+    private var since: String {
+        guard needsAttention, !earlier.isEmpty else { return "" }
+        if let pass = earlier.lastPass(of: result.id) { return SinceLastPass(pass, result, run, facts).html(pass) }
+        let words =
+            earlier.has(result.id)
+            ? "It did not pass in the runs that this one is compared with, either."
+            : "The runs that this one is compared with do not have it."
+        return #"<p class="soft">\#(words)</p>"#
     }
 
     // MARK: How it went

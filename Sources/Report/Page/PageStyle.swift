@@ -85,6 +85,7 @@ enum PageStyle {
         .versus .got{border-left:3px double var(--fail)}.versus dt,.versus dt .soft{font-size:.78rem}
         .about{margin-top:.75rem;font-size:.92rem}.about div{display:grid;grid-template-columns:5rem minmax(0,46rem);gap:.75rem}
         .about span{white-space:nowrap}
+        .since{max-width:58rem;font-size:.88rem;table-layout:fixed}.since td,.since th{overflow-wrap:anywhere}
         .steps{list-style:none;padding:0;font-size:.92rem;max-width:58rem}
         .steps li{display:flex;justify-content:space-between;gap:1rem;padding:.14rem 0 .14rem calc(1.5rem + var(--depth,0)*1.25rem);position:relative}
         .steps li>span:first-child{min-width:0}

@@ -23,10 +23,10 @@ struct Headline {
 struct RunSheet {
     private let result: RunResult
     private let run: RunFacts
+    private let earlier: EarlierRuns
 
-    init(_ result: RunResult, _ run: RunFacts) {
-        self.result = result
-        self.run = run
+    init(_ result: RunResult, _ run: RunFacts, comparedWith earlier: EarlierRuns = EarlierRuns()) {
+        (self.result, self.run, self.earlier) = (result, run, earlier)
     }
 
     var facts: [[String: Any]] {
@@ -44,6 +44,10 @@ struct RunSheet {
         }
         if !run.host.isEmpty { facts.append(("machine", run.host)) }
         if !run.version.isEmpty { facts.append(("bluebench", run.version)) }
+        if !earlier.isEmpty {
+            let passed = result.cases.count { $0.needsAttention && earlier.lastPass(of: $0.id) != nil }
+            facts.append(("compared", "\(passed) of \(result.cases.count(where: \.needsAttention)) that need attention passed before"))
+        }
         return Self.rows(facts)
     }
 
