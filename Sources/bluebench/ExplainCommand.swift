@@ -9,11 +9,22 @@ struct ExplainCommand: ParsableCommand {
     @Argument(help: "The case: phy/central-asks-2m.", completion: Completions.cases) var id: String
     @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
+    @Flag(help: "As a message sequence: who sends what to whom.") var sequence = false
+    @Flag(help: "As a message sequence for Mermaid, which GitHub and many wikis draw.") var mermaid = false
+
+    func validate() throws {
+        if sequence, mermaid { throw ValidationError("--sequence is for people, --mermaid for a page: one of them") }
+    }
+
     func run() throws {
         let catalogue = try CaseFolder.load(cases)
         guard let text = Explanation.text(of: id, in: catalogue) else {
             throw CommandFailure(.usage, "there is no case '\(id)'\(Explanation.suggestion(for: id, in: catalogue))")
         }
-        Console.line(text)
+        guard sequence || mermaid else { return Console.line(text) }
+        guard let chart = Explanation.sequence(of: id, in: catalogue) else {
+            throw CommandFailure(.usage, "'\(id)' is several cases, and a sequence shows one")
+        }
+        Console.line(mermaid ? chart.mermaid : chart.text)
     }
 }

@@ -36,6 +36,13 @@ public enum Explanation {
         return lines.joined(separator: "\n")
     }
 
+    /// A case as a message sequence; nil where none or several go by the name.
+    public static func sequence(of id: String, in catalogue: Catalogue) -> MessageSequence? {
+        let found = catalogue.cases.filter { RunPlan.matches($0.id, id) }
+        guard let testCase = found.first, found.allSatisfy({ $0.file == testCase.file }) else { return nil }
+        return MessageSequence(testCase)
+    }
+
     private static func words(_ step: Step, depth: Int) -> [String] {
         let indent = String(repeating: "  ", count: depth)
         var line = indent + "- " + step.summary
