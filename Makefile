@@ -89,11 +89,12 @@ soak: release test-build ## a hundred orders of the cases, each with another see
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 
-docs: setup ## the reference page of all PDUs, in build/docs
+docs: setup ## the reference page of all PDUs, and DocC pages of Packets and Host, in build/docs
 	swift build --product PDUTool
 	@mkdir -p build/docs
 	.build/debug/PDUTool page >build/docs/pdus.html
 	@echo "docs: build/docs/pdus.html"
+	@.ci/docs
 
 clean: ## forget every build, report and environment
 	rm -rf .build build .venv
