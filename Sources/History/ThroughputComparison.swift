@@ -82,19 +82,16 @@ public struct ThroughputComparison: Sendable {
 extension ThroughputSetup {
     /// In what two set-ups differ that decides about figures; the date, the build, the host's name and the label `build` do not.
     public func differences(from base: Self) -> [String] {
-        func differ(_ what: String, _ before: String?, _ now: String?) -> String? {
-            before == now ? nil : "\(what): \(before ?? "unknown") then, \(now ?? "unknown") now"
-        }
         let labels = Set((base.labels ?? [:]).keys).union((self.labels ?? [:]).keys).subtracting([Self.buildLabel]).sorted()
         return [
-            differ("tester", base.tester, tester), differ("subject", base.subject, subject),
-            differ("the tester's controller", base.testerController, testerController),
-            differ("the subject's controller", base.subjectController, subjectController),
-            differ("seconds", base.seconds.map { "\($0)" }, seconds.map { "\($0)" }),
-            differ("packet error", base.packetError.map { "\($0)" }, packetError.map { "\($0)" }),
-            differ("event filling", base.eventFilling, eventFilling),
-            differ("exchanges", base.exchanges.map { "\($0)" }, exchanges.map { "\($0)" }),
-            differ("buffers", base.buffers.map { "\($0)" }, buffers.map { "\($0)" }),
-        ].compactMap { $0 } + labels.compactMap { differ("label \($0)", base.labels?[$0], self.labels?[$0]) }
+            Difference.text("tester", base.tester, tester), Difference.text("subject", base.subject, subject),
+            Difference.text("the tester's controller", base.testerController, testerController),
+            Difference.text("the subject's controller", base.subjectController, subjectController),
+            Difference.text("seconds", base.seconds.map { "\($0)" }, seconds.map { "\($0)" }),
+            Difference.text("packet error", base.packetError.map { "\($0)" }, packetError.map { "\($0)" }),
+            Difference.text("event filling", base.eventFilling, eventFilling),
+            Difference.text("exchanges", base.exchanges.map { "\($0)" }, exchanges.map { "\($0)" }),
+            Difference.text("buffers", base.buffers.map { "\($0)" }, buffers.map { "\($0)" }),
+        ].compactMap { $0 } + labels.compactMap { Difference.text("label \($0)", base.labels?[$0], self.labels?[$0]) }
     }
 }

@@ -109,7 +109,7 @@ public struct VerdictComparison: Sendable {
 extension VerdictResults.Run {
     /// In what two runs differ that decides about verdicts; date, host and version do not.
     public func differences(from base: Self) -> [String] {
-        [Self.differ("tester", base.tester, tester), Self.differ("subject", base.subject, subject)].compactMap(\.self)
+        [Difference.text("tester", base.tester, tester), Difference.text("subject", base.subject, subject)].compactMap(\.self)
             + sides(base, { "the \($0)'s dongle" }, \.chip)
     }
 
@@ -118,11 +118,7 @@ extension VerdictResults.Run {
 
     private func sides(_ base: Self, _ name: (String) -> String, _ text: (VerdictResults.Device.Numbers) -> String) -> [String] {
         func find(_ side: String, _ run: Self) -> String? { run.devices?.first { $0.side == side }?.numbers.map(text) }
-        return ["tester", "subject"].compactMap { Self.differ(name($0), find($0, base), find($0, self)) }
-    }
-
-    private static func differ(_ what: String, _ before: String?, _ now: String?) -> String? {
-        before == now ? nil : "\(what): \(before ?? "unknown") then, \(now ?? "unknown") now"
+        return ["tester", "subject"].compactMap { Difference.text(name($0), find($0, base), find($0, self)) }
     }
 }
 

@@ -23,13 +23,8 @@ struct BaselineGate {
         }
         self.path = path
         self.share = share
-        do {
-            base = try ThroughputResults(json: Data(contentsOf: URL(fileURLWithPath: path)), name: path)
-        } catch let error as HistoryError {
-            throw CommandFailure(.usage, "\(error)")
-        } catch {
-            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
-        }
+        let data = try InputFile.data(path)
+        do { base = try ThroughputResults(json: data, name: path) } catch { throw CommandFailure(.usage, "\(error)") }
     }
 
     /// - Throws: a failure that names the rows that carry too little, or says that no row could be compared.

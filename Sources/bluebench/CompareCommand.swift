@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import History
+import Report
 
 /// `bluebench compare`: what is worse than before.
 struct CompareCommand: ParsableCommand {
@@ -44,7 +45,7 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let outputs = (markdown: try markdown.map { try OutputFile($0) }, json: try json.map { try OutputFile($0) })
-        let (before, now) = (try read(base), try read(new))
+        let (before, now) = (try InputFile.data(base), try InputFile.data(new))
         let findings: (table: ComparisonTable, hasFailed: Bool, rows: [Finding])
         switch (Self.isOfThroughput(before), Self.isOfThroughput(now)) {
         case (true, true): findings = try figures(before, now)
@@ -53,7 +54,7 @@ struct CompareCommand: ParsableCommand {
         }
         Console.line(findings.table.text)
         try outputs.markdown?.write(findings.table.markdown)
-        try outputs.json?.write(ResultsJSONFindings(hasFailed: findings.hasFailed, rows: findings.rows).json())
+        try outputs.json?.write(ResultsJSON.encode(Findings(hasFailed: findings.hasFailed, rows: findings.rows)))
         if findings.hasFailed { throw ExitCode.fail }
     }
 
@@ -104,12 +105,6 @@ struct CompareCommand: ParsableCommand {
         }
     }
 
-    private func read(_ path: String) throws -> Data {
-        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
-        }
-    }
-
     private static func isOfThroughput(_ data: Data) -> Bool {
         struct Kind: Decodable {
             struct Anything: Decodable { init(from decoder: any Decoder) {} }
@@ -134,18 +129,12 @@ private struct Finding: Encodable {
     var reason: String?
 }
 
-private struct ResultsJSONFindings: Encodable {
+private struct Findings: Encodable {
     var hasFailed: Bool
     var rows: [Finding]
 
     enum CodingKeys: String, CodingKey {
         case rows
         case hasFailed = "failed"
-    }
-
-    func json() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self) + [UInt8(ascii: "\n")]
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Conformance
 import Foundation
+import Report
 
 /// `bluebench new`: files to begin with.
 struct NewCommand: ParsableCommand {
@@ -32,7 +33,7 @@ struct NewCaseCommand: ParsableCommand {
         let text = accessory ? Self.accessoryCase : Self.controllerCase
         guard !FileManager.default.fileExists(atPath: path) else { throw CommandFailure(.usage, "\(path) is there already") }
         try OutputFile(path).write(text)
-        Console.line("\(path)  run it: bluebench run \(name)\(cases == CaseFolder.standard ? "" : " --cases \(RunClosing.quoted(cases))")")
+        Console.line("\(path)  run it: bluebench run \(name)\(cases == CaseFolder.standard ? "" : " --cases \(RunFacts.shell([cases]))")")
     }
 
     private static let controllerCase = """

@@ -1,6 +1,7 @@
 import Conformance
 import Foundation
 import Packets
+import Report
 import Timing
 
 /// The last lines of a run: the count of verdicts, what the machine or the devices did to it, where the report is and how to go on.
@@ -50,13 +51,6 @@ struct RunClosing {
         let own = CommandLine.arguments.dropFirst().filter { argument in
             !removed.contains(String(argument.prefix { $0 != "=" })) && !added.contains(argument)
         }
-        return (["bluebench"] + own + added).map(quoted).joined(separator: " ")
+        return RunFacts.shell(["bluebench"] + own + added)
     }
-
-    static func quoted(_ argument: String) -> String {
-        let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { plain.contains($0) }
-        return isPlain ? argument : "'" + argument.replacing("'", with: "'\\''") + "'"
-    }
-
-    private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+".utf8)
 }

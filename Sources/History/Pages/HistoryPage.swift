@@ -1,34 +1,23 @@
 import Foundation
+import Mustache
 
 /// A history as one self-contained page: no script, no file beside it.
 public enum HistoryPage {
     /// - Parameter title: what the history is of.
-    public static func html(_ title: String, _ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> String {
-        let bySetup = Dictionary(grouping: trends, by: \.series.setupNumber).sorted { $0.key < $1.key }.map(\.value)
-        return """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(escaped(title))</title>
-            <style>\(style)</style>
-            </head>
-            <body>
-            <header><h1>\(escaped(title))</h1>
-            <p>\(escaped(summary(trends, verdicts)))</p></header>
-            <main>
-            \(attention(trends))\(bySetup.map(section).joined())\(VerdictPlot.sections(verdicts))</main>
-            <footer><p>A band is where noise keeps a row: three standard deviations about the level's median. Changes of level are found by seeded \
-            binary segmentation with a robust CUSUM and confirmed by a permutation test.</p></footer>
-            </body>
-            </html>
-
-            """
-    }
-
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+    public static func html(_ title: String, _ trends: [Trend], _ verdicts: [HistoryVerdicts]) throws -> String {
+        let library = MustacheLibrary(templates: [
+            "page": try MustacheTemplate(string: HistoryTemplate.page), "change": try MustacheTemplate(string: HistoryTemplate.change),
+            "row": try MustacheTemplate(string: HistoryTemplate.row), "plot": try MustacheTemplate(string: HistoryTemplate.plot),
+            "verdicts": try MustacheTemplate(string: HistoryTemplate.verdicts),
+        ])
+        let setups = Dictionary(grouping: trends, by: \.series.setupNumber).sorted { $0.key < $1.key }.map(\.value)
+        let changed = changed(trends)
+        let page: [String: Any] = [
+            "title": title, "style": style, "summary": summary(trends, verdicts), "hasChanged": !changed.isEmpty, "changed": changed,
+            "setups": setups.map { ["name": $0.first?.series.setup ?? "", "rows": $0.map(row)] as [String: Any] },
+            "verdicts": VerdictPlot.sections(verdicts),
+        ]
+        return library.render(page, withTemplate: "page") ?? ""
     }
 
     private static func summary(_ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> String {
@@ -37,54 +26,36 @@ public enum HistoryPage {
     }
 
     /// The rows that changed, the latest change first.
-    private static func attention(_ trends: [Trend]) -> String {
-        let changed = trends.filter { !$0.changes.isEmpty }.sorted {
-            ($0.changes.last?.point.date ?? "") > ($1.changes.last?.point.date ?? "")
+    private static func changed(_ trends: [Trend]) -> [[String: Any]] {
+        trends.filter { !$0.changes.isEmpty }.sorted { ($0.changes.last?.point.date ?? "") > ($1.changes.last?.point.date ?? "") }.map {
+            ["anchor": anchor($0), "name": TrendTable.name($0.series), "latest": $0.changes.suffix(1).map(change)]
         }
-        guard !changed.isEmpty else { return "" }
-        let items = changed.map { trend in
-            "<li><a href=\"#\(anchor(trend))\">\(escaped(TrendTable.name(trend.series)))</a> "
-                + (trend.changes.last.map(words) ?? "") + "</li>"
-        }
-        return "<section><h2>What changed</h2>\n<ul>\(items.joined(separator: "\n"))</ul></section>\n"
     }
 
-    private static func section(_ trends: [Trend]) -> String {
-        guard let setup = trends.first?.series.setup else { return "" }
-        return "<section><h2>\(escaped(setup))</h2>\n<div class=\"rows\">\n" + trends.map(card).joined() + "</div></section>\n"
-    }
-
-    private static func card(_ trend: Trend) -> String {
+    private static func row(_ trend: Trend) -> [String: Any] {
         let level = trend.levels.last.map {
             "level \(TrendTable.fixed($0.median)) ± \(TrendTable.fixed($0.band)) \(trend.series.metric.unit)"
         }
         let latest = trend.latest.map { $0.value.map { "latest \(TrendTable.fixed($0))" } ?? "no figure: \($0.failure ?? "unknown")" }
-        let changes = trend.changes.map { "<li>\(words($0))</li>" }.joined()
-        return """
-            <article id="\(anchor(trend))">
-            <h3>\(escaped(TrendTable.name(trend.series)))</h3>
-            <p>\(escaped([latest, level].compactMap { $0 }.joined(separator: ", ")))</p>
-            \(TrendPlot(trend).svg)
-            \(changes.isEmpty ? "" : "<ol>\(changes)</ol>")
-            <details><summary>all \(trend.series.points.count) runs</summary>
-            <table><thead><tr><th>build</th><th>date</th><th class="number">\(escaped(trend.series.metric.unit))</th></tr></thead><tbody>
-            \(trend.series.points.reversed().map(row).joined(separator: "\n"))
-            </tbody></table></details>
-            </article>
-
-            """
+        return [
+            "anchor": anchor(trend), "name": TrendTable.name(trend.series),
+            "level": [latest, level].compactMap { $0 }.joined(separator: ", "),
+            "plot": TrendPlot(trend).fields, "hasChanged": !trend.changes.isEmpty, "changes": trend.changes.map(change),
+            "count": trend.series.points.count, "unit": trend.series.metric.unit,
+            "runs": trend.series.points.reversed().map { point in
+                [
+                    "build": point.build, "day": TrendTable.day(point.date),
+                    "value": point.value.map(TrendTable.fixed) ?? point.failure ?? "-",
+                ]
+            },
+        ]
     }
 
-    private static func words(_ change: Trend.Change) -> String {
-        let kind = change.isWorse ? "worse" : "better"
-        return "<span class=\"\(kind)\"><b>\(String(format: "%+.1f %%", change.percent))</b> \(kind)</span> since "
-            + "\(escaped(change.point.build)), \(escaped(TrendTable.day(change.point.date))): "
-            + "\(TrendTable.fixed(change.before)) to \(TrendTable.fixed(change.after))"
-    }
-
-    private static func row(_ point: HistorySeries.Point) -> String {
-        "<tr><td>\(escaped(point.build))</td><td>\(escaped(TrendTable.day(point.date)))</td>"
-            + "<td class=\"number\">\(point.value.map(TrendTable.fixed) ?? escaped(point.failure ?? "-"))</td></tr>"
+    private static func change(_ change: Trend.Change) -> [String: Any] {
+        [
+            "kind": change.isWorse ? "worse" : "better", "percent": String(format: "%+.1f %%", change.percent), "build": change.point.build,
+            "day": TrendTable.day(change.point.date), "before": TrendTable.fixed(change.before), "after": TrendTable.fixed(change.after),
+        ]
     }
 
     private static func anchor(_ trend: Trend) -> String {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One trend as an SVG picture: points, levels with their noise, and numbered marks where a level begins.
+/// One trend as a picture, which `HistoryTemplate.plot` draws: points, levels with their noise, and numbered marks where a level begins.
 struct TrendPlot {
     private static let (width, height) = (360.0, 150.0)
     private static let (left, right, top, bottom) = (44.0, 6.0, 16.0, 22.0)
@@ -17,12 +17,14 @@ struct TrendPlot {
         (low, high) = (least - room, most + room)
     }
 
-    var svg: String {
-        let label = HistoryPage.escaped(
-            "\(TrendTable.name(trend.series)): \(trend.series.points.count) runs. "
-                + (trend.changes.isEmpty ? "No change." : trend.changes.map(TrendTable.text).joined(separator: ". ")))
-        return #"<svg viewBox="0 0 \#(Int(Self.width)) \#(Int(Self.height))" role="img" aria-label="\#(label)">"#
-            + grid + trend.levels.map(band).joined() + line + trend.changes.indices.map(mark).joined() + points + ends + "</svg>"
+    var fields: [String: Any] {
+        let changes = trend.changes.isEmpty ? "No change." : trend.changes.map(TrendTable.text).joined(separator: ". ")
+        return [
+            "width": Int(Self.width), "height": Int(Self.height),
+            "label": "\(TrendTable.name(trend.series)): \(trend.series.points.count) runs. " + changes,
+            "grid": grid, "levels": trend.levels.compactMap(band), "line": line, "marks": trend.changes.indices.map(mark), "points": points,
+            "ends": ends,
+        ]
     }
 
     private func x(_ index: Int) -> Double {
@@ -37,62 +39,63 @@ struct TrendPlot {
 
     private func number(_ value: Double) -> String { String(format: "%.1f", value) }
 
-    private var grid: String {
+    private var grid: [[String: Any]] {
         let digits = high - low < 2 ? 2 : high - low < 20 ? 1 : 0
         return (0...3).map { step in
             let value = low + (high - low) * Double(step) / 3
-            let at = number(y(value))
-            return #"<line class="grid" x1="\#(Self.left)" x2="\#(Self.width - Self.right)" y1="\#(at)" y2="\#(at)"/>"#
-                + #"<text class="end" x="\#(Self.left - 4)" y="\#(number(y(value) + 3))">\#(String(format: "%.\(digits)f", value))</text>"#
-        }.joined()
+            return [
+                "left": Self.left, "right": Self.width - Self.right, "y": number(y(value)), "textX": Self.left - 4,
+                "textY": number(y(value) + 3), "text": String(format: "%.\(digits)f", value),
+            ]
+        }
     }
 
-    private func band(_ level: Trend.Level) -> String {
-        guard let last = level.range.last else { return "" }
+    private func band(_ level: Trend.Level) -> [String: Any]? {
+        guard let last = level.range.last else { return nil }
         let (from, to) = (x(level.range.lowerBound) - 3, x(last) + 3)
         let (upper, lower) = (y(level.median + level.band), y(level.median - level.band))
-        return
-            #"<rect class="band" x="\#(number(from))" y="\#(number(upper))" width="\#(number(to - from))" height="\#(number(max(1, lower - upper)))"/>"#
-            + #"<line class="level" x1="\#(number(from))" x2="\#(number(to))" y1="\#(number(y(level.median)))" y2="\#(number(y(level.median)))"/>"#
+        return [
+            "x": number(from), "end": number(to), "width": number(to - from), "top": number(upper), "height": number(max(1, lower - upper)),
+            "y": number(y(level.median)),
+        ]
     }
 
     private var line: String {
-        let places = trend.series.points.enumerated().compactMap { index, point in
-            point.value.map { "\(number(x(index))),\(number(y($0)))" }
-        }
-        return #"<polyline class="line" points="\#(places.joined(separator: " "))"/>"#
+        trend.series.points.enumerated().compactMap { index, point in point.value.map { "\(number(x(index))),\(number(y($0)))" } }
+            .joined(separator: " ")
     }
 
-    private func mark(_ index: Int) -> String {
+    private func mark(_ index: Int) -> [String: Any] {
         let change = trend.changes[index]
-        let at = number((x(change.index) + x(max(0, change.index - 1))) / 2)
-        return
-            #"<g class="\#(change.isWorse ? "worse" : "better")"><line x1="\#(at)" x2="\#(at)" y1="\#(Self.top)" y2="\#(Self.height - Self.bottom)"/>"#
-            + #"<text class="mid" x="\#(at)" y="\#(Self.top - 4)">\#(index + 1)</text></g>"#
+        return [
+            "kind": change.isWorse ? "worse" : "better", "x": number((x(change.index) + x(max(0, change.index - 1))) / 2), "top": Self.top,
+            "bottom": Self.height - Self.bottom, "textY": Self.top - 4, "number": index + 1,
+        ]
     }
 
-    private var points: String {
+    private var points: [[String: Any]] {
         trend.series.points.enumerated().map { index, point in
-            let title = HistoryPage.escaped(
-                "\(point.build), \(TrendTable.day(point.date)): "
-                    + (point.value.map { "\(TrendTable.fixed($0)) \(trend.series.metric.unit)" } ?? point.failure ?? "no figure"))
+            let figure = point.value.map { "\(TrendTable.fixed($0)) \(trend.series.metric.unit)" } ?? point.failure ?? "no figure"
+            let title = "\(point.build), \(TrendTable.day(point.date)): \(figure)"
             guard let value = point.value else {
-                let base = Self.height - Self.bottom
-                return #"<path class="failed" d="M\#(number(x(index) - 3)) \#(base - 6)l6 6m0 -6l-6 6"><title>\#(title)</title></path>"#
+                let path = "M\(number(x(index) - 3)) \(Self.height - Self.bottom - 6)l6 6m0 -6l-6 6"
+                return ["failed": true, "path": path, "title": title]
             }
-            return
-                #"<circle cx="\#(number(x(index)))" cy="\#(number(y(value)))" r="\#(trend.series.points.count > 80 ? 1.4 : 2.2)"><title>\#(title)</title></circle>"#
-        }.joined()
+            let radius = trend.series.points.count > 80 ? 1.4 : 2.2
+            return ["failed": false, "x": number(x(index)), "y": number(y(value)), "radius": radius, "title": title]
+        }
     }
 
     /// The first build and the last below the picture.
-    private var ends: String {
-        guard let first = trend.series.points.first, let last = trend.series.points.last else { return "" }
-        func short(_ point: HistorySeries.Point) -> String {
-            HistoryPage.escaped((point.build.count > 14 ? point.build.prefix(13) + "…" : point.build) + " · " + TrendTable.day(point.date))
+    private var ends: [[String: Any]] {
+        guard let first = trend.series.points.first, let last = trend.series.points.last else { return [] }
+        func end(_ point: HistorySeries.Point, isLast: Bool) -> [String: Any] {
+            let build = point.build.count > 14 ? point.build.prefix(13) + "…" : point.build
+            return [
+                "isLast": isLast, "x": isLast ? Self.width - Self.right : Self.left, "y": Self.height - 6,
+                "text": "\(build) · \(TrendTable.day(point.date))",
+            ]
         }
-        let at = Self.height - 6
-        return #"<text x="\#(Self.left)" y="\#(at)">\#(short(first))</text>"#
-            + (trend.series.points.count > 1 ? #"<text class="end" x="\#(Self.width - Self.right)" y="\#(at)">\#(short(last))</text>"# : "")
+        return [end(first, isLast: false)] + (trend.series.points.count > 1 ? [end(last, isLast: true)] : [])
     }
 }

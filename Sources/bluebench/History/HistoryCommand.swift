@@ -57,10 +57,7 @@ struct HistoryAddCommand: ParsableCommand {
     }
 
     private func entry(_ path: String, _ labels: [String: String]) throws -> HistoryEntry {
-        let data: Data
-        do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
-        }
+        let data = try InputFile.data(path)
         let made = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
         do {
             return try HistoryEntry(
