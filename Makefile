@@ -77,12 +77,13 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine; whole foreign products; a million packets
+soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); whole foreign products; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
 	BLUEBENCH_UNPLUGS=1000 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter UnplugTests
 	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOverUSBTests/aBusy
 	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
+	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOnChipsTests
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_report.py Tests/Peers/test_killed.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 

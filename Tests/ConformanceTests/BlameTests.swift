@@ -30,6 +30,11 @@ struct BlameTests {
         Row(quirk: "vendor-events", id: "gap-conn/data-both-ways", subject: .pass),
         Row(quirk: "credits-by-noop", id: "gap-conn/data-both-ways", subject: .pass),
         Row(quirk: "noop-first", id: "hci/random-numbers", subject: .pass),
+        Row(quirk: "reserved-report-bits", id: "gap-adv/connectable-is-found", subject: .pass),
+        Row(quirk: "reserved-report-bits", id: "gap-scan/report-fields", subject: .fail),
+        Row(quirk: "reserved-phy-bits", id: "gap-adv/secondary-2m", subject: .pass),
+        Row(quirk: "completed-packets-masked", id: "gap-conn/data-both-ways", subject: .pass),
+        Row(quirk: "completed-packets-masked", id: "hci/completed-packets", subject: .fail),
         Row(quirk: "acl-after-disconnect", id: "hci/reset-while-connected", subject: .pass),
     ]
 

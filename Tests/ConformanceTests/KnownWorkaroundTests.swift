@@ -81,6 +81,10 @@ import VirtualDongle
         Row(words: "do: [has-shared-address]", quirks: [], lesson: .addressIsShared) { stage in OwnAddress.isStatic(stage.host.address) },
         Row(words: "do: [is-rom-only]", quirks: ["deaf-rom"], lesson: .firmwareMissing, goesWellWithout: true) { _ in true },
         Row(
+            words: "do: [is-rom-only-without-address]", quirks: ["zero-address", "deaf-rom"], lesson: .firmwareMissing,
+            goesWellWithout: true
+        ) { _ in true },
+        Row(
             words: "avoid: [Read_Local_Supported_Commands]", quirks: ["silent=Read_Local_Supported_Commands"],
             avoided: [HCICommands.ReadLocalSupportedCommands.opcode]
         ) { stage in stage.host.learned[.unansweredCommand] == nil },

@@ -17,12 +17,15 @@
         private static let starts = Expected()
         private static func learns(_ kinds: String...) -> Expected { Expected(lessons: Set(kinds)) }
         private static let noController = Expected(obstacle: "LE_Set_Random_Address ended with Unknown_HCI_Command")
-        private static let bootLoader = Expected(obstacle: "Reset ended with Unknown_HCI_Command")
+        private static func withheld(_ file: String) -> Expected {
+            Expected(obstacle: "runs its boot loader, which is no controller: it needs its firmware, \(file)")
+        }
         private static func needs(_ file: String) -> Expected { Expected(obstacle: "needs firmware: \(file)") }
 
         /// What comes of it where there is a folder for firmware with nothing in it.
         static let withoutFirmware: [String: Expected] = [
-            "broadcom": starts, "apple-broadcom": starts, "qualcomm": learns("debug-data"), "mediatek": learns("address-missing"),
+            "broadcom": starts, "apple-broadcom": starts, "qualcomm": learns("debug-data"),
+            "mediatek": learns("address-missing", "firmware-missing"),
             "realtek": learns("deaf-at-start"), "intel": starts, "csr8510": starts, "csr-clone": starts,
             "barrot": starts, "actions": learns("legacy-commands-only"), "nrf52-zephyr": learns("address-missing"), "packetcraft": starts,
             "realtek-rom": needs("rtl_bt/rtl8761bu_fw.bin"), "rtl8761b": needs("rtl_bt/rtl8761bu_fw.bin"),
@@ -32,8 +35,8 @@
 
         /// What becomes of those that wait for firmware where nobody loads any. The ROM of some is a controller, of others it is none.
         static let unloaded: [String: Expected] = [
-            "realtek-rom": starts, "rtl8761b": noController, "rtl8852b": noController, "intel-boot": bootLoader, "intel-8260": bootLoader,
-            "intel-ax210": bootLoader,
+            "realtek-rom": starts, "rtl8761b": noController, "rtl8852b": noController, "intel-boot": withheld("intel/ibt-20-1-3.sfi"),
+            "intel-8260": withheld("intel/ibt-11-5.sfi"), "intel-ax210": withheld("intel/ibt-0041-0041.sfi"),
         ]
 
         static let waiting = ChipProfile.all.filter { $0.boot != nil && $0.needsLoader }.map(\.name)

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import Packets
     import Testing
     import Timing
     import VirtualDongle
@@ -42,6 +43,20 @@
             #expect(
                 program.output.contains("\"needs-zero-length-packets\"") && !program.output.contains("\"waits-for-zlp\""),
                 "\(program.output)")
+        }
+
+        /// Without it some are dead at the next opening; others cannot bear it.
+        @Test(arguments: [false, true]) func theLastCommandIsAReset(isKnownToFail: Bool) throws {
+            let bus = try Self.bus([[]])
+            let table = bus.folder + ".yaml"
+            defer { try? FileManager.default.removeItem(atPath: table) }
+            let row = "{id: x, name: n, match: {usb: \"1209:*\"}, conduct: c, source: s, advice: a, do: [skips-reset-at-close]}"
+            try "dongles:\n  - \(row)\n".write(toFile: table, atomically: true, encoding: .utf8)
+            let program = try SpawnedProgram(["start", "usb:1-1"] + (isKnownToFail ? ["--known-dongles", table] : []), folder: bus.folder)
+            #expect(try program.end(within: .seconds(60), on: bus.loop))
+            program.reap()
+            let last = try #require(bus.server.traffic(0).lastCommand, "\(program.output)")
+            #expect((last == HCICommands.Reset.opcode) != isKnownToFail, "\(last): \(program.output)")
         }
 
         @Test func aDongleIsKeptAwakeForTheRun() throws {

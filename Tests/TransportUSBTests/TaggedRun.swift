@@ -67,16 +67,9 @@
         static func overUSB(
             _ cases: [Document.Case], seed: UInt64 = 1, surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
         ) async throws -> [Document.Case] {
-            try await withThrowingTaskGroup(of: Outcome.self) { tasks in
-                for (number, group) in groups(cases).enumerated() {
-                    let bus = seed &* UInt64(groupCount) &+ UInt64(number)
-                    tasks.addTask {
-                        try await onThread { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400) }
-                    }
-                }
-                var whole: [Document.Case] = []
-                for try await outcome in tasks { whole += outcome.document.cases }
-                return whole
+            try await beside(groups(cases, count: groupCount)) { group, number in
+                let bus = seed &* UInt64(groupCount) &+ UInt64(number)
+                return try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400)
             }
         }
 
@@ -103,18 +96,28 @@
                 + ", bench late by \(late) ms at worst"
         }
 
-        /// Cases between two dongles of known conduct; what waits for firmware gets it from a folder.
+        /// Cases that were run in process, between two dongles of known conduct; what waits for firmware gets it from a folder.
         static func between(
-            _ tester: DongleConduct, _ subject: DongleConduct, _ cases: [String], firmware: String
+            _ tester: DongleConduct, _ subject: DongleConduct, _ cases: [Document.Case], firmware: String
         ) async throws -> [Document.Case] {
-            try await onThread {
-                try outcome(FakeUsbfsBus(conduct: tester, subject: subject), cases + devices + ["--firmware", firmware], within: 900)
-            }.document.cases
+            try await beside(groups(cases, count: cases.count < 20 ? 1 : 8)) { group, _ in
+                try outcome(FakeUsbfsBus(conduct: tester, subject: subject), group + devices + ["--firmware", firmware], within: 600)
+            }
+        }
+
+        /// Groups of cases beside each other, each on a thread of its own.
+        private static func beside(
+            _ groups: [[String]], _ run: @escaping @Sendable ([String], Int) throws -> Outcome
+        ) async throws -> [Document.Case] {
+            try await withThrowingTaskGroup(of: Outcome.self) { tasks in
+                for (number, group) in groups.enumerated() { tasks.addTask { try await onThread { try run(group, number) } } }
+                return try await tasks.reduce(into: []) { $0 += $1.document.cases }
+            }
         }
 
         /// Groups of about the same length, the longest cases first.
-        private static func groups(_ cases: [Document.Case]) -> [[String]] {
-            var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: groupCount)
+        private static func groups(_ cases: [Document.Case], count: Int) -> [[String]] {
+            var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: count)
             for testCase in cases.sorted(by: { $0.virtualMs > $1.virtualMs }) {
                 guard let shortest = groups.indices.min(by: { groups[$0].length < groups[$1].length }) else { continue }
                 groups[shortest].ids.append(testCase.id)

@@ -8,14 +8,17 @@ struct ActionContext {
     let bench: CaseBench
     let side: Side
     let deadline: Microseconds
+    /// The place in the log where the step before it acted: what that brought about may have come already.
+    let since: Int
     private let arguments: CaseRecord
 
     /// - Parameter given: what the step gives; the rest is as declared.
-    init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, deadline: Microseconds) {
+    init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, deadline: Microseconds, since: Int) {
         self.action = action
         self.bench = bench
         self.side = side
         self.deadline = deadline
+        self.since = since
         var arguments = given
         for argument in action.arguments where arguments[argument.name] == nil { arguments[argument.name] = argument.initial }
         self.arguments = arguments

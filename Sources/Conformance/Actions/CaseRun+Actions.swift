@@ -6,9 +6,10 @@ extension CaseRun {
     /// Runs a named action. What the peer refuses is the result's `error`; it fails the step unless the step looks at it.
     func act(_ step: Action, at place: Step, _ scope: inout Scope) async throws {
         guard let action = NamedActions.named(step.name) else { throw StepFailure(.bench, "there is no action \(step.name)") }
-        scope.searchStart = log.end
         let deadline = deadline(of: place)
-        let context = ActionContext(action, try record(step.arguments, scope), bench, place.side, deadline: deadline)
+        let context = ActionContext(
+            action, try record(step.arguments, scope), bench, place.side, deadline: deadline, since: scope.searchStart)
+        scope.searchStart = log.end
         var result: CaseRecord
         do {
             result = try await within(deadline) { try await action.run(context) }

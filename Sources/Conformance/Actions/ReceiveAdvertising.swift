@@ -17,7 +17,8 @@ enum ReceiveAdvertising: NamedAction {
         let (wanted, isResponse) = (try context(address), try context(response) == 1)
         let deadline = min(context.deadline - .milliseconds(1), context.bench.loop.now + .seconds(try context(limit)))
         var chain = Chain()
-        var start = log.end
+        // The first part may have come before the answer to the command that began the advertising.
+        var start = context.since
         while let found = try await log.take(from: start, until: deadline, where: { $0.side == side && $0.name == report }) {
             start = found.index + 1
             for report in reports(of: found) where report.address == wanted && report.type.isScanResponse == isResponse {

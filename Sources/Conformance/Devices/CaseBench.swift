@@ -37,6 +37,8 @@ final class CaseBench {
     /// Those that the ends have by themselves.
     private var publicAddresses: Set<BDADDR> = []
     private var random: RandomSource
+    /// What was found out about the ends before the first step, and a reader of the result has to know.
+    private(set) var remarks: [String] = []
 
     /// - Parameters:
     ///   - hostSides: ends that get a host of ours.
@@ -152,7 +154,8 @@ final class CaseBench {
 
     private func probe(_ end: Endpoint) async throws {
         try await ask(end, HCICommands.Reset())
-        try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1))
+        let more = try await end.ask(HCICommands.SetEventMask(eventMask: BenchEvents.page1.union(.numberOfCompletedPackets)))
+        if more.parameters != [ErrorCode.success.rawValue] { try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1)) }
         _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: BenchEvents.le))
         let buffers = try await readBuffers(end)
         for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
@@ -164,7 +167,24 @@ final class CaseBench {
             features.insert("\(end.side.rawValue).\(Features.classic)")
             if let buffers { try await readClassicBuffers(end, beside: buffers) }
         }
+        try await recognise(end)
         try await takeAddress(end)
+    }
+
+    /// Keeps what a table has against the controller from becoming the other end's fault.
+    private func recognise(_ end: Endpoint) async throws {
+        guard let knowledge = end.knowledge else { return }
+        let version = try await ask(end, HCICommands.ReadLocalVersionInformation())
+        let known = knowledge.workarounds(version)
+        if known.lacksFirmware(address: try await ask(end, HCICommands.ReadBDADDR()).bdADDR) {
+            let advice = knowledge.adviceOnFirmware(version).map { ": \($0)" } ?? ""
+            throw StepFailure(
+                .environment,
+                "the \(end.side.rawValue) (\(end.name)) runs without its firmware: it answers commands and hears nothing on the air\(advice)"
+            )
+        }
+        guard end.side == .tester, known.avoidsCodedPHY, features.remove("tester.LE_Coded_PHY") != nil else { return }
+        remarks.append("the tester's dongle claims LE Coded, and its kind is known to hear nothing with it: it counts as one without")
     }
 
     /// Gives the end the address that it is to have, and the cases its value and type.

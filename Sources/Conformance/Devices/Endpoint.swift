@@ -44,6 +44,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     private var reassembly = ACLReassembly()
     /// Data packets of connections that no event had told of: a host throws them away.
     private(set) var strayData = 0
+    /// Advertising reports of the tester's dongle that had reserved bits set.
+    private(set) var maskedReports = 0
     /// Completed packets that were reported and never sent.
     var strayCredits: Int { scheduler.strayCredits }
 
@@ -205,7 +207,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         let number = log.isFull ? recorder.count : recorder.record(packet, .controllerToHost, side, at: time)
         log.trail?.add(packet, .controllerToHost, side, number: number, at: time)
         switch packet.kind {
-        case .event: receivedEvent(packet, number, at: time)
+        case .event: receivedEvent(clean(packet), number, at: time)
         case .acl:
             guard let handle = packet.dataHandle, tracker[handle] != nil else {
                 strayData += 1
@@ -219,6 +221,13 @@ final class Endpoint: HCITransport, HCITransportSink {
             host?.received(packet, at: time)
         case .command, .iso: host?.received(packet, at: time)
         }
+    }
+
+    /// What the tester's dongle puts into reserved bits of reports is nothing that the subject has sent.
+    private func clean(_ packet: HCIPacket) -> HCIPacket {
+        guard side == .tester, let report = packet.reportWithoutReservedBits else { return packet }
+        maskedReports += 1
+        return report
     }
 
     private func receivedPDU(_ cid: UInt16, _ payload: [UInt8], _ handle: UInt16, _ number: Int, at time: Microseconds) {

@@ -96,6 +96,7 @@ final class CaseRun {
             result.message = "\(error)"
         }
         result.evidence = Array((result.evidence + evidence).withoutRepetitions.prefix(24))
+        notes += bench.remarks
         if let conduct = bench.end(.tester)?.violation { notes.append(conduct.text) }
         if let obstacle = bench.end(.tester)?.witness.obstacle(isClaimed: { feature("tester.\($0)") }) {
             notes.append("the tester's dongle: \(obstacle.text) (packet \(obstacle.packet))")
@@ -158,7 +159,10 @@ final class CaseRun {
         let count = end.strayData
         let stray = count == 0 ? nil : "threw away \(count) packet\(count == 1 ? "" : "s") of connections that no event had told of"
         let credits = end.strayCredits == 0 ? nil : "was given \(end.strayCredits) credits for packets that it had not sent"
-        return [end.takeDisorder().text, stray, credits].compactMap { $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) } }
+        let masked = end.maskedReports == 0 ? nil : "advertising reports had reserved bits set: masked in \(end.maskedReports)"
+        return [end.takeDisorder().text, stray, credits, masked].compactMap {
+            $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) }
+        }
     }
 
     private func note(_ failure: StepFailure, in result: inout CaseResult) {

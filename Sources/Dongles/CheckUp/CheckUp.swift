@@ -118,6 +118,7 @@ public final class CheckUp {
             Check(name: "extended hearing", isLeftOut: withoutHearing, make: { try await $0.checkExtendedHearing() }),
             Check(name: "own address", isLeftOut: withoutHelper, make: { try await $0.checkOwnAddress() }),
             Check(name: "links", isLeftOut: withoutHelper, make: { try await $0.checkLinks() }),
+            Check(name: "links at once", isLeftOut: withoutHelper, make: { try await $0.checkLinkCount() }),
             Check(
                 name: "what locks some up", isLeftOut: { $0.plan.isThorough && !$0.isClone ? nil : "it may lock the dongle up" },
                 make: { try await $0.checkDangers() }),

@@ -69,6 +69,8 @@ enum CheckUpAdvice {
         "le-states-lie": "Probe the combination that is needed. \(noReference)",
         "no-ext-scan": "Legacy scanning after HCI_Reset; cases about extended scanning are N/A. \(noReference)",
         "no-ext-create": "Legacy connecting after HCI_Reset; cases about it are N/A.",
+        "strict-duplicates": "Scan without the filter for duplicates; the bench does, or filters them itself.",
+        "few-links": "Cases and products with more links at once need another dongle.",
         "no-scan-beside-links": "Scan on a second dongle.",
         "links-starve-scan": "Longer connection intervals before scanning, or a second dongle.",
         "legacy-scan-unanswered": "Extended scanning only. \(noReference)",

@@ -13,7 +13,11 @@ extension KnownDongles {
     public func knowledge(of usb: USBDongleDescription?) -> ControllerKnowledge {
         ControllerKnowledge(
             workarounds: { version in DongleWorkarounds(find(DongleNumbers(version, usb: usb))).controller },
-            originOfSharedAddress: { origin(ofShared: DeviceAddress($0, kind: .public)) })
+            originOfSharedAddress: { origin(ofShared: DeviceAddress($0, kind: .public)) },
+            adviceOnFirmware: { version in
+                FirmwareNeed(of: version)?.advice
+                    ?? find(DongleNumbers(version, usb: usb)).first { DongleWorkarounds([$0]).controller.mayLackFirmware }?.advice
+            })
     }
 
     /// Why a dongle is of no use to the bench; nil where nothing is known against it.

@@ -37,6 +37,8 @@ public struct ControllerWorkarounds: Sendable, Hashable {
     public var hasSharedAddress = false
     /// Hears nothing until its firmware is loaded: the host says so at its start.
     public var isROMOnly = false
+    /// The same where its address is zero: the set-up that its maker's driver does gives it one.
+    public var isROMOnlyWithoutAddress = false
 
     public struct VoiceBuffers: Sendable, Hashable {
         public var octets: Int
@@ -46,6 +48,11 @@ public struct ControllerWorkarounds: Sendable, Hashable {
     }
 
     public init() {}
+
+    public var mayLackFirmware: Bool { isROMOnly || isROMOnlyWithoutAddress }
+
+    /// Whether a controller with that public address hears nothing because its firmware is not loaded. Nil for an address that it did not tell.
+    public func lacksFirmware(address: BDADDR?) -> Bool { isROMOnly || isROMOnlyWithoutAddress && address == 0 }
 
     /// Whether legacy commands are used for everything although extended ones are claimed.
     public var avoidsExtendedCommands: Bool { avoidsExtendedScan || avoidsExtendedConnect || avoidsExtendedAdvertising }
@@ -64,6 +71,7 @@ extension ControllerWorkarounds {
         "takes-commands-ahead": \.takesCommandsAhead,
         "has-shared-address": \.hasSharedAddress,
         "is-rom-only": \.isROMOnly,
+        "is-rom-only-without-address": \.isROMOnlyWithoutAddress,
     ]
 
     /// Sets the switch of that name; false when there is none.

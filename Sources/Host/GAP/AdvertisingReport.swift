@@ -32,19 +32,8 @@ public struct AdvertisingReport: Sendable, Hashable {
 }
 
 extension AdvertisingReport {
-    /// Event_Type of LE Advertising Report has values that need so many bits. Core Vol 4, Part E, 7.7.65.2.
-    static let legacyTypes: UInt8 = 0x07
-    /// Event_Type of LE Extended Advertising Report has so many bits, a PHY so many. Core Vol 4, Part E, 7.7.65.13.
-    private static let extendedTypes: UInt16 = 0x007F
-    private static let phys: UInt8 = 0x1F
-
-    /// Some controllers put flags of their own into bits that are reserved.
-    static func hasReservedBits(_ report: HCIEvents.LEExtendedAdvertisingReport.Report) -> Bool {
-        report.eventType & ~extendedTypes != 0 || (report.primaryPHY | report.secondaryPHY) & ~phys != 0
-    }
-
     init?(_ report: HCIEvents.LEAdvertisingReport.Report) {
-        let type = AdvertisingReportType(rawValue: report.eventType.rawValue & Self.legacyTypes)
+        let type = report.eventType
         guard type.rawValue <= 4, report.data.count <= 31 else { return nil }
         address = DeviceAddress(report.address, kind: report.addressType.kind)
         addressType = report.addressType
@@ -61,7 +50,7 @@ extension AdvertisingReport {
     init?(_ report: HCIEvents.LEExtendedAdvertisingReport.Report) {
         let type = ExtendedReportType(rawValue: report.eventType)
         isLegacy = type.contains(.legacy)
-        guard report.data.count <= (isLegacy ? 31 : 229), let primary = PHY(rawValue: report.primaryPHY & Self.phys) else { return nil }
+        guard report.data.count <= (isLegacy ? 31 : 229), let primary = PHY(rawValue: report.primaryPHY) else { return nil }
         addressType = report.addressType
         address =
             report.addressType == .anonymous
@@ -71,7 +60,7 @@ extension AdvertisingReport {
         isDirected = type.contains(.directed)
         isScanResponse = type.contains(.scanResponse)
         primaryPHY = primary
-        secondaryPHY = PHY(rawValue: report.secondaryPHY & Self.phys)
+        secondaryPHY = PHY(rawValue: report.secondaryPHY)
         sid = report.advertisingSID
         txPower = report.txPower
         rssi = report.rssi

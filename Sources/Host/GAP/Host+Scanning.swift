@@ -177,19 +177,21 @@ extension Host {
 
     func legacyReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEAdvertisingReport.self).reports {
-            if row.eventType.rawValue & ~AdvertisingReport.legacyTypes != 0 { context.counters.reservedBits += 1 }
-            if let report = AdvertisingReport(row) { deliver(report) } else { context.counters.malformedEvents += 1 }
+            let clean = row.withoutReservedBits
+            if clean != row { context.counters.reservedBits += 1 }
+            if let report = AdvertisingReport(clean) { deliver(report) } else { context.counters.malformedEvents += 1 }
         }
     }
 
     func extendedReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self).reports {
-            guard let report = AdvertisingReport(row) else {
+            let clean = row.withoutReservedBits
+            guard let report = AdvertisingReport(clean) else {
                 context.counters.malformedEvents += 1
                 continue
             }
-            if AdvertisingReport.hasReservedBits(row) { context.counters.reservedBits += 1 }
-            let status = ExtendedReportType(rawValue: row.eventType).dataStatus
+            if clean != row { context.counters.reservedBits += 1 }
+            let status = ExtendedReportType(rawValue: clean.eventType).dataStatus
             if let whole = reportAssembler.receive(report, status: status) { deliver(whole) }
         }
     }

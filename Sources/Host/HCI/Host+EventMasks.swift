@@ -14,8 +14,6 @@ extension Host {
     private static let firstLEEvents: LEEventMask = [
         .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
     ]
-    /// Reserved, but LE controllers of one maker send Number Of Completed Packets only with this bit, which is set after HCI_Reset everywhere.
-    private static let completedPackets = EventMask(rawValue: 1 << 18)
 
     func setMasks() async throws {
         try await setEventMask(covering: Self.handledEvents)
@@ -35,7 +33,7 @@ extension Host {
     /// Lets these events through, as far as the controller takes their bits.
     func setEventMask(covering events: [any HCIEvent.Type]) async throws {
         let mask = EventMask.covering(events)
-        let first = controller.isLEOnly ? mask.union(Self.completedPackets) : mask
+        let first = controller.isLEOnly ? mask.union(.numberOfCompletedPackets) : mask
         try await offer([first, mask, mask.subtracting(.leMeta)], HCICommands.SetEventMask.name) { HCICommands.SetEventMask(eventMask: $0) }
     }
 

@@ -62,7 +62,8 @@ extension Host {
     }
 
     private func readIdentity() async throws {
-        if let version = try await ask(HCICommands.ReadLocalVersionInformation()) {
+        let version = try await ask(HCICommands.ReadLocalVersionInformation())
+        if let version {
             controller.hciVersion = version.hciVersion
             controller.hciRevision = version.hciSubversion
             controller.lmpVersion = version.lmpVersion
@@ -74,13 +75,17 @@ extension Host {
             controller.supportedCommands = commands.supportedCommands
         }
         if let features = try await ask(HCICommands.ReadLocalSupportedFeatures()) { controller.features = features.lmpFeatures }
-        if let address = try await ask(HCICommands.ReadBDADDR()) { controller.address = DeviceAddress(address.bdADDR, kind: .public) }
+        let address = try await ask(HCICommands.ReadBDADDR())
+        if let address { controller.address = DeviceAddress(address.bdADDR, kind: .public) }
+        if workarounds.lacksFirmware(address: address?.bdADDR) {
+            let advice = version.flatMap { knowledge?.adviceOnFirmware($0) }.map { "; \($0)" } ?? ""
+            context.learned.note(.firmwareMissing, "its firmware is not loaded: it will hear nothing on the air\(advice)")
+        }
     }
 
     private func recognise(_ version: HCICommands.ReadLocalVersionInformation.Return) {
         guard let knowledge else { return }
         workarounds = knowledge.workarounds(version)
-        if workarounds.isROMOnly { context.learned.note(.firmwareMissing, "its firmware is not loaded: it will hear nothing on the air") }
     }
 
     private func readBuffers() async throws {

@@ -4,6 +4,8 @@ import Packets
 public enum FirmwareError: Error, Sendable, Equatable {
     /// The file is in none of the folders.
     case missing(FirmwareNeed, lookedIn: [String])
+    /// The chip runs its boot loader, and nothing is to be loaded.
+    case withheld(FirmwareNeed)
     /// The file is there, but compressed.
     case compressed(path: String, name: String)
     case unreadable(path: String, reason: String)
@@ -58,6 +60,8 @@ extension FirmwareError: CustomStringConvertible {
         switch self {
         case .missing(let need, let folders):
             "needs firmware: \(need.file), which is not in \(folders.joined(separator: ", ")); \(need.maker.advice)"
+        case .withheld(let need):
+            "\(need.chip) runs its boot loader, which is no controller: it needs its firmware, \(need.file), and `none` loads nothing; leave that away, and \(need.maker.advice)"
         case .compressed(let path, let name):
             "needs firmware: \(path) is compressed; run `\(Self.command(for: path, name))` and give --firmware firmware"
         case .unreadable(let path, let reason): "cannot read the firmware \(path): \(reason)"

@@ -1,3 +1,5 @@
+import Packets
+
 /// A maker whose dongles get their firmware from the host.
 public enum FirmwareMaker: Sendable, Equatable {
     case realtek
@@ -23,6 +25,20 @@ public struct FirmwareNeed: Sendable, Equatable {
     public var companion: String?
     /// Most chips do without the settings.
     public var isCompanionRequired = false
+
+    /// What a chip wants that says this of its ROM, for makers whose ROM says enough.
+    public init?(of version: HCICommands.ReadLocalVersionInformation.Return) {
+        guard version.companyIdentifier == FirmwareLoader.realtek, let chip = RealtekChip.find(version) else { return nil }
+        self = chip.need
+    }
+
+    init(maker: FirmwareMaker, chip: String, file: String, companion: String? = nil, isCompanionRequired: Bool = false) {
+        (self.maker, self.chip, self.file) = (maker, chip, file)
+        (self.companion, self.isCompanionRequired) = (companion, isCompanionRequired)
+    }
+
+    /// For the user.
+    public var advice: String { "the \(chip) needs \(file): \(maker.advice)" }
 }
 
 /// How a dongle came by the firmware that it runs.

@@ -33,6 +33,9 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     private var end: TransportError?
     private var sink: (any HCITransportSink)?
     private var waiting: [HCIPacket] = []
+    /// An answer that is kept back until it is known what gave it.
+    private var refusal: (packet: HCIPacket, time: Microseconds)?
+    private var hasExplained = false
     private static let mostWaiting = 256
 
     /// - Parameters:
@@ -78,8 +81,8 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     }
 
     public func received(_ packet: HCIPacket, at time: Microseconds) {
-        if outcome != nil {
-            sink?.received(packet, at: time)
+        if outcome != nil, refusal == nil {
+            if !folders.loads, !hasExplained, packet.refusesReset { explain(packet, at: time) } else { sink?.received(packet, at: time) }
         } else if end == nil, packet.kind == .event {
             perform(loader.received(packet))
         }
@@ -102,12 +105,33 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
             case .wait(let patience): wait(patience)
             case .useBulkPipe(let uses): dongle?.usesBulkPipeForImages = uses
             case .read(let need): read(need)
+            case .done(.needed(let need)) where refusal != nil: give(up: .withheld(need))
+            case .done where refusal != nil, .fail where refusal != nil: passRefusal()
             case .done(let outcome): conclude(outcome)
-            case .fail(let error):
-                failure = error
-                finish(with: .unprepared("\(name): \(error)"))
+            case .fail(let error): give(up: error)
             }
         }
+    }
+
+    private func give(up error: FirmwareError) {
+        failure = error
+        finish(with: .unprepared("\(name): \(error)"))
+    }
+
+    /// A boot loader refuses what every controller does: where nothing was to be loaded, it is asked now what it waits for.
+    private func explain(_ packet: HCIPacket, at time: Microseconds) {
+        refusal = (packet, time)
+        loader = FirmwareLoader(loads: false)
+        perform(loader.start())
+    }
+
+    /// It is no boot loader that is known: the host sees what was answered.
+    private func passRefusal() {
+        stopWaiting()
+        guard let (packet, time) = refusal else { return }
+        refusal = nil
+        hasExplained = true
+        sink?.received(packet, at: time)
     }
 
     private func read(_ need: FirmwareNeed) {
@@ -192,5 +216,13 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         let sink = self.sink
         self.sink = nil
         sink?.closed(reason)
+    }
+}
+
+extension HCIPacket {
+    /// HCI_Reset is no command that it knows: no controller says that.
+    fileprivate var refusesReset: Bool {
+        guard let event = FirmwareEvent(self) else { return false }
+        return event.status(of: HCICommands.Reset.opcode) == .unknownHCICommand
     }
 }

@@ -149,6 +149,7 @@ public final class USBDongle {
     /// A packet of the host, on its way to the controller.
     private func pass(_ packet: HCIPacket) {
         guard !isMute else { return }
+        traffic.lastCommand = packet.commandOpcode ?? traffic.lastCommand
         if !isLeaving, faults.conduct.leaving?.isReached(by: packet) == true, let leaving = faults.conduct.leaving {
             var next = descriptors
             if let vendor = leaving.vendorID, let product = leaving.productID { (next.vendorID, next.productID) = (vendor, product) }

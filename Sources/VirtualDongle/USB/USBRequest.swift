@@ -78,6 +78,8 @@ public struct USBTraffic: Sendable, Equatable {
     public var voiceIn = 0
     /// The alternate settings in which voice came from the controller.
     public var voiceAlternates: Set<UInt8> = []
+    /// The opcode of the last command; nil before the first.
+    public var lastCommand: UInt16?
 
     public init() {}
 }

@@ -27,6 +27,7 @@ enum HostSession {
             try loop.run {
                 do {
                     try await host.start()
+                    if let missing = host.learned[.firmwareMissing] { Console.complain("\(transport.name): \(missing.text)") }
                     try await body(host)
                     host.close()
                 } catch {

@@ -129,6 +129,7 @@ extension CheckUp {
             link.note("legacy-reports-in-extended-scan", "an extended scan brings legacy reports")
         }
         try await sweepLengths(helper)
+        try await checkDuplicates(helper)
         if has(.leCodedPHY) { try await checkCoded(helper) }
         _ = try await helper.ask(HCICommands.Reset())
         _ = try await link.ask(HCICommands.Reset())
@@ -160,6 +161,32 @@ extension CheckUp {
         }
         guard let first = lost.first, lost.count < made, !link.has("legacy-reports-in-extended-scan") else { return }
         link.note("report-228-lost", "advertisements with \(first) octets of data are not reported, others are")
+    }
+
+    /// Changed data has another DID, and is no duplicate. Core Vol 4, Part E, 7.8.65.
+    private func checkDuplicates(_ helper: CheckUpLink) async throws {
+        let address = DeviceAddress(value: 0xC0DE_0000_0005, kind: .random).bdADDR
+        func data(_ length: Int) -> HCICommands.LESetExtendedAdvertisingData {
+            let octets = [UInt8(length - 1), 0xFF] + [UInt8](repeating: 0x5A, count: length - 2)
+            return .init(advertisingHandle: 1, operation: .complete, fragmentPreference: 1, advertisingData: octets)
+        }
+        link.clear()
+        guard
+            try await helper.succeed(
+                HCICommands.Reset(), Self.randomSet(),
+                HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: 1, randomAddress: address), data(8),
+                HCICommands.LESetExtendedAdvertisingEnable(enable: 1, sets: [.init(advertisingHandle: 1)])),
+            try await link.succeed(
+                HCICommands.LESetExtendedScanEnable(enable: 0), HCICommands.LESetExtendedScanEnable(enable: 1, filterDuplicates: 1)),
+            try await isHeard(address, octets: 8), try await helper.ask(data(12)).isSuccess, try await !isHeard(address, octets: 12)
+        else { return }
+        link.note("strict-duplicates", "with duplicates filtered, the changed data of an advertiser is not reported")
+    }
+
+    private func isHeard(_ address: BDADDR, octets: Int) async throws -> Bool {
+        try await link.first(within: .seconds(2)) { packet -> Bool? in
+            Heard.all(in: packet).contains { $0.address == address && $0.octets == octets } ? true : nil
+        } != nil
     }
 
     private static func randomSet() -> HCICommands.LESetExtendedAdvertisingParameters {

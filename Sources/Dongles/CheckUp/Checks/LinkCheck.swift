@@ -147,4 +147,39 @@ extension CheckUp {
         }
         try await link.rest(.milliseconds(100))
     }
+
+    // MARK: How many
+
+    /// Enough for most uses.
+    private static let enoughLinks = 8
+
+    /// Connections to the helper, which goes by another address for each, until one is refused.
+    func checkLinkCount() async throws {
+        guard let helper, try await connect(helper, page2: false) != nil else { return }
+        var (count, refusal): (Int, ErrorCode?) = (1, nil)
+        while count < Self.enoughLinks, refusal == nil {
+            let address = DeviceAddress(value: 0xC0DE_0000_2000 + UInt64(count), kind: .random)
+            guard
+                try await helper.succeed(
+                    HCICommands.LESetRandomAddress(randomAddress: address.bdADDR), HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+            else { break }
+            link.clear()
+            helper.clear()
+            var command = Self.create(toward: address, interval: 0x60)
+            (command.connectionIntervalMin, command.connectionIntervalMax) = (80, 80)
+            let reply = try await link.ask(command)
+            guard reply.isSuccess else {
+                refusal = reply.status
+                break
+            }
+            guard try await Self.opened(link) != nil, link.watch.tracker.connections.count > count else { break }
+            count += 1
+        }
+        figure("links at once", count < Self.enoughLinks ? "\(count)" : "\(count) or more")
+        if refusal == .connectionLimitExceeded || refusal == .memoryCapacityExceeded {
+            link.note("few-links", .note, "it has room for \(count) connection\(count == 1 ? "" : "s")")
+        }
+        _ = try await link.ask(HCICommands.Reset())
+        _ = try await helper.ask(HCICommands.Reset())
+    }
 }
