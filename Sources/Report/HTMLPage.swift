@@ -29,6 +29,7 @@ public struct HTMLPage {
         let library = MustacheLibrary(templates: [
             "page": try MustacheTemplate(string: PageTemplate.page), "attention": try MustacheTemplate(string: PageTemplate.attention),
             "cases": try MustacheTemplate(string: PageTemplate.cases), "throughput": try MustacheTemplate(string: PageTemplate.throughput),
+            "commands": try MustacheTemplate(string: PageTemplate.commands),
             "coverage": try MustacheTemplate(string: PageTemplate.coverage),
         ])
         return library.render(page, withTemplate: "page") ?? ""
@@ -48,6 +49,12 @@ public struct HTMLPage {
         page["hasAttention"] = !attention.isEmpty
         addCases(to: &page)
         page.merge(ThroughputSection(throughput).fields) { $1 }
+        if let commands = result.scorecard.map(CommandTable.init) {
+            page["hasCommands"] = true
+            page["commandsLine"] = commands.line
+            page["commandsCount"] = commands.scorecard.rows.count
+            page["commands"] = commands.html()
+        }
         let coverage = Coverage(result)
         page["hasCoverage"] = coverage.count > 0
         page["coverageCount"] = coverage.count
@@ -61,6 +68,7 @@ public struct HTMLPage {
         if result.cases.contains(where: \.needsAttention) { parts.append(("attention", "What needs attention")) }
         parts.append(("cases", "Cases"))
         if !throughput.isEmpty { parts.append(("throughput", "Throughput")) }
+        if result.scorecard != nil { parts.append(("commands", "Commands")) }
         if result.cases.contains(where: { !$0.covers.isEmpty || !$0.partialCovers.isEmpty }) { parts.append(("coverage", "Coverage")) }
         return parts.map { ["id": $0.0, "name": $0.1] }
     }

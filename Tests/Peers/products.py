@@ -9,6 +9,9 @@ from bumble.core import AdvertisingData, UUID
 from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
+from bumble.keys import MemoryKeyStore
+from bumble.l2cap import LeCreditBasedChannelSpec
+from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.transport import open_transport
 
 from peripheral import advertise_again
@@ -17,9 +20,12 @@ P = Characteristic.Properties
 READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
 ENCRYPTED = Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION
 
+CHANNEL, PSM = 0x85, {"psm-of-nothing": 0x86, "psm-of-bredr": 0x1001}
 REPORT_MAP = bytes.fromhex("05010906A101050719E029E715002501750195088102950175088101C0")
 ADDRESS = "C0:B1:BE:00:00:0A"
 NAMES = {"heart-rate": "Pulse 2", "keyboard": "Keys 60", "serial": "Wire"}
+DUAL = {"speaker": "Box"}
+"""Kinds that have BR/EDR, too; their controllers are dual-mode ones."""
 
 # What each defect changes; the rule that finds it is in test_products.py.
 FAULTS = [
@@ -28,6 +34,7 @@ FAULTS = [
     "write-accepted", "read-accepted", "configuration-forgotten", "subscribed-at-first", "notifies-unasked", "blob-beyond-empty",
     "mtu-ignored", "mtu-of-20", "answers-twice", "error-handle-zero", "service-by-uuid-shifted", "name-differs", "flags-both",
     "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
+    "psm-of-nothing", "psm-of-bredr",
 ]
 
 # Faults against the rules of Conformance/profiles. Connection parameters: interval in ms from and to, latency, supervision timeout in ms.
@@ -39,6 +46,7 @@ REQUESTS = {
 PROFILE_FAULTS = [
     *REQUESTS, "colon-in-name", "interval-100", "fast-for-4-s", "no-power", "no-services", "services-in-response", "information-advertised",
     "asks-for-pairing", "mtu-before-length", "discovery-protected", "no-software-revision", "long-maker", "services-move",
+    "no-link-key", "link-key-forgotten",
 ]
 
 
@@ -61,7 +69,7 @@ class Product:
 
     def services(self):
         fault = self.fault
-        own = {"heart-rate": self.heart_rate, "keyboard": self.keyboard, "serial": self.serial}[self.kind]()
+        own = {"heart-rate": self.heart_rate, "keyboard": self.keyboard, "serial": self.serial, "speaker": self.serial}[self.kind]()
         self.own = own.uuid
         return [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(fault)]
 
@@ -92,14 +100,17 @@ class Product:
             Characteristic(
                 UUID("6E400002-0000-1000-8000-AABBCCDDEEFF"), P.WRITE | P.WRITE_WITHOUT_RESPONSE, WRITEABLE,
                 CharacteristicValue(write=lambda *_: None)),
+            Characteristic(
+                UUID("ABDD3056-28FA-441D-A470-55A75A52553A"), P.READ, READABLE,
+                PSM.get(self.fault, CHANNEL).to_bytes(2, "little")),
             self.told, Characteristic(UUID("6E400004-0000-1000-8000-AABBCCDDEEFF"), P.READ | P.WRITE, READABLE | WRITEABLE, bytes(range(60))),
         ])
 
     # What it advertises
 
     def data(self):
-        name = NAMES[self.kind].encode()
-        rows = [(AdvertisingData.FLAGS, bytes([7 if self.fault == "flags-both" else 6]))]
+        name = (NAMES | DUAL)[self.kind].encode()
+        rows = [(AdvertisingData.FLAGS, bytes([2 if self.kind in DUAL else 7 if self.fault == "flags-both" else 6]))]
         if self.fault not in ("no-services", "services-in-response"):
             rows.append(self.services_row())
         rows.append((AdvertisingData.COMPLETE_LOCAL_NAME, name.replace(b" ", b":") if self.fault == "colon-in-name" else name))
@@ -169,6 +180,21 @@ class Product:
                 send(bearer, octets)
         server.send_gatt_pdu = sent
 
+    def pair_for_both(self, device):
+        """One pairing gives the keys of both transports."""
+        keys = PairingDelegate.KeyDistribution
+        given = keys.DISTRIBUTE_ENCRYPTION_KEY | keys.DISTRIBUTE_IDENTITY_KEY
+        if self.fault != "no-link-key":
+            given |= keys.DISTRIBUTE_LINK_KEY
+        delegate = PairingDelegate(local_initiator_key_distribution=given, local_responder_key_distribution=given)
+        device.classic_enabled, device.keystore = True, MemoryKeyStore()
+        device.pairing_config_factory = lambda _: PairingConfig(
+            delegate=delegate, identity_address_type=PairingConfig.AddressType.PUBLIC)
+        if self.fault == "link-key-forgotten":
+            async def no_key(_):
+                return None
+            device.get_link_key = device.host.link_key_provider = no_key
+
     async def tell(self, connection):
         """What it does by itself on a new connection."""
         self.connections += 1
@@ -198,11 +224,14 @@ class Product:
 async def serve(target, kind, fault=""):
     product = Product(kind, fault)
     transport = await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
-    name = "Another" if fault == "name-differs" else NAMES[kind]
+    name = "Another" if fault == "name-differs" else (NAMES | DUAL)[kind]
     device = Device.from_config_with_hci(
         DeviceConfiguration(name=name, address=Address(ADDRESS)), transport.source, transport.sink)
     product.device = device
+    if kind in DUAL:
+        product.pair_for_both(device)
     device.add_services(product.services())
+    device.create_l2cap_server(LeCreditBasedChannelSpec(psm=CHANNEL), handler=lambda channel: setattr(channel, "sink", channel.write))
     product.spoil(device)
     await device.power_on()
     if fault == "mtu-before-length":
@@ -218,7 +247,7 @@ async def serve(target, kind, fault=""):
 
     async def advertise(interval=100 if fault == "interval-100" else 20):
         await device.start_advertising(
-            own_address_type=OwnAddressType.RANDOM, advertising_data=product.data(), scan_response_data=product.response(),
+            own_address_type=OwnAddressType.PUBLIC if kind in DUAL else OwnAddressType.RANDOM, advertising_data=product.data(), scan_response_data=product.response(),
             advertising_interval_min=interval, advertising_interval_max=interval)
         if fault == "fast-for-4-s" and interval == 20:
             loop.call_later(4, lambda: tasks.add(loop.create_task(slow_down())))

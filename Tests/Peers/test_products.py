@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from products import ADDRESS, NAMES
+from products import ADDRESS, DUAL, NAMES
 from support import HERE, Process, bluebench, dongles, run_bench
 
 # Faults of Bumble's own, with the section in docs/peers.md.
@@ -47,6 +47,8 @@ PLANTED = [
     ("configuration-forgotten", "heart-rate", "accessory-subscribe/notifications", "expected 01 00"),
     ("subscribed-at-first", "keyboard", "accessory-subscribe/default", "expected 00 00"),
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
+    ("psm-of-nothing", "serial", "accessory-link/channel-published", "Result: expected not Refused_SPSM_Not_Supported"),
+    ("psm-of-bredr", "serial", "accessory-link/channel-published", "expected 128...255"),
 ]
 
 # The same against the rules of profiles.
@@ -115,6 +117,21 @@ def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, te
     verdict, message = judge(kind, tmp_path, case, fault=[fault], options=["--profile", "adg-r31"])[case]
     assert verdict == "FAIL" and text.lower() in message.lower() and "[adg-r31 " in message, (verdict, message)
     assert "packet" in message, message
+
+
+@pytest.mark.parametrize("fault, text", [
+    ((), ""), (("no-link-key",), "The pairing over LE gives a link key"), (("link-key-forgotten",), "The link key authenticates and encrypts the link"),
+], ids=lambda value: value[0] if value else "")
+def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
+    results = tmp_path / "results.json"
+    with dongles(2, "--profile", "dual") as ports, Process(
+            sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", "speaker", *fault) as product:
+        product.wait_for("advertising")
+        run_bench(
+            "run", "accessory-profile/one-pairing", "--profile", "adg-r31", "--tester", f"tcp:127.0.0.1:{ports[0]}", "--peer", DUAL["speaker"],
+            "--bonds", "none", "--json", results, expected=1 if fault else 0)
+    [case] = json.loads(results.read_text())["cases"]
+    assert case["verdict"] == ("FAIL" if fault else "PASS") and text in case.get("message", ""), case
 
 
 def test_the_revision_of_a_profile_decides(tmp_path):

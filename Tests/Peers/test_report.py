@@ -204,9 +204,17 @@ def test_what_needs_attention_leads_to_its_case(page):
 
 
 def test_public_ids_have_the_verdict_of_their_worst_case(page):
-    page.locator(".coverage summary").click()
-    row = page.locator(".coverage tr", has_text="LL/CON/PER/BV-42-C").first
+    page.locator("#coverage summary").click()
+    row = page.locator("#coverage tr", has_text="LL/CON/PER/BV-42-C").first
     assert "FAIL" in row.inner_text() and FAILED in row.inner_text()
+
+
+def test_a_command_has_the_worst_verdict_of_the_cases_that_send_it(page):
+    page.locator("#commands summary").click()
+    row = page.locator("#commands tr", has_text="LE_Read_PHY").first
+    assert row.locator("td").all_inner_texts()[:3] == ["LE_Read_PHY", "yes", "FAIL"] and PASSED in row.inner_text()
+    unsent = page.locator("#commands tr", has_text="LE_Receiver_Test").first
+    assert unsent.locator("td").all_inner_texts() == ["LE_Receiver_Test", "yes", "no case", ""]
 
 
 def test_throughput_has_a_map_and_says_where_the_rest_went(page):

@@ -6,7 +6,7 @@ enum Pair: NamedAction {
     static let name = "pair"
     static let about = "the host pairs as the central, or asks for it as the peripheral"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + PairingArguments.all }
-    static let results = ["model", "level", "keySize", "secureConnections", "bonded", "number"]
+    static let results = ["model", "level", "keySize", "secureConnections", "bonded", "number", "identity", "identityType"]
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -17,7 +17,8 @@ enum Pair: NamedAction {
         return CaseRecord([
             ("model", .text(result.model?.rawValue ?? "none")), ("level", .text("\(result.level)")), ("keySize", .number(result.keySize)),
             ("secureConnections", .number(result.isSecureConnections ? 1 : 0)), ("bonded", .number(result.isBonded ? 1 : 0)),
-            ("number", .number(Int(driver.user.shown ?? 0))),
+            ("number", .number(Int(driver.user.shown ?? 0))), ("identity", .text(result.peer.address.digits)),
+            ("identityType", .number(Int(result.peer.address.kind.rawValue))),
         ])
     }
 }

@@ -35,13 +35,21 @@ public struct CommandScorecard: Sendable, Codable {
         }
     }
 
+    /// How many commands the controller claims.
+    public var claimedCount: Int { rows.count { $0.claimed == true } }
+
+    /// How many of them have each grade, those that none has left out.
+    public var claimedByGrade: [(grade: String, count: Int)] {
+        let counts = Dictionary(grouping: rows.filter { $0.claimed == true }, by: \.grade).mapValues(\.count)
+        return ["PASS", "FAIL", "not judged", "no case"].compactMap { grade in counts[grade].map { (grade, $0) } }
+    }
+
     /// A table for people.
     public func markdown(of subject: String) -> String {
-        let counts = Dictionary(grouping: rows.filter { $0.claimed == true }, by: \.grade).mapValues(\.count)
-        let words = ["PASS", "FAIL", "not judged", "no case"].compactMap { word in counts[word].map { "\($0) \(word)" } }
+        let words = claimedByGrade.map { "\($1) \($0)" }
         var lines = [
             "# \(subject), command by command", "",
-            "Of \(rows.count { $0.claimed == true }) commands that it claims: \(words.joined(separator: ", ")).", "",
+            "Of \(claimedCount) commands that it claims: \(words.joined(separator: ", ")).", "",
             "| command | claimed | verdict | cases |", "|---|---|---|---|",
         ]
         for row in rows {

@@ -1,3 +1,4 @@
+import Host
 import Packets
 import Timing
 
@@ -29,6 +30,11 @@ public struct DeviceDescription: Sendable, Hashable {
         public var response: [UInt8]?
         /// Between two events, the delay of 0 to 10 ms included; nil if too few were heard.
         public var period: Microseconds?
+        /// Its Flags do not say that BR/EDR is not supported. Supplement, Part A, 1.3.
+        var claimsBothTransports: Bool {
+            let flags = [data, response ?? []].lazy.compactMap { AdvertisingData(octets: $0).flags }.first
+            return flags.map { !$0.contains(.brEDRNotSupported) } ?? false
+        }
     }
 
     public struct Link: Sendable, Hashable {

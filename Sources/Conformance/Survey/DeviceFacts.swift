@@ -27,6 +27,7 @@ struct DeviceFacts: Sendable {
         "notifying": { $0.properties & notify != 0 },
         "indicating": { $0.properties & indicate != 0 },
         "subscribable": { $0.properties & (notify | indicate) != 0 && $0.configuration?.value != nil },
+        "channels": { $0.uuid == .l2capPSM && $0.value != nil },
         "long": { ($0.value?.count ?? 0) > 22 },
         "telling": { $0.properties & (notify | indicate) != 0 },
         "serviceChanged": { $0.uuid == .serviceChanged },
@@ -38,7 +39,7 @@ struct DeviceFacts: Sendable {
 
     private static let characteristicNames = [
         "uuid", "service", "declaration", "declared", "handle", "next", "end", "properties", "cccd", "configurations", "extended",
-        "extensions", "value", "length",
+        "extensions", "value", "length", "psm",
     ]
     private static let otherLists: [String: [String]] = [
         "services": ["uuid", "start", "end", "octets", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
@@ -47,7 +48,7 @@ struct DeviceFacts: Sendable {
     private static let flags = [
         "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange",
         "servicesStay", "security", "readvertises", "asksMTU", "asksParameters",
-        "keepsAddress",
+        "keepsAddress", "dual",
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
@@ -98,6 +99,7 @@ struct DeviceFacts: Sendable {
             "asksParameters": description.link.asks.contains("parameters"),
             "keepsAddress": description.device.address.kind == .public
                 || description.device.address.value >> 46 == 0b11,
+            "dual": description.advertising.claimsBothTransports,
             "security": description.link.asks.contains("security"),
             "asksMTU": description.link.asks.contains("mtu"),
         ]
@@ -132,7 +134,7 @@ struct DeviceFacts: Sendable {
                 ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),
                 ("end", .number(Int(found.end))), ("properties", .number(found.properties)),
                 ("cccd", .number(Int(found.configuration?.handle ?? 0))), ("value", .octets(found.value ?? [])),
-                ("length", .number(found.value?.count ?? 0)),
+                ("length", .number(found.value?.count ?? 0)), ("psm", .number(found.value?.leadingNumber ?? 0)),
             ]))
     }
 
@@ -150,6 +152,16 @@ struct DeviceFacts: Sendable {
                 ("uuid", .text(row.uuid.digits)), ("handle", .number(Int(row.handle))), ("characteristic", .number(Int(found.handle))),
             ]))
     }
+}
+
+extension BluetoothUUID {
+    /// A characteristic whose value is the PSM of a credit-based channel, least significant octet first, as phones look for it.
+    fileprivate static let l2capPSM = BluetoothUUID(long: 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
+}
+
+extension [UInt8] {
+    /// Its first two octets as a number, least significant octet first.
+    fileprivate var leadingNumber: Int { prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) } }
 }
 
 extension DeviceDescription.Characteristic {

@@ -155,7 +155,7 @@ enum PageStyle {
         .steps li{display:block}.steps li>.time{display:block}.case,.suite{scroll-margin-top:.5rem}.ladder{--at:2.9rem}.ladder .row .time{font-size:.68rem;width:calc(var(--at) - .25rem)}.ladder .label{padding-inline:4%}
         .bar{grid-template-columns:1fr auto}.bar .name,.bar svg,.ticks{grid-column:1/-1}.bar .name,.bar .figure{text-align:left}.bar .limit{text-align:right}
         .bar:not(.axis){margin-bottom:.5rem}.maps td{min-width:0;padding:.3rem}.maps td small{font-size:.68rem}
-        .coverage thead{display:none}.coverage tr,.coverage td{display:block;border:0;padding:.05rem 0}.coverage tr{border-bottom:1px solid var(--line);padding:.35rem 0}}
+        .coverage thead{display:none}.coverage td:nth-child(1){white-space:normal;overflow-wrap:anywhere}.coverage tr,.coverage td{display:block;border:0;padding:.05rem 0}.coverage tr{border-bottom:1px solid var(--line);padding:.35rem 0}}
         @media print{:root{--ground:#fff;--raised:#fff;--ink:#000;--soft:#444;--line:#bbb;--pass:#135c34;--fail:#a01a12;--inconc:#6d4300;--na:#444;--error:#57278a;--link:#000}
         body{max-width:none;padding:0;font-size:10.5pt}.filter,nav,.skip{display:none!important}a{text-decoration:none}
         .suite::details-content,.environment::details-content,.coverage::details-content,.case:is(.fail,.error,.inconc)::details-content{display:block;content-visibility:visible;block-size:auto}

@@ -26,6 +26,7 @@ enum PageTemplate {
         {{#hasAttention}}{{>attention}}{{/hasAttention}}
         {{>cases}}
         {{#hasThroughput}}{{>throughput}}{{/hasThroughput}}
+        {{#hasCommands}}{{>commands}}{{/hasCommands}}
         {{#hasCoverage}}{{>coverage}}{{/hasCoverage}}
         </main>
         <script>{{{script}}}</script>
@@ -111,6 +112,16 @@ enum PageTemplate {
         </main>
         </body>
         </html>
+        """
+
+    static let commands = """
+        <section id="commands" aria-labelledby="commands-title">
+        <h2 id="commands-title">Command by command</h2>
+        <p class="soft">{{commandsLine}}</p>
+        <details class="coverage"><summary>All {{commandsCount}} commands</summary>
+        <table><thead><tr><th scope="col">command</th><th scope="col">claimed</th><th scope="col">verdict</th><th scope="col">cases</th></tr></thead><tbody>
+        {{{commands}}}</tbody></table></details>
+        </section>
         """
 
     static let coverage = """

@@ -1,0 +1,22 @@
+import Conformance
+
+/// The scorecard of a controller as a table: each command with what the cases that send it came to.
+struct CommandTable {
+    let scorecard: CommandScorecard
+
+    /// Of the commands that the controller claims, by grade.
+    var line: String {
+        "Of \(scorecard.claimedCount) commands that it claims: " + scorecard.claimedByGrade.map { "\($1) \($0)" }.joined(separator: ", ")
+            + "."
+    }
+
+    func html() -> String {
+        scorecard.rows.map { row in
+            let cases = (row.failed + row.passed + row.other).map { ##"<a href="#\##(Markup.link($0))">\##(Markup.text($0))</a>"## }
+            let grade = Verdict(rawValue: row.grade).map(Markup.badge) ?? #"<span class="soft">\#(row.grade)</span>"#
+            let claimed = row.claimed.map { $0 ? "yes" : "no" } ?? "no bit"
+            return
+                "<tr><td>\(Markup.text(row.command))</td><td>\(claimed)</td><td>\(grade)</td><td>\(cases.joined(separator: ", "))</td></tr>\n"
+        }.joined()
+    }
+}
