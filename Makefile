@@ -39,6 +39,7 @@ $(STATIC):
 
 dist: setup $(STATIC) ## build/dist: an archive and a Debian package, tried in an empty Debian 12
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(RELEASE) --product bluebench
+	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(RELEASE) --product generate-manual
 	.ci/dist --try
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.pcapng}

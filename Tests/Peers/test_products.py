@@ -47,8 +47,8 @@ PLANTED = [
     ("configuration-forgotten", "heart-rate", "accessory-subscribe/notifications", "expected 01 00"),
     ("subscribed-at-first", "keyboard", "accessory-subscribe/default", "expected 00 00"),
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
-    ("psm-of-nothing", "serial", "accessory-link/channel-published", "Result: expected not Refused_SPSM_Not_Supported"),
-    ("psm-of-bredr", "serial", "accessory-link/channel-published", "expected 128...255"),
+    ("psm-of-nothing", "serial", "accessory-link/channel-published", "got Refused_SPSM_Not_Supported"),
+    ("psm-of-bredr", "serial", "accessory-link/channel-published", "Expected 128 (0x80) to 255"),
 ]
 
 # The same against the rules of profiles.
