@@ -24,10 +24,6 @@
             ],
             // Number_Of_Completed_Packets stays away where a reserved bit of the event mask is clear (7.3.1).
             "nrf52-zephyr": ["hci/completed-packets"],
-            // LL_VERSION_IND has the simulation's company, HCI that of the firmware that was loaded (Vol 6, Part B, 2.4.2.13).
-            "realtek-rom": ["gap-conn/version-exchange"], "rtl8761b": ["gap-conn/version-exchange"],
-            "rtl8852b": ["gap-conn/version-exchange"], "intel-boot": ["gap-conn/version-exchange"],
-            "intel-8260": ["gap-conn/version-exchange"], "intel-ax210": ["gap-conn/version-exchange"],
         ]
 
         /// Chips that run without their firmware, which nobody here loads: no case can judge anything.

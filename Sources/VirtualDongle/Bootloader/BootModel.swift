@@ -55,6 +55,17 @@ public enum BootModel: String, Sendable, CaseIterable {
         ]
     }
 
+    /// The maker and the version that `madeFirmware` tells, over HCI and on the air alike.
+    var loaded: (company: UInt16, subversion: UInt16) {
+        switch self {
+        case .rtl8761b, .rtl8852b:
+            return (RealtekROM.company, UInt16(truncatingIfNeeded: RealtekImageMaker.rtl8761b.firmwareVersion))
+        case .intel, .intel8260, .intelAX210:
+            let build = IntelImageMaker().build
+            return (IntelBootROM.company, UInt16(build.number) << 8 | UInt16(build.week))
+        }
+    }
+
     /// - Parameter hasFirmware: the firmware runs already, on chips whose boot loader tells.
     func makeROM(hasFirmware: Bool = false) -> any BootROM {
         switch self {

@@ -75,6 +75,8 @@ public struct ChipProfile: Sendable {
         if let version {
             configuration.limit(to: version.hci)
             (configuration.subversion, configuration.companyIdentifier) = (version.lmpSubversion, version.company)
+        } else if let loaded = boot?.loaded {
+            (configuration.subversion, configuration.companyIdentifier) = (loaded.subversion, loaded.company)
         }
         if let leFeatures { configuration.features = LEFeatures.simulated.intersection(LEFeatures(rawValue: leFeatures)) }
         if let lmpFeatures { configuration.choices.withoutLMPFeatures = ~lmpFeatures }
