@@ -34,7 +34,6 @@ FAULTS = [
     "write-accepted", "read-accepted", "configuration-forgotten", "subscribed-at-first", "notifies-unasked", "blob-beyond-empty",
     "mtu-ignored", "mtu-of-20", "answers-twice", "error-handle-zero", "service-by-uuid-shifted", "name-differs", "flags-both",
     "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
-    "psm-of-nothing", "psm-of-bredr",
 ]
 
 # Faults against the rules of Conformance/profiles. Connection parameters: interval in ms from and to, latency, supervision timeout in ms.
@@ -46,7 +45,7 @@ REQUESTS = {
 PROFILE_FAULTS = [
     *REQUESTS, "colon-in-name", "interval-100", "fast-for-4-s", "no-power", "no-services", "services-in-response", "information-advertised",
     "asks-for-pairing", "mtu-before-length", "discovery-protected", "no-software-revision", "long-maker", "services-move",
-    "no-link-key", "link-key-forgotten",
+    "no-link-key", "link-key-forgotten", "psm-of-nothing", "psm-of-bredr",
 ]
 
 

@@ -47,8 +47,6 @@ PLANTED = [
     ("configuration-forgotten", "heart-rate", "accessory-subscribe/notifications", "expected 01 00"),
     ("subscribed-at-first", "keyboard", "accessory-subscribe/default", "expected 00 00"),
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
-    ("psm-of-nothing", "serial", "accessory-link/channel-published", "got Refused_SPSM_Not_Supported"),
-    ("psm-of-bredr", "serial", "accessory-link/channel-published", "Expected 128 (0x80) to 255"),
 ]
 
 # The same against the rules of profiles.
@@ -74,6 +72,8 @@ PLANTED_FOR_PROFILES = [
     ("no-software-revision", "serial", "device-information", "expected not 10"),
     ("long-maker", "keyboard", "device-information-lengths", "expected a length of at most 26"),
     ("services-move", "heart-rate", "cache", "expected"),
+    ("psm-of-nothing", "serial", "published-psm", "got Refused_SPSM_Not_Supported"),
+    ("psm-of-bredr", "serial", "published-psm", "dynamic range"),
 ]
 
 QUICK = [
