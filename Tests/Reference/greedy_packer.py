@@ -82,8 +82,16 @@ def fragments(att_packet_octets, octets):
     return [min(octets, whole - at) for at in range(0, whole, octets)]
 
 
-def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, crc_octets=3, extra_exchanges=0, both=False):
-    """One row of the table, of each direction where `both` have data. Before that stand the faults that a comparison must notice."""
+def pack_both(phy, data_length, mtu, interval_ms):
+    """One row of each direction where both have data: which fragment meets which is chance, and this is the best way to meet."""
+    count = len(fragments(mtu, pack(phy, data_length, mtu, interval_ms, meeting=0).octets))
+    return max((pack(phy, data_length, mtu, interval_ms, meeting=at) for at in range(count)), key=lambda row: row.goodput_kbps)
+
+
+def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, crc_octets=3, extra_exchanges=0, meeting=None):
+    """One row of the table. The last but one are faults that a comparison must notice; `meeting` is the fragment that the other direction's first one
+    meets where both have data."""
+    both = meeting is not None
     mic = MIC if encrypted else 0
     interval_us = round(interval_ms * 1000)
     time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy], data_length if both else DEFAULT_OCTETS)
@@ -92,7 +100,8 @@ def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, c
     per_octet = {"1m": 8, "2m": 4, "coded-s2": 16, "coded-s8": 64}[phy]
     left_out = (3 - crc_octets) * per_octet
     empty_us = air_time_us(phy, 0) - left_out
-    answer_us = [air_time_us(phy, n, mic) - left_out if both else empty_us for n in train]
+    answers = train[meeting:] + train[:meeting] if both else [0] * len(train)
+    answer_us = [air_time_us(phy, n, mic) - left_out if n else empty_us for n in answers]
     exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + answer + ifs_us for n, answer in zip(train, answer_us)]
 
     seen = {}

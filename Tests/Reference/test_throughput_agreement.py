@@ -12,7 +12,7 @@ import pytest
 
 from airlog import load
 from decryption import read_keys
-from greedy_packer import DATA_LENGTHS, INTERVALS_MS, MTUS, PHYS, pack
+from greedy_packer import DATA_LENGTHS, INTERVALS_MS, MTUS, PHYS, pack, pack_both
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VIRTUAL_EPOCH_US = 1_735_689_600_000_000
@@ -103,7 +103,7 @@ def test_both_directions_at_once_agree(tmp_path, phy):
     rows, log = sweep(tmp_path, phys=(phy,), mtus=(247,), intervals=(15, 50), seconds=2, extra=("--both",))
     assert len(rows) == 3 * 4 and log.faults() == []
     for subject, tester, total in zip(rows[::3], rows[1::3], rows[2::3]):
-        expected = pack(phy, subject["data_length"], 247, subject["interval_ms"], both=True).goodput_kbps
+        expected = pack_both(phy, subject["data_length"], 247, subject["interval_ms"]).goodput_kbps
         begin, end = (VIRTUAL_EPOCH_US + subject["window"][edge] for edge in ("begin_us", "end_us"))
         for row, opcode in ((subject, 0x1B), (tester, 0x52)):
             logged = sum(connection.goodput_kbps(begin, end, opcodes=(opcode,)) for connection in log.connections)

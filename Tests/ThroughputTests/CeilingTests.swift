@@ -64,7 +64,7 @@ import Throughput
     @Test(arguments: [
         (LinkPHY.le2M, 251, 247, 15_000, 780.8, 814.691), (.le1M, 251, 247, 7_500, 260.267, 436.104),
         (.le2M, 27, 247, 30_000, 325.333, 331.522),
-        (.le1M, 27, 23, 7_500, 170.667, 179.372),
+        (.le1M, 27, 23, 7_500, 170.667, 179.372), (.codedS8, 27, 247, 15_000, 32.533, 39.412),
     ])
     func bothWays(_ phy: LinkPHY, _ octets: Int, _ mtu: Int, _ interval: Int, _ kbps: Double, _ backToBack: Double) {
         let link = LinkParameters(phy: phy, interval: Microseconds(interval), octets: octets, mtu: mtu)

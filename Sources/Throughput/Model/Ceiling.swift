@@ -41,15 +41,22 @@ public struct Ceiling: Sendable, Hashable {
 
     /// - Parameters:
     ///   - valueOctets: the value in each ATT packet; by default the longest the MTU allows.
-    ///   - replies: the link-layer payloads of the other direction's packets, in order, where data go both ways at once.
+    ///   - replies: the link-layer payloads of the other direction's packets, in order, where data go both ways at once. Which fragment meets which
+    ///     is chance: the ceiling is that of the best way to meet.
     public init(_ link: LinkParameters, valueOctets: Int? = nil, limits: EventLimits = EventLimits(), replies: [Int] = []) {
         let value = valueOctets ?? link.valueOctets
         let fragments = link.fragments(valueOctets: value)
-        fragmentsPerPacket = fragments.count
-        // One turn of both directions' trains.
-        let turn = Self.turn(fragments, replies)
+        func meeting(_ offset: Int) -> Ceiling {
+            Ceiling(link, value, fragments.count, Self.turn(fragments, Array(replies[offset...] + replies[..<offset])), limits)
+        }
+        self = replies.indices.dropFirst().map(meeting).reduce(meeting(0)) { $1.perInterval > $0.perInterval ? $1 : $0 }
+    }
+
+    /// - Parameter turn: one turn of both directions' trains.
+    private init(_ link: LinkParameters, _ value: Int, _ fragments: Int, _ turn: [(data: Int, reply: Int)], _ limits: EventLimits) {
+        fragmentsPerPacket = fragments
         let exchanges = turn.map { link.exchange(payload: $0.data, reply: $0.reply) }
-        let bits = Double(value * 8 * turn.count / fragments.count)
+        let bits = Double(value * 8 * turn.count / fragments)
         backToBack = bits * 1_000 / Double(exchanges.reduce(.zero, +).rawValue)
 
         let needed = limits.reservesLongestReply ? turn.map { link.reservedExchange(payload: $0.data, reply: $0.reply) } : exchanges
@@ -57,7 +64,7 @@ public struct Ceiling: Sendable, Hashable {
             exchanges: exchanges, needed: needed, window: link.interval / max(1, limits.links), limit: limits.exchanges)
         cycleEvents = pattern.events
         exchangesPerEvent = Double(pattern.exchanges) / Double(pattern.events)
-        packetsPerEvent = Double(pattern.turns * turn.count / fragments.count) / Double(pattern.events)
+        packetsPerEvent = Double(pattern.turns * turn.count / fragments) / Double(pattern.events)
         perInterval = Double(pattern.turns) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue))
     }
 
