@@ -63,7 +63,9 @@ struct ReportOptions: ParsableArguments {
         /// - Parameter isContinued: it is the same run: only drafts go that a killed one left.
         func removeRemains(isContinued: Bool) {
             guard let folder else { return }
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            // The page last: where it is gone, nothing of the other run is left.
+            for name in names.sorted(by: { $0 != "index.html" && $1 == "index.html" }) {
                 let isDraft = name.wholeMatch(of: /\.(results\.json|junit\.xml|index\.html)\.[0-9]+/) != nil
                 let isOfOther = name.wholeMatch(of: /capture(-[0-9]+)?\.(btsnoop|pcapng)|results\.json|index\.html|junit\.xml/) != nil
                 let path = "\(folder)/\(name)"

@@ -16,7 +16,13 @@ traffic() {
     timeout 60 "${listener[@]}" >/tmp/listener.txt 2>&1 &
     local listening=$!
     wait_for grep -q "Waiting for connection" /tmp/listener.txt
-    timeout 60 "$@" >/tmp/sender.txt 2>&1 || cat /tmp/sender.txt
+    # A link that is about to end, as the one before may be, takes no channel.
+    for _ in 1 2 3; do
+        timeout 60 "$@" >/tmp/sender.txt 2>&1 && break
+        cat /tmp/sender.txt
+        grep -q "Can't connect" /tmp/sender.txt || break
+        sleep 2
+    done
     wait_for grep -q "Disconnect: \|Read failed" /tmp/listener.txt
     kill $listening 2>/dev/null
     local bytes
