@@ -12,9 +12,8 @@ STATIC := .build/static
 # All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
 TESTED := .build/testing
 TESTING := -c release --scratch-path $(TESTED)
-# The tests are independent of one another, and many wait for wall time: one worker more than there are cores; each takes over what another has not begun.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
+# The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
+PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
 .PHONY: help setup build release dist run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
