@@ -2,11 +2,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# Where the release build lies. What needs both builds but once, as .ci/run does, may have it take the place of the tests' and share their packages.
-RELEASED := .build
-BLUEBENCH := $(RELEASED)/release/bluebench
+BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-RELEASE := swift build -c release --scratch-path $(RELEASED) $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 # What is given away carries libusb and SQLite, too: the description of libusb that is found first names a folder where only archives are.
 STATIC := .build/static
 # All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
