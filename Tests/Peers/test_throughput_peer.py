@@ -27,8 +27,7 @@ def test_a_foreign_peer_is_measured(tmp_path, over):
     assert code == 0, text
     [row] = rows
     assert (row["over"], row["phy"], row["data_length"], row["mtu"], row["interval_ms"]) == (over, "2m", 251, 247, 15)
-    # Wall time on a busy machine is known to some milliseconds.
-    assert 0 < row["goodput_kbps"] <= row["ceiling_kbps"] * 1.02
+    assert 0 < row["goodput_kbps"] <= row["ceiling_kbps"] * 1.001
     assert row["packets_per_event"] > 1, "more than one packet in an event: the flow is a flow"
     assert row["limit"]
 
