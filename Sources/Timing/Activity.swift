@@ -1,7 +1,7 @@
 /// Something that runs on a loop beside the one who started it, who is to wait for it or cancel it.
 public final class Activity<Value> {
     private let outcome: Promise<Value>
-    private let progress: Progress
+    let progress: Progress
     private let task: Task<Void, Never>
 
     init(on loop: RunLoop, _ body: @escaping () async throws -> Value) {
@@ -60,6 +60,6 @@ extension RunLoop {
 }
 
 /// Apart from the generic result, since a loop asks before each of its steps.
-private final class Progress {
+final class Progress {
     var isOver = false
 }

@@ -9,18 +9,20 @@ import Packets
 /// What a descriptor is watched for, and what it is ready for. The bits are those of `poll`, which are those of epoll, too.
 public struct DescriptorInterest: OptionSet, Sendable, Hashable {
     public var rawValue: Int16
-    public init(rawValue: Int16) { self.rawValue = rawValue }
+    @inlinable public init(rawValue: Int16) { self.rawValue = rawValue }
 
-    public static let read = DescriptorInterest(rawValue: Int16(POLLIN))
-    public static let write = DescriptorInterest(rawValue: Int16(POLLOUT))
+    @inlinable public static var read: DescriptorInterest { DescriptorInterest(rawValue: Int16(POLLIN)) }
+    @inlinable public static var write: DescriptorInterest { DescriptorInterest(rawValue: Int16(POLLOUT)) }
     /// The other end is gone or sends no more, or the descriptor is broken; reading tells which. Always watched for.
-    public static let hangUp = DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL) | farEndSendsNoMore)
+    @inlinable public static var hangUp: DescriptorInterest {
+        DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL) | farEndSendsNoMore)
+    }
 
     #if os(Linux)
         /// POLLRDHUP, which only an edge-triggered watch asks for.
-        private static let farEndSendsNoMore: Int16 = 0x2000
+        @inlinable static var farEndSendsNoMore: Int16 { 0x2000 }
     #else
-        private static let farEndSendsNoMore: Int16 = 0
+        @inlinable static var farEndSendsNoMore: Int16 { 0 }
     #endif
 }
 

@@ -153,7 +153,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         isRunning = true
         defer { isRunning = false }
         let activity = start(body)
-        while !activity.isOver {
+        let progress = activity.progress
+        while !progress.isOver {
             if !turn() {
                 activity.cancel()
                 while runReadyJobs() {}

@@ -49,7 +49,10 @@ extension HCIPacket {
     /// Command Complete in a buffer of a pool; the return parameters are written where they stay.
     @inlinable public init<Return: PDU>(completeOpcode opcode: UInt16, _ returns: Return, credits: UInt8, in pool: inout PacketPool) {
         let bytes = pool.make { writer in
-            writer.event(HCIEvents.CommandComplete(numHCICommandPackets: credits, commandOpcode: opcode))
+            writer.u8(HCIEvents.CommandComplete.code)
+            writer.u8(0)
+            writer.u8(credits)
+            writer.u16(opcode)
             returns.encode(into: &writer)
             writer.endEvent()
         }

@@ -103,8 +103,8 @@ struct CommandTable: Sendable {
     ///
     /// - Parameter features: of which a controller needs one to have it, beside what is declared.
     @inline(__always) mutating func complete<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [],
-        _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Command.Return
+        _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [], by part: Part.Type = Part.self,
+        _ execute: @escaping @Sendable (Part, Command) throws -> Command.Return
     ) {
         // Counts of zero make every list empty.
         let template = (try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters) ?? []
@@ -116,11 +116,11 @@ struct CommandTable: Sendable {
         add(
             Command.self, needs: features,
             run: { controller, packet in
-                do throws(CommandFailure) {
+                do {
                     let command: Command = try Self.parse(packet, handle, controller)
-                    return controller.completion(of: Command.self, try execute(Part.part(of: controller))(command))
+                    return controller.completion(of: Command.self, try execute(Part.part(of: controller), command))
                 } catch {
-                    return refuse(controller, error.status, packet)
+                    return refuse(controller, Self.status(of: error), packet)
                 }
             }, refuse: refuse)
     }
@@ -129,33 +129,34 @@ struct CommandTable: Sendable {
     ///
     /// - Parameter isSilent: it is answered only when something is wrong with it.
     @inline(__always) mutating func perform<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, isSilent: Bool = false, _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
+        _ type: Command.Type, isSilent: Bool = false, by part: Part.Type = Part.self,
+        _ execute: @escaping @Sendable (Part, Command) throws -> Void
     ) where Command.Return == StatusReturn {
         add(
             Command.self,
             run: { controller, packet in
-                do throws(CommandFailure) {
-                    try execute(Part.part(of: controller))(try Self.parse(packet, nil, controller))
+                do {
+                    try execute(Part.part(of: controller), try Self.parse(packet, nil, controller))
                     return isSilent ? nil : controller.completion(of: Command.self, StatusReturn())
                 } catch {
-                    return controller.completion(of: Command.self, StatusReturn(status: error.status))
+                    return controller.completion(of: Command.self, StatusReturn(status: Self.status(of: error)))
                 }
             }, refuse: { controller, status, _ in controller.completion(of: Command.self, StatusReturn(status: status)) })
     }
 
     /// A command that is answered with Command Status and goes on.
     @inline(__always) mutating func start<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, handle: Handle<Command>? = nil,
-        _ execute: @escaping @Sendable (Part) -> (Command) throws(CommandFailure) -> Void
+        _ type: Command.Type, handle: Handle<Command>? = nil, by part: Part.Type = Part.self,
+        _ execute: @escaping @Sendable (Part, Command) throws -> Void
     ) where Command.Return == NoReturn {
         add(
             Command.self,
             run: { controller, packet in
-                do throws(CommandFailure) {
-                    try execute(Part.part(of: controller))(try Self.parse(packet, handle, controller))
+                do {
+                    try execute(Part.part(of: controller), try Self.parse(packet, handle, controller))
                     return controller.status(of: Command.self, .success)
                 } catch {
-                    return controller.status(of: Command.self, error.status)
+                    return controller.status(of: Command.self, Self.status(of: error))
                 }
             }, refuse: { controller, status, _ in controller.status(of: Command.self, status) })
     }
@@ -195,6 +196,9 @@ struct CommandTable: Sendable {
         return command
     }
 
+    /// A `CommandFailure` says it; the closures of the table are declared without its type, which each of them would have to repeat.
+    private static func status(of error: any Error) -> ErrorCode { (error as? CommandFailure)?.status ?? .unspecifiedError }
+
     private static func failure(_ status: ErrorCode, _ template: [UInt8], echoing head: ArraySlice<UInt8>) -> [UInt8] {
         var returns = template
         if !returns.isEmpty { returns[0] = status.rawValue }
@@ -232,7 +236,7 @@ struct CommandIndex: Sendable {
         for (opcode, row) in table.rows { places[starts[Self.group(opcode)] + Self.number(opcode)] = row }
     }
 
-    subscript(opcode: UInt16) -> CommandRow? {
+    @inline(__always) subscript(opcode: UInt16) -> CommandRow? {
         let place = starts[Self.group(opcode)] + Self.number(opcode)
         return place < starts[Self.group(opcode) + 1] ? places[place] : nil
     }

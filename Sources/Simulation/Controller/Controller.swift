@@ -1,5 +1,6 @@
 import Packets
 import Timing
+import Transport
 
 /// What stands behind one end of an HCI pipe, as far as LE and BR/EDR share it: commands in, events out, data both ways, the links and their handles.
 final class Controller {
@@ -26,7 +27,8 @@ final class Controller {
     private var lastHandle: UInt16 = 0
     /// Rules for what it sends.
     let rewriter: PacketRewriter
-    private var output: (HCIPacket) -> Void
+    private let pipe: any HCITransport
+    private var isOff = false
     private var completionTimer: AirTimer!
     private(set) lazy var le = LEController(self)
     private(set) lazy var bredr = BREDRController(self, clock: clock)
@@ -35,15 +37,15 @@ final class Controller {
     var loop: RunLoop { radio.air.loop }
     var links: [LinkEnd] { linkEnds.running }
 
-    /// - Parameter output: takes every packet for the host, in order.
+    /// - Parameter pipe: takes every packet for the host, in order.
     init(
         _ identifier: ControllerID, configuration: ControllerConfiguration, radio: Radio, seed: UInt64,
-        output: @escaping (HCIPacket) -> Void
+        pipe: any HCITransport
     ) {
         self.identifier = identifier
         self.configuration = configuration
         self.radio = radio
-        self.output = output
+        self.pipe = pipe
         table = CommandTable.of(configuration)
         rows = CommandIndex(table)
         var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
@@ -78,7 +80,7 @@ final class Controller {
         reset()
         waitingCommands.removeAll()
         commandTimer.cancel()
-        output = { _ in }
+        isOff = true
     }
 
     /// The vendor's command: the address stays over a reset.
@@ -98,7 +100,7 @@ final class Controller {
         }
     }
 
-    private func receiveCommand(_ packet: HCIPacket) {
+    @inline(__always) private func receiveCommand(_ packet: HCIPacket) {
         guard configuration.commandLatency > 0 else { return run(packet) }
         guard waitingCommands.count < 255 else { return }
         waitingCommands.append(packet)
@@ -145,7 +147,7 @@ final class Controller {
         }
     }
 
-    private func carryOutAsIs(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
+    @inline(__always) private func carryOutAsIs(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
         packet.isWhole ? row.run(self, packet) : row.refuse(self, .invalidHCICommandParameters, packet)
     }
 
@@ -181,6 +183,10 @@ final class Controller {
     func sendData(_ packet: HCIPacket) {
         guard rewriter.isAboutData else { return output(packet) }
         pass(packet, .data)
+    }
+
+    private func output(_ packet: HCIPacket) {
+        if !isOff { pipe.send(packet) }
     }
 
     private func pass(_ packet: HCIPacket) {

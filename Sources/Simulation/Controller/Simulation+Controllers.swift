@@ -10,7 +10,7 @@ extension Simulation {
     public func addController(_ configuration: ControllerConfiguration, on end: any HCITransport) throws(TransportError) -> ControllerID {
         let radio = air.makeRadio()
         let identifier = ControllerID(rawValue: radio.identifier)
-        let controller = Controller(identifier, configuration: configuration, radio: radio, seed: seed) { end.send($0) }
+        let controller = Controller(identifier, configuration: configuration, radio: radio, seed: seed, pipe: end)
         controller.reset()
         let port = ControllerPort(controller) { [weak self] in self?.forget(identifier) }
         ports[identifier] = port

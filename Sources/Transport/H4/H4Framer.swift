@@ -44,7 +44,7 @@ public struct H4Framer: Sendable {
     }
 
     /// Cuts a packet from the beginning of a piece, or keeps the piece.
-    private mutating func cut(_ piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
+    @inline(__always) private mutating func cut(_ piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
         guard let (kind, count) = try beginning(piece.bytes), count <= piece.count else {
             pending.append(contentsOf: piece)
             piece = UnsafeRawBufferPointer(rebasing: piece[piece.count...])
@@ -73,7 +73,7 @@ public struct H4Framer: Sendable {
     }
 
     /// The kind of the packet that begins with these octets, and its length with its indicator; nil while its header is not complete.
-    private func beginning(_ octets: borrowing RawSpan) throws(Failure) -> (kind: HCIPacket.Kind, count: Int)? {
+    @inline(__always) private func beginning(_ octets: borrowing RawSpan) throws(Failure) -> (kind: HCIPacket.Kind, count: Int)? {
         guard octets.byteCount > 0 else { return nil }
         guard let kind = HCIPacket.Kind(rawValue: octets.u8(at: 0)) else {
             throw .unknownIndicator(octets.u8(at: 0), offset: consumed)
@@ -83,7 +83,7 @@ public struct H4Framer: Sendable {
         return (kind, 1 + length)
     }
 
-    private mutating func packet(_ kind: HCIPacket.Kind, _ octets: borrowing RawSpan) -> HCIPacket {
+    @inline(__always) private mutating func packet(_ kind: HCIPacket.Kind, _ octets: borrowing RawSpan) -> HCIPacket {
         consumed += 1 + octets.byteCount
         let octets = copy octets
         return HCIPacket(kind, packets.make { $0.bytes(octets) })

@@ -28,7 +28,7 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
         sentCount += 1
         withUnsafeTemporaryAllocation(byteCount: 1 + packet.bytes.count, alignment: 1) { octets in
             octets[0] = packet.kind.rawValue
-            packet.bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: octets[1...]).copyMemory(from: $0) }
+            packet.bytes.span.bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: octets[1...]).copyMemory(from: $0) }
             stream.send(UnsafeRawBufferPointer(octets))
         }
     }

@@ -25,15 +25,15 @@ public final class ByteStream {
     public var isOpen: Bool { descriptor >= 0 && !isEnding }
 
     private var descriptor: Int32
-    /// A socket tells of everything that comes; a serial line may have more behind a short read.
-    private let trigger: DescriptorTrigger
+    private let isSocket: Bool
     private let queueLimit: Int
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 15, alignment: 16)
     private static let readsPerTurn = 4
     private var queue: [UInt8] = []
     private var queuedWrites = 0
     /// Unowned, as a sink that goes closes the stream: a weak reference would slow every read down.
-    private unowned var sink: (any Sink)?
+    private unowned var sink: (any Sink)? { didSet { isDelivering = sink != nil } }
+    private var isDelivering = false
     private var isEnding = false
     /// Whether the other end has never said anything to us, who called.
     private var isUnanswered = false
@@ -48,7 +48,7 @@ public final class ByteStream {
         self.descriptor = descriptor
         self.loop = loop
         self.queueLimit = queueLimit
-        trigger = isSocket(descriptor) ? .edge : .level
+        isSocket = systemIsSocket(descriptor)
         isUnanswered = isCaller
         setNonBlocking(descriptor)
     }
@@ -120,7 +120,7 @@ public final class ByteStream {
     }
 
     /// How many octets were taken; negative after an error, which ends the stream.
-    private func write(_ octets: UnsafeRawBufferPointer) -> Int {
+    @inline(__always) private func write(_ octets: UnsafeRawBufferPointer) -> Int {
         while true {
             let written = systemSend(descriptor, octets.baseAddress, octets.count)
             if written >= 0 { return written }
@@ -132,7 +132,8 @@ public final class ByteStream {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        loop.watch(descriptor, for: interest, triggered: trigger) { [unowned self] readiness in serve(readiness) }
+        // A socket tells of everything that comes; a serial line may have more behind a short read.
+        loop.watch(descriptor, for: interest, triggered: isSocket ? .edge : .level) { [unowned self] readiness in serve(readiness) }
     }
 
     private func serve(_ readiness: DescriptorInterest) {
@@ -154,9 +155,9 @@ public final class ByteStream {
     /// Reads until there is no more, but leaves others their turn.
     ///
     /// - Parameter isLast: whether the end comes behind what can be read.
-    private func receive(isLast: Bool) {
+    @inline(__always) private func receive(isLast: Bool) {
         for _ in 0..<Self.readsPerTurn {
-            let got = read(descriptor, room.baseAddress, room.count)
+            let got = isSocket ? recv(descriptor, room.baseAddress, room.count, 0) : read(descriptor, room.baseAddress, room.count)
             guard got > 0 else {
                 if got < 0, errno == EINTR { continue }
                 if got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { end(with: loss) }
@@ -164,7 +165,7 @@ public final class ByteStream {
             }
             isUnanswered = false
             sink?.received(UnsafeRawBufferPointer(rebasing: room[..<got]))
-            guard isOpen, sink != nil else { return }
+            guard isOpen, isDelivering else { return }
             if got < room.count, !isLast { return }
         }
         watch(queue.isEmpty ? .read : [.read, .write])

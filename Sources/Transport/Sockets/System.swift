@@ -9,7 +9,7 @@
 func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
 /// Writes without a signal when the reader is gone; falls back to `write` for what is no socket.
-func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+@inline(__always) func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     #if canImport(Glibc)
         let sent = send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
     #else
@@ -23,7 +23,7 @@ func setNonBlocking(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
 }
 
-func isSocket(_ descriptor: Int32) -> Bool {
+func systemIsSocket(_ descriptor: Int32) -> Bool {
     var information = stat()
     return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFSOCK
 }

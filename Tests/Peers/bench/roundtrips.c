@@ -1,7 +1,7 @@
 // Round trips of HCI_Read_BD_ADDR over TCP, from one blocking raw socket.
 //
-//   roundtrips echo          a plain blocking server for one client: answers every command with a canned event; prints its port
-//   roundtrips PORT SECONDS  a client: prints round trips per second
+//   roundtrips echo                  a plain blocking server for one client: answers every command with Command Complete; prints its port
+//   roundtrips ROUNDS TRIPS PORT...  a client of several servers, which take turns: prints a line for each round, with each one's microseconds per trip
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -14,7 +14,7 @@
 
 static const unsigned char reset[] = {0x01, 0x03, 0x0C, 0x00};
 static const unsigned char command[] = {0x01, 0x09, 0x10, 0x00};
-static const unsigned char answer[] = {0x04, 0x0E, 0x0A, 0x01, 0x09, 0x10, 0x00, 1, 2, 3, 4, 5, 6};
+static unsigned char answer[] = {0x04, 0x0E, 0x0A, 0x01, 0x09, 0x10, 0x00, 1, 2, 3, 4, 5, 6};
 
 static void fail(const char *what) {
     perror(what);
@@ -53,8 +53,10 @@ static void echo(void) {
     if (client < 0) fail("accept");
     without_delay(client);
     unsigned char got[sizeof command];
-    while (exactly(client, got, sizeof got))
+    while (exactly(client, got, sizeof got)) {
+        memcpy(answer + 4, got + 1, 2);
         if (write(client, answer, sizeof answer) != sizeof answer) break;
+    }
 }
 
 // Reads whole events until one completes `opcode`.
@@ -75,33 +77,36 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void measure(int port, double duration, int with_reset) {
+static int controller_at(int port) {
     int controller = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = loopback(port);
     if (connect(controller, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
     without_delay(controller);
-    if (with_reset) {
-        send_command(controller, reset);
-        await(controller, reset + 1);
+    send_command(controller, reset);
+    await(controller, reset + 1);
+    return controller;
+}
+
+static double microseconds_per_trip(int controller, int trips) {
+    double start = seconds();
+    for (int i = 0; i < trips; i++) {
+        send_command(controller, command);
+        await(controller, command + 1);
     }
-    long count = 0;
-    double start = seconds(), now = start;
-    while (now - start < duration) {
-        for (int i = 0; i < 100; i++, count++) {
-            send_command(controller, command);
-            await(controller, command + 1);
-        }
-        now = seconds();
-    }
-    printf("%.0f\n", (double)count / (now - start));
+    return 1e6 * (seconds() - start) / trips;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "echo") == 0)
+    if (argc == 2 && strcmp(argv[1], "echo") == 0) {
         echo();
-    else if (argc >= 3)
-        measure(atoi(argv[1]), atof(argv[2]), argc == 3);
-    else
-        return 2;
+        return 0;
+    }
+    enum { most = 8 };
+    int count = argc - 3, controllers[most];
+    if (count < 1 || count > most) return 2;
+    for (int i = 0; i < count; i++) controllers[i] = controller_at(atoi(argv[3 + i]));
+    for (int round = 0; round < atoi(argv[1]); round++)
+        for (int i = 0; i < count; i++)
+            printf("%.3f%c", microseconds_per_trip(controllers[i], atoi(argv[2])), i + 1 < count ? ' ' : '\n');
     return 0;
 }

@@ -10,37 +10,37 @@ extension CommandTable {
         addSynchronous()
         addChannelClassification()
         addBREDRSecurity()
-        start(HCICommands.Inquiry.self, BREDRController.execute)
-        perform(HCICommands.InquiryCancel.self, BREDRController.execute)
-        perform(HCICommands.SetEventFilter.self, BREDRController.execute)
-        complete(HCICommands.ReadInquiryMode.self, BREDRController.execute)
-        perform(HCICommands.WriteInquiryMode.self, BREDRController.execute)
-        complete(HCICommands.ReadInquiryResponseTransmitPowerLevel.self, BREDRController.execute)
-        perform(HCICommands.WriteInquiryTransmitPowerLevel.self, BREDRController.execute)
-        complete(HCICommands.ReadScanEnable.self, BREDRController.execute)
-        perform(HCICommands.WriteScanEnable.self, BREDRController.execute)
-        complete(HCICommands.ReadInquiryScanActivity.self, BREDRController.execute)
-        perform(HCICommands.WriteInquiryScanActivity.self, BREDRController.execute)
-        complete(HCICommands.ReadInquiryScanType.self, BREDRController.execute)
-        perform(HCICommands.WriteInquiryScanType.self, BREDRController.execute)
-        complete(HCICommands.ReadNumberOfSupportedIAC.self, BREDRController.execute)
-        complete(HCICommands.ReadCurrentIACLAP.self, BREDRController.execute)
-        perform(HCICommands.WriteCurrentIACLAP.self, BREDRController.execute)
-        perform(HCICommands.WriteLocalName.self, BREDRController.execute)
-        complete(HCICommands.ReadLocalName.self, BREDRController.execute)
-        complete(HCICommands.ReadClassOfDevice.self, BREDRController.execute)
-        perform(HCICommands.WriteClassOfDevice.self, BREDRController.execute)
-        complete(HCICommands.ReadExtendedInquiryResponse.self, BREDRController.execute)
-        perform(HCICommands.WriteExtendedInquiryResponse.self, BREDRController.execute)
-        complete(HCICommands.ReadPageScanActivity.self, BREDRController.execute)
-        perform(HCICommands.WritePageScanActivity.self, BREDRController.execute)
-        complete(HCICommands.ReadVoiceSetting.self, BREDRController.execute)
-        perform(HCICommands.WriteVoiceSetting.self, BREDRController.execute)
-        complete(HCICommands.ReadLEHostSupport.self, BREDRController.execute)
-        perform(HCICommands.WriteLEHostSupport.self, BREDRController.execute)
-        complete(HCICommands.ReadConnectionAcceptTimeout.self, BREDRController.execute)
-        perform(HCICommands.WriteConnectionAcceptTimeout.self, BREDRController.execute)
-        complete(HCICommands.ReadPageTimeout.self, BREDRController.execute)
-        perform(HCICommands.WritePageTimeout.self, BREDRController.execute)
+        start(HCICommands.Inquiry.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.InquiryCancel.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.SetEventFilter.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadInquiryMode.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteInquiryMode.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadInquiryResponseTransmitPowerLevel.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteInquiryTransmitPowerLevel.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadScanEnable.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteScanEnable.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadInquiryScanActivity.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteInquiryScanActivity.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadInquiryScanType.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteInquiryScanType.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadNumberOfSupportedIAC.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadCurrentIACLAP.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteCurrentIACLAP.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteLocalName.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalName.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadClassOfDevice.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteClassOfDevice.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadExtendedInquiryResponse.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteExtendedInquiryResponse.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadPageScanActivity.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WritePageScanActivity.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadVoiceSetting.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteVoiceSetting.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLEHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteLEHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadConnectionAcceptTimeout.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteConnectionAcceptTimeout.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadPageTimeout.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WritePageTimeout.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }

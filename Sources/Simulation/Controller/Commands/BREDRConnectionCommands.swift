@@ -3,15 +3,15 @@ import Packets
 /// Connections over BR/EDR. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
 extension CommandTable {
     mutating func addBREDRConnections() {
-        start(HCICommands.CreateConnection.self, BREDRController.execute)
-        complete(HCICommands.CreateConnectionCancel.self, BREDRController.execute)
-        start(HCICommands.AcceptConnectionRequest.self, BREDRController.execute)
-        start(HCICommands.RejectConnectionRequest.self, BREDRController.execute)
-        start(HCICommands.ChangeConnectionPacketType.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        complete(HCICommands.ReadLinkSupervisionTimeout.self, handle: { $0.handle }, BREDRController.execute)
-        complete(HCICommands.WriteLinkSupervisionTimeout.self, handle: { $0.handle }, BREDRController.execute)
-        complete(HCICommands.ReadPageScanType.self, BREDRController.execute)
-        perform(HCICommands.WritePageScanType.self, BREDRController.execute)
+        start(HCICommands.CreateConnection.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.CreateConnectionCancel.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.AcceptConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.RejectConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ChangeConnectionPacketType.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLinkSupervisionTimeout.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.WriteLinkSupervisionTimeout.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadPageScanType.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WritePageScanType.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

@@ -4,32 +4,32 @@ import Packets
 /// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.17, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
 extension CommandTable {
     mutating func addBREDRSecurity() {
-        complete(HCICommands.LinkKeyRequestReply.self, BREDRController.execute)
-        complete(HCICommands.LinkKeyRequestNegativeReply.self, BREDRController.execute)
-        complete(HCICommands.PINCodeRequestReply.self, BREDRController.execute)
-        complete(HCICommands.PINCodeRequestNegativeReply.self, BREDRController.execute)
-        start(HCICommands.AuthenticationRequested.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.SetConnectionEncryption.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.ChangeConnectionLinkKey.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.RefreshEncryptionKey.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        complete(HCICommands.IOCapabilityRequestReply.self, BREDRController.execute)
-        complete(HCICommands.IOCapabilityRequestNegativeReply.self, BREDRController.execute)
-        complete(HCICommands.UserConfirmationRequestReply.self, BREDRController.execute)
-        complete(HCICommands.UserConfirmationRequestNegativeReply.self, BREDRController.execute)
-        complete(HCICommands.UserPasskeyRequestReply.self, BREDRController.execute)
-        complete(HCICommands.UserPasskeyRequestNegativeReply.self, BREDRController.execute)
-        complete(HCICommands.SendKeypressNotification.self, BREDRController.execute)
-        complete(HCICommands.RemoteOOBDataRequestReply.self, BREDRController.execute)
-        complete(HCICommands.RemoteOOBExtendedDataRequestReply.self, BREDRController.execute)
-        complete(HCICommands.RemoteOOBDataRequestNegativeReply.self, BREDRController.execute)
-        complete(HCICommands.ReadSimplePairingMode.self, BREDRController.execute)
-        perform(HCICommands.WriteSimplePairingMode.self, BREDRController.execute)
-        complete(HCICommands.ReadSecureConnectionsHostSupport.self, BREDRController.execute)
-        perform(HCICommands.WriteSecureConnectionsHostSupport.self, BREDRController.execute)
-        complete(HCICommands.ReadLocalOOBData.self, BREDRController.execute)
-        complete(HCICommands.ReadLocalOOBExtendedData.self, BREDRController.execute)
-        perform(HCICommands.SetMinEncryptionKeySize.self, BREDRController.execute)
-        complete(HCICommands.ReadEncryptionKeySize.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.LinkKeyRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.LinkKeyRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.PINCodeRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.PINCodeRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.AuthenticationRequested.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.SetConnectionEncryption.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ChangeConnectionLinkKey.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.RefreshEncryptionKey.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.IOCapabilityRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.IOCapabilityRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.UserConfirmationRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.UserConfirmationRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.UserPasskeyRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.UserPasskeyRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.SendKeypressNotification.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.RemoteOOBDataRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.RemoteOOBExtendedDataRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.RemoteOOBDataRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadSimplePairingMode.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteSimplePairingMode.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadSecureConnectionsHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteSecureConnectionsHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalOOBData.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalOOBExtendedData.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.SetMinEncryptionKeySize.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadEncryptionKeySize.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

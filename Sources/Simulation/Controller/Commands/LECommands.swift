@@ -3,88 +3,98 @@ import Packets
 /// The commands of LE. Core Vol 4, Part E, 7.8.
 extension CommandTable {
     mutating func addLE() {
-        perform(HCICommands.LESetEventMask.self, LEController.execute)
-        complete(HCICommands.LEReadBufferSize.self, LEController.execute)
-        complete(HCICommands.LEReadBufferSizeV2.self, LEController.execute)
-        complete(HCICommands.LEReadLocalSupportedFeatures.self, LEController.execute)
-        complete(HCICommands.LEReadSupportedStates.self, LEController.execute)
-        perform(HCICommands.LESetRandomAddress.self, LEController.execute)
-        complete(HCICommands.LEReadTransmitPower.self, LEController.execute)
-        complete(HCICommands.LEReadRFPathCompensation.self, LEController.execute)
-        perform(HCICommands.LEWriteRFPathCompensation.self, LEController.execute)
+        perform(HCICommands.LESetEventMask.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadBufferSize.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadBufferSizeV2.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadLocalSupportedFeatures.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadSupportedStates.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetRandomAddress.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadTransmitPower.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadRFPathCompensation.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEWriteRFPathCompensation.self, by: LEController.self) { try $0.execute($1) }
 
-        complete(HCICommands.LEReadFilterAcceptListSize.self, LEController.execute)
-        perform(HCICommands.LEClearFilterAcceptList.self, LEController.execute)
-        perform(HCICommands.LEAddDeviceToFilterAcceptList.self, LEController.execute)
-        perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self, LEController.execute)
+        complete(HCICommands.LEReadFilterAcceptListSize.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEClearFilterAcceptList.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEAddDeviceToFilterAcceptList.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self, by: LEController.self) { try $0.execute($1) }
 
-        perform(HCICommands.LEAddDeviceToResolvingList.self, LEController.execute)
-        perform(HCICommands.LERemoveDeviceFromResolvingList.self, LEController.execute)
-        perform(HCICommands.LEClearResolvingList.self, LEController.execute)
-        complete(HCICommands.LEReadResolvingListSize.self, LEController.execute)
-        complete(HCICommands.LEReadPeerResolvableAddress.self, LEController.execute)
-        complete(HCICommands.LEReadLocalResolvableAddress.self, LEController.execute)
-        perform(HCICommands.LESetAddressResolutionEnable.self, LEController.execute)
-        perform(HCICommands.LESetResolvablePrivateAddressTimeout.self, LEController.execute)
-        perform(HCICommands.LESetResolvablePrivateAddressTimeoutV2.self, LEController.execute)
-        perform(HCICommands.LESetPrivacyMode.self, LEController.execute)
+        perform(HCICommands.LEAddDeviceToResolvingList.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LERemoveDeviceFromResolvingList.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEClearResolvingList.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadResolvingListSize.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadPeerResolvableAddress.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadLocalResolvableAddress.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetAddressResolutionEnable.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetResolvablePrivateAddressTimeout.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetResolvablePrivateAddressTimeoutV2.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetPrivacyMode.self, by: LEController.self) { try $0.execute($1) }
 
-        perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy, LEController.execute))
-        complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, readsOnly: true, LEController.execute))
-        perform(HCICommands.LESetAdvertisingData.self, within(.legacy, LEController.execute))
-        perform(HCICommands.LESetScanResponseData.self, within(.legacy, LEController.execute))
-        perform(HCICommands.LESetAdvertisingEnable.self, within(.legacy, LEController.execute))
+        perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy) { try $0.execute($1) })
+        complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, readsOnly: true) { try $0.execute($1) })
+        perform(HCICommands.LESetAdvertisingData.self, within(.legacy) { try $0.execute($1) })
+        perform(HCICommands.LESetScanResponseData.self, within(.legacy) { try $0.execute($1) })
+        perform(HCICommands.LESetAdvertisingEnable.self, within(.legacy) { try $0.execute($1) })
 
-        perform(HCICommands.LESetAdvertisingSetRandomAddress.self, within(.extended, LEController.execute))
-        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, within(.extended, readsOnly: true, LEController.execute))
-        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, within(.extended, readsOnly: true, LEController.execute))
-        perform(HCICommands.LERemoveAdvertisingSet.self, within(.extended, LEController.execute))
-        perform(HCICommands.LEClearAdvertisingSets.self, within(.extended, LEController.execute))
-        complete(HCICommands.LESetExtendedAdvertisingParameters.self, within(.extended, LEController.execute))
-        perform(HCICommands.LESetExtendedAdvertisingData.self, within(.extended, LEController.execute))
-        perform(HCICommands.LESetExtendedScanResponseData.self, within(.extended, LEController.execute))
-        perform(HCICommands.LESetExtendedAdvertisingEnable.self, within(.extended, LEController.execute))
+        perform(HCICommands.LESetAdvertisingSetRandomAddress.self, within(.extended) { try $0.execute($1) })
+        complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, within(.extended, readsOnly: true) { try $0.execute($1) })
+        complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, within(.extended, readsOnly: true) { try $0.execute($1) })
+        perform(HCICommands.LERemoveAdvertisingSet.self, within(.extended) { try $0.execute($1) })
+        perform(HCICommands.LEClearAdvertisingSets.self, within(.extended) { try $0.execute($1) })
+        complete(HCICommands.LESetExtendedAdvertisingParameters.self, within(.extended) { try $0.execute($1) })
+        perform(HCICommands.LESetExtendedAdvertisingData.self, within(.extended) { try $0.execute($1) })
+        perform(HCICommands.LESetExtendedScanResponseData.self, within(.extended) { try $0.execute($1) })
+        perform(HCICommands.LESetExtendedAdvertisingEnable.self, within(.extended) { try $0.execute($1) })
 
-        perform(HCICommands.LESetScanParameters.self, within(.legacy, LEController.execute))
-        perform(HCICommands.LESetScanEnable.self, within(.legacy, LEController.execute))
-        perform(HCICommands.LESetExtendedScanParameters.self, within(.extended, LEController.execute))
-        perform(HCICommands.LESetExtendedScanEnable.self, within(.extended, LEController.execute))
+        perform(HCICommands.LESetScanParameters.self, within(.legacy) { try $0.execute($1) })
+        perform(HCICommands.LESetScanEnable.self, within(.legacy) { try $0.execute($1) })
+        perform(HCICommands.LESetExtendedScanParameters.self, within(.extended) { try $0.execute($1) })
+        perform(HCICommands.LESetExtendedScanEnable.self, within(.extended) { try $0.execute($1) })
 
-        start(HCICommands.LECreateConnection.self, within(.legacy, LEController.execute))
-        perform(HCICommands.LECreateConnectionCancel.self, LEController.execute)
-        start(HCICommands.LEExtendedCreateConnection.self, within(.extended, LEController.execute))
+        start(HCICommands.LECreateConnection.self, within(.legacy) { try $0.execute($1) })
+        perform(HCICommands.LECreateConnectionCancel.self, by: LEController.self) { try $0.execute($1) }
+        start(HCICommands.LEExtendedCreateConnection.self, within(.extended) { try $0.execute($1) })
 
-        start(HCICommands.LEConnectionUpdate.self, handle: { $0.connectionHandle }, LEController.execute)
-        perform(HCICommands.LESetHostChannelClassification.self, LEController.execute)
-        complete(HCICommands.LEReadChannelMap.self, handle: { $0.connectionHandle }, LEController.execute)
-        start(HCICommands.LEReadRemoteFeatures.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LERemoteConnectionParameterRequestReply.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LERemoteConnectionParameterRequestNegativeReply.self, handle: { $0.connectionHandle }, LEController.execute)
+        start(HCICommands.LEConnectionUpdate.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetHostChannelClassification.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadChannelMap.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        start(HCICommands.LEReadRemoteFeatures.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LERemoteConnectionParameterRequestReply.self, handle: \.connectionHandle, by: LEController.self) {
+            try $0.execute($1)
+        }
+        complete(HCICommands.LERemoteConnectionParameterRequestNegativeReply.self, handle: \.connectionHandle, by: LEController.self) {
+            try $0.execute($1)
+        }
 
-        complete(HCICommands.LEReadPHY.self, handle: { $0.connectionHandle }, LEController.execute)
-        perform(HCICommands.LESetDefaultPHY.self, LEController.execute)
-        start(HCICommands.LESetPHY.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LESetDataLength.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LEReadSuggestedDefaultDataLength.self, LEController.execute)
-        perform(HCICommands.LEWriteSuggestedDefaultDataLength.self, LEController.execute)
-        complete(HCICommands.LEReadMaximumDataLength.self, LEController.execute)
+        complete(HCICommands.LEReadPHY.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LESetDefaultPHY.self, by: LEController.self) { try $0.execute($1) }
+        start(HCICommands.LESetPHY.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LESetDataLength.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadSuggestedDefaultDataLength.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEWriteSuggestedDefaultDataLength.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LEReadMaximumDataLength.self, by: LEController.self) { try $0.execute($1) }
 
-        complete(HCICommands.LEEncrypt.self, needs: .leEncryption, LEController.execute)
-        complete(HCICommands.LERand.self, needs: .leEncryption, LEController.execute)
-        complete(HCICommands.ReadAuthenticatedPayloadTimeout.self, handle: { $0.connectionHandle }, needs: .lePing, LEController.execute)
-        complete(HCICommands.WriteAuthenticatedPayloadTimeout.self, handle: { $0.connectionHandle }, needs: .lePing, LEController.execute)
-        start(HCICommands.LEEnableEncryption.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LELongTermKeyRequestReply.self, handle: { $0.connectionHandle }, LEController.execute)
-        complete(HCICommands.LELongTermKeyRequestNegativeReply.self, handle: { $0.connectionHandle }, LEController.execute)
-        start(HCICommands.LEReadLocalP256PublicKey.self, LEController.execute)
-        start(HCICommands.LEGenerateDHKey.self, LEController.execute)
-        start(HCICommands.LEGenerateDHKeyV2.self, LEController.execute)
+        complete(HCICommands.LEEncrypt.self, needs: .leEncryption, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LERand.self, needs: .leEncryption, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadAuthenticatedPayloadTimeout.self, handle: \.connectionHandle, needs: .lePing, by: LEController.self) {
+            try $0.execute($1)
+        }
+        complete(HCICommands.WriteAuthenticatedPayloadTimeout.self, handle: \.connectionHandle, needs: .lePing, by: LEController.self) {
+            try $0.execute($1)
+        }
+        start(HCICommands.LEEnableEncryption.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LELongTermKeyRequestReply.self, handle: \.connectionHandle, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LELongTermKeyRequestNegativeReply.self, handle: \.connectionHandle, by: LEController.self) {
+            try $0.execute($1)
+        }
+        start(HCICommands.LEReadLocalP256PublicKey.self, by: LEController.self) { try $0.execute($1) }
+        start(HCICommands.LEGenerateDHKey.self, by: LEController.self) { try $0.execute($1) }
+        start(HCICommands.LEGenerateDHKeyV2.self, by: LEController.self) { try $0.execute($1) }
 
-        perform(HCICommands.LEReceiverTest.self, LEController.execute)
-        perform(HCICommands.LEReceiverTestV2.self, LEController.execute)
-        perform(HCICommands.LETransmitterTest.self, LEController.execute)
-        perform(HCICommands.LETransmitterTestV2.self, LEController.execute)
-        complete(HCICommands.LETestEnd.self, LEController.execute)
+        perform(HCICommands.LEReceiverTest.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LEReceiverTestV2.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LETransmitterTest.self, by: LEController.self) { try $0.execute($1) }
+        perform(HCICommands.LETransmitterTestV2.self, by: LEController.self) { try $0.execute($1) }
+        complete(HCICommands.LETestEnd.self, by: LEController.self) { try $0.execute($1) }
     }
 
     /// A command of one of the two families of advertising and scanning commands, which do not mix before a reset. Core Vol 4, Part E, 3.1.1.
@@ -92,15 +102,13 @@ extension CommandTable {
     /// One that is carried out decides for its family, unless it only reads.
     private func within<Command: HCICommand, Value>(
         _ family: LESettings.CommandFamily, readsOnly: Bool = false,
-        _ execute: @escaping @Sendable (LEController) -> (Command) throws(CommandFailure) -> Value
-    ) -> @Sendable (LEController) -> (Command) throws(CommandFailure) -> Value {
-        { le in
-            { command throws(CommandFailure) in
-                try le.check(family)
-                let value = try execute(le)(command)
-                if !readsOnly { le.settings.family = family }
-                return value
-            }
+        _ execute: @escaping @Sendable (LEController, Command) throws -> Value
+    ) -> @Sendable (LEController, Command) throws -> Value {
+        { le, command in
+            try le.check(family)
+            let value = try execute(le, command)
+            if !readsOnly { le.settings.family = family }
+            return value
         }
     }
 }

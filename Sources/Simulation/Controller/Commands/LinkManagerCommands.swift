@@ -3,11 +3,11 @@ import Packets
 /// What a host asks of the link manager beside security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
 extension CommandTable {
     mutating func addLinkManager() {
-        start(HCICommands.RemoteNameRequest.self, BREDRController.execute)
-        complete(HCICommands.RemoteNameRequestCancel.self, BREDRController.execute)
-        start(HCICommands.ReadRemoteSupportedFeatures.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.ReadRemoteExtendedFeatures.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.ReadClockOffset.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.RemoteNameRequest.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.RemoteNameRequestCancel.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ReadRemoteSupportedFeatures.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ReadRemoteExtendedFeatures.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ReadClockOffset.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

@@ -4,16 +4,16 @@ import Timing
 /// Sniff mode, roles, policies and quality of service. Core Vol 4, Part E, 7.2.2 to 7.2.13.
 extension CommandTable {
     mutating func addLinkPolicy() {
-        start(HCICommands.SniffMode.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.ExitSniffMode.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.QoSSetup.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        complete(HCICommands.RoleDiscovery.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.SwitchRole.self, BREDRController.execute)
-        complete(HCICommands.ReadLinkPolicySettings.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        complete(HCICommands.WriteLinkPolicySettings.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        complete(HCICommands.ReadDefaultLinkPolicySettings.self, BREDRController.execute)
-        perform(HCICommands.WriteDefaultLinkPolicySettings.self, BREDRController.execute)
-        start(HCICommands.FlowSpecification.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        start(HCICommands.SniffMode.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.ExitSniffMode.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.QoSSetup.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.RoleDiscovery.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.SwitchRole.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLinkPolicySettings.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.WriteLinkPolicySettings.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadDefaultLinkPolicySettings.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteDefaultLinkPolicySettings.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.FlowSpecification.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

@@ -3,10 +3,10 @@ import Packets
 /// How a link is. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
 extension CommandTable {
     mutating func addLinkStatus() {
-        complete(HCICommands.ReadLinkQuality.self, handle: { $0.handle }, BREDRController.execute)
-        complete(HCICommands.ReadAFHChannelMap.self, handle: { $0.connectionHandle }, BREDRController.execute)
+        complete(HCICommands.ReadLinkQuality.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadAFHChannelMap.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
         // The handle says nothing where the local clock is read.
-        complete(HCICommands.ReadClock.self, BREDRController.execute)
+        complete(HCICommands.ReadClock.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 
@@ -41,9 +41,9 @@ extension BREDRController {
 /// Which channels are used. Core Vol 4, Part E, 7.3.46, 7.3.53 and 7.3.54.
 extension CommandTable {
     mutating func addChannelClassification() {
-        perform(HCICommands.SetAFHHostChannelClassification.self, BREDRController.execute)
-        complete(HCICommands.ReadAFHChannelAssessmentMode.self, BREDRController.execute)
-        perform(HCICommands.WriteAFHChannelAssessmentMode.self, BREDRController.execute)
+        perform(HCICommands.SetAFHHostChannelClassification.self, by: BREDRController.self) { try $0.execute($1) }
+        complete(HCICommands.ReadAFHChannelAssessmentMode.self, by: BREDRController.self) { try $0.execute($1) }
+        perform(HCICommands.WriteAFHChannelAssessmentMode.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

@@ -3,26 +3,26 @@ import Packets
 /// What the controller has whatever its kind: masks, versions, buffers, links, loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
 extension CommandTable {
     mutating func addShared() {
-        start(HCICommands.Disconnect.self, handle: { $0.connectionHandle }, Controller.execute)
-        start(HCICommands.ReadRemoteVersionInformation.self, handle: { $0.connectionHandle }, Controller.execute)
-        perform(HCICommands.SetEventMask.self, Controller.execute)
-        perform(HCICommands.Reset.self, Controller.execute)
-        perform(HCICommands.SetEventMaskPage2.self, Controller.execute)
-        perform(HCICommands.SetControllerToHostFlowControl.self, Controller.execute)
-        perform(HCICommands.HostBufferSize.self, Controller.execute)
-        perform(HCICommands.HostNumberOfCompletedPackets.self, isSilent: true, Controller.execute)
-        complete(HCICommands.ReadTransmitPowerLevel.self, handle: { $0.connectionHandle }, Controller.execute)
-        complete(HCICommands.ReadLocalVersionInformation.self, Controller.execute)
-        complete(HCICommands.ReadLocalSupportedCommands.self, Controller.execute)
-        complete(HCICommands.ReadLocalSupportedFeatures.self, Controller.execute)
-        complete(HCICommands.ReadLocalExtendedFeatures.self, Controller.execute)
-        complete(HCICommands.ReadBufferSize.self, Controller.execute)
-        complete(HCICommands.ReadBDADDR.self, Controller.execute)
-        complete(HCICommands.ReadCountryCode.self, Controller.execute)
-        complete(HCICommands.ReadLocalSupportedCodecs.self, Controller.execute)
-        complete(HCICommands.ReadRSSI.self, handle: { $0.handle }, Controller.execute)
-        complete(HCICommands.ReadLoopbackMode.self, Controller.execute)
-        perform(HCICommands.WriteLoopbackMode.self, Controller.execute)
+        start(HCICommands.Disconnect.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
+        start(HCICommands.ReadRemoteVersionInformation.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.SetEventMask.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.Reset.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.SetEventMaskPage2.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.SetControllerToHostFlowControl.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.HostBufferSize.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.HostNumberOfCompletedPackets.self, isSilent: true, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadTransmitPowerLevel.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalVersionInformation.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalSupportedCommands.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalSupportedFeatures.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalExtendedFeatures.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadBufferSize.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadBDADDR.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadCountryCode.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLocalSupportedCodecs.self, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadRSSI.self, handle: \.handle, by: Controller.self) { try $0.execute($1) }
+        complete(HCICommands.ReadLoopbackMode.self, by: Controller.self) { try $0.execute($1) }
+        perform(HCICommands.WriteLoopbackMode.self, by: Controller.self) { try $0.execute($1) }
         addVendor()
     }
 }

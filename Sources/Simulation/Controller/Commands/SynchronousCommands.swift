@@ -3,11 +3,11 @@ import Packets
 /// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
 extension CommandTable {
     mutating func addSynchronous() {
-        start(HCICommands.SetupSynchronousConnection.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: { $0.connectionHandle }, BREDRController.execute)
-        start(HCICommands.AcceptSynchronousConnectionRequest.self, BREDRController.execute)
-        start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self, BREDRController.execute)
-        start(HCICommands.RejectSynchronousConnectionRequest.self, BREDRController.execute)
+        start(HCICommands.SetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.AcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.RejectSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 
