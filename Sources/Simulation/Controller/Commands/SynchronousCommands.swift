@@ -4,7 +4,9 @@ import Packets
 extension CommandTable {
     mutating func addSynchronous() {
         start(HCICommands.SetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) {
+            try $0.execute($1)
+        }
         start(HCICommands.AcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
         start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
         start(HCICommands.RejectSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
