@@ -49,6 +49,7 @@ extension HCIPacket {
     /// Command Complete in a buffer of a pool; the return parameters are written where they stay.
     @inlinable public init<Return: PDU>(completeOpcode opcode: UInt16, _ returns: Return, credits: UInt8, in pool: inout PacketPool) {
         let bytes = pool.make { writer in
+            // As `writer.event(_:)` writes the event without return parameters, but without its empty list and a length that is not final.
             writer.u8(HCIEvents.CommandComplete.code)
             writer.u8(0)
             writer.u8(credits)

@@ -101,7 +101,9 @@ struct CommandTable: Sendable {
 
     /// A command that ends in Command Complete. When it fails, its return parameters are zero but for the status and the connection.
     ///
-    /// - Parameter features: of which a controller needs one to have it, beside what is declared.
+    /// - Parameters:
+    ///   - features: of which a controller needs one to have it, beside what is declared.
+    ///   - part: who carries it out. A reference to its method in place of `execute` would bind a closure anew for each command.
     @inline(__always) mutating func complete<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [], by part: Part.Type = Part.self,
         _ execute: @escaping @Sendable (Part, Command) throws -> Command.Return

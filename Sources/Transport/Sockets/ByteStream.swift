@@ -33,6 +33,7 @@ public final class ByteStream {
     private var queuedWrites = 0
     /// Unowned, as a sink that goes closes the stream: a weak reference would slow every read down.
     private unowned var sink: (any Sink)? { didSet { isDelivering = sink != nil } }
+    /// Asked after every read, where taking hold of the sink once more would cost more than the question.
     private var isDelivering = false
     private var isEnding = false
     /// Whether the other end has never said anything to us, who called.
