@@ -111,14 +111,22 @@ public struct BasebandFrame: Sendable, Hashable {
         let lap = String(lap, radix: 16, uppercase: true)
         let place = "LAP \(String(repeating: "0", count: max(0, 6 - lap.count)) + lap), RF channel \(rfChannel)"
         guard flags.contains(.hecChecked) else { return "BR/EDR ID, \(place)" }
-        let type = UInt8(packetHeader >> 3 & 15)
-        return "BR/EDR \(Self.typeNames[type] ?? "type \(type)"), \(place), \(payload.count) octets"
+        return "BR/EDR \(typeName), \(place), \(payload.count) octets"
     }
 
-    /// The TYPE codes that are the same on every logical transport, and those of ACL at the basic rate. Core Vol 2, Part B, 6.5.
-    private static let typeNames: [UInt8: String] = [
-        0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1", 4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5",
-    ]
+    /// The name of the packet type, which depends on TYPE, the logical transport and the modulation. Core Vol 2, Part B, 6.5.
+    private var typeName: String {
+        let type = UInt8(packetHeader >> 3 & 15)
+        let name =
+            switch (transport, modulation) {
+            case (_, .edr2M): [4: "2-DH1", 10: "2-DH3", 14: "2-DH5", 6: "2-EV3", 12: "2-EV5"][type]
+            case (_, .edr3M): [8: "3-DH1", 11: "3-DH3", 15: "3-DH5", 7: "3-EV3", 13: "3-EV5"][type]
+            case (.sco, .basicRate): [5: "HV1", 6: "HV2", 7: "HV3", 8: "DV"][type]
+            case (.esco, .basicRate): [7: "EV3", 12: "EV4", 13: "EV5"][type]
+            case (_, .basicRate): [4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"][type]
+            }
+        return name ?? [0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1"][type] ?? "type \(type)"
+    }
 }
 
 /// A transmission of either kind.

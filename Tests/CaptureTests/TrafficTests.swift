@@ -194,6 +194,14 @@ import Timing
         Sniffed(
             testDescription: "bad CRC", event: 6, circumstances: [0, 0, 40], packet: [0xA7, 0x4C, 0x65, 0x50, 0x01, 0, 0, 0, 0],
             line: "channel 0 1M bad CRC 0x50654CA7 P>C SN=0 NESN=0 MD=0 empty"),
+        Sniffed(
+            testDescription: "advertising without a packet id", event: 0, circumstances: [1, 0, 40],
+            packet: [0xD6, 0xBE, 0x89, 0x8E, 0x40, 9, 1, 0, 0, 0xBE, 0xB1, 0xC0, 2, 1, 6, 0, 0, 0],
+            line: "1M ADV_IND AdvA=C0:B1:BE:00:00:01 (random) AdvData={Flags=LE_General_Discoverable|BR_EDR_Not_Supported}"),
+        Sniffed(
+            testDescription: "data without a packet id", event: 0, circumstances: [3, 0, 40],
+            packet: [0xA7, 0x4C, 0x65, 0x50, 0x02, 7, 3, 0, 4, 0, 0x0A, 3, 0, 0, 0, 0],
+            line: "channel 0 1M 0x50654CA7 C>P SN=0 NESN=0 MD=0 ATT_READ_REQ Attribute_Handle=0x0003"),
         Sniffed(testDescription: "what is no packet", event: 0x0E, circumstances: [], packet: [1, 2], line: "link type 272: "),
     ]
 
@@ -209,6 +217,37 @@ import Timing
             var decoder = PacketDecoder()
             #expect(decoder.decode(try #require(records.first)).description.hasPrefix(sniffed.line))
         }
+    }
+
+    struct NamedPacket: Sendable, CustomTestStringConvertible {
+        var transport: BasebandFrame.Transport
+        var modulation: BasebandFrame.Modulation
+        var type: UInt32
+        var name: String
+        var testDescription: String { name }
+    }
+
+    static let namedPackets = [
+        NamedPacket(transport: .acl, modulation: .basicRate, type: 4, name: "DH1"),
+        NamedPacket(transport: .acl, modulation: .edr2M, type: 4, name: "2-DH1"),
+        NamedPacket(transport: .acl, modulation: .edr3M, type: 15, name: "3-DH5"),
+        NamedPacket(transport: .acl, modulation: .edr3M, type: 3, name: "DM1"),
+        NamedPacket(transport: .esco, modulation: .edr2M, type: 6, name: "2-EV3"),
+        NamedPacket(transport: .esco, modulation: .basicRate, type: 7, name: "EV3"),
+        NamedPacket(transport: .sco, modulation: .basicRate, type: 7, name: "HV3"),
+        NamedPacket(transport: .sco, modulation: .basicRate, type: 1, name: "POLL"),
+        NamedPacket(transport: .acl, modulation: .basicRate, type: 7, name: "type 7"),
+    ]
+
+    @Test("Packet types have the names of their logical transport and modulation", arguments: namedPackets)
+    func packetTypes(_ packet: NamedPacket) {
+        var frame = BasebandFrame(
+            rfChannel: 29, signalPower: -40, transport: packet.transport, lap: 1, referenceUAP: 0, packetHeader: packet.type << 3,
+            flags: [.hecChecked], payload: [])
+        frame.modulation = packet.modulation
+        var decoder = PacketDecoder()
+        let decoded = decoder.decode(CaptureRecord(time: .virtualEpoch, content: .baseband(frame)))
+        #expect(decoded.description.contains("BR/EDR \(packet.name), LAP 000001"))
     }
 
     @Test("Every field says where its octets are") func octets() throws {

@@ -5,23 +5,28 @@ import Packets
 enum NordicSniffer {
     private static let advertisingEvent: UInt8 = 0x02
     private static let dataEvent: UInt8 = 0x06
+    /// Programs that write this link type without a sniffer leave the packet id 0; the access address then says what it is.
+    private static let noEvent: UInt8 = 0x00
+    private static let events: Set<UInt8> = [advertisingEvent, dataEvent, noEvent]
     private static let reception = 7
 
     /// Nil for what is no received packet.
     static func frame(_ octets: ArraySlice<UInt8>) -> AirFrame? {
         let bytes = Array(octets)
-        guard bytes.count > reception + 4, bytes[6] == advertisingEvent || bytes[6] == dataEvent else { return nil }
+        guard bytes.count > reception + 4, events.contains(bytes[6]) else { return nil }
         let start = reception + Int(bytes[reception])
         guard Int(bytes[reception]) >= 4, bytes.count >= start + 4 else { return nil }
         let flags = bytes[reception + 1]
         let channel = bytes[reception + 2]
         let accessAddress = bytes[start..<start + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let isAdvertising = bytes[6] == advertisingEvent || accessAddress == 0x8E89_BED6
+        let isPrimary = channel >= 37 || bytes[6] == noEvent
         return AirFrame(
-            rfChannel: AirFrame.rfChannel(of: channel), signalPower: Int8(clamping: -Int(bytes[reception + 3])),
+            rfChannel: isAdvertising && isPrimary && channel < 37 ? AirFrame.noChannel : AirFrame.rfChannel(of: channel),
+            signalPower: Int8(clamping: -Int(bytes[reception + 3])),
             referenceAccessAddress: accessAddress, flags: known(flags, isData: !isAdvertising),
             channel: isAdvertising
-                ? (channel >= 37 ? .advertising : .auxiliaryAdvertising) : flags & 0x02 != 0 ? .dataFromCentral : .dataFromPeripheral,
+                ? (isPrimary ? .advertising : .auxiliaryAdvertising) : flags & 0x02 != 0 ? .dataFromCentral : .dataFromPeripheral,
             modulation: AirFrame.Modulation(rawValue: UInt16(flags >> 4 & 7)) ?? .le1M, bytes: Array(bytes[start...]))
     }
 
