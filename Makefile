@@ -4,17 +4,19 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-RELEASE := swift build -c release $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
-# What is given away carries libusb and SQLite, too: the description of libusb that is found first names a folder where only archives are.
+# make run and make test share one optimised build: its rooms are open to tests, and the runtime looks for overlapping accesses.
+OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release
+TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
+# The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
+DISTRIBUTED := .build/dist
+DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
+# The packages also contain libusb and SQLite: pkg-config first finds a libusb in a folder that holds archives only.
 STATIC := .build/static
-# All tests are of one build: optimised, open to them, and with overlapping accesses looked for.
-TESTED := .build/testing
-TESTING := -c release --scratch-path $(TESTED)
 # The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release dist run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release distributed dist run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -25,9 +27,12 @@ setup: ## install what is missing: apt packages, .venv with the foreign peers
 build: setup ## debug build of everything, tests included
 	swift build --build-tests
 
-release: setup ## the release build that make run uses; on Linux it carries Swift's libraries within it
-	$(RELEASE) --product bluebench
-	$(RELEASE) --product PDUTool
+release: setup ## the optimised build of the program, which make run uses
+	$(OPTIMISED) --product bluebench
+	$(OPTIMISED) --product PDUTool
+
+distributed: setup ## the program as make dist packs it and make bench measures it, in .build/dist
+	$(DISTRIBUTE) --product bluebench
 
 $(STATIC):
 	@mkdir -p $@
@@ -36,8 +41,8 @@ $(STATIC):
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
 dist: setup $(STATIC) ## build/dist: an archive and a Debian package, tried in an empty Debian 12
-	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(RELEASE) --product bluebench
-	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(RELEASE) --product generate-manual
+	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product bluebench
+	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.pcapng}
@@ -46,17 +51,17 @@ run: release ## the suites in the simulation; leaves build/report/{index.html,ju
 
 test: test-swift test-python ## all tests, foreign peers included
 
-test-build: setup ## what all tests are of: an optimised build that is open to them
-	BLUEBENCH_TESTING=1 swift build $(TESTING) --build-tests
+test-build: setup ## the optimised build of the program and all tests
+	$(OPTIMISED) --build-tests
 
 test-swift: test-build ## the Swift tests alone
-	BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build
+	$(TESTED)
 
 test-room: setup ## one room's tests, with no other room's: make test-room ROOM=Host
 	BLUEBENCH_ROOM=$(ROOM) swift test
 
 test-python: test-build ## the foreign peers and the independent references
-	BLUEBENCH=$(TESTED)/release/bluebench PDUTOOL=$(TESTED)/release/PDUTool $(PYTEST) -q Tests/Peers Tests/Reference
+	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q Tests/Peers Tests/Reference
 
 lint: ## formatting and the rules of the house
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
@@ -65,12 +70,12 @@ lint: ## formatting and the rules of the house
 format: ## format every Swift file
 	swift format --in-place --recursive $(SWIFT_SOURCES)
 
-bench: release ## speed against a plain C server, Bumble, btmon and tshark, in the same run
-	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/saturated_link.py
-	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/decoding.py
-	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/roundtrips.py
-	BLUEBENCH=$(BLUEBENCH) .venv/bin/python Tests/Peers/bench/scan_reports.py
-	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py
+bench: distributed ## speed against a plain C server, Bumble, btmon and tshark, in the same run
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/saturated_link.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/decoding.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/roundtrips.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/scan_reports.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/usb_loopback.py
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
@@ -78,13 +83,13 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: release test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); whole foreign products; a million packets
+soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); whole foreign products; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
-	BLUEBENCH_UNPLUGS=1000 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter UnplugTests
-	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOverUSBTests/aBusy
-	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
-	SOAK=1 BLUEBENCH_TESTING=1 swift test $(TESTING) --skip-build --filter CasesOnChipsTests
+	BLUEBENCH_UNPLUGS=1000 $(TESTED) --filter UnplugTests
+	SOAK=1 $(TESTED) --filter CasesOverUSBTests/aBusy
+	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
+	SOAK=1 $(TESTED) --filter CasesOnChipsTests
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_report.py Tests/Peers/test_killed.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 

@@ -10,10 +10,10 @@ let plain: [SwiftSetting] = [
 let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
 let sanitizers = [fuzzing == "released" ? "-sanitize=fuzzer" : "-sanitize=fuzzer,address"]
 let house = plain + (fuzzing == nil || fuzzing == "released" ? [] : [.unsafeFlags(sanitizers + ["-O"])])
-// `make test` builds once, optimised, for all tests: those see the inside of the rooms, as the fuzzer does, and a debug build lets them anyway.
+// One optimised build serves `make run` and `make test`: tests see the inside of the rooms, as the fuzzer does; a debug build lets them anyway.
 let testing = Context.environment["BLUEBENCH_TESTING"] != nil
 let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
-// Overlapping accesses are looked for while tests run; in the release build the looking would be a quarter of the simulation's time.
+// That build looks for overlapping accesses, which costs a quarter of the simulation's time; `make dist` and `make bench` build without.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 // Tests themselves are compiled as they are written.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone"])] : []
