@@ -8,7 +8,7 @@ final class Search {
     let isAir: Bool
     let predicates: [FieldPredicate]
     let variables: Variables
-    let limits: WindowLimits
+    private(set) var limits: WindowLimits
     /// Where in the log it begins to look.
     var start = 0
     /// The window as the case says it, for messages.
@@ -32,6 +32,13 @@ final class Search {
             return nil
         }
         return try? variables.resolve(operand).asNumber
+    }
+
+    /// Begins again with a longer window; false where the machine was not later than it has been granted.
+    func prolong(by delays: Microseconds, slack: Microseconds, last: Microseconds) -> Bool {
+        guard limits.prolong(by: delays, slack: slack, last: last) else { return false }
+        misses.removeAll()
+        return true
     }
 
     func matches(_ observation: Observation) -> Bool {
@@ -63,7 +70,7 @@ extension CaseRun {
         search.start = start
         let began = loop.now
         let answers = AnswerRule(expectation, after: lastCommands[step.side], isAlone: !scope.isBeside)
-        let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) || answers.isOther($0, search) }
+        let found = try await take(search) { search.matches($0) || answers.isOther($0, search) }
         if let failure = search.failure { throw failure }
         guard let found, AlternativeEvents.matches(expectation.name, found.name), !(expectation.isStrict && !search.misses.isEmpty),
             !search.misses.contains(where: { $0.observation.index == found.index })
@@ -74,6 +81,15 @@ extension CaseRun {
         scope.reference.pass(to: found.time)
         save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
+    }
+
+    /// Waits for an observation, and for longer where the machine was late: silence counts against the subject only once it has had all of its time.
+    private func take(_ search: Search, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
+        while true {
+            if let found = try await log.take(from: search.start, until: search.limits.waitUntil, where: wants) { return found }
+            let delays = bench.lateness.total(since: search.limits.origin.latest)
+            guard loop.mode == .wall, search.prolong(by: delays, slack: bench.slack, last: caseDeadline) else { return nil }
+        }
     }
 
     /// What the packet says, and which element of a list it was taken for.
@@ -159,7 +175,7 @@ extension CaseRun {
         }
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
-        var failure = lateSubject(step, text, since: search.limits.origin.latest, evidence: near)
+        var failure = lateSubject(step, text, since: search.limits.origin.latest, granted: search.limits.granted, evidence: near)
         failure.contrast = contrast(of: search)
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
@@ -184,10 +200,12 @@ extension CaseRun {
         return last.map { "; the last there was \($0.name) (\($0.place))" } ?? ""
     }
 
-    /// The failure of a subject that was not in time; nobody's, if the bench itself was later than its slack.
-    func lateSubject(_ step: Step, _ text: String, since time: Microseconds, evidence: [Evidence] = []) -> StepFailure {
+    /// The failure of a subject that was not in time; nobody's if the machine was later than the slack and the window was not prolonged by as much.
+    func lateSubject(
+        _ step: Step, _ text: String, since time: Microseconds, granted: Microseconds = .zero, evidence: [Evidence] = []
+    ) -> StepFailure {
         let late = bench.lateness.worst(since: time)
-        guard loop.mode == .wall, late > bench.slack, late > .zero else {
+        guard loop.mode == .wall, late > bench.slack, bench.lateness.total(since: time) > granted else {
             return StepFailure(.subject, step.stating(text), evidence: evidence)
         }
         let excuse = "; the machine served the bench \(late.text) late, more than the slack of \(bench.slack.text), so this says nothing"

@@ -10,9 +10,7 @@ final class MachineLateness {
     private var due = Microseconds.zero
     /// The worst of the case.
     private(set) var worst = Microseconds.zero
-    /// When the timer fired late by more than a period, and by how much.
-    private var delays: [(at: Microseconds, by: Microseconds)] = []
-    private static let mostDelays = 1_000
+    private var delays = SchedulingDelays(period: MachineLateness.period)
 
     init(loop: RunLoop) { self.loop = loop }
 
@@ -27,11 +25,13 @@ final class MachineLateness {
         timer = nil
     }
 
-    /// The worst since a time of the loop's; what is late at this moment counts.
-    func worst(since time: Microseconds) -> Microseconds {
-        let pending = timer == nil ? .zero : clock - due
-        return delays.lazy.filter { $0.at >= time }.map(\.by).max().map { max($0, pending) } ?? max(.zero, pending)
-    }
+    /// The longest delay since a time of the loop. A timer that is overdue at this moment counts.
+    func worst(since time: Microseconds) -> Microseconds { max(delays.worst(since: time), pending) }
+
+    /// All delays since a time of the loop together: a packet that was in time arrives at most this much later.
+    func total(since time: Microseconds) -> Microseconds { delays.total(since: time) + pending }
+
+    private var pending: Microseconds { timer == nil ? .zero : max(.zero, clock - due) }
 
     private var clock: Microseconds { MonotonicClock.now() - loop.origin }
 
@@ -43,7 +43,24 @@ final class MachineLateness {
     private func fired() {
         let late = clock - due
         worst = max(worst, late)
-        if late > Self.period, delays.count < Self.mostDelays { delays.append((clock, late)) }
+        delays.note(late, at: clock)
         plan()
     }
+}
+
+/// Delays of a periodic timer that exceeded its period.
+struct SchedulingDelays {
+    private static let most = 1_000
+    let period: Microseconds
+    private var delays: [(at: Microseconds, by: Microseconds)] = []
+
+    init(period: Microseconds) { self.period = period }
+
+    mutating func note(_ delay: Microseconds, at time: Microseconds) {
+        if delay > period, delays.count < Self.most { delays.append((time, delay)) }
+    }
+
+    func worst(since time: Microseconds) -> Microseconds { delays.lazy.filter { $0.at >= time }.map(\.by).max() ?? .zero }
+
+    func total(since time: Microseconds) -> Microseconds { delays.lazy.filter { $0.at >= time }.map(\.by).reduce(.zero, +) }
 }

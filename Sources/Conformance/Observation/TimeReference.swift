@@ -47,6 +47,31 @@ struct WindowLimits: Sendable {
     var notAfter: Microseconds = .never
     /// How long the bench waits before it says that nothing came.
     var waitUntil: Microseconds
+    /// Added to both limits so far, because the machine was late within the window.
+    private(set) var granted = Microseconds.zero
+
+    init(origin: TimeReference, notBefore: Microseconds = .zero, notAfter: Microseconds = .never, waitUntil: Microseconds) {
+        self.origin = origin
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.waitUntil = waitUntil
+    }
+
+    /// Prolongs the window by delays of the machine within it, so that a subject has all of its time.
+    ///
+    /// - Parameters:
+    ///   - delays: all delays within the window, this prolongation's included.
+    ///   - slack: prolongs every window anyway.
+    ///   - last: no window ends later.
+    /// - Returns: false where nothing is left to grant.
+    mutating func prolong(by delays: Microseconds, slack: Microseconds, last: Microseconds) -> Bool {
+        guard delays > slack, delays > granted, waitUntil < last else { return false }
+        let more = min(delays - granted, last - waitUntil)
+        if notAfter != .never { notAfter = notAfter + more }
+        waitUntil = waitUntil + more
+        granted = granted + more
+        return true
+    }
 
     /// What is wrong with a stamp outside of the window.
     func violation(at time: Microseconds) -> Mismatch? {
