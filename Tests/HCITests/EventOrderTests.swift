@@ -63,6 +63,15 @@ private final class Pipes {
         pipes.command(HCIPacket(command: HCICommands.SetConnectionEncryption(connectionHandle: 0x40)), at: 200_000)
         #expect(!pipes.admit(data(4), at: 200_001))
         #expect(pipes.event(refreshed, at: 200_002) == [data(4)])
+        // A start takes several connection events: the first packet may come late.
+        pipes.command(HCIPacket(command: HCICommands.LEEnableEncryption(connectionHandle: 0x40)), at: 300_000)
+        #expect(!pipes.admit(data(5), at: 460_000) && !pipes.admit(data(6), at: 470_000))
+        #expect(pipes.order.deadline == 560_000)
+        #expect(pipes.event(refreshed, at: 480_000) == [data(5), data(6)])
+        pipes.command(HCIPacket(command: HCICommands.LEEnableEncryption(connectionHandle: 0x40)), at: 600_000)
+        #expect(!pipes.admit(data(7), at: 700_000))
+        #expect(pipes.expire(at: 800_000) == [data(7)])
+        #expect(pipes.admit(data(8), at: 800_001))
     }
 
     @Test func aHandleEndsWithItsConnectionAndWithAReset() {

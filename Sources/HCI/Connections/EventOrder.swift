@@ -27,8 +27,10 @@ public struct EventOrder: Sendable {
     private var known: Set<ConnectionHandle> = []
     /// Handles whose connections have ended since they were known.
     private var ended: Set<ConnectionHandle> = []
-    /// Handles whose encryption was asked for, and since when.
-    private var encrypting: [ConnectionHandle: Microseconds] = [:]
+    /// Handles whose encryption was asked for and has not come about, which takes several connection events.
+    private var encrypting: Set<ConnectionHandle> = []
+    /// When the first packet of such a handle began to wait.
+    private var waitingSince: [ConnectionHandle: Microseconds] = [:]
     private var held = Deque<Held>()
 
     public init() {}
@@ -57,13 +59,15 @@ public struct EventOrder: Sendable {
             return false
         }
         count(PipeDisorder(held: 1))
-        held.append(Held(packet: packet, handle: handle, since: time))
+        let since = waitingSince[handle] ?? time
+        if encrypting.contains(handle) { waitingSince[handle] = since }
+        held.append(Held(packet: packet, handle: handle, since: since))
         return false
     }
 
     private func isEncrypting(_ handle: ConnectionHandle, at time: Microseconds) -> Bool {
-        guard !encrypting.isEmpty, let since = encrypting[handle] else { return false }
-        return time - since < Self.holdTime
+        guard encrypting.contains(handle) else { return false }
+        return waitingSince[handle].map { time - $0 < Self.holdTime } ?? true
     }
 
     /// Takes what an event or a command says about a connection; returns the data that may follow it.
@@ -75,7 +79,7 @@ public struct EventOrder: Sendable {
             return settled(connection.handle, at: time)
         case .closed(let handle, _): closed(handle)
         case .reset: reset()
-        case .encryptionRequested(let handle): encrypting[handle] = time
+        case .encryptionRequested(let handle): beginsEncrypting(handle)
         case .encryptionChanged(let handle, _, _), .keyRefreshed(let handle, _): return settled(handle, at: time)
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged: break
         }
@@ -98,9 +102,19 @@ public struct EventOrder: Sendable {
         return passing
     }
 
+    private mutating func beginsEncrypting(_ handle: ConnectionHandle) {
+        encrypting.insert(handle)
+        waitingSince[handle] = nil
+    }
+
+    private mutating func endsEncrypting(_ handle: ConnectionHandle) {
+        encrypting.remove(handle)
+        waitingSince[handle] = nil
+    }
+
     /// Nothing stands in the way of the handle's data any more.
     private mutating func settled(_ handle: ConnectionHandle, at time: Microseconds) -> [HCIPacket] {
-        encrypting[handle] = nil
+        endsEncrypting(handle)
         guard known.contains(handle), !held.isEmpty else { return [] }
         let released = held.filter { $0.handle == handle }
         held.removeAll { $0.handle == handle }
@@ -110,7 +124,7 @@ public struct EventOrder: Sendable {
 
     private mutating func closed(_ handle: ConnectionHandle) {
         if known.remove(handle) != nil { ended.insert(handle) }
-        encrypting[handle] = nil
+        endsEncrypting(handle)
         count(PipeDisorder(dropped: held.count { $0.handle == handle }))
         held.removeAll { $0.handle == handle }
     }
@@ -120,6 +134,7 @@ public struct EventOrder: Sendable {
         known.removeAll()
         ended.removeAll()
         encrypting.removeAll()
+        waitingSince.removeAll()
         held.removeAll()
     }
 }
