@@ -14,6 +14,15 @@ import Testing
         #expect(queue.received([0x0B]) == [])
     }
 
+    /// Core Vol 3, Part F, 3.4.2.2: the less of the two, and never less than 23.
+    @Test func aResponseAgreesOnTheMTU() {
+        var queue = ATTRequestQueue()
+        #expect(queue.agreedMTU(by: [3, 0x05, 0x02]) == nil)
+        _ = queue.submit(id: 1, [0x02, 0xF7, 0])
+        let agreed = [[3, 0x05, 0x02], [3, 100, 0], [3, 5, 0], [3, 5], [1, 0x02, 0, 0, 6]].map { queue.agreedMTU(by: $0) }
+        #expect(agreed == [247, 100, 23, nil, nil])
+    }
+
     @Test func aResponseToSomethingElseIsAFault() {
         var queue = ATTRequestQueue()
         _ = queue.submit(id: 1, [0x0A, 3, 0])

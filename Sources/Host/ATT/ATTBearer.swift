@@ -90,7 +90,7 @@ final class ATTBearer {
     /// ATT_MTU.
     var mtu: Int { server.mtu }
 
-    func setMTU(_ mtu: Int) {
+    private func setMTU(_ mtu: Int) {
         guard server.mtu != mtu else { return }
         server.mtu = mtu
         mtuChanges.tell { $0(mtu) }
@@ -117,8 +117,14 @@ final class ATTBearer {
             server.quirks.ignoresPermissions = context.quirks.ignoresPermissions
             _ = server.receive(pdu, from: client.access)
         default:
-            if opcode.isResponse { perform(requests.received(pdu.octets)) } else { serve(pdu) }
+            if opcode.isResponse { responded(pdu.octets) } else { serve(pdu) }
         }
+    }
+
+    /// What comes after the response is as long as the new ATT_MTU allows. Core Vol 3, Part F, 3.4.2.2.
+    private func responded(_ pdu: [UInt8]) {
+        if let agreed = requests.agreedMTU(by: pdu) { setMTU(agreed) }
+        perform(requests.received(pdu))
     }
 
     private func serve(_ pdu: RawSpan) {

@@ -12,7 +12,7 @@ struct ATTRequestQueue {
 
     private enum State {
         case idle
-        case awaitResponse(id: Int, request: ATTOpcode)
+        case awaitResponse(id: Int, request: [UInt8])
         /// A transaction timed out, or the channel is closed: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
         case closed(HostError)
     }
@@ -28,7 +28,8 @@ struct ATTRequestQueue {
 
     /// A response or ATT_ERROR_RSP. If nothing is expected, nothing happens.
     mutating func received(_ pdu: [UInt8]) -> [Action] {
-        guard case .awaitResponse(let id, let request) = state, let opcode = pdu.first else { return [] }
+        guard case .awaitResponse(let id, let sent) = state, let opcode = pdu.first else { return [] }
+        let request = ATTOpcode(rawValue: sent.first ?? 0)
         let result: Result<[UInt8], HostError>
         if opcode == request.rawValue &+ 1 {
             result = .success(pdu)
@@ -39,6 +40,14 @@ struct ATTRequestQueue {
         }
         state = .idle
         return [.stopTimer, .finish(id: id, result)] + next()
+    }
+
+    /// ATT_MTU that a response to the request under way agrees on; nil for anything else. Core Vol 3, Part F, 3.4.2.2.
+    func agreedMTU(by response: [UInt8]) -> Int? {
+        guard case .awaitResponse(_, let sent) = state, let request = try? ATT.ExchangeMTUReq(bytes: sent),
+            let response = try? ATT.ExchangeMTURsp(bytes: response)
+        else { return nil }
+        return max(ATTBearer.defaultMTU, Int(min(request.clientRxMTU, response.serverRxMTU)))
     }
 
     /// Fails the request under way and all that wait, and every later one.
@@ -53,7 +62,7 @@ struct ATTRequestQueue {
 
     private mutating func next() -> [Action] {
         guard case .idle = state, let (id, pdu) = waiting.popFirst() else { return [] }
-        state = .awaitResponse(id: id, request: ATTOpcode(rawValue: pdu.first ?? 0))
+        state = .awaitResponse(id: id, request: pdu)
         return [.startTimer, .send(pdu)]
     }
 

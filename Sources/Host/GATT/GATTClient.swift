@@ -59,8 +59,7 @@ public struct GATTClient {
     @discardableResult
     public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
         guard bearer.exchangesMTU else { return bearer.mtu }
-        let response: ATT.ExchangeMTURsp = try await request(ATT.ExchangeMTUReq(clientRxMTU: UInt16(clamping: mtu)))
-        bearer.setMTU(max(ATTBearer.defaultMTU, min(mtu, Int(response.serverRxMTU))))
+        let _: ATT.ExchangeMTURsp = try await request(ATT.ExchangeMTUReq(clientRxMTU: UInt16(clamping: mtu)))
         return bearer.mtu
     }
 
