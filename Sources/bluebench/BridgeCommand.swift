@@ -17,7 +17,7 @@ struct BridgeCommand: ParsableCommand {
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path; or virtual.") var device:
         String
-    @Option(help: "The peer, by its public address: 00:1B:DC:00:00:01/public.") var peer: String?
+    @Option(help: "The peer, by the address that it has over LE: 00:1B:DC:00:00:01/public, C0:B1:BE:00:00:01/random.") var peer: String?
     @Option(help: ArgumentHelp("Be the accessory: advertise under this name and let a phone connect.", valueName: "name")) var advertise:
         String?
     @Option(help: "The profiles, of a2dp, hfp and avrcp.") var profiles = "a2dp,hfp,avrcp"

@@ -108,7 +108,7 @@ final class PairSession {
 
     private func encrypted(_ link: Connection) -> PairEvent {
         var event = PairEvent("encrypted")
-        event.peer = link.peer.address.argument
+        event.peer = (link.bond?.identity ?? link.peer.address).argument
         event.level = link.security.name
         event.keySize = link.encryptionKeySize
         event.secureConnections = link.bond?.isSecureConnections

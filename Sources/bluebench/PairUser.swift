@@ -61,6 +61,8 @@ final class PairUser {
     }
 
     private func consent(_ link: any SecuredLink, _ answer: @escaping (Bool) -> Void) {
+        // Who names the peer has agreed, also where the peer was the first to ask.
+        guard command.peer == nil else { return answer(true) }
         var event = PairEvent("consent")
         event.peer = link.peer.address.argument
         tell(event, "pair with \(link.peer)? yes or no:")

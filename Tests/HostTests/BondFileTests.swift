@@ -45,6 +45,7 @@ import Timing
                 [UInt8](1...7) + [UInt8](repeating: 0, count: 9), encryptedDiversifier: 0xABCD, randomNumber: .max, size: 7),
             peerLongTermKey: LongTermKey([UInt8](0x10..<0x20), encryptedDiversifier: 1, randomNumber: 2), isAuthenticated: true)
         bond.identityResolvingKey = [UInt8](0x20..<0x30)
+        bond.addressOnAir = DeviceAddress(value: 0xF5_F4F3_F2F1_F0, kind: .random)
         bond.localSigningKey = SigningKey([UInt8](0x30..<0x40), counter: 7)
         bond.peerSigningKey = SigningKey([UInt8](0x40..<0x50), counter: .max)
         keys.add(bond)

@@ -80,6 +80,8 @@ import Timing
         var address: DeviceAddress
         var isDeviceMode: Bool?
         var bondKey: [UInt8]? = PrivacyTests.key
+        /// The address that the bond was made under.
+        var met: DeviceAddress?
         var isReported = true
         var isKnown = true
     }
@@ -91,6 +93,8 @@ import Timing
         Report(testDescription: "the identity address", address: identity),
         Report(testDescription: "the identity address in device mode", address: identity, isDeviceMode: true),
         Report(testDescription: "the identity address in network mode", address: identity, isDeviceMode: false, isReported: false),
+        Report(testDescription: "of a peer that bonded under it", address: identity, isDeviceMode: false, met: identity),
+        Report(testDescription: "a private address of such a peer", address: privateAddress(7), isDeviceMode: false, met: identity),
         Report(testDescription: "of a peer without IRK", address: identity, isDeviceMode: false, bondKey: nil),
         Report(testDescription: "a private address of a peer without IRK", address: privateAddress(7), bondKey: nil, isKnown: false),
     ]
@@ -100,7 +104,9 @@ import Timing
         try World.run { world in
             let controller = try await Self.start(world)
             let host = controller.host
-            host.keys.add(Self.bonded(with: row.bondKey))
+            var bond = Self.bonded(with: row.bondKey)
+            bond.addressOnAir = row.met
+            host.keys.add(bond)
             if let isDeviceMode = row.isDeviceMode {
                 var settings = PrivacySettings()
                 settings.isDeviceMode = isDeviceMode

@@ -79,6 +79,19 @@ import Timing
         #expect(keys[PeerIdentity(.resolvable(irk: irk ^ 1, prand: 5))] == nil)
         #expect(keys.all == [bond])
         #expect(keys.remove(Self.peer) && !keys.remove(Self.peer) && keys.all.isEmpty)
+        // A static address on the air beside a public identity; an address belongs to the bond that came last.
+        let met = PeerIdentity(DeviceAddress(value: 0xF5_F4F3_F2F1_F0, kind: .random))
+        bond.identityResolvingKey = nil
+        bond.addressOnAir = met.address
+        keys.add(bond)
+        keys.keep(ClientRecord(features: .robustCaching), of: met)
+        #expect(keys[met] == bond && keys.identity(of: met.address) == Self.peer)
+        #expect(keys.client(of: met) != nil && keys.client(of: Self.peer) == keys.client(of: met))
+        var other = Bond(DeviceAddress(value: 0x1B_DC00_0002))
+        other.addressOnAir = met.address
+        keys.add(other)
+        #expect(keys[met] == other && keys[Self.peer]?.addressOnAir == nil)
+        #expect(keys.remove(met) && keys.all.map(\.identity) == [Self.peer.address])
     }
 
     @Test func aCentralEncryptsWithTheKeyItHas() throws {

@@ -82,6 +82,7 @@ extension BondDocument {
     private static func entry(_ peer: Peer, _ place: Place) throws(BondFileError) -> KeyStore.Entry {
         var bond = Bond(
             try address(peer.peer, place / "peer"), isAuthenticated: peer.authenticated, isSecureConnections: peer.secureConnections)
+        bond.addressOnAir = try peer.address.map { text throws(BondFileError) in try address(text, place / "address") }
         bond.identityResolvingKey = try peer.irk.flatMap { text throws(BondFileError) in try resolvingKey(text, place / "irk") }
         bond.resolvesAddresses = peer.resolvesAddresses
         bond.localLongTermKey = try peer.localLtk.map { key throws(BondFileError) in try longTermKey(key, bond, place / "local_ltk") }

@@ -26,9 +26,10 @@ extension BondDocument {
     private static func peer(_ entry: KeyStore.Entry) -> Peer {
         let bond = entry.bond
         return Peer(
-            peer: text(bond.identity), authenticated: bond.isAuthenticated, secureConnections: bond.isSecureConnections,
-            irk: bond.identityResolvingKey.map(key), resolvesAddresses: bond.resolvesAddresses, localLtk: bond.localLongTermKey.map(key),
-            peerLtk: bond.peerLongTermKey.map(key), localCsrk: bond.localSigningKey.map(key), peerCsrk: bond.peerSigningKey.map(key),
+            peer: text(bond.identity), address: bond.addressOnAir.map(text), authenticated: bond.isAuthenticated,
+            secureConnections: bond.isSecureConnections, irk: bond.identityResolvingKey.map(key),
+            resolvesAddresses: bond.resolvesAddresses, localLtk: bond.localLongTermKey.map(key), peerLtk: bond.peerLongTermKey.map(key),
+            localCsrk: bond.localSigningKey.map(key), peerCsrk: bond.peerSigningKey.map(key),
             linkKey: bond.linkKey.map(key), client: entry.client.map(client), database: entry.database.flatMap(database))
     }
 

@@ -81,6 +81,7 @@ struct BondDocument: Codable {
 
     struct Peer: Codable {
         var peer: String
+        var address: String?
         var authenticated: Bool
         var secureConnections: Bool
         var irk: String?

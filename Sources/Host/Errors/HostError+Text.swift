@@ -94,11 +94,25 @@ extension HostError.PeerFault: CustomStringConvertible {
         case .disconnected(let reason): "disconnected: \(reason)"
         case .pairingFailed(let reason): "the peer ended the pairing: \(reason)"
         case .pairingRefused(let reason): "pairing ended by this side: \(reason)"
+        case .noLinkKey(let obstacle): "the pairing over LE gives no link key for BR/EDR: \(obstacle.text)"
         case .channel(let end): "the L2CAP channel \(end)"
         case .notReconfigured(let result): "the peer did not take the channels' new limits: \(result)"
         case .serviceDiscovery(let failure): "service discovery: \(failure.text)"
         case .serialPort(let end): "the serial port \(end.text)"
         case .malformed(let malformation): "malformed: \(malformation)"
+        }
+    }
+}
+
+extension KeyDerivationPolicy.Obstacle {
+    fileprivate var text: String {
+        switch self {
+        case .notAgreed: "the peer does not offer one (LinkKey in its key distribution, Core Vol 3, Part H, 3.6.1)"
+        case .notSecureConnections: "that takes Secure Connections"
+        case .notAESCCM: "the link is not encrypted with AES-CCM"
+        case .tooShort: "the key is too short"
+        case .noPublicIdentity: "one of the two has no public address"
+        case .weaker: "the key that is there is worth more"
         }
     }
 }

@@ -66,14 +66,15 @@ extension Host {
         let size = Int(try await send(HCICommands.LEReadResolvingListSize()).resolvingListSize)
         let own = ownIdentityResolvingKey()
         var resolved: Set<DeviceAddress> = []
+        let hasPrivacyMode = controller.supports(HCICommands.LESetPrivacyMode.self)
         for bond in keys.all where resolved.count < size {
-            guard let key = bond.identityResolvingKey else { continue }
+            guard let key = bond.identityResolvingKey, hasPrivacyMode || !bond.goesByIdentity else { continue }
             let (type, address) = (AddressType(rawValue: bond.identity.kind.rawValue), BDADDR(bond.identity))
             try await send(
                 HCICommands.LEAddDeviceToResolvingList(
                     peerIdentityAddressType: type, peerIdentityAddress: address, peerIRK: key, localIRK: own))
-            // Older controllers know network privacy mode only.
-            if settings.isDeviceMode, controller.supports(HCICommands.LESetPrivacyMode.self) {
+            // Older controllers know network privacy mode only, and would be deaf to a peer that goes by its identity address. Core Vol 6, Part B, 4.7.
+            if settings.isDeviceMode || bond.goesByIdentity, hasPrivacyMode {
                 try await send(
                     HCICommands.LESetPrivacyMode(peerIdentityAddressType: type, peerIdentityAddress: address, privacyMode: .device))
             }
@@ -138,14 +139,15 @@ extension Host {
     /// address. Core Vol 6, Part B, 4.7.
     func isKnown(_ identity: PeerIdentity?, by address: DeviceAddress?) -> Bool {
         guard let privacy, !privacy.settings.isDeviceMode, let identity, identity.address == address else { return true }
-        return keys[identity]?.identityResolvingKey == nil
+        return keys[identity].map { $0.identityResolvingKey == nil || $0.goesByIdentity } ?? true
     }
 
     /// The address that a bonded peer uses now: found by its advertising if it may be a private one.
     func currentAddress(of device: DeviceAddress, _ settings: ConnectSettings) async throws -> DeviceAddress {
-        guard scans.isEmpty, !device.isResolvable, keys[PeerIdentity(device)]?.identityResolvingKey != nil,
-            privacy?.resolved.contains(device) != true
-        else { return device }
+        guard let bond = keys[PeerIdentity(device)], bond.identity == device else { return device }
+        let known = bond.addressOnAir ?? device
+        guard bond.identityResolvingKey != nil else { return known }
+        guard scans.isEmpty, known != device || privacy?.resolved.contains(device) != true else { return device }
         let found = Promise<DeviceAddress>(on: loop)
         var scanning = ScanSettings()
         scanning.isActive = false

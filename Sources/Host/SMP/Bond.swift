@@ -40,6 +40,9 @@ public struct SigningKey: Sendable, Hashable {
 public struct Bond: Sendable, Hashable {
     /// The peer's identity address; the address it was met under if it distributed none.
     public var identity: DeviceAddress
+    /// The address on the air when the two paired, if it was not a private one; a peer that goes by a static address may tell another one as its identity.
+    /// Core Vol 3, Part H, 2.4.1.
+    public var addressOnAir: DeviceAddress?
     /// The peer's IRK, 16 octets, least significant first; resolves its private addresses. Core Vol 3, Part H, 2.4.1.
     public var identityResolvingKey: [UInt8]?
     /// What this side encrypts with as peripheral: in legacy pairing the key that it gave away.
@@ -69,6 +72,9 @@ public struct Bond: Sendable, Hashable {
         self.isAuthenticated = isAuthenticated
         self.isSecureConnections = isSecureConnections
     }
+
+    /// The peer has an IRK and does without private addresses all the same.
+    var goesByIdentity: Bool { identityResolvingKey != nil && addressOnAir == identity }
 
     /// What the keys of LE are worth, the longer LTK.
     var strength: KeyStrength {

@@ -110,7 +110,9 @@ final class KeyDerivationChannel {
         let (known, quirks) = (host.keys[PeerIdentity(bond.identity)], host.context.quirks.pairing)
         if quirks.keepsOldLongTermKey, known?.localLongTermKey != nil { return true }
         if let known, !quirks.replacesStrongerLongTermKeys, bond.strength.isWeaker(than: known.strength) { return false }
-        host.keys.add(bond.keepingLinkKey(of: known))
+        var bond = bond.keepingLinkKey(of: known)
+        bond.addressOnAir = known?.addressOnAir
+        host.keys.add(bond)
         return true
     }
 

@@ -1,9 +1,9 @@
 import Packets
 
 /// Whether a key of one transport gives one of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
-enum KeyDerivationPolicy {
+public enum KeyDerivationPolicy {
     /// Why it does not, the first of all reasons.
-    enum Obstacle: Sendable, Hashable, CaseIterable {
+    public enum Obstacle: Sendable, Hashable, CaseIterable {
         /// Not both sides have set LinkKey, or EncKey over BR/EDR, for both directions.
         case notAgreed
         /// The key comes of LE legacy pairing, or of P-192, a PIN or debug mode.

@@ -35,7 +35,8 @@ public final class KeyStore {
         }
     }
 
-    /// The bond of a peer, whether it is named by its identity address or by a private address that its IRK resolves.
+    /// The bond of a peer, whether it is named by its identity address, by the static address that it has on the air, or by a private address that its
+    /// IRK resolves.
     public subscript(peer: PeerIdentity) -> Bond? {
         get { entry(of: peer)?.bond }
         set {
@@ -49,7 +50,12 @@ public final class KeyStore {
 
     /// Keeps a bond under its identity in place of the one before, and of what was kept with that.
     public func add(_ bond: Bond) {
-        entries[PeerIdentity(bond.identity)] = Entry(bond: bond)
+        let peer = PeerIdentity(bond.identity)
+        // An address is one device's.
+        for (other, entry) in entries where other != peer && entry.bond.addressOnAir == bond.addressOnAir {
+            entries[other]?.bond.addressOnAir = nil
+        }
+        entries[peer] = Entry(bond: bond)
         changed()
     }
 
@@ -67,7 +73,7 @@ public final class KeyStore {
     /// Forgets a peer; false if it was not known.
     @discardableResult
     public func remove(_ peer: PeerIdentity) -> Bool {
-        guard entries.removeValue(forKey: peer) != nil else { return false }
+        guard let known = identity(of: peer.address), entries.removeValue(forKey: known) != nil else { return false }
         changed()
         return true
     }
@@ -75,7 +81,9 @@ public final class KeyStore {
     /// Which bonded peer goes by an address, private or not.
     func identity(of address: DeviceAddress) -> PeerIdentity? {
         guard !entries.isEmpty else { return nil }
-        return entries[PeerIdentity(address)] == nil ? resolve(address) : PeerIdentity(address)
+        if entries[PeerIdentity(address)] != nil { return PeerIdentity(address) }
+        if address.isResolvable { return resolve(address) }
+        return entries.first { $0.value.bond.addressOnAir == address }.map { PeerIdentity($0.key.address, isResolved: true) }
     }
 
     /// Whose resolvable private address this is. Core Vol 6, Part B, 1.3.2.3.
@@ -97,26 +105,28 @@ public final class KeyStore {
     func database(of peer: PeerIdentity) -> RemoteDatabase? { entry(of: peer)?.database }
 
     func keep(_ client: ClientRecord, of peer: PeerIdentity) {
-        guard entries[peer] != nil, entries[peer]?.client != client else { return }
+        guard let peer = identity(of: peer.address), entries[peer]?.client != client else { return }
         entries[peer]?.client = client
         changed()
     }
 
     func keep(_ database: RemoteDatabase?, of peer: PeerIdentity) {
-        guard entries[peer] != nil, entries[peer]?.database != database else { return }
+        guard let peer = identity(of: peer.address), entries[peer]?.database != database else { return }
         entries[peer]?.database = database
         changed()
     }
 
     private func entry(of peer: PeerIdentity) -> Entry? {
-        if let entry = entries[peer] { return entry }
-        return resolve(peer.address).flatMap { entries[$0] }
+        identity(of: peer.address).flatMap { entries[$0] }
     }
 
     private func changed() { onChange?() }
 }
 
 extension DeviceAddress {
+    /// A private address, resolvable or not: it is another one soon. Core Vol 6, Part B, 1.3.2.2.
+    var isPrivate: Bool { kind == .random && value >> 46 != 0b11 }
+
     /// A resolvable private address, by its two most significant bits. Core Vol 6, Part B, 1.3.2.2.
     public var isResolvable: Bool { kind == .random && value >> 46 == 0b01 }
 }

@@ -33,7 +33,7 @@ struct Pairing {
     private let setup: PairingSetup
     private var settings: PairingSettings
     /// The user has agreed already, by asking for it.
-    private let isWanted: Bool
+    private(set) var isWanted: Bool
     private var state: State
     /// The key of phase 2 has been made; the link may be encrypted with it.
     private(set) var temporaryKey: (key: LongTermKey, level: LinkSecurity)?
@@ -65,6 +65,15 @@ struct Pairing {
         let features = PairingFeatures.request(settings)
         state = .awaitResponse(features)
         return [.send(features.requestPDU)]
+    }
+
+    /// The user asks for a pairing that the peer has begun: nobody needs to be asked any more whether it may go on.
+    mutating func join() -> [SecurityAction] {
+        isWanted = true
+        switch state {
+        case .awaitConsent, .awaitConsentToRespond: return answered(.agrees(true))
+        case .awaitRequest, .awaitResponse, .authenticating, .awaitEncryption, .distributing, .ended: return []
+        }
     }
 
     /// Answers that nobody waits for change nothing.
@@ -208,7 +217,8 @@ struct Pairing {
         if goesOn ?? true { bond.linkKey = derivedLinkKey }
         let result = PairingResult(
             peer: PeerIdentity(bond.identity, isResolved: bond.identity != setup.peer), level: terms.level, model: terms.association.model,
-            isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding)
+            isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding,
+            linkKeyObstacle: goesOn ?? true ? nil : obstacle)
         return [.completed(result, terms.isBonding ? bond : nil, acceptsWeaker: settings.acceptsWeakerBond)]
     }
 

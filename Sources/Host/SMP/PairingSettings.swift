@@ -110,4 +110,6 @@ public struct PairingResult: Sendable, Hashable {
     public var keySize: Int
     /// The key store has the keys.
     public var isBonded: Bool
+    /// Why a pairing over LE gives no link key for BR/EDR; nil if it gives one.
+    public var linkKeyObstacle: KeyDerivationPolicy.Obstacle? = nil
 }

@@ -24,7 +24,9 @@ final class SecurityChannel {
 
     // MARK: From above
 
+    /// Pairs, or takes part in the pairing that the peer has asked for. What does not come up to the settings is followed by a pairing of this side's own.
     func pair(_ settings: PairingSettings) async throws -> PairingResult {
+        if let joined = try await join(), joined.level >= settings.minimumLevel { return joined }
         guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
         guard !machine.isSilent else { throw HostError.peer(.timedOut(.pairing)) }
@@ -32,6 +34,21 @@ final class SecurityChannel {
         pairing = promise
         let setup = currentSetup(connection, mayPair: true)
         perform(machine.pair(setup, settings, at: loop.now), connection)
+        return try await promise.value()
+    }
+
+    /// The outcome of the pairing that the peer has asked for; nil if there is none. An encryption that it has asked for ends before.
+    private func join() async throws -> PairingResult? {
+        guard let connection, connection.isConnected, pairing == nil else { return nil }
+        let promise = Promise<PairingResult>(on: loop)
+        if machine.isEncrypting {
+            pairing = promise
+            do { _ = try await promise.value() } catch HostError.peer(.rejected) {}
+            return nil
+        }
+        guard let actions = machine.join(at: loop.now) else { return nil }
+        pairing = promise
+        perform(actions, connection)
         return try await promise.value()
     }
 
@@ -188,6 +205,8 @@ final class SecurityChannel {
     private func keep(_ bond: Bond, acceptsWeaker: Bool, _ connection: Connection) -> Bool {
         let keys = connection.context.keys
         let known = keys[PeerIdentity(bond.identity)]
+        var bond = bond
+        bond.addressOnAir = connection.addresses.peer.isPrivate ? nil : connection.addresses.peer
         if connection.context.quirks.pairing.keepsOldBond, known != nil { return true }
         if !acceptsWeaker, let known, bond.strength.isWeaker(than: known.strength) { return false }
         keys.add(bond.keepingLinkKey(of: known, connection.context.quirks.pairing))

@@ -52,6 +52,14 @@ struct SecurityManager {
         return watched(actions, at: now)
     }
 
+    /// Asks for the pairing that the peer has begun; nil if there is none, or one that this side has asked for already.
+    mutating func join(at now: Microseconds) -> [SecurityAction]? {
+        guard case .pairing(var pairing) = state, !pairing.isWanted else { return nil }
+        let actions = pairing.join()
+        state = .pairing(pairing)
+        return watched(actions, at: now)
+    }
+
     mutating func answered(_ answer: PairingAnswer, at now: Microseconds) -> [SecurityAction] {
         guard case .pairing(var pairing) = state else { return [] }
         let actions = pairing.answered(answer)
@@ -98,7 +106,10 @@ struct SecurityManager {
 
     private mutating func receivedIdle(_ message: SMP.Message, _ opcode: UInt8, _ setup: PairingSetup) -> [SecurityAction] {
         if case .pairingFailed = message { return [] }
-        guard let settings = setup.settings else { return [.send(SMP.PairingFailed(reason: .pairingNotSupported).bytes)] }
+        guard let settings = setup.settings else {
+            if case .securityRequest(let request) = message, let answer = encrypted(for: request.authReq, setup) { return answer }
+            return [.send(SMP.PairingFailed(reason: .pairingNotSupported).bytes)]
+        }
         switch message {
         case .pairingRequest:
             guard !setup.mustWait else { return [.send(SMP.PairingFailed(reason: .repeatedAttempts).bytes)] }
@@ -110,17 +121,25 @@ struct SecurityManager {
 
     /// Core Vol 3, Part H, 2.4.6: a key that is good enough encrypts the link, also once more; without one there is pairing.
     private mutating func asked(for requirements: AuthReq, _ setup: PairingSetup, _ settings: PairingSettings) -> [SecurityAction] {
-        let wanted = max(settings.minimumLevel, requirements.contains(.mitm) ? .authenticated : .encrypted)
-        if let bond = setup.bond, let key = bond.peerLongTermKey, bond.level(with: key) >= wanted {
-            _ = encryptionKey(of: bond)
-            state = .encrypting
-            return [.encrypt(key)]
-        }
+        if let actions = encrypt(with: setup.bond, for: max(settings.minimumLevel, LinkSecurity(asked: requirements))) { return actions }
         guard !setup.mustWait else { return [.send(SMP.PairingFailed(reason: .repeatedAttempts).bytes)] }
         var pairing = Pairing(setup, settings, isWanted: false)
         let actions = pairing.start()
         state = .pairing(pairing)
         return actions
+    }
+
+    /// A host that does not pair answers with the key that it has: one that is good enough, or the one that the link is encrypted with, for it cannot
+    /// get a better one.
+    private mutating func encrypted(for requirements: AuthReq, _ setup: PairingSetup) -> [SecurityAction]? {
+        encrypt(with: setup.bond, for: level > .none ? level : LinkSecurity(asked: requirements))
+    }
+
+    private mutating func encrypt(with bond: Bond?, for wanted: LinkSecurity) -> [SecurityAction]? {
+        guard let bond, let key = bond.peerLongTermKey, bond.level(with: key) >= wanted else { return nil }
+        _ = encryptionKey(of: bond)
+        state = .encrypting
+        return [.encrypt(key)]
     }
 
     /// A central is asked for security and asks for pairing, never the other way round.
@@ -228,6 +247,11 @@ struct SecurityManager {
             peer: setup.bond.map { PeerIdentity($0.identity, isResolved: $0.identity != setup.peer) } ?? PeerIdentity(setup.peer),
             level: level, model: nil, isSecureConnections: setup.bond?.isSecureConnections ?? false, keySize: keySize, isBonded: true)
     }
+}
+
+extension LinkSecurity {
+    /// What a Security Request asks for. Core Vol 3, Part H, 2.4.6.
+    fileprivate init(asked requirements: AuthReq) { self = requirements.contains(.mitm) ? .authenticated : .encrypted }
 }
 
 extension SecurityAction {

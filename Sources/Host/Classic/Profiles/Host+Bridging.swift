@@ -44,7 +44,7 @@ extension Host {
     /// - Parameters:
     ///   - peer: a device that goes by its public address, which is its address on BR/EDR, or tells it by pairing.
     ///   - step: told of each step.
-    /// - Throws: `HostError.misuse(.noKey)` if no link key comes of the pairing, and as the procedures of each step.
+    /// - Throws: `HostError.peer(.noLinkKey)` if no link key comes of the pairing, and as the procedures of each step.
     public func connect(
         to peer: DeviceAddress, bridging profiles: [ClassicProfile], _ settings: ConnectSettings = ConnectSettings(),
         step: @escaping (BridgeStep) -> Void = { _ in }
@@ -54,13 +54,8 @@ extension Host {
         let quirks = context.quirks.pairing
         let early = quirks.pagesFirst ? try await connectClassic(to: peer.bdADDR) : nil
         let isBonded = link.bond?.linkKey != nil && link.bond?.peerLongTermKey != nil
-        if isBonded {
-            try await link.encrypt()
-            step(.encrypted)
-        } else {
-            step(.paired(try await link.pair(bridgingSettings)))
-        }
-        guard let bond = link.bond, let key = bond.linkKey, bond.identity.kind == .public else { throw HostError.misuse(.noKey) }
+        let bond = try await bridgingBond(of: link, isBonded: isBonded, step)
+        guard let key = bond.linkKey, bond.identity.kind == .public else { throw HostError.peer(.noLinkKey(.noPublicIdentity)) }
         step(.hasLinkKey(key.type))
         let paged = early == nil ? try await connectClassic(to: bond.identity.bdADDR) : early
         guard let classic = paged else { throw HostError.misuse(.notConnected) }
@@ -71,6 +66,20 @@ extension Host {
         let token = classic.profiles.steps.add { step(.profile($0)) }
         defer { classic.profiles.steps.remove(token) }
         return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))
+    }
+
+    /// The bond that has the link key, by the identity that the peer has told: its address on the air may be another one.
+    private func bridgingBond(of link: Connection, isBonded: Bool, _ step: (BridgeStep) -> Void) async throws -> Bond {
+        guard !isBonded else {
+            try await link.encrypt()
+            step(.encrypted)
+            guard let bond = link.bond else { throw HostError.misuse(.noKey) }
+            return bond
+        }
+        let result = try await link.pair(bridgingSettings)
+        step(.paired(result))
+        guard let bond = keys[result.peer], bond.linkKey != nil else { throw HostError.peer(.noLinkKey(result.linkKeyObstacle ?? .weaker)) }
+        return bond
     }
 
     /// With a key that has just been made: the host of the peer may not have stored it yet, and is asked again for a second.

@@ -1,0 +1,80 @@
+"""A Bumble accessory that asks for something of its own, or goes by two addresses: `asking.py HOST:PORT KIND`."""
+
+import asyncio
+import sys
+
+from bumble.device import Device, DeviceConfiguration
+from bumble.gatt import Characteristic, Service
+from bumble.hci import Address, OwnAddressType
+from bumble.keys import MemoryKeyStore
+from bumble.pairing import PairingConfig, PairingDelegate
+from bumble.transport import open_transport
+
+from peripheral import advertise_again
+
+ADDRESS = "F5:F4:F3:F2:F1:F0"
+KEYS = PairingDelegate.KeyDistribution
+GIVEN = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY
+REQUEST = bytes([0x06, 1, 0, 0xFF, 0xFF, 0, 0x28]) + bytes(60)
+"""ATT_FIND_BY_TYPE_VALUE_REQ of 67 octets."""
+
+
+def pairing(kind):
+    given = GIVEN | KEYS.DISTRIBUTE_LINK_KEY if kind == "dual" else GIVEN
+    public = kind in ("dual", "public-identity")
+    return PairingConfig(
+        sc=True, mitm=False, bonding=True,
+        delegate=PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, given, given),
+        identity_address_type=PairingConfig.AddressType.PUBLIC if public else PairingConfig.AddressType.RANDOM)
+
+
+def ask_after_mtu(device):
+    """Sends a request as long as the new ATT_MTU allows right behind its own response."""
+    server = device.gatt_server
+    answer = server.on_att_exchange_mtu_request
+
+    def answered(bearer, request):
+        answer(bearer, request)
+        device.send_l2cap_pdu(bearer.handle, 4, REQUEST)
+    server.on_att_exchange_mtu_request = answered
+
+    def received(handle, pdu):
+        if pdu[0] in (0x01, 0x07):
+            print("answered", bytes(pdu).hex(), flush=True)
+        device.on_gatt_pdu(handle, pdu)
+    device.l2cap_channel_manager.register_fixed_channel(4, received)
+
+
+async def serve(target, kind):
+    transport = await open_transport(f"tcp-client:{target}")
+    settings = DeviceConfiguration(name="Asking", address=Address(ADDRESS), classic_enabled=kind == "dual")
+    if kind == "irk":
+        settings.irk = bytes(range(1, 17))
+    device = Device.from_config_with_hci(settings, transport.source, transport.sink)
+    device.pairing_config_factory = lambda _: pairing(kind)
+    device.add_services([Service("180F", [Characteristic(
+        "2A19", Characteristic.Properties.READ, Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION, bytes([50]))])])
+    if kind == "mtu":
+        ask_after_mtu(device)
+    await device.power_on()
+    device.keystore = MemoryKeyStore()
+    ended = asyncio.Queue()
+
+    def connected(connection):
+        connection.on("disconnection", ended.put_nowait)
+        connection.on("pairing", lambda _: print("paired", flush=True))
+        connection.on("pairing_failure", lambda reason: print("pairing failed", reason, flush=True))
+        connection.on("connection_encryption_change", lambda: print("encrypted", connection.encryption, flush=True))
+        if kind == "security":
+            connection.request_pairing()
+    device.on("connection", connected)
+
+    async def advertise():
+        await device.start_advertising(own_address_type=OwnAddressType.RANDOM, advertising_interval_min=20, advertising_interval_max=20)
+    await advertise()
+    print("advertising", flush=True)
+    await advertise_again(transport, ended, advertise)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(*sys.argv[1:]))

@@ -1,0 +1,84 @@
+"""Accessories that ask for something of their own, or go by two addresses: Bumble peripherals against `pair`, `gatt` and `bridge`."""
+
+import contextlib
+import json
+import sys
+
+from asking import ADDRESS
+from slow_pipe import slow_pipe
+from support import HERE, Process, dongles, run_bench
+
+PEER = f"{ADDRESS}/random"
+
+
+@contextlib.contextmanager
+def accessory(kind, *options):
+    """The tester's port, and the accessory on the other one."""
+    with dongles(2, *options) as ports, Process(sys.executable, HERE / "asking.py", f"127.0.0.1:{ports[1]}", kind) as device:
+        device.wait_for("advertising")
+        yield ports[0], device
+
+
+def events(result):
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+def test_a_pairing_that_the_accessory_asks_for_is_the_one_that_was_wanted(tmp_path):
+    with accessory("security") as (port, device), slow_pipe(port, late=0.3) as slow:
+        told = events(run_bench(
+            "pair", f"tcp:127.0.0.1:{slow}", "--peer", PEER, "--no-mitm", "--json", "--bonds", tmp_path / "bonds.json"))
+        assert told[-1]["event"] == "paired" and not [event for event in told if event["event"] == "consent"], told
+        device.wait_for("paired")
+    assert "pairing failed" not in device.text and device.text.count("paired") == 1
+
+
+def test_a_request_behind_the_mtu_response_is_within_the_new_mtu():
+    with accessory("mtu") as (port, device), slow_pipe(port, batch=0.2) as slow:
+        run_bench("gatt", f"tcp:127.0.0.1:{slow}", "--peer", PEER, "--mtu", 100, "--bonds", "none")
+        [answer] = device.wait_for("answered (.*)")
+    # Attribute Not Found, and not Invalid PDU.
+    assert answer.group(1) == "010601000a", device.text
+
+
+def test_an_accessory_with_a_public_identity_is_found_again(tmp_path):
+    bonds = tmp_path / "bonds.json"
+    with accessory("public-identity") as (port, device):
+        tester = f"tcp:127.0.0.1:{port}"
+        pair = ["pair", tester, "--no-mitm", "--json", "--bonds", bonds]
+        first, again = (events(run_bench(*pair, "--peer", PEER))[-1] for _ in range(2))
+        assert (first["event"], again["event"]) == ("paired", "encrypted") and first["peer"] == again["peer"]
+        assert first["peer"].endswith("/public")
+        assert "encrypted with the key of the bond" in run_bench("gatt", tester, "--peer", PEER, "--bonds", bonds).stdout
+        # The identity leads to the address on the air.
+        assert events(run_bench(*pair, "--peer", first["peer"]))[-1]["event"] == "encrypted"
+        [bond] = json.loads(bonds.read_text())["bonds"]
+        assert (bond["peer"], bond["address"]) == (first["peer"], PEER)
+        results = tmp_path / "results.json"
+        run_bench(
+            "run", "accessory-security/reconnects-encrypted", "--tester", tester, "--peer", ADDRESS, "--bonds", "none", "--json", results)
+    [case] = json.loads(results.read_text())["cases"]
+    assert case["verdict"] == "PASS", case
+
+
+def test_an_accessory_that_gives_an_irk_and_keeps_its_address_stays_known(tmp_path):
+    with accessory("irk") as (port, _):
+        pair = [
+            "pair", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--private", "--no-mitm", "--json", "--seconds", 30, "--bonds", tmp_path / "bonds.json"]
+        assert [events(run_bench(*pair))[-1]["event"] for _ in range(2)] == ["paired", "encrypted"]
+
+
+def test_a_bridge_needs_no_public_address_on_the_air(tmp_path):
+    bonds = tmp_path / "bonds.json"
+    with accessory("dual", "--profile", "dual") as (port, _):
+        told = events(run_bench(
+            "bridge", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--json", "--bonds", bonds, "--wait", 30, expected=None))
+        names = [event["event"] for event in told]
+        assert names[:3] == ["connected", "paired", "link_key"], told
+    assert json.loads(bonds.read_text())["bonds"][0]["link_key"]["type"] == 7
+
+
+def test_a_bridge_says_why_there_is_no_link_key(tmp_path):
+    with accessory("public-identity", "--profile", "dual") as (port, _):
+        result = run_bench(
+            "bridge", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--json", "--bonds", tmp_path / "bonds.json", "--wait", 30, expected=1)
+    assert "LinkKey in its key distribution" in result.stderr and events(result)[-1]["event"] == "failed", result
