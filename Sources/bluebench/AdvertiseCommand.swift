@@ -32,7 +32,8 @@ struct AdvertiseCommand: ParsableCommand {
             let accessory = ServedAccessory(kind, on: host)
             await accessory.start()
             Console.line("advertising '\(kind.name)' at \(host.address.argument)")
-            try await host.loop.sleep(for: .seconds(seconds))
+            // Ctrl-C is its usual end.
+            do { try await host.loop.sleep(for: .seconds(seconds)) } catch {}
             await accessory.stop()
             try file?.check()
         }

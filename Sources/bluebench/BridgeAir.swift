@@ -9,7 +9,8 @@ struct BridgeAir {
 
     init(_ command: BridgeCommand) { self.command = command }
 
-    func run(_ profiles: [ClassicProfile], _ signals: SignalHandler) throws {
+    func run(_ profiles: [ClassicProfile]) throws {
+        let signals = SignalHandler()
         let loop = RunLoop()
         let captures = try Captures(packets: nil, air: command.air, on: loop)
         let simulation = Simulation(loop: loop, seed: command.seed)

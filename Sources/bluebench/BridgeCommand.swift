@@ -52,8 +52,7 @@ struct BridgeCommand: ParsableCommand {
         let command = self
         let wanted = try wantedProfiles()
         let address = try peer.map(Arguments.address)
-        let signals = SignalHandler()
-        guard device != "virtual" else { return try BridgeAir(self).run(wanted, signals) }
+        guard device != "virtual" else { return try BridgeAir(self).run(wanted) }
         let file = try store.open(makes: true)
         let keys = file?.keys ?? KeyStore()
         let prepare = { (host: Host) in
@@ -69,11 +68,9 @@ struct BridgeCommand: ParsableCommand {
             }
             keys.identityAddress = host.address
             let session = BridgeSession(host, command: command, tells: BridgeReport(on: host.loop, json: command.json))
-            let work = host.loop.start { () async throws -> Void in
+            try await session.conclude {
                 if let address { try await session.asPhone(address, wanted) } else { try await session.asAccessory(Set(wanted)) }
             }
-            signals.onStop(on: host.loop) { work.cancel() }
-            try await session.conclude { try await work.value() }
             try file?.check()
         }
     }

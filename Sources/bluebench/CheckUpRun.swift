@@ -12,7 +12,8 @@ struct CheckUpRun {
     /// The second dongle.
     var helper: DeviceSelector?
     var firmware: FirmwareOptions
-    var signals: SignalHandler
+    /// Raised to end it.
+    var stopping: StopFlag
     var isQuiet: Bool
 
     /// What was found, as far as it came: Ctrl-C ends a check-up, and what is known by then is told.
@@ -31,16 +32,15 @@ struct CheckUpRun {
             // Soon over is soon said.
             if !isQuiet, loop.now - began > .seconds(2) { Console.problem("checking: \(check)") }
         }
-        let stopping = StopFlag()
-        signals.onStop { stopping.raise() }
-        do { try stopping.run(on: loop) { try await checkUp.run() } } catch is CancellationError {
+        let outcome = Result { try stopping.run(on: loop) { try await checkUp.run() } }
+        try loop.run { await checkUp.leave() }
+        do { try outcome.get() } catch is CancellationError {
             var report = checkUp.report
             report.ended = "stopped"
             return (report, nil)
         } catch let error as TransportError {
             return (checkUp.report, error)
         }
-        checkUp.close()
         var report = checkUp.report
         if report.ended == nil, let usb, let first = transport.startOfPipe?.step, let finding = try reopened(usb, after: first) {
             report.add(finding)
@@ -54,7 +54,7 @@ struct CheckUpRun {
         let dongle = try USBTransport(usb.location, options: try firmware.usb(), on: loop)
         let transport = FirmwareTransport(dongle, folders: FirmwareFolders("none"), on: loop)
         defer { transport.close() }
-        _ = try? loop.run { try await transport.prepare() }
+        do { _ = try stopping.run(on: loop) { try await transport.prepare() } } catch { return nil }
         let portReset = "\(StartupStep.portReset)"
         guard dongle.startup.map({ "\($0)" }) == portReset, !first.hasPrefix(portReset) else { return nil }
         return CheckUpFinding("second-open-deaf", .fault, "opened a second time, it answers only after a reset of its port")

@@ -28,16 +28,11 @@ final class ClassicPairSession {
         let keys = Promise<PairEvent>(on: host.loop)
         let token = link.events.add { [unowned self] change in told(change, keys) }
         defer { link.events.remove(token) }
-        do {
-            var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
-            result.transport = LinkTransport.bredr.rawValue
-            wait.end()
-            await leave(link, after: keys, of: result)
-            return result
-        } catch {
-            if link.isConnected { _ = try? await link.disconnect() }
-            throw error
-        }
+        var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
+        result.transport = LinkTransport.bredr.rawValue
+        wait.end()
+        await host.loop.cleanUp(within: .seconds(15)) { [self, result] in try await leave(link, after: keys, of: result) }
+        return result
     }
 
     private func connection(until end: Microseconds) async throws -> ClassicConnection {
@@ -102,21 +97,24 @@ final class ClassicPairSession {
     }
 
     /// Ends the link once the keys of LE have followed, where they do.
-    private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async {
-        if result.event == "paired", result.secureConnections == true, result.bonded == true,
-            let derived = try? await keys.value(until: host.loop.now + .seconds(5))
-        {
+    private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async throws {
+        if result.event == "paired", result.secureConnections == true, result.bonded == true { await tellKeys(keys) }
+        guard link.isInitiator else {
+            _ = try await link.ended(within: .seconds(2))
+            return
+        }
+        try await link.drained()
+        try await link.disconnect()
+    }
+
+    /// That none follow is no failure.
+    private func tellKeys(_ keys: Promise<PairEvent>) async {
+        do {
+            let derived = try await keys.value(until: host.loop.now + .seconds(5))
             var event = PairEvent("le_keys")
             (event.peer, event.level, event.keySize) = (derived.peer, derived.level, derived.keySize)
             user.tell(event, "keys for LE followed from the link key")
-        }
-        if link.isInitiator {
-            try? await link.drained()
-            if link.isConnected { _ = try? await link.disconnect() }
-        } else {
-            let end = host.loop.now + .seconds(2)
-            while link.isConnected, host.loop.now < end { try? await host.loop.sleep(for: .milliseconds(20)) }
-        }
+        } catch {}
     }
 }
 

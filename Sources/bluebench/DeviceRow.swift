@@ -127,11 +127,12 @@ struct DeviceRow: Encodable {
 struct DeviceRows {
     var command: DevicesCommand
     var table: KnownDongles
-    var signals: SignalHandler
+    /// Raised to end the questions; what is known by then is told.
+    var stopping: StopFlag
     private var helper: DeviceSelector?
 
-    init(command: DevicesCommand, table: KnownDongles, signals: SignalHandler) throws {
-        (self.command, self.table, self.signals) = (command, table, signals)
+    init(command: DevicesCommand, table: KnownDongles, stopping: StopFlag) throws {
+        (self.command, self.table, self.stopping) = (command, table, stopping)
         do { helper = try command.with.map { try DeviceSelector($0) } } catch { throw CommandFailure(error) }
     }
 
@@ -148,7 +149,7 @@ struct DeviceRows {
         for selector in selectors {
             if case .usb = selector { continue }
             guard command.probe else { throw CommandFailure(.usage, "\(selector) is no USB dongle: --probe checks it") }
-            rows.append(row(of: selector))
+            if !stopping.isRaised { rows.append(row(of: selector)) }
         }
         return rows
     }
@@ -159,7 +160,7 @@ struct DeviceRows {
 
     private func row(_ dongle: USBDongleDescription) -> DeviceRow {
         var row = DeviceRow(dongle)
-        guard dongle.obstacle == nil else { return row }
+        guard dongle.obstacle == nil, !stopping.isRaised else { return row }
         do { try ask(dongle, &row) } catch { note(error, &row) }
         return row
     }
@@ -172,7 +173,7 @@ struct DeviceRows {
     }
 
     private func note(_ error: any Error, _ row: inout DeviceRow) {
-        row.obstacle = "\(error)"
+        row.obstacle = error is CancellationError ? "the question was interrupted" : "\(error)"
         row.obstacleKind = ObstacleKind(error)
         if case .lost? = error as? TransportError { row.isLost = true }
     }
@@ -182,7 +183,7 @@ struct DeviceRows {
         let folders = command.firmware.folders
         let dongle = try USBTransport(description.location, options: try command.firmware.usb(), on: loop)
         let transport = FirmwareTransport(dongle, folders: folders, onlyAsks: true, on: loop)
-        let outcome = try loop.run { try await transport.prepare() }
+        let outcome = try stopping.run(on: loop) { try await transport.prepare() }
         if case .needed(let need) = outcome {
             row.chip = need.chip
             row.startup = dongle.startup.map { "\($0)" }
@@ -197,7 +198,7 @@ struct DeviceRows {
         if command.probe { return try check(transport, description, &row, loop) }
         let probe = try DongleProbe(transport, on: loop)
         defer { probe.close() }
-        let identity = try loop.run { try await probe.identity() }
+        let identity = try stopping.run(on: loop) { try await probe.identity() }
         row.take(identity)
         row.take(DongleNumbers(identity, usb: description), from: table)
     }
@@ -206,7 +207,7 @@ struct DeviceRows {
         _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: Timing.RunLoop
     ) throws {
         let run = CheckUpRun(
-            table: table, listening: command.listen, helper: helper, firmware: command.firmware, signals: signals, isQuiet: command.json)
+            table: table, listening: command.listen, helper: helper, firmware: command.firmware, stopping: stopping, isQuiet: command.json)
         let (report, failure) = try run.run(transport, usb: usb, on: loop)
         if let identity = report.identity { row.take(identity) }
         if let numbers = report.numbers { row.take(numbers, from: table) }

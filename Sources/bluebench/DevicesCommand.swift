@@ -39,8 +39,9 @@ struct DevicesCommand: ParsableCommand {
         guard probe || with == nil && !Arguments.given("--listen") else {
             throw CommandFailure(.usage, "--with and --listen are for --probe")
         }
-        let signals = SignalHandler()
-        let rows = try DeviceRows(command: self, table: try firmware.known.read(), signals: signals)
+        let (signals, stopping) = (SignalHandler(), StopFlag())
+        signals.onStop { stopping.raise() }
+        let rows = try DeviceRows(command: self, table: try firmware.known.read(), stopping: stopping)
         let found = try waitForDevice.map { try rows.wait(for: devices, atLeast: needed, seconds: $0) } ?? rows.all(devices)
         let reference = probe ? ReferencePair.choose(found.compactMap(\.candidate)) : nil
         if json {
@@ -52,6 +53,7 @@ struct DevicesCommand: ParsableCommand {
             for row in found { for line in row.lines { Console.line(line) } }
             if let reference { Console.line(reference.line) }
         }
+        if stopping.isRaised { throw CommandFailure(.bench, "interrupted") }
         let lost = found.filter(\.isLost).map(\.selector)
         if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away while being asked") }
         let usable = found.count { $0.obstacle == nil }

@@ -29,6 +29,7 @@ struct CommandFailure: Error {
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
+        case is CancellationError: self.init(.bench, "interrupted")
         case let error as SelectorError: self.init(.usage, error.description)
         case CaptureError.writeFailed: self.init(.bench, "\(error)")
         case let error as CaptureError: self.init(.usage, "\(error)")

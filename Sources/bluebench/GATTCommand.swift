@@ -44,31 +44,38 @@ struct GATTCommand: ParsableCommand {
         try checkTransport(bond)
         // Only a bond that is there already is kept up to date.
         let file = bond == nil ? nil : try store.open(makes: false)
+        let account = Account()
         let prepare = { (host: Host) in
+            account.report = GATTReport(peer: address.description, transport: command.transport.rawValue)
             if let keys = file?.keys { host.keys = keys }
             host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? (command.transport == .bredr ? .automatic : .drawn)
         }
-        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
-            let link = try await command.connect(host, to: address)
-            let isSilent = command.json
-            var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
-            do {
+        let outcome = Result {
+            try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
+                let link = try await command.connect(host, to: address)
+                let isSilent = command.json
+                var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
+                defer { account.report = session.report }
                 try await session.encrypt()
                 try await command.tune(&session, phys)
                 try await session.discover()
                 try await session.exchange(subscriptions, writes: writes, within: command.seconds)
                 for uuid in reads { try await session.read(uuid) }
                 try await session.disconnect()
-            } catch {
-                if isSilent { Console.write(try session.report.json()) }
-                throw error
+                try file?.check()
             }
-            if isSilent { Console.write(try session.report.json()) }
-            if let refused = session.report.writes.first(where: { $0.error != nil }) {
-                throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
-            }
-            try file?.check()
         }
+        // However it ended, as far as it came.
+        if json, let report = account.report { Console.write(try report.json()) }
+        try outcome.get()
+        if let refused = account.report?.writes.first(where: { $0.error != nil }) {
+            throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
+        }
+    }
+
+    /// The report as far as it is known; nil before the device is open.
+    private final class Account {
+        var report: GATTReport?
     }
 
     /// What is of LE alone; and over BR/EDR attributes are reached on an encrypted link only. Core Vol 3, Part C, 5.2.2.8.

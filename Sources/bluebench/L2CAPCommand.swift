@@ -73,10 +73,9 @@ struct L2CAPCommand: ParsableCommand {
                 waiting.removeAll(where: \.isOver)
             }
         }
-        let set = try await host.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
+        _ = try await host.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
         Console.line("advertising as \(host.address), SPSM \(Hex.number(spsm))")
         try await loop.sleep(for: .seconds(seconds))
-        try? await set.stop()
     }
 
     private static func title(_ channel: CreditBasedChannel) -> String { "channel \(Hex.number(channel.localCID))" }

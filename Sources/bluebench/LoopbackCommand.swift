@@ -57,9 +57,12 @@ struct LoopbackCommand: ParsableCommand {
             try Self.pace(usb, longest: longest)
         }
         signals.onStop(on: loop) { bench.stop() }
-        defer { transport.close() }
-        let result = try loop.run { try await bench.measure() }
-        transport.close()
+        let result = try loop.run {
+            let work = loop.start { try await bench.measure() }
+            await work.ended()
+            await bench.leave()
+            return try await work.value()
+        }
         if plan.channel == .voice, let usb {
             let pipe = usb.voiceStatistics
             Console.line(

@@ -64,7 +64,7 @@ extension DeviceRows {
                 let found = try all(names)
                 if isLast || found.count(where: { $0.obstacle == nil }) >= needed { return found }
             }
-            try loop.run { try await loop.sleep(for: .milliseconds(250)) }
+            do { try stopping.run(on: loop) { try await loop.sleep(for: .milliseconds(250)) } } catch { return [] }
         }
     }
 

@@ -58,7 +58,6 @@ struct PairCommand: ParsableCommand {
         try checkTransport()
         let settings = try pairingSettings()
         let ownData = try oobOwn.map { try OutputFile($0) }
-        let signals = SignalHandler()
         let file = try store.open(makes: bond)
         let keys = file?.keys ?? KeyStore()
         let command = self
@@ -75,15 +74,13 @@ struct PairCommand: ParsableCommand {
             host.pairingSettings = settings
             if let ownData { try ownData.write(try await command.ownPairingData(of: host).text) }
             host.pairingDialogue = user.dialogue()
-            let work = host.loop.start {
+            try await user.report {
                 if command.transport == .bredr {
                     try await ClassicPairSession(host, settings: settings, command: command, peer: address?.bdADDR, user: user).run()
                 } else {
                     try await PairSession(host, settings: settings, command: command, peer: address, user: user).run()
                 }
             }
-            signals.onStop(on: host.loop) { work.cancel() }
-            try await user.report { try await work.value() }
             try file?.check()
         }
     }

@@ -39,7 +39,7 @@ final class PairSession {
             return result
         } catch {
             // The peer is to hear why.
-            try? await leave(link)
+            await host.loop.cleanUp(within: .seconds(5)) { [self] in try await leave(link) }
             throw error
         }
     }
@@ -62,7 +62,7 @@ final class PairSession {
         advertising.peer = address.argument
         user.tell(advertising, "advertising as '\(name)', \(address)")
         let link = try await host.nextIncomingConnection(within: end - host.loop.now)
-        if set.isRunning { try? await set.stop() }
+        if set.isRunning { await host.loop.cleanUp(within: Host.commandTimeOut) { try await set.stop() } }
         return link
     }
 

@@ -48,7 +48,9 @@ extension RunCommand {
         if let shortfall = recorder.shortfall { troubles.texts.append(shortfall) }
         troubles.attempt { try keys?.finish() }
         troubles.attempt { try restoreFolder(files, store) }
-        if throughput { troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) } }
+        if throughput, !result.isInterrupted {
+            troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
+        }
         troubles.texts += try files.write(result, about: facts, hiding: secrets)
         let closing = RunClosing(
             result: result, slack: plan.setup.slack, elapsed: MonotonicClock.now() - began, folder: files.folder,
@@ -109,6 +111,8 @@ extension RunCommand {
                 "length   about \(Self.words(length)) for the \(cases) cases that are about it; longer where it does not answer"
             )
         } catch let failure as SurveyFailure {
+            // The cases say why they were not run.
+            if runner.stopping.isRaised { return }
             devices?.close()
             throw CommandFailure(.bench, failure.description)
         }

@@ -79,8 +79,8 @@ struct ScanCommand: ParsableCommand {
     private static func count(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
         let tally = Tally(most: most, on: host.loop)
         let scan = try await host.scan(settings) { report in tally.take(report) }
+        defer { Console.line("\(tally.reports) reports from \(tally.addresses.count) advertisers") }
         do { try await tally.enough.value(until: host.loop.now + limit) } catch is TimeOut {}
-        Console.line("\(tally.reports) reports from \(tally.addresses.count) advertisers")
         try await scan.stop()
     }
 

@@ -28,22 +28,31 @@ extension ThroughputCommand {
         if case .port(let address) = ends.subject {
             let port = try ListeningSubject(settings, listeningOn: address, loop: loop, capture: captures.packets)
             Console.complain("waiting for the subject's host on \(port.address)")
-            try loop.run { try await port.arrived(within: .seconds(60)) }
-            try loop.run { try await port.bench.start() }
-            return try sweep(plan, port.bench, loop, &output)
+            let isReady = try begin(on: loop, output) {
+                try await port.arrived(within: .seconds(60))
+                try await port.bench.start()
+            }
+            return try sweep(plan, port.bench, loop, &output, isReady: isReady)
         }
         let tester = try end("tester", on: ends.tester, loop, captures)
         let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
         let further = try also.enumerated().map { try end("subject-\($0 + 2)", on: DeviceSelector($1), loop, captures) }
-        defer { try? loop.run { [tester, subject, further] in for end in [tester, subject] + further { end?.host.close() } } }
+        let hosts = ([tester, subject] + further).compactMap(\.?.host)
+        defer { try? loop.run { try await loop.runTogether(hosts.map { host in { await host.leave() } }) } }
         let bench = ThroughputBench(loop: loop, tester: tester, subject: subject)
         for end in further { bench.add(subject: end) }
         bench.product = product
-        try loop.run { try await bench.start() }
+        let isReady = try begin(on: loop, output) { try await bench.start() }
         output.note(
             tester: Self.chip(of: tester.host),
             subject: subject.map { ([$0] + further).map { Self.chip(of: $0.host) }.joined(separator: "; ") })
-        try sweep(plan, bench, loop, &output)
+        try sweep(plan, bench, loop, &output, isReady: isReady)
+    }
+
+    /// - Returns: false when the user has ended it.
+    private func begin(on loop: RunLoop, _ output: ThroughputOutput, _ body: @escaping () async throws -> Void) throws -> Bool {
+        do { try output.stop.run(on: loop, body) } catch is CancellationError { return false }
+        return true
     }
 
     /// The product that is measured by a characteristic of its own, if one is.
@@ -75,8 +84,10 @@ extension ThroughputCommand {
         return ThroughputBench.End(host: host)
     }
 
-    private func sweep(_ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput) throws {
-        let requests = plan.rows
+    private func sweep(
+        _ plan: SweepPlan, _ bench: ThroughputBench, _ loop: RunLoop, _ output: inout ThroughputOutput, isReady: Bool = true
+    ) throws {
+        let requests = isReady ? plan.rows : []
         let seconds = plan.seconds
         output.begin(rows: plan.count)
         for request in requests {

@@ -79,6 +79,29 @@ struct EndpointTests {
         }
     }
 
+    /// A run that is stopped gives the link up all the same; one whose controller says nothing waits for it only so long.
+    @Test(arguments: [true, false])
+    func aCancelledCaseLeavesItsConnections(_ answers: Bool) throws {
+        let bench = try Bench()
+        try bench.loop.run {
+            bench.controller.say(Self.connected)
+            try await bench.loop.sleep(for: 10)
+            let leaving = bench.loop.start { await bench.end.leaveConnections() }
+            leaving.cancel()
+            try await bench.loop.sleep(for: .milliseconds(100))
+            #expect(bench.controller.opcodes == [HCICommands.Disconnect.opcode])
+            if answers {
+                bench.controller.say(HCIPacket(statusOpcode: HCICommands.Disconnect.opcode, .success))
+                try await bench.loop.sleep(for: .milliseconds(100))
+                #expect(!leaving.isOver)
+                bench.controller.say(HCIPacket(.event, [0x05, 4, 0, 64, 0, 0x16]))
+            }
+            await leaving.ended()
+            #expect(bench.end.tracker[64] == nil || !answers)
+            #expect(bench.loop.now < .seconds(1))
+        }
+    }
+
     static func completed(_ count: UInt16) -> HCIPacket {
         HCIPacket(event: HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: 64, numCompletedPackets: count)]))
     }

@@ -27,8 +27,8 @@ final class ModelledAccessory: Accessory {
         for service in model.services { publish(service) }
         listener = host.newConnections.add { [self] link in
             for (handle, value) in values { host.database[handle] = value }
-            if conduct.asks { tasks.append(loop.start { [self] in await conduct.ask(on: link, loop: loop) }) }
-            for telling in model.tellings { tasks.append(loop.start { [self] in await tell(telling, on: link) }) }
+            if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
+            for telling in model.tellings { tasks.append(loop.start { [self] in try await tell(telling, on: link) }) }
         }
         tasks.append(loop.start { [self] in await serve() })
     }
@@ -70,11 +70,11 @@ final class ModelledAccessory: Accessory {
     }
 
     /// As long as the link is up; who has not subscribed is told nothing.
-    private func tell(_ telling: AccessoryModel.Telling, on link: Connection) async {
+    private func tell(_ telling: AccessoryModel.Telling, on link: Connection) async throws {
         guard let handle = handles[telling.characteristic] else { return }
         var turn = 0
-        while link.isConnected, !Task.isCancelled {
-            guard (try? await loop.sleep(for: telling.period)) != nil else { return }
+        while link.isConnected {
+            try await loop.sleep(for: telling.period)
             guard link.isConnected else { return }
             switch telling.kind {
             case .notification: _ = link.tryNotify(handle, telling.value(turn))

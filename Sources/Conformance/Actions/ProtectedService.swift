@@ -50,7 +50,7 @@ final class ProtectedService {
         guard conduct.asksForSecurity else { return }
         tasks.append(
             loop.start { [self] in
-                try? await loop.sleep(for: conduct.delay)
+                try await loop.sleep(for: conduct.delay)
                 _ = try? await link.pair()
             })
     }
@@ -58,7 +58,7 @@ final class ProtectedService {
     private func leave(_ link: Connection) {
         tasks.append(
             loop.start { [self] in
-                try? await loop.sleep(for: conduct.delay)
+                try await loop.sleep(for: conduct.delay)
                 _ = try? await link.disconnect(.authenticationFailure)
             })
     }
@@ -68,8 +68,8 @@ final class ProtectedService {
         guard conduct.userTakes > .zero else { return answer() }
         tasks.append(
             loop.start { [self] in
-                try? await loop.sleep(for: conduct.userTakes)
-                if !Task.isCancelled { answer() }
+                try await loop.sleep(for: conduct.userTakes)
+                answer()
             })
     }
 
@@ -183,7 +183,7 @@ final class ProtectedService {
     private func changeDatabase(isLarger: Bool, after milliseconds: UInt16) {
         tasks.append(
             loop.start { [self] in
-                try? await loop.sleep(for: .milliseconds(Int(milliseconds)))
+                try await loop.sleep(for: .milliseconds(Int(milliseconds)))
                 changeDatabase(isLarger: isLarger)
             })
     }

@@ -42,7 +42,7 @@ final class ReferenceAccessory: Accessory {
             restoreValues()
             protected.restore()
             protected.connected(link)
-            if conduct.asks { tasks.append(loop.start { [self] in await conduct.ask(on: link, loop: loop) }) }
+            if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
         }
         tasks.append(loop.start { [self] in await serve() })
     }
@@ -153,11 +153,11 @@ final class ReferenceAccessory: Accessory {
         guard let opcode = value.first else { return ATTErrorCode(0x0D) }
         guard let length = lengths[opcode] else { return ATTErrorCode(0x80) }
         guard value.count == length, let link else { return ATTErrorCode(0x0D) }
-        tasks.append(loop.start { [self] in await perform(opcode, Array(value.dropFirst()), on: link) })
+        tasks.append(loop.start { [self] in try await perform(opcode, Array(value.dropFirst()), on: link) })
         return nil
     }
 
-    private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Connection) async {
+    private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Connection) async throws {
         func number(_ index: Int) -> UInt16 { UInt16(parameters[2 * index]) | UInt16(parameters[2 * index + 1]) << 8 }
         switch opcode {
         case 1:
@@ -169,7 +169,7 @@ final class ReferenceAccessory: Accessory {
                 intervalMin: number(0), intervalMax: number(1), latency: number(2), supervisionTimeout: number(3))
             try? await link.requestParameters(request)
         default:
-            try? await loop.sleep(for: .milliseconds(Int(number(0))))
+            try await loop.sleep(for: .milliseconds(Int(number(0))))
             _ = try? await link.disconnect()
         }
     }

@@ -141,12 +141,12 @@ final class CaseBench {
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             if end.isStarted, end.failure == nil {
-                _ = try? await end.ask(HCICommands.Reset(), within: .seconds(2))
+                await loop.cleanUp(within: .seconds(2)) { _ = try await end.ask(HCICommands.Reset()) }
             }
             end.shutDown()
         }
         // The far ends of the pipes hear of it.
-        try? await loop.sleep(for: .zero)
+        await loop.cleanUp(within: .seconds(1)) { [loop] in try await loop.sleep(for: .zero) }
         lateness.stop()
     }
 

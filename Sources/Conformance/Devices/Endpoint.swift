@@ -137,18 +137,15 @@ final class Endpoint: HCITransport, HCITransportSink {
         return reply
     }
 
-    /// Ends the LE connections that are left, and waits for their end.
+    /// Ends the LE connections that are left, and waits for their end, two seconds at most; also for a caller that is cancelled.
     func leaveConnections() async {
         let handles = tracker.connections.values.filter { $0.kind == .le }.map(\.handle)
         guard isStarted, failure == nil, !handles.isEmpty else { return }
-        for handle in handles {
-            _ = try? await ask(
-                HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection),
-                within: .seconds(1))
-        }
-        let deadline = loop.now + .seconds(1)
-        while failure == nil, loop.now < deadline, handles.contains(where: { tracker[$0] != nil }) {
-            try? await loop.sleep(for: .milliseconds(5))
+        await loop.cleanUp(within: .seconds(2)) { [self] in
+            for handle in handles {
+                _ = try await ask(HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
+            }
+            while failure == nil, handles.contains(where: { tracker[$0] != nil }) { try await loop.sleep(for: .milliseconds(5)) }
         }
     }
 

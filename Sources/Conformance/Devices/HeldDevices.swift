@@ -81,8 +81,9 @@ public final class HeldDevices {
                 told = loop.now
                 observer?.waits(for: name, because: obstacle.text, left: deadline - loop.now)
             }
-            try? await loop.sleep(for: .milliseconds(50))
-            if stopping.isRaised { return (lost ?? obstacle.text) + "; the run was stopped while it waited" }
+            do { try await loop.sleep(for: .milliseconds(50)) } catch {
+                return (lost ?? obstacle.text) + "; the run was stopped while it waited"
+            }
         }
     }
 
@@ -109,6 +110,9 @@ public final class HeldDevices {
             try await held.isReady.value()
             try await note(held, of: side)
             return nil
+        } catch is CancellationError {
+            put(away: side)
+            return Obstacle(text: "the run was stopped before its devices were there", mayPass: false)
         } catch {
             put(away: side)
             return Obstacle(text: "\(error)", mayPass: homes[side] != nil || Self.mayAppear(selector, error))

@@ -148,7 +148,9 @@ final class CaseRun {
     }
 
     private func tell(of error: any Error) {
-        guard let failure = error as? StepFailure else { return onFailure(": \(error)", false) }
+        guard let failure = error as? StepFailure else {
+            return onFailure(error is CancellationError ? ": the run was stopped" : ": \(error)", false)
+        }
         let place = failure.step.map { " at \($0.position)" } ?? ""
         onFailure("\(place): \(failure.message)", failure.blame == .subject)
     }

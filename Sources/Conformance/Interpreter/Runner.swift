@@ -168,7 +168,11 @@ public final class Runner {
     /// Why the devices cannot be opened, or opened again; nil when they are there.
     private func openDevices() -> String? {
         guard let devices else { return nil }
-        do { return try devices.bringBack(stopping: stopping, observer: observer) } catch { return "\(error)" }
+        do {
+            return try devices.bringBack(stopping: stopping, observer: observer)
+        } catch is CancellationError {
+            return "the run was stopped before its devices were there"
+        } catch { return "\(error)" }
     }
 
     /// Runs a case; when a device is lost meanwhile and comes back within the time-out, runs it again, from a fresh state.

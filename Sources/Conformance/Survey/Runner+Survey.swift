@@ -72,6 +72,8 @@ extension Runner {
                 try stopping.run(on: loop) { try await Self.survey(on: bench, lingers: lingers) })
         } catch let failure as StepFailure {
             return .failure(failure)
+        } catch is CancellationError {
+            return .failure(StepFailure(.environment, "the run was stopped"))
         } catch {
             return .failure(StepFailure(.environment, "\(error)"))
         }

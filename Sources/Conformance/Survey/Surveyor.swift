@@ -48,8 +48,9 @@ public final class Surveyor {
             await look(at: link)
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
-            _ = try? await link.disconnect()
-            await waitForAdvertising(peer)
+            try Task.checkCancellation()
+            await loop.cleanUp(within: Host.procedureTimeOut) { try await link.disconnect() }
+            try await waitForAdvertising(peer)
         } catch let error as DeviceFinder.NotFound {
             description.remarks.append("it does not advertise any more: \(error)")
         } catch HostError.peer(let fault) {
@@ -72,13 +73,14 @@ public final class Surveyor {
             period: sighting.period)
     }
 
-    private func waitForAdvertising(_ peer: PeerSelector) async {
+    private func waitForAdvertising(_ peer: PeerSelector) async throws {
         let began = loop.now
-        guard let again = try? await DeviceFinder(host: host).find(peer, until: began + Self.patience, isActive: true) else {
+        do {
+            let again = try await DeviceFinder(host: host).find(peer, until: began + Self.patience, isActive: true)
+            description.link.readvertises = again.times.first.map { $0 - began }
+        } catch let error where !(error is CancellationError) {
             description.remarks.append("it did not advertise within \(Self.patience.text) of the end of the connection")
-            return
         }
-        description.link.readvertises = again.times.first.map { $0 - began }
     }
 
     // MARK: The link

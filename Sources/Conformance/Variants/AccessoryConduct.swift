@@ -76,8 +76,8 @@ struct AccessoryConduct: Sendable {
     }
 
     /// What it asks its peer for; whether the peer grants it makes no difference.
-    func ask(on link: Connection, loop: RunLoop) async {
-        try? await loop.sleep(for: delay)
+    func ask(on link: Connection, loop: RunLoop) async throws {
+        try await loop.sleep(for: delay)
         if asksForFeatures { _ = try? await link.readRemoteFeatures() }
         if asksForDataLength { _ = try? await link.updateDataLength(txOctets: 251) }
         if asksForPHY { _ = try? await link.updatePHY(tx: .le2M, rx: .le2M) }

@@ -11,6 +11,8 @@ public final class CheckUp {
         public var table = KnownDongles.builtIn
         /// How long to listen for advertisers.
         public var listening = Microseconds.seconds(3)
+        /// How long all checks together may take, beside the listening.
+        public var limit = Microseconds.seconds(60)
         /// Also what locks some dongles up until they are plugged in again.
         public var isThorough = true
 
@@ -44,9 +46,16 @@ public final class CheckUp {
         helper?.close()
     }
 
+    /// Leaves nothing on the air of either controller, and closes the pipes; also for a caller that is cancelled.
+    public func leave() async {
+        await link.leave()
+        await helper?.leave()
+    }
+
     /// Makes every check. What was found stays in `report`, also when it is cancelled or the dongle goes away.
     public func run() async throws {
         defer { conclude() }
+        for end in [link, helper] { end?.timeLimit = link.loop.now + plan.listening + plan.limit }
         do {
             for check in Self.checks {
                 if let reason = check.isLeftOut(self) {
@@ -64,6 +73,12 @@ public final class CheckUp {
             report.ended = "it answers nothing any more"
             if !link.watch.hasCrashed, !link.has("event-filter-locks", "no-erroneous-data-reporting", "port-reset-needed") {
                 link.note("mute-after-commands", "it fell silent after \(link.commandsSent) commands")
+            }
+        } catch is CheckUpLink.TimeIsUp {
+            report.ended = "it took longer than \((plan.listening + plan.limit).seconds) s"
+            let reached = Set(report.made + report.skipped.map(\.check))
+            for check in Self.checks where !reached.contains(check.name) {
+                report.skipped.append(CheckUpReport.Skipped(check: check.name, reason: "the time for all checks was up"))
             }
         } catch let error as TransportError {
             report.ended = error.description

@@ -25,6 +25,9 @@ final class CheckUpLink: HCITransportSink {
     /// The controller says nothing any more, or has said that it died.
     struct Dead: Error {}
 
+    /// The whole check-up has lasted too long.
+    struct TimeIsUp: Error {}
+
     let loop: RunLoop
     private let transport: any HCITransport
     private(set) var log: [Entry] = []
@@ -40,6 +43,8 @@ final class CheckUpLink: HCITransportSink {
     /// Under which some answer commands that they do not know.
     private static let nobodys = UInt16.max
     private static let mostEntries = 20_000
+    /// When waits end with `TimeIsUp`.
+    var timeLimit = Microseconds.never
 
     /// Opens the pipe.
     init(_ transport: any HCITransport, on loop: RunLoop) throws(TransportError) {
@@ -49,6 +54,19 @@ final class CheckUpLink: HCITransportSink {
     }
 
     func close() { transport.close() }
+
+    /// Resets the controller, whatever it does at the moment, and closes the pipe; half a second at most.
+    func leave() async {
+        if end == nil {
+            clear()
+            timeLimit = .never
+            await loop.cleanUp(within: .milliseconds(500)) { [self] in
+                send(HCIPacket(command: HCICommands.Reset()))
+                _ = try await first(within: .seconds(1)) { $0.completedOpcode == HCICommands.Reset.opcode ? true : nil }
+            }
+        }
+        close()
+    }
 
     /// What the pipe found out by itself: how the dongle came to answer, and what was wrong on USB.
     var foundByPipe: [CheckUpFinding] {
@@ -169,7 +187,7 @@ final class CheckUpLink: HCITransportSink {
 
     /// The first packet from a place in the log on of which a question has an answer; nil when none comes in time.
     func first<Value>(from start: Int = 0, within limit: Microseconds, _ match: (HCIPacket) -> Value?) async throws -> Value? {
-        let deadline = loop.now + limit
+        let deadline = min(loop.now + limit, timeLimit)
         var place = start
         while true {
             while place < log.count {
@@ -177,10 +195,11 @@ final class CheckUpLink: HCITransportSink {
                 place += 1
             }
             if let end { throw end }
+            if loop.now >= timeLimit { throw TimeIsUp() }
             guard loop.now < deadline else { return nil }
             let promise = Promise<Void>(on: loop)
             news = promise
-            do { try await promise.value(until: deadline) } catch is TimeOut { return nil }
+            do { try await promise.value(until: deadline) } catch is TimeOut {}
         }
     }
 

@@ -46,7 +46,7 @@ final class ATTBearer {
     /// Told of a new ATT_MTU.
     let mtuChanges = Listeners<(Int) -> Void>()
     let context: HostContext
-    private var loop: RunLoop { context.loop }
+    var loop: RunLoop { context.loop }
     private let server: ATTServer
     private var requests = ATTRequestQueue()
     private var responses: [Int: Promise<[UInt8]>] = [:]

@@ -159,7 +159,7 @@ extension Host {
         }
         let address: DeviceAddress
         do { address = try await found.value(until: loop.now + settings.limit) } catch {
-            try? await scan.stop()
+            await loop.cleanUp(within: Host.commandTimeOut) { try await scan.stop() }
             throw error is TimeOut ? HostError.peer(.timedOut(.connection)) : error
         }
         try await scan.stop()

@@ -169,10 +169,16 @@ public struct GATTClient {
         do {
             for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
         } catch let HostError.peer(fault) {
-            if bearer.channel.isOpen { try? await execute(false) }
+            await cancelPrepared()
             throw HostError.peer(fault)
         }
         try await execute(true)
+    }
+
+    /// What was prepared is to be forgotten, also by a caller that is cancelled.
+    private func cancelPrepared() async {
+        guard bearer.channel.isOpen else { return }
+        await bearer.loop.cleanUp(within: ATTBearer.transactionTimeOut + .seconds(1)) { try await execute(false) }
     }
 
     private func prepareParts(_ handle: UInt16, _ value: [UInt8], verify: Bool) async throws {

@@ -77,8 +77,10 @@ struct ClassicLinkSetup {
     }
 
     func end() async {
-        _ = try? await tester.disconnect()
-        _ = try? await subject.ended()
+        await tester.host.loop.cleanUp(within: Host.procedureTimeOut) { [self] in
+            try await tester.disconnect()
+            _ = try await subject.ended()
+        }
     }
 
     /// Packet_Type for a family's types up to the slots of one: bits allow those of basic rate, and forbid the others. Core Vol 4, Part E, 7.1.5.

@@ -11,6 +11,8 @@ public final class LoopbackBench {
     private let transport: any HCITransport
     private var run: LoopbackRun
     private let done: Promise<LoopbackResult>
+    /// Fulfilled by the answer to the last reset.
+    private var left: Promise<Void>?
     private var timer: Timer?
 
     /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest; asked once the mode is on.
@@ -34,6 +36,17 @@ public final class LoopbackBench {
         run.start(at: loop.now) { transport.send($0) }
         watch()
         return try await done.value()
+    }
+
+    /// Resets the controller, which ends the mode wherever the test ended, and closes the transport; half a second at most.
+    public func leave() async {
+        let answered = Promise<Void>(on: loop)
+        left = answered
+        await loop.cleanUp(within: .milliseconds(500)) { [self] in
+            transport.send(HCIPacket(command: HCICommands.Reset()))
+            try await answered.value()
+        }
+        transport.close()
     }
 
     /// Ends the test early with what it has.
@@ -70,12 +83,14 @@ public final class LoopbackBench {
 
 extension LoopbackBench: HCITransportSink {
     public func received(_ packet: HCIPacket, at time: Microseconds) {
+        if packet.completedOpcode == HCICommands.Reset.opcode { left?.fulfil(()) }
         run.received(packet, at: time, now: loop.now) { transport.send($0) }
         if run.deadline < watched || run.outcome != nil { settle() }
     }
 
     public func closed(_ reason: TransportError) {
         done.fail(LoopbackError.transport(reason))
+        left?.fulfil(())
         if let timer { loop.cancel(timer) }
         timer = nil
     }

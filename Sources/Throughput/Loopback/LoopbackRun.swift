@@ -21,6 +21,9 @@ struct LoopbackRun {
     /// How long more handles may take to be named after the command was answered.
     private static let settling = Microseconds.milliseconds(100)
 
+    /// How long the end of the mode may take when somebody waits for the end of the test.
+    private static let lastPatience = Microseconds.milliseconds(500)
+
     private static let mostVoiceOnTheWay = 32
 
     private let plan: LoopbackPlan
@@ -73,6 +76,7 @@ struct LoopbackRun {
         guard state == .running else { return fail(.stopped) }
         result.planned = result.sent
         leave(at: now, send)
+        deadline = min(deadline, now + Self.lastPatience)
     }
 
     mutating func timeOut(at now: Microseconds, _ send: (HCIPacket) -> Void) {

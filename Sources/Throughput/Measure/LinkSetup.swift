@@ -36,7 +36,7 @@ struct LinkSetup {
             parameters = await Self.parameters(bench, tester, subject, request)
             turnedParameters = request.isBothWays ? await Self.parameters(bench, tester, subject, request.turned) : nil
         } catch {
-            _ = try? await tester.disconnect()
+            await bench.loop.cleanUp(within: Host.procedureTimeOut) { [tester] in try await tester.disconnect() }
             throw error
         }
     }
@@ -59,8 +59,10 @@ struct LinkSetup {
     var sender: Connection? { Self.isFromSubject(request) ? subject : tester }
 
     func end() async {
-        _ = try? await tester.disconnect()
-        _ = try? await subject?.ended(within: .seconds(10))
+        await tester.host.loop.cleanUp(within: Host.procedureTimeOut) { [self] in
+            try await tester.disconnect()
+            _ = try await subject?.ended(within: .seconds(10))
+        }
     }
 
     static func isFromSubject(_ request: ThroughputRow.Request) -> Bool { request.direction == .fromSubject }
@@ -108,10 +110,10 @@ struct LinkSetup {
             } catch HostError.environment(.timedOut) {
                 try await set.stop()
             }
-            _ = try? await link.disconnect()
+            await subject.loop.cleanUp(within: Host.procedureTimeOut) { try await link.disconnect() }
             return nil
         } catch {
-            try? await set.stop()
+            await subject.loop.cleanUp(within: Host.commandTimeOut) { try await set.stop() }
             throw error
         }
     }
@@ -194,7 +196,8 @@ extension ThroughputBench {
             foreignAddress = address
             return address
         } catch {
-            try? await scan.stop()
+            await loop.cleanUp(within: Host.commandTimeOut) { try await scan.stop() }
+            if error is CancellationError { throw error }
             throw MeasurementFailure("no device advertises the throughput service (docs/throughput-service.md)", isEnvironment: true)
         }
     }

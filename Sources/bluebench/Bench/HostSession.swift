@@ -5,7 +5,8 @@ import Transport
 
 /// A host on one device in wall time, for the interactive tools.
 enum HostSession {
-    /// Opens the device, starts a host on it, runs `body` and closes.
+    /// Opens the device, starts a host on it, runs `body` and leaves the controller with nothing on the air. A signal ends `body`, a second one the
+    /// process.
     ///
     /// - Parameters:
     ///   - name: the Device Name that peers can read.
@@ -16,6 +17,8 @@ enum HostSession {
         prepare: @escaping (Host) -> Void = { _ in },
         _ body: @escaping (Host) async throws -> Void
     ) throws {
+        // Threads inherit its mask.
+        let signals = SignalHandler()
         let loop = RunLoop(mode: .wall)
         do {
             let transport = try firmware.open(DeviceSelector(device), on: loop)
@@ -25,15 +28,15 @@ enum HostSession {
             try firmware.tell(host, about: transport)
             prepare(host)
             try loop.run {
-                do {
+                let work = loop.start {
                     try await host.start()
                     if let missing = host.learned[.firmwareMissing] { Console.complain("\(transport.name): \(missing.text)") }
                     try await body(host)
-                    host.close()
-                } catch {
-                    host.close()
-                    throw error
                 }
+                signals.onStop(on: loop) { work.cancel() }
+                await work.ended()
+                await host.leave()
+                try await work.value()
             }
         } catch {
             throw CommandFailure(error)

@@ -1,0 +1,44 @@
+import BenchTesting
+import HCI
+import Packets
+import Testing
+import Timing
+
+@testable import Host
+
+@Suite struct LeavingTests {
+    /// A host that leaves takes its link, its advertising and its scan along, also when whoever makes it leave is cancelled.
+    @Test(arguments: [false, true])
+    func nothingIsLeftOnTheAir(_ isCancelled: Bool) throws {
+        try SimulatedHosts.run { hosts in
+            let (central, peripheral) = try await hosts.link()
+            _ = try await hosts.peripheral.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("again")])))
+            _ = try await hosts.peripheral.scan()
+            let leaving = hosts.loop.start { await hosts.peripheral.leave() }
+            if isCancelled { leaving.cancel() }
+            await leaving.ended()
+            #expect(peripheral.disconnectReason == .connectionTerminatedByLocalHost)
+            #expect(try await central.ended(within: .milliseconds(100)) == .remoteUserTerminatedConnection)
+            await hosts.central.leave()
+            #expect(hosts.base.simulation.isAtRest)
+        }
+    }
+
+    /// A controller that answers nothing from the start, or nothing more, or gives no credit, holds nobody up; the reset is the last it gets.
+    @Test(arguments: [(0, 1), (1, 1), (1, 0)])
+    func aSilentControllerHoldsNobodyUp(_ answers: Int, _ credits: UInt8) throws {
+        try World.run { world in
+            let fake = FakeController(world)
+            if answers > 0 { try await fake.host.start() }
+            for opcode in [HCICommands.Reset.opcode, HCICommands.LERand.opcode] { fake.script[opcode] = { _ in [] } }
+            if credits == 0 { fake.emit(HCIPacket(completeOpcode: CommandQueue.noCommand, returns: [], credits: 0)) }
+            let asking = world.loop.start { _ = try await fake.host.send(HCICommands.LERand()) }
+            try await world.loop.sleep(for: 10)
+            asking.cancel()
+            let began = world.loop.now
+            await fake.host.leave()
+            #expect(world.loop.now - began <= .seconds(1))
+            #expect(fake.opcodes.last == HCICommands.Reset.opcode)
+        }
+    }
+}
