@@ -65,10 +65,9 @@ final class InquiryScanner: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
-    /// Whether the device inquires or pages itself.
-    var isSharing: Bool {
-        get { schedule.isSharing }
-        set { schedule.isSharing = newValue }
+    var share: ScanSchedule.Share {
+        get { schedule.share }
+        set { schedule.share = newValue }
     }
 
     func stop() {

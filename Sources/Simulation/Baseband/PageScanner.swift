@@ -77,10 +77,9 @@ final class PageScanner: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
-    /// Whether the device inquires or pages itself.
-    var isSharing: Bool {
-        get { schedule.isSharing }
-        set { schedule.isSharing = newValue }
+    var share: ScanSchedule.Share {
+        get { schedule.share }
+        set { schedule.share = newValue }
     }
 
     func stop() {

@@ -14,6 +14,15 @@ final class ScanSchedule {
         var end: Microseconds
     }
 
+    /// The windows that a device takes which looks for others itself.
+    enum Share {
+        case all
+        /// So many that two devices whose windows fall together find each other, and never two in succession: a page meets a device that scans each 1.28 s once at least
+        /// before it changes its train.
+        case some
+        case none
+    }
+
     private static let ticksPerPhase = 1 << 12
 
     private let clock: NativeClock
@@ -21,12 +30,13 @@ final class ScanSchedule {
     private var interval = Microseconds.zero
     private var window = Microseconds.zero
     private var isInterlaced = false
-    /// Whether the device looks for others itself: then only some windows are taken, so that two of them whose windows fall together find each other.
-    var isSharing = false
+    var share = Share.all
     /// The start of the first window.
     private var began = Microseconds.zero
-    /// Another activity had the radio when a window was due.
+    /// Another activity had the radio when the first window of an interval was due.
     private var isLate = false
+    /// The number of the interval in which the scanner last listened.
+    private var lastHeard: Int?
     private var timer: AirTimer!
 
     private var loop: RunLoop { radio.air.loop }
@@ -41,8 +51,13 @@ final class ScanSchedule {
     /// Counts windows from now on.
     func begin(interval: Microseconds, window: Microseconds, isInterlaced: Bool) {
         (self.interval, self.window, self.isInterlaced) = (interval, window, isInterlaced)
+        restart()
+    }
+
+    private func restart() {
         began = loop.now
         isLate = false
+        lastHeard = nil
     }
 
     func stop() { timer.cancel() }
@@ -54,21 +69,19 @@ final class ScanSchedule {
 
     /// Takes the radio for the rest of the window and of the phase.
     ///
-    /// A window that another activity took is made up for, and windows are counted from there on: two scanners that began together would take the same ones from
-    /// each other again and again.
+    /// Between the two windows of an interlaced scan the scanner keeps the radio. A first window that another activity took is made up for, and windows are counted
+    /// from there on: two scanners that began together would take the same ones from each other again and again. What is lost of an interval after the scanner has
+    /// listened in it is not made up for: otherwise each interruption would begin a new interval, and the scan would take the radio from inquiry and page.
     ///
     /// - Returns: nil when the scanner rests or waits for the radio; it scans again when it is told.
     func open(for scanner: any RadioActivity) -> Stretch? {
         timer.cancel()
         radio.reserve(scanner, at: nil)
         let now = loop.now
-        if isLate, radio.acquire(scanner) {
-            began = now
-            isLate = false
-        }
+        if isLate, radio.acquire(scanner) { restart() }
         let number: Int = (now - began) / interval
         let start = began + interval * number
-        guard !isSharing || isTaken(number) else {
+        guard isTaken(number) else {
             rest(scanner, until: start + interval)
             return nil
         }
@@ -78,23 +91,31 @@ final class ScanSchedule {
             return nil
         }
         let end = start + window * (part + 1)
-        // An ID packet must fall whole into the window.
-        guard now + BREDRPacket.idAirTime <= end else {
+        // An ID packet must fall whole into the last window.
+        let latest = part + 1 < windowsPerInterval ? end - 1 : end - BREDRPacket.idAirTime
+        guard now <= latest else {
             rest(scanner, until: end)
             return nil
         }
         guard radio.acquire(scanner) else {
-            isLate = true
+            isLate = lastHeard != number
             radio.wait(scanner)
             return nil
         }
+        lastHeard = number
         let tick = clock.tick(at: now)
         let nextPhase = clock.start(of: (tick / Self.ticksPerPhase + 1) * Self.ticksPerPhase)
-        return Stretch(tick: tick, shift: part * 16, end: min(end - BREDRPacket.idAirTime, nextPhase - 1))
+        return Stretch(tick: tick, shift: part * 16, end: min(latest, nextPhase - 1))
     }
 
-    /// Every second window or so, in no rhythm that another device's windows could have. Two devices leave out different ones.
-    private func isTaken(_ number: Int) -> Bool { (number.nonzeroBitCount + radio.identifier) % 2 == 0 }
+    /// Of three windows the first or the second, in no rhythm that another device's windows could have.
+    private func isTaken(_ number: Int) -> Bool {
+        switch share {
+        case .all: true
+        case .some: number % 3 == (number / 3 + radio.identifier).nonzeroBitCount % 2
+        case .none: false
+        }
+    }
 
     /// Leaves the radio to others until then.
     func rest(_ scanner: any RadioActivity, until time: Microseconds) {

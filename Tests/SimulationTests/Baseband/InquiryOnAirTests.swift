@@ -52,6 +52,24 @@ import Timing
         }
     }
 
+    /// Windows of the device's own interlaced scans are all that an inquiry leaves out: 22.5 ms each, and what is left of a train of 10 ms.
+    @Test(arguments: [UInt8(1), 2, 3]) func ownInterlacedScansTakeTheirWindowsAndNoMore(_ scanEnable: UInt8) throws {
+        try InquiryTests.run(hosts: 1, seed: 7) { world in
+            let (log, host) = (Log(), world.hosts[0])
+            log.watch(world)
+            try await host.succeed(
+                HCICommands.WriteInquiryScanActivity(inquiryScanInterval: 0x0800, inquiryScanWindow: 0x0012),
+                HCICommands.WriteInquiryScanType(scanType: 1), HCICommands.WritePageScanType(pageScanType: 1),
+                HCICommands.WriteScanEnable(scanEnable: scanEnable), HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 8))
+            try await world.loop.sleep(for: .seconds(11))
+            let windows = 8 * scanEnable.nonzeroBitCount
+            let gaps = zip(log.ids, log.ids.dropFirst()).map { $1 - $0 }.filter { $0 > 2_500 }
+            #expect(!gaps.isEmpty && gaps.count <= windows && gaps.allSatisfy { $0 < 2 * 22_500 + 10_000 })
+            let undisturbed = 2 * 8 * 1_280_000 / 1_250
+            #expect(log.ids.count > undisturbed - windows * 2 * (22_500 + 10_000) / 1_250, "\(log.ids.count) of \(undisturbed)")
+        }
+    }
+
     /// A device that scans on LE all the time, advertises and inquires sends one packet at a time and gets on with all of it.
     @Test func oneRadioServesBothKinds() throws {
         try InquiryTests.run(hosts: 3, seed: 5) { world in

@@ -28,11 +28,10 @@ final class BREDRController {
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
 
-    /// A device that looks for others leaves out some of its own windows.
+    /// A device that looks for others leaves out some of its own windows, and those of inquiry scan while it pages, which takes seconds and may not fail.
     func shareWindows() {
-        let isSharing = inquiry != nil || paging != nil
-        inquiryScanner?.isSharing = isSharing
-        pageScanning.first?.isSharing = isSharing
+        inquiryScanner?.share = paging != nil ? .none : inquiry != nil ? .some : .all
+        pageScanning.first?.share = inquiry != nil || paging != nil ? .some : .all
     }
 
     /// Takes back what the host has set.
