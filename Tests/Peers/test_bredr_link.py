@@ -1,10 +1,18 @@
 """Two Bumble hosts on dual-mode dongles: one is found by an inquiry, gives its name and is connected to over BR/EDR."""
 
+import asyncio
+
 import pytest
 from bumble.core import AdvertisingData
 from bumble.core import ConnectionError as Refused
 from bumble.device import Device
-from bumble.hci import HCI_Error, HCI_Write_Default_Link_Policy_Settings_Command, LmpFeatureMask, Role
+from bumble.hci import (
+    HCI_Error,
+    HCI_Write_Default_Link_Policy_Settings_Command,
+    HCI_Write_Page_Scan_Activity_Command,
+    LmpFeatureMask,
+    Role,
+)
 
 from bredr import BR_EDR, RANDOM_ADDRESSES, Bench, classic_host
 from support import Inbox
@@ -25,6 +33,42 @@ async def test_an_inquiry_finds_who_is_discoverable(dual_ports):
         assert data.get(AdvertisingData.COMPLETE_LOCAL_NAME) == "sought"
         assert rssi == -50
         await inquirer.stop_discovery()
+
+
+async def test_two_hosts_with_scans_of_their_own_find_and_page_each_other(dual_ports):
+    """Bumble's inquiry scan is interlaced; page scan has the interval that a controller begins with."""
+    bench = Bench(dual_ports)
+    async with bench.powered():
+        for device in (bench.near, bench.far):
+            await device.send_sync_command(HCI_Write_Page_Scan_Activity_Command(page_scan_interval=0x0800, page_scan_window=0x0012))
+            await device.set_discoverable(True)
+            await device.set_connectable(True)
+        results = Inbox(bench.near, Device.EVENT_INQUIRY_RESULT)
+        await bench.near.start_discovery(auto_restart=False)
+        assert (await results.next())[0] == bench.far.public_address
+        await bench.near.stop_discovery()
+        link = await bench.near.connect(bench.far.public_address, transport=BR_EDR)
+        await link.disconnect()
+
+
+async def test_pages_that_cross_leave_one_link(dual_ports):
+    """A page ends once the other side's has made the link, so that nothing comes of it afterwards."""
+    bench = Bench(dual_ports)
+    async with bench.powered():
+        for device in (bench.near, bench.far):
+            await device.set_connectable(True)
+        made = await asyncio.gather(
+            bench.near.connect(bench.far.public_address, transport=BR_EDR), bench.far.connect(bench.near.public_address, transport=BR_EDR),
+            return_exceptions=True)
+        assert {error.error_code for error in made if isinstance(error, Exception)} <= {0x0B}, made
+        assert len(bench.near.connections) == len(bench.far.connections) == 1
+        [link], [other] = bench.near.connections.values(), bench.far.connections.values()
+        gone = Inbox(other, other.EVENT_DISCONNECTION)
+        await link.disconnect()
+        await gone.next()
+        # The controllers are free for pages that are asked for.
+        async with bench.link(by_far=True) as (link, other):
+            assert len(bench.near.connections) == len(bench.far.connections) == 1
 
 
 async def test_a_name_is_asked_for_with_and_without_a_connection(dual_ports):

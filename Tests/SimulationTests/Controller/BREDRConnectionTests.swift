@@ -53,6 +53,31 @@ import Timing
         }
     }
 
+    /// Two hosts page each other at once: there is one link, the page that it overtakes ends with Connection Already Exists, and nothing comes afterwards.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func crossingPagesMakeOneLink(_ seed: UInt64) throws {
+        try InquiryTests.run(hosts: 2, seed: seed) { world in
+            for host in world.hosts {
+                try await host.succeed(
+                    HCICommands.SetEventFilter(filterType: 2, filterCondition: [0, 2]),
+                    HCICommands.WritePageScanActivity(pageScanInterval: 0x0100, pageScanWindow: 0x0012),
+                    HCICommands.WriteScanEnable(scanEnable: 2))
+            }
+            try await world.hosts[0].succeed(Self.create(to: 1))
+            try await world.hosts[1].succeed(Self.create(to: 0))
+            try await world.loop.sleep(for: .seconds(12))
+            var made: [ConnectionHandle] = []
+            for host in world.hosts {
+                let results = host.all(HCIEvents.ConnectionComplete.self)
+                made += results.filter { $0.status == .success }.map(\.connectionHandle)
+                #expect(results.allSatisfy { [.success, .connectionAlreadyExists].contains($0.status) }, "\(results.map(\.status))")
+            }
+            try #require(made.count == 2, "\(made)")
+            try await world.hosts[0].succeed(HCICommands.Disconnect(connectionHandle: made[0], reason: 0x13))
+            try await world.loop.sleep(for: .seconds(6))
+            #expect(world.hosts.flatMap { $0.all(HCIEvents.ConnectionComplete.self) }.isEmpty)
+        }
+    }
+
     /// What a host may send is taken by its buffers, arrives once and in order, and every packet is credited.
     @Test(arguments: [UInt16(0xCC18), 0x0008, 0x330E, 0xFF1E]) func dataFlowsBothWays(_ packetType: UInt16) throws {
         try InquiryTests.run(hosts: 2, seed: UInt64(packetType)) { world in

@@ -110,10 +110,21 @@ extension BREDRController: PageScannerDelegate {
 
 extension BREDRController: BasebandLinkDelegate {
     func linkEstablished(_ link: BasebandLink) {
-        guard let end = end(of: link), !end.isIncoming else { return }
+        guard let end = end(of: link) else { return }
+        guard !end.isIncoming else { return yieldPage(to: end) }
         stopPage()
         guard !end.isForName else { return end.connection.requestNameAlone() }
         end.connection.establish()
+        if namesWanted.contains(end.peer) { end.connection.requestName() }
+    }
+
+    /// The device that is paged has come by a page of its own: there is one link between two devices, so the page ends. The host's command ends with Connection Already
+    /// Exists, a request for a name goes on over the link. Core Vol 2, Part B, 4.2; Vol 4, Part E, 7.1.5.
+    private func yieldPage(to end: ACLLinkEnd) {
+        guard let paging, paging.pager.settings.address == end.peer else { return }
+        if let own = paging.end { linkEnds.stop(own) }
+        stopPage()
+        if case .connection = paging.purpose { tellConnected(.connectionAlreadyExists, 0, end.peer) }
         if namesWanted.contains(end.peer) { end.connection.requestName() }
     }
 
