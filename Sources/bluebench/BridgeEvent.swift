@@ -57,6 +57,9 @@ struct BridgeEvent: Encodable {
         case .secured(let level):
             self.init("encrypted")
             (transport, self.level) = ("br_edr", level.name)
+        case .downgraded:
+            self.init("downgraded", reason: Self.downgrade)
+            transport = "br_edr"
         case .profile(let step): self.init(step)
         }
     }
@@ -113,6 +116,8 @@ struct BridgeEvent: Encodable {
         return (event, "\(line(.audioEnded(voice.codec))): \(packets), \(frames)")
     }
 
+    static let downgrade = "E0 encrypts the link although its key is one of Secure Connections: the peer has turned them off for BR/EDR"
+
     /// For people.
     static func line(_ step: BridgeStep) -> String {
         switch step {
@@ -123,6 +128,7 @@ struct BridgeEvent: Encodable {
         case .hasLinkKey(let type): "a link key for BR/EDR: \(type)"
         case .paged(let peer): "connected to \(peer) over BR/EDR"
         case .secured(let level): "authenticated and encrypted with the link key: \(level.name)"
+        case .downgraded: "warning: \(downgrade)"
         case .profile(let step): line(step)
         }
     }

@@ -88,7 +88,9 @@ final class BridgeSession {
             tell(.paged(link.address))
             link.events.add { [self] in
                 switch $0 {
-                case .secured(let level): tell(.secured(level))
+                case .secured(let level):
+                    tell(.secured(level))
+                    if link.isDowngraded { tell(.downgraded) }
                 case .disconnected(let reason): left?.fulfil(reason)
                 default: break
                 }

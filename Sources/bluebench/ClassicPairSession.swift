@@ -30,6 +30,8 @@ final class ClassicPairSession {
         defer { link.events.remove(token) }
         var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
         result.transport = LinkTransport.bredr.rawValue
+        result.cipher = link.encryptionKeySize == 0 ? nil : link.usesAESCCM ? "aes_ccm" : "e0"
+        result.isDowngraded = link.isDowngraded
         wait.end()
         await host.loop.cleanUp(within: .seconds(15)) { [self, result] in try await leave(link, after: keys, of: result) }
         return result

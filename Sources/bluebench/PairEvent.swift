@@ -17,7 +17,16 @@ struct PairEvent: Encodable {
     var secureConnections: Bool?
     var keySize: Int?
     var bonded: Bool?
+    /// `aes_ccm` or `e0`; left out on LE.
+    var cipher: String?
     var reason: String?
+
+    /// E0 encrypts the link although the key is one of Secure Connections.
+    var isDowngraded = false
+
+    private enum CodingKeys: String, CodingKey {
+        case event, peer, transport, passkey, number, role, level, model, secureConnections, keySize, bonded, cipher, reason
+    }
 
     init(_ event: String) { self.event = event }
 
@@ -39,6 +48,7 @@ struct PairEvent: Encodable {
         if let model { words.append(model) }
         let name = transport == nil ? "LE " : ""
         words.append(secureConnections == true ? "\(name)Secure Connections" : "\(name)legacy pairing")
+        if cipher == "e0", isDowngraded { words.append("warning: \(BridgeEvent.downgrade)") }
         if let keySize { words.append("key of \(keySize) octets") }
         words.append(bonded == true ? "bonded" : "not bonded")
         return words.joined(separator: ", ")

@@ -87,8 +87,8 @@ class Accessory:
 
 
 @contextlib.asynccontextmanager
-async def accessory(port, store, answers=True):
-    async with classic_host(port, "accessory", keystore=store) as device:
+async def accessory(port, store, answers=True, **attributes):
+    async with classic_host(port, "accessory", keystore=store, **attributes) as device:
         made = Accessory(device, answers)
         await made.advertise()
         yield made
@@ -104,6 +104,22 @@ async def bridge(port, peer, bonds, *options, expected=0):
 
 def named(events, name):
     return [event for event in events if event["event"] == name]
+
+
+@pytest.mark.parametrize("compares", [True, False], ids=["authenticated", "unauthenticated"])
+async def test_a_downgrade_to_e0_is_told(dual_ports, tmp_path, compares):
+    """The accessory pairs by LE Secure Connections and has turned them off for BR/EDR: the link key is one of P-256, and E0 encrypts.
+
+    A key that is worth more than E0 leaves of it ends the bridge."""
+    capability = COMPARE if compares else PairingDelegate.IoCapability.NO_OUTPUT_NO_INPUT
+    async with accessory(dual_ports[1], MemoryKeyStore(), classic_sc_enabled=False) as peer:
+        peer.device.pairing_config_factory = lambda _: PairingConfig(
+            mitm=compares, delegate=over_le(peer.user.delegate(capability)), identity_address_type=PairingConfig.AddressType.PUBLIC)
+        events = await bridge(dual_ports[0], peer.device, tmp_path / "bonds.json", expected=int(compares))
+        assert named(events, "link_key")[0]["key_type"] == 8 - (not compares)
+        [told] = named(events, "downgraded")
+        assert told["transport"] == "br_edr" and "E0" in told["reason"]
+        assert bool(named(events, "failed")) == compares
 
 
 async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_path):

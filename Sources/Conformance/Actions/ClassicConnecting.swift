@@ -38,7 +38,7 @@ enum SecureClassic: NamedAction {
     static let level = TypedArgument.named(
         "level", ["low": 1, "unauthenticated": 2, "authenticated": 3, "secureConnections": 4], default: 2, "what the link is to be")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, level.declaration] }
-    static let results = ["level", "keySize"]
+    static let results = ["level", "keySize", "downgraded"]
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -50,7 +50,9 @@ enum SecureClassic: NamedAction {
 
 extension ClassicConnection {
     fileprivate var security: CaseRecord {
-        CaseRecord([("level", .text("\(securityLevel)")), ("keySize", .number(encryptionKeySize))])
+        CaseRecord([
+            ("level", .text("\(securityLevel)")), ("keySize", .number(encryptionKeySize)), ("downgraded", .number(isDowngraded ? 1 : 0)),
+        ])
     }
 }
 

@@ -71,4 +71,7 @@ struct BREDREncryption: Sendable, Hashable {
     var isAESCCM: Bool
     /// Octets of the encryption key, 1...16. Core Vol 4, Part E, 7.5.7.
     var keySize: Int
+
+    /// E0 although the key is one of P-256: two devices with Secure Connections encrypt with AES-CCM. Core Vol 2, Part C, 4.2.5.
+    var isDowngraded: Bool { linkKey.strength.isSecureConnections && !isAESCCM }
 }

@@ -64,8 +64,10 @@ public final class ClassicConnection {
     public var encryptionKeySize: Int { security.machine.encryption?.keySize ?? 0 }
     /// The same by the names of LE.
     public var linkSecurity: LinkSecurity { securityLevel.linkSecurity }
-    /// The link is encrypted with a key of P-256.
-    public var usesSecureConnections: Bool { security.machine.encryption?.linkKey.strength.isSecureConnections ?? false }
+    /// The link is encrypted with a key of P-256 and AES-CCM.
+    public var usesSecureConnections: Bool { usesAESCCM && security.machine.encryption?.linkKey.strength.isSecureConnections ?? false }
+    /// The link has a key of P-256, and E0 encrypts it: one of the two devices has turned Secure Connections off for BR/EDR, or somebody between them has.
+    public var isDowngraded: Bool { security.machine.encryption?.isDowngraded ?? false }
     /// What is kept of the peer.
     public var bond: Bond? { host.keys[peer] }
     /// Told of the PDUs on all channels, for evidence.

@@ -17,6 +17,9 @@ public struct SynchronousSettings: Sendable, Hashable {
         (self.maxLatency, self.voiceSetting) = (maxLatency, voiceSetting)
         (self.retransmissionEffort, self.packetTypes) = (retransmissionEffort, packetTypes)
     }
+
+    /// Whether EV3, EV4, EV5 or one of the enhanced rate, which bits 6 to 9 forbid, may be used. Core Vol 4, Part E, 7.1.26.
+    var allowsESCO: Bool { packetTypes & 0x0038 != 0 || packetTypes & 0x03C0 != 0x03C0 }
 }
 
 /// An SCO or eSCO connection: voice goes in and comes out in packets of synchronous data, without credits. Core Vol 4, Part E, 5.4.3.

@@ -14,6 +14,8 @@ public enum BridgeStep: Sendable, Hashable {
     case paged(BDADDR)
     /// The BR/EDR link is authenticated and encrypted with the link key.
     case secured(SecurityMode4Level)
+    /// E0 encrypts the link although its key is one of Secure Connections.
+    case downgraded
     case profile(ProfileStep)
 }
 
@@ -61,8 +63,14 @@ extension Host {
         guard let classic = paged else { throw HostError.misuse(.notConnected) }
         step(.paged(classic.address))
         if quirks.pairsTwice { try await classic.pair(bridgingSettings) }
-        try await secure(classic, to: key.bestLevel, isNew: !isBonded)
+        do {
+            try await secure(classic, to: key.bestLevel, isNew: !isBonded)
+        } catch {
+            if classic.isDowngraded { step(.downgraded) }
+            throw error
+        }
         step(.secured(classic.securityLevel))
+        if classic.isDowngraded { step(.downgraded) }
         let token = classic.profiles.steps.add { step(.profile($0)) }
         defer { classic.profiles.steps.remove(token) }
         return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))

@@ -21,7 +21,8 @@ extension ProfileSession {
     func openAudio(_ settings: [SynchronousSettings]) async throws {
         do {
             guard let connection else { throw HostError.misuse(.notConnected) }
-            try await connection.openSynchronous(settings)
+            // AES-CCM does not protect SCO, so there is none beside it.
+            try await connection.openSynchronous(connection.usesAESCCM ? settings.filter(\.allowsESCO) : settings)
         } catch let error as HostError {
             perform(core.audioFailed("\(error)"))
         }
