@@ -37,20 +37,21 @@ struct OutOfBandExchange: LMPProcedure {
             return session.own.hasOutOfBandData ? [.report(.outOfBandDataRequested)] : go()
         case (.refused(let refusal), _): return session.fail(refusal)
         case (.hostReplied(.outOfBandData(let data)), .awaitingHost):
-            examine(session.computation.minorType == 2 ? data?.p256 : data?.p192)
+            examine(session.computation.minorType == 2 ? data?.p256 : data?.p192, link)
             return go()
         case (.message(let message), _): return session.isFailure(message) ? session.fail() : take(message)
         default: return nil
         }
     }
 
-    private mutating func examine(_ data: [[UInt8]]?) {
+    private mutating func examine(_ data: [[UInt8]]?, _ link: ACLLinkState) {
         guard let data, data.count == 2 else {
             isRight = false
             return
         }
         session.peerRandom = UInt128(littleEndianOctets: data[1])
-        isRight = session.computation.outOfBandCommitment(isOwn: false, random: session.peerRandom).littleEndianOctets == data[0]
+        let isKept = session.computation.outOfBandCommitment(isOwn: false, random: session.peerRandom).littleEndianOctets == data[0]
+        isRight = isKept || link.settings.quirks.contains(.takesAnyCommitment)
     }
 
     private var number: LMPAction {

@@ -41,7 +41,7 @@ struct PasskeyEntry: LMPProcedure {
         case (.hostReplied(.passkey(let number)), .awaitingUser): return begin(number)
         case (.hostReplied(.noPasskey), .awaitingUser): return refuse()
         case (.hostReplied(.keypress(let type)), _): return [.send(LMP.KeypressNotification(notificationType: type), session.transaction)]
-        case (.message(let message), _): return session.isFailure(message) ? session.fail() : take(message)
+        case (.message(let message), _): return session.isFailure(message) ? session.fail() : take(message, link)
         default: return nil
         }
     }
@@ -74,7 +74,7 @@ struct PasskeyEntry: LMPProcedure {
         .send(LMP.SimplePairingNumber(nonceValue: session.ownNonce.littleEndianOctets), session.transaction)
     }
 
-    private mutating func take(_ message: LMPMessage) -> [LMPAction]? {
+    private mutating func take(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
         case (.keypressNotification(let pdu), _): return [.report(.keypress(pdu.notificationType))]
         case (.simplePairingConfirm(let pdu), .awaitingUser) where !session.isInitiator && commitment.isEmpty:
@@ -87,7 +87,7 @@ struct PasskeyEntry: LMPProcedure {
             return [number]
         case (.simplePairingConfirm, .refusing):
             return [.reject(LMP.SimplePairingConfirm.self, .authenticationFailure, session.transaction)] + session.fail()
-        case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue))
+        case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue), link)
         case (_, .awaitingAcceptance) where message.accepts(LMP.SimplePairingNumber.self):
             guard session.isInitiator else { return next() }
             state = .awaitingNumber
@@ -96,8 +96,9 @@ struct PasskeyEntry: LMPProcedure {
         }
     }
 
-    private mutating func take(number nonce: UInt128) -> [LMPAction] {
-        guard session.computation.commitment(isOwn: false, nonce: nonce, z: bit).littleEndianOctets == commitment else {
+    private mutating func take(number nonce: UInt128, _ link: ACLLinkState) -> [LMPAction] {
+        let isKept = session.computation.commitment(isOwn: false, nonce: nonce, z: bit).littleEndianOctets == commitment
+        guard isKept || link.settings.quirks.contains(.takesAnyCommitment) else {
             return [.reject(LMP.SimplePairingNumber.self, .authenticationFailure, session.transaction)] + session.fail()
         }
         session.peerNonce = nonce
