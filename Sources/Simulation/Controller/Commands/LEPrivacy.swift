@@ -107,7 +107,10 @@ extension LEController {
     func identify(_ address: DeviceAddress) -> KnownDevice? { settings.resolving.identify(address) }
 
     /// Whether a packet to this address is for an activity with the address `own`.
-    func isOwn(_ address: DeviceAddress, _ own: DeviceAddress) -> Bool {
-        address == own || settings.resolving.isEnabled && settings.resolving.isLocal(address)
+    ///
+    /// - Parameter advertiser: the device that calls it so, by whose entry of the resolving list it is resolved; nil for an anonymous one.
+    func isOwn(_ address: DeviceAddress, _ own: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool {
+        let peer = advertiser.flatMap { identify($0)?.address }
+        return address == own || settings.resolving.isEnabled && settings.resolving.isLocal(address, towards: peer)
     }
 }

@@ -55,7 +55,9 @@ extension LEController: InitiatorDelegate {
         return settings.acceptList.contains(device.address) && !links.contains { $0.peer == device.address }
     }
 
-    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress) -> Bool { isOwn(address, initiator.settings.ownAddress) }
+    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool {
+        isOwn(address, initiator.settings.ownAddress, calledBy: advertiser)
+    }
 
     func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress {
         guard initiator.settings.own.isResolvable, let device = identify(advertiser) else { return initiator.settings.ownAddress }
@@ -76,7 +78,9 @@ extension LEController: ScannerDelegate {
 
     func scanner(_ scanner: Scanner, accepts device: KnownDevice?) -> Bool { settings.acceptList.contains(device?.address) }
 
-    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress) -> Bool { isOwn(address, scanner.settings.ownAddress) }
+    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool {
+        isOwn(address, scanner.settings.ownAddress, calledBy: advertiser)
+    }
 
     func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress {
         privateAddress(settings.scan.own, towards: device.address) ?? scanner.settings.ownAddress
@@ -124,7 +128,7 @@ extension LEController: ScannerDelegate {
         row.rssi = rssi(of: report)
         if let target = report.target {
             // A private address of this side is told as the identity that it stands for. Core Vol 4, Part E, 7.7.65.13.
-            let isPrivate = settings.resolving.isEnabled && settings.resolving.isLocal(target)
+            let isPrivate = settings.resolving.isEnabled && settings.resolving.isLocal(target, towards: report.device?.address)
             let identity = settings.scan.own.kind == .public ? configuration.address : settings.randomAddress ?? target
             let own = isPrivate ? KnownDevice(address: identity, isResolved: true) : KnownDevice(address: target)
             row.directAddressType = report.isForOwnAddress ? own.type : .unresolvedRandom

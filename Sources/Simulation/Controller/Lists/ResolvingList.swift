@@ -94,8 +94,11 @@ struct ResolvingList {
     }
 
     /// Whether an address is a private one of this side.
-    func isLocal(_ address: DeviceAddress) -> Bool {
-        address.isResolvablePrivate && entries.contains { $0.localIRK != 0 && address.resolves(with: $0.localIRK) }
+    ///
+    /// - Parameter peer: the identity of the device that calls this side so: the key of its entry alone counts. Nil for the keys of all entries.
+    func isLocal(_ address: DeviceAddress, towards peer: DeviceAddress? = nil) -> Bool {
+        address.isResolvablePrivate
+            && entries.contains { $0.localIRK != 0 && (peer ?? $0.peer) == $0.peer && address.resolves(with: $0.localIRK) }
     }
 
     // MARK: Addresses that go

@@ -107,8 +107,11 @@ enum LinkLayerControl: ControlLayer {
         return link.encryption.isOn ? .reject(.commandDisallowed) : .begin(RemoteEncryption())
     }
 
+    /// LL_REJECT_EXT_IND goes to a peer that has it. LL_ENC_REQ may come from one of version 4.0 that has not; the other requests are as recent as LL_REJECT_EXT_IND. Core Vol
+    /// 6, Part B, 5.1.3.1 and 2.4.2.
     static func rejection(of opcode: UInt8, _ reason: ErrorCode, _ link: LinkState) -> [UInt8] {
-        let both = link.configuration.features.intersection(link.peer.features ?? .extendedRejectIndication)
+        let both = link.configuration.features.intersection(
+            link.peer.features ?? (opcode == LLControl.EncReq.opcode ? [] : .extendedRejectIndication))
         return both.contains(.extendedRejectIndication)
             ? LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: opcode), errorCode: reason).bytes
             : LLControl.RejectInd(errorCode: reason).bytes

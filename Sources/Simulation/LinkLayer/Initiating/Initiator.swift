@@ -31,7 +31,7 @@ protocol InitiatorDelegate: AnyObject {
     /// Whether an advertiser is the one that is wanted, or in the filter accept list where that counts.
     func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool
     /// Whether directed advertising to this address is for this side.
-    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress) -> Bool
+    func initiator(_ initiator: Initiator, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool
     /// What this side goes by towards an advertiser.
     func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress
     /// CONNECT_IND was sent, or AUX_CONNECT_RSP received; the initiator has stopped.
@@ -61,7 +61,7 @@ final class Initiator: WindowedListener {
         switch pdu.type {
         case .advInd: return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
         case .advDirectInd:
-            guard let target = pdu.receiver, delegate.initiator(self, isOwn: target) else { return false }
+            guard let target = pdu.receiver, delegate.initiator(self, isOwn: target, calledBy: pdu.sender) else { return false }
             return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
         case .extended:
             guard settings.isExtended, let header = ExtendedHeader(pdu), header.mode == .connectable,
@@ -76,7 +76,7 @@ final class Initiator: WindowedListener {
 
     override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
         guard pdu.type == .extended, let header = ExtendedHeader(pdu), header.mode == .connectable,
-            header.target.map({ delegate.initiator(self, isOwn: $0) }) ?? true
+            header.target.map({ delegate.initiator(self, isOwn: $0, calledBy: header.advertiser) }) ?? true
         else { return false }
         return connect(to: header.advertiser, chSel: true, reception, isExtended: true)
     }

@@ -31,7 +31,7 @@ protocol ScannerDelegate: AnyObject {
     /// Whether the filter accept list has an advertiser; nil for an anonymous one.
     func scanner(_ scanner: Scanner, accepts device: KnownDevice?) -> Bool
     /// Whether directed advertising to this address is for this side.
-    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress) -> Bool
+    func scanner(_ scanner: Scanner, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool
     /// What this side goes by towards an advertiser.
     func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport)
@@ -149,7 +149,7 @@ final class Scanner: WindowedListener {
         }
         if settings.filtersByList, !delegate.scanner(self, accepts: report.device) { return false }
         guard let target = report.target else { return true }
-        report.isForOwnAddress = delegate.scanner(self, isOwn: target)
+        report.isForOwnAddress = delegate.scanner(self, isOwn: target, calledBy: report.advertiser)
         return report.isForOwnAddress || settings.passesResolvableTargets && target.isResolvablePrivate
     }
 
