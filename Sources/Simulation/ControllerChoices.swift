@@ -49,6 +49,8 @@ public struct ControllerChoices: Sendable {
     public var linkManagerDelay: Microseconds = .zero
     /// Its link manager lets nobody else switch roles. Core Vol 2, Part C, 4.4.2.
     public var refusesRoleSwitch = false
+    /// With AES-CCM, LMP_start_encryption_req always carries the same number, which has no part in key and IV. Core Vol 2, Part C, 4.2.5.3.
+    public var repeatsStartNumber = false
     /// The longest encryption key of BR/EDR that it agrees to, in octets. Core Vol 2, Part C, 4.2.5.2.
     public var longestKey: UInt8 = 16
     /// Uses the highest advertising interval that the host leaves to it. Core Vol 4, Part E, 7.8.5.

@@ -1,11 +1,12 @@
 """What two Bumble hosts make our controllers send over BR/EDR keeps the rules that `Tests/Reference` knows, encrypted or not."""
 
 import asyncio
+import struct
 import sys
 
 import pytest
 from bumble import l2cap
-from bumble.hci import HCI_Write_Default_Link_Policy_Settings_Command, Role
+from bumble.hci import HCI_REFRESH_ENCRYPTION_KEY_COMMAND, HCI_Write_Default_Link_Policy_Settings_Command, Role
 
 from bredr import Bench
 from support import ROOT, Inbox, dongles
@@ -16,8 +17,17 @@ import piconet_check  # noqa: E402
 from link_secrets import LinkSecrets, SecureLinkSecrets  # noqa: E402
 
 
-async def conversation(ports, secure, switches=False):
-    """Two links, the second with the stored key; on request with roles switched there and back while they are encrypted."""
+async def refresh(sides):
+    """Each side wants a fresh key, twice; the two hosts are told each time."""
+    for side in sides * 2:
+        told = [Inbox(one, one.EVENT_CONNECTION_ENCRYPTION_KEY_REFRESH, lambda *_: None) for one in sides]
+        side.device.host.hci_sink.on_packet(struct.pack("<BHBH", 1, HCI_REFRESH_ENCRYPTION_KEY_COMMAND, 2, side.handle))
+        for inbox in told:
+            await inbox.next()
+
+
+async def conversation(ports, secure, switches=False, refreshes=False):
+    """Two links, the second with the stored key; on request with roles switched there and back, or fresh keys, while they are encrypted."""
     bench, spec = Bench(ports), l2cap.ClassicChannelSpec(psm=PSM, mtu=2000)
     async with bench.powered(classic_sc_enabled=secure):
         for device in (bench.near, bench.far):
@@ -36,6 +46,9 @@ async def conversation(ports, secure, switches=False):
                     changed = Inbox(link, link.EVENT_ROLE_CHANGE)
                     await side.switch_role(role)
                     await changed.next()
+                    await answers(channel, [1, 100, 2000])
+                if refreshes:
+                    await refresh([link, other])
                     await answers(channel, [1, 100, 2000])
         return (await bench.keys())[0].link_key.value, bytes(bench.near.public_address), bytes(bench.far.public_address)
 
@@ -59,13 +72,13 @@ def rules(check):
     return {fault["rule"] for fault in check.violations}
 
 
-@pytest.mark.parametrize("switches", [False, True], ids=["roles as they are", "roles switched"])
+@pytest.mark.parametrize(("switches", "refreshes"), [(False, False), (True, False), (False, True)], ids=["as it is", "roles switched", "refreshed"])
 @pytest.mark.parametrize("kind", [LinkSecrets, SecureLinkSecrets], ids=["E0", "AES-CCM"])
-def test_encryption_and_its_authentication(tmp_path, kind, switches):
+def test_encryption_and_its_authentication(tmp_path, kind, switches, refreshes):
     """With the link key each SRES comes out, and each packet opens: CRC or MIC, lengths and sequence are those of the data in clear."""
     path, is_secure = tmp_path / "air.pcapng", kind is SecureLinkSecrets
     with dongles(2, "--profile", "dual", "--air", path) as ports:
-        key, *addresses = asyncio.run(conversation(ports, is_secure, switches))
+        key, *addresses = asyncio.run(conversation(ports, is_secure, switches, refreshes))
     sessions = Sessions(kind, key, addresses)
     check = piconet_check.load(path, sessions)
     assert check.violations == [] and check.pages == 2 + 4 * switches

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESCCM
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Peers" / "codec"))
 from bredr_security import e0, e1, e3, h3, h4, h5, reduced_key  # noqa: E402
 
-AU_RAND, SRES, KEY_SIZE, START, STOP, ACCEPTED = 11, 12, 16, 17, 18, 3
-LENGTHS = {AU_RAND: 16, SRES: 4, KEY_SIZE: 1, START: 16, STOP: 0}
+AU_RAND, SRES, KEY_SIZE, START, STOP, ACCEPTED, PAUSE_AES = 11, 12, 16, 17, 18, 3, 66
+LENGTHS = {AU_RAND: 16, SRES: 4, KEY_SIZE: 1, START: 16, STOP: 0, PAUSE_AES: 16}
 LINK_MANAGER, MIC = 3, 4
 SIDES = ("central", "peripheral")
 OTHER = {"central": "peripheral", "peripheral": "central"}
@@ -27,7 +27,7 @@ class Secrets:
     def __init__(self, key, addresses):
         self.key, self.addresses = key, addresses
         self.challenges, self.offset, self.size = {}, None, 16
-        self.session = None
+        self.session = self.pause = None
         self.encrypts = dict.fromkeys(SIDES, False)
         self.proofs = self.opened = 0
 
@@ -51,6 +51,8 @@ class Secrets:
             return None if expected == data else "SRES is not that of the link key"
         elif code == KEY_SIZE and 1 <= data[0] <= 16:
             self.size = data[0]
+        elif code == PAUSE_AES:
+            self.pause = data
         elif code == START and side == "central" and self.offset:
             self._start(data)
             self.encrypts["peripheral"] = True
@@ -86,7 +88,10 @@ class LinkSecrets(Secrets):
 
 
 class SecureLinkSecrets(Secrets):
-    """Secure authentication, and AES-CCM with its nonce and its additional data laid out as those of LE: LLID is what is authenticated of the payload header."""
+    """Secure authentication, and AES-CCM with its nonce and its additional data laid out as those of LE: LLID is what is authenticated of the payload header.
+
+    The IV is ACO where encryption starts, and the first half of the number of LMP_pause_encryption_aes_req, whoever sent it, where it resumes.
+    """
 
     def unseal(self, body, width, side):
         if not self.encrypts[side] or body[0] & 3 == LINK_MANAGER or len(body) == width:
@@ -117,5 +122,6 @@ class SecureLinkSecrets(Secrets):
 
     def _start(self, random):
         assert self.size == 16, "a key that is shortened"
-        self.session, self.iv = AESCCM(h3(self.key[::-1], *self._addresses(), self.offset), tag_length=MIC), random[:8]
+        self.session = AESCCM(h3(self.key[::-1], *self._addresses(), self.offset), tag_length=MIC)
+        self.iv, self.pause = (self.pause or self.offset[::-1])[:8], None
         self.counters = dict.fromkeys(SIDES, 0)

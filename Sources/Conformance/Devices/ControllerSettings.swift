@@ -59,6 +59,7 @@ enum ControllerSettings {
         "lacksSecureConnections": { $0.choices.lacksSecureConnections = $1 != 0 },
         "linkManagerDelay": { $0.choices.linkManagerDelay = Microseconds($1) },
         "longestKey": { $0.choices.longestKey = UInt8(clamping: max(1, min(16, $1))) },
+        "repeatsStartNumber": { $0.choices.repeatsStartNumber = $1 != 0 },
         "refusesRoleSwitch": { $0.choices.refusesRoleSwitch = $1 != 0 },
         "firstHandle": { $0.choices.firstHandle = UInt16(clamping: min(max($1, 1), 0x0EFF)) },
     ]

@@ -121,6 +121,8 @@ enum LinkManagement: ControlLayer {
     /// Core Vol 2, Part C, 4.6.
     private static func synchronous(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         switch pdu {
+        // SCO, which AES-CCM does not protect, is not made on a link that it encrypts.
+        case .scoLinkReq where link.security.mode == .aesCCM: .reject(.connectionRejectedDueToSecurityReasons)
         case .scoLinkReq: begin(SynchronousSetup(), if: link.supports(.sco))
         case .escoLinkReq: begin(SynchronousSetup(), if: link.supports(.extendedSCO))
         case .removeScoLinkReq: begin(RemoteSynchronousEnd(), if: link.supports(.sco))

@@ -123,9 +123,26 @@ import Timing
         Row(
             testDescription: "AES-CCM with a fresh session, wanted by the peripheral", a: ["refreshed 00"], b: ["refreshed 00"],
             pdus: [
-                "B1 pauseEncryptionReq", "A1 pauseEncryptionAESReq", "A1 stopEncryptionReq", "B1 +stopEncryptionReq",
-                "B1 resumeEncryptionReq", "A1 startEncryptionReq", "B1 +startEncryptionReq",
+                "B1 pauseEncryptionAESReq", "A1 stopEncryptionReq", "B1 +stopEncryptionReq", "B1 resumeEncryptionReq",
+                "A1 startEncryptionReq", "B1 +startEncryptionReq",
             ], act: { _ = $0.b.connection.refreshKey() }),
+        Row(
+            testDescription: "a stale number in LMP_start_encryption_req does no harm to AES-CCM", a: ["refreshed 00"], b: ["refreshed 00"],
+            pdus: [
+                "A0 pauseEncryptionAESReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq",
+                "A0 startEncryptionReq", "B0 +startEncryptionReq",
+            ],
+            tamper: { pdu in
+                guard case .startEncryptionReq = pdu else { return nil }
+                return LMP.StartEncryptionReq(randomNumber: PairingTests.key)
+            }, act: { _ = $0.a.connection.refreshKey() }),
+        Row(
+            testDescription: "SCO is refused on a link with AES-CCM", a: [], b: [], pdus: ["A0 scoLinkReq", "B0 -scoLinkReq 0E"],
+            act: {
+                $0.inject(
+                    LMP.ScoLinkReq(scoHandle: 1, timingControlFlags: [], dSco: 0, tSco: 6, scoPacket: 2, airMode: 2).bytes(.central),
+                    from: $0.a)
+            }),
     ]
 
     private static let pausedByA = ["A0 pauseEncryptionAESReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq"]
@@ -307,6 +324,10 @@ import Timing
         #expect(answers?.central == octets("746af87e").reversed() && answers?.peripheral == octets("1eeb1137").reversed())
         if let answers { _ = state.apply(.cipheringOffset(answers.offset)) }
         let key = UInt128(octets: octets("677b377f74a5d501121c46492d4cb489"))
-        #expect(state.encryption(with: PairingTests.key, size: 16) == .aesCCM(key: key, iv: Array(PairingTests.key.prefix(8))))
+        // At the start the IV is ACO, after a pause it is the least significant half of the number that paused encryption.
+        #expect(state.encryption(with: PairingTests.otherKey, size: 16) == .aesCCM(key: key, iv: answers?.offset ?? []))
+        #expect(
+            state.encryption(with: PairingTests.otherKey, size: 16, resumedFrom: PairingTests.key)
+                == .aesCCM(key: key, iv: Array(PairingTests.key.prefix(8))))
     }
 }

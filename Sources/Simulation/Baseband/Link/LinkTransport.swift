@@ -89,7 +89,7 @@ indirect enum PayloadEncryption: Equatable {
     case e0(key: UInt128, central: BDADDR)
     /// - Parameters:
     ///   - key: of h3.
-    ///   - iv: eight octets of LMP_start_encryption_req.
+    ///   - iv: ACO where encryption starts, eight octets of LMP_pause_encryption_aes_req where it resumes; the least significant first.
     case aesCCM(key: UInt128, iv: [UInt8])
 }
 

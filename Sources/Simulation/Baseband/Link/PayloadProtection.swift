@@ -8,8 +8,8 @@ struct PayloadProtection {
     private struct Direction {
         var encryption = PayloadEncryption.off
         var cipher: LinkCipher?
-        /// PayloadCounter.
-        var counter: UInt64 = 0
+        /// PayloadCounter: 36 bits, from 0 on with each key and IV.
+        private(set) var counter: UInt64 = 0
 
         mutating func start(_ encryption: PayloadEncryption) {
             self.encryption = encryption
@@ -17,6 +17,8 @@ struct PayloadProtection {
             cipher = nil
             if case .aesCCM(let key, let iv) = encryption { cipher = LinkCipher(sessionKey: key, iv: iv) }
         }
+
+        mutating func count() { counter = (counter + 1) & 0xF_FFFF_FFFF }
     }
 
     private var transmit = Direction()
@@ -37,7 +39,7 @@ struct PayloadProtection {
         guard let cipher = transmit.cipher, llid != LLID.control, !data.isEmpty else { return data }
         var sealed: [UInt8] = []
         cipher.seal(data.span.bytes, counter: transmit.counter, fromCentral: isCentral, header: llid, into: &sealed)
-        transmit.counter += 1
+        transmit.count()
         return sealed[...]
     }
 
@@ -48,7 +50,7 @@ struct PayloadProtection {
         guard cipher.open(data.span.bytes, counter: receive.counter, fromCentral: !isCentral, header: llid, into: &opened) else {
             return nil
         }
-        receive.counter += 1
+        receive.count()
         return opened[...]
     }
 

@@ -45,6 +45,7 @@ extension BREDRController: ACLConnectionDelegate {
         result.keySizes = min(settings.security.minimumKeySize, longest)...longest
         result.outOfBand = settings.security.outOfBand
         result.delay = configuration.choices.linkManagerDelay
+        result.repeatsStartNumber = configuration.choices.repeatsStartNumber
         result.quirks = configuration.quirks.bredr
         if configuration.choices.refusesRoleSwitch { result.allowsRoleSwitch = false }
         if result.quirks.contains(.takesShortKeys) { result.keySizes = 1...longest }

@@ -132,9 +132,13 @@ struct EncryptionStart {
     private let encryption: PayloadEncryption
     let mode: ACLEncryptionMode
 
-    /// - Parameter size: of the key. Nil without an authenticated key.
-    init?(random: [UInt8], size: UInt8, _ link: ACLLinkState) {
-        guard let encryption = link.encryption(with: random, size: size) else { return nil }
+    /// Nil without an authenticated key.
+    ///
+    /// - Parameters:
+    ///   - size: of the key.
+    ///   - pause: the number of LMP_pause_encryption_aes_req, where encryption resumes.
+    init?(random: [UInt8], size: UInt8, resumedFrom pause: [UInt8]? = nil, _ link: ACLLinkState) {
+        guard let encryption = link.encryption(with: random, size: size, resumedFrom: pause) else { return nil }
         self.random = random
         self.size = size
         self.encryption = encryption
@@ -142,9 +146,10 @@ struct EncryptionStart {
     }
 
     /// For the central, which draws the random number.
-    init?(drawing size: UInt8, _ link: ACLLinkState) {
+    init?(drawing size: UInt8, resumedFrom pause: [UInt8]? = nil, _ link: ACLLinkState) {
         var stream = link.stream
-        self.init(random: stream.octets(16), size: size, link)
+        let isStale = link.usesSecureConnections && link.settings.repeatsStartNumber
+        self.init(random: isStale ? [UInt8](repeating: 0x5A, count: 16) : stream.octets(16), size: size, resumedFrom: pause, link)
     }
 
     func request(_ transaction: LMPTransaction) -> [LMPAction] {

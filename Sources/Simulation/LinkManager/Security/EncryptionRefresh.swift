@@ -3,7 +3,9 @@ import Timing
 
 /// Encryption pauses and resumes with a fresh key; the roles may be switched meanwhile. Core Vol 2, Part C, 4.2.5.5, 4.2.5.6 and 4.4.2.
 ///
-/// Whoever began resumes: a central by LMP_start_encryption_req, a peripheral by LMP_resume_encryption_req.
+/// Whoever begins, central or peripheral, pauses by LMP_pause_encryption_req with E0 and by LMP_pause_encryption_aes_req with AES-CCM, whose number is the IV afterwards. A
+/// peripheral answers its central's with LMP_pause_encryption_req, a central its peripheral's with LMP_stop_encryption_req. Whoever began resumes: a central by
+/// LMP_start_encryption_req, a peripheral by LMP_resume_encryption_req.
 struct EncryptionRefresh: LMPProcedure {
     private enum State {
         case awaitingStart
@@ -27,6 +29,8 @@ struct EncryptionRefresh: LMPProcedure {
     private var transaction: LMPTransaction
     private var state = State.awaitingStart
     private var start: EncryptionStart?
+    /// The number of LMP_pause_encryption_aes_req.
+    private var random: [UInt8]?
     let kind = LinkManagement.Kind.encryption
     let isAwaitingPeer = true
     let holdsData = true
@@ -57,32 +61,26 @@ struct EncryptionRefresh: LMPProcedure {
 
     private mutating func begin(_ link: ACLLinkState) -> [LMPAction] {
         guard link.security.mode != .off, link.bothSupport(.pauseEncryption) else { return fail(.unsupportedRemoteFeature, link) }
-        guard link.role == .central else {
-            state = .awaitingStop
-            return [.send(LMP.PauseEncryptionReq(), transaction)]
-        }
-        state = .awaitingPause
-        return [pause(link)]
+        state = link.role == .central ? .awaitingPause : .awaitingStop
+        guard link.security.mode == .aesCCM else { return [.send(LMP.PauseEncryptionReq(), transaction)] }
+        var stream = link.stream
+        let drawn = stream.octets(16)
+        random = drawn
+        return [.change(.streamTaken), .send(LMP.PauseEncryptionAESReq(randomNumber: drawn), transaction)]
     }
 
     private func fail(_ reason: ErrorCode, _ link: ACLLinkState) -> [LMPAction] {
         [.report(switchesRoles ? .roleChanged(link.role, reason) : .keyRefreshed(reason)), .finish]
     }
 
-    /// The central's word that encryption pauses.
-    private func pause(_ link: ACLLinkState) -> LMPAction {
-        guard link.security.mode == .aesCCM else { return .send(LMP.PauseEncryptionReq(), transaction) }
-        var random = link.stream
-        return .send(LMP.PauseEncryptionAESReq(randomNumber: random.octets(16)), transaction)
-    }
-
     // MARK: The central
 
     private mutating func lead(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
-        case (.pauseEncryptionReq, .awaitingStart):
-            // The peripheral began: with AES-CCM the central says its own word before it stops.
-            return link.security.mode == .aesCCM ? [.change(.streamTaken), pause(link)] + stop() : stop()
+        case (.pauseEncryptionReq, .awaitingStart) where link.security.mode == .e0: return stop()
+        case (.pauseEncryptionAESReq(let pdu), .awaitingStart) where link.security.mode == .aesCCM:
+            random = pdu.randomNumber
+            return stop()
         case (.pauseEncryptionReq, .awaitingPause): return stop()
         case (_, .awaitingStop) where message.accepts(LMP.StopEncryptionReq.self):
             return [.baseband(.encryption(.off, direction: .transmit))] + paused(link)
@@ -104,7 +102,7 @@ struct EncryptionRefresh: LMPProcedure {
     }
 
     private mutating func restart(_ link: ACLLinkState) -> [LMPAction]? {
-        guard let start = EncryptionStart(drawing: link.security.keySize, link) else { return nil }
+        guard let start = EncryptionStart(drawing: link.security.keySize, resumedFrom: random, link) else { return nil }
         self.start = start
         state = .awaitingRestart
         return start.request(transaction)
@@ -114,11 +112,10 @@ struct EncryptionRefresh: LMPProcedure {
 
     private mutating func follow(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
-        case (.pauseEncryptionReq, .awaitingStart) where link.security.mode == .e0,
-            (.pauseEncryptionAESReq, .awaitingStart) where link.security.mode == .aesCCM:
-            state = .awaitingStop
-            return [.send(LMP.PauseEncryptionReq(), transaction)]
-        case (.pauseEncryptionAESReq, .awaitingStop) where isLocal && link.security.mode == .aesCCM: return []
+        case (.pauseEncryptionReq, .awaitingStart) where link.security.mode == .e0: return agreeToPause()
+        case (.pauseEncryptionAESReq(let pdu), .awaitingStart) where link.security.mode == .aesCCM:
+            random = pdu.randomNumber
+            return agreeToPause()
         case (.stopEncryptionReq, .awaitingStop):
             let off: [LMPAction] = [
                 .baseband(.encryption(.off, direction: .receive)), .baseband(.encryption(.off, direction: .transmit)),
@@ -127,10 +124,17 @@ struct EncryptionRefresh: LMPProcedure {
             return off + paused(link)
         case (.switchReq, .awaitingResume): return beSwitched(by: message, link)
         case (.startEncryptionReq(let pdu), .awaitingResume), (.startEncryptionReq(let pdu), .awaitingRestart):
-            guard let start = EncryptionStart(random: pdu.randomNumber, size: link.security.keySize, link) else { return nil }
+            guard let start = EncryptionStart(random: pdu.randomNumber, size: link.security.keySize, resumedFrom: random, link) else {
+                return nil
+            }
             return start.steps(.peripheral, message.transaction) + end
         default: return nil
         }
+    }
+
+    private mutating func agreeToPause() -> [LMPAction] {
+        state = .awaitingStop
+        return [.send(LMP.PauseEncryptionReq(), transaction)]
     }
 
     // MARK: What comes in between

@@ -54,10 +54,14 @@ extension ACLLinkState {
         return (result.sresCentral.octets, result.sresPeripheral.octets, result.aco.octets)
     }
 
-    /// The encryption of payloads with the key that comes of EN_RAND; nil before authentication.
+    /// The encryption of payloads; nil before authentication.
     ///
-    /// - Parameter size: of the key in octets.
-    func encryption(with random: [UInt8], size: UInt8) -> PayloadEncryption? {
+    /// - Parameters:
+    ///   - random: EN_RAND of LMP_start_encryption_req, from which the key of E0 is derived. AES-CCM takes nothing from it.
+    ///   - size: of the key in octets.
+    ///   - pause: the number of LMP_pause_encryption_aes_req, where encryption resumes: its least significant 64 bits are the IV of AES-CCM. At the start the IV is ACO, the
+    ///     64 bits that h5 leaves.
+    func encryption(with random: [UInt8], size: UInt8, resumedFrom pause: [UInt8]? = nil) -> PayloadEncryption? {
         guard let key = security.linkKey.map({ UInt128(littleEndianOctets: $0) }), let offset = security.cipheringOffset else { return nil }
         guard usesSecureConnections else {
             let number = UInt128(littleEndianOctets: offset + [UInt8](repeating: 0, count: max(0, 16 - offset.count)))
@@ -67,7 +71,7 @@ extension ACLLinkState {
         let aco = offset.prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         let full = SimplePairing.h3(t: key, a1: addressOfCentral, a2: addressOfPeripheral, aco: aco)
         let mask = UInt128.max >> UInt128(128 - 8 * max(1, min(16, Int(size))))
-        return .aesCCM(key: full & mask, iv: Array(random.prefix(8)))
+        return .aesCCM(key: full & mask, iv: Array((pause ?? offset).prefix(8)))
     }
 }
 

@@ -54,8 +54,7 @@ struct SynchronousSetup: LMPProcedure {
         guard let wish else { return nil }
         transaction = link.ownTransaction
         guard let offer = wish.offer(isExtended: true, link) ?? wish.offer(isExtended: false, link) else {
-            let reason: ErrorCode = wish.isPossible(link) ? .connectionRejectedDueToLimitedResources : .unsupportedRemoteFeature
-            return [.report(.synchronousFailed(isExtended: true, reason)), .finish]
+            return [.report(.synchronousFailed(isExtended: true, wish.impediment(link))), .finish]
         }
         return propose(offer, isAnswer: false)
     }

@@ -43,14 +43,18 @@ struct SynchronousWish: Equatable {
         return isExtended ? extendedOffer(link) : basicOffer(link)
     }
 
-    /// Whether both sides have what it takes, leaving aside whether there is room.
-    func isPossible(_ link: ACLLinkState) -> Bool {
-        link.bothSupport(ACLLinkState.features(ofAirMode: airMode)) && types.contains { link.bothHave($0) }
+    /// Why there is nothing to offer.
+    func impediment(_ link: ACLLinkState) -> ErrorCode {
+        let usable = types.filter { link.bothHave($0) }
+        guard link.bothSupport(ACLLinkState.features(ofAirMode: airMode)), !usable.isEmpty else { return .unsupportedRemoteFeature }
+        let isBarred = link.security.mode == .aesCCM && usable.allSatisfy(SynchronousOffer.basicTypes.contains)
+        return isBarred ? .connectionRejectedDueToSecurityReasons : .connectionRejectedDueToLimitedResources
     }
 
-    /// HV3 leaves most to others.
+    /// HV3 leaves most to others. There is no SCO on a link that AES-CCM encrypts.
     private func basicOffer(_ link: ACLLinkState) -> SynchronousOffer? {
-        guard [transmitBandwidth, receiveBandwidth].allSatisfy({ octets($0) == Self.voice }) else { return nil }
+        let isVoice = [transmitBandwidth, receiveBandwidth].allSatisfy { octets($0) == Self.voice }
+        guard link.security.mode != .aesCCM, isVoice else { return nil }
         let usable = SynchronousOffer.basicTypes.reversed().filter { types.contains($0) && link.bothHave($0) }
         return usable.lazy.compactMap { type in
             let length = UInt16(type.capacity)
