@@ -82,6 +82,7 @@ import Timing
         case .hasLinkKey: "key"
         case .paged: "paged"
         case .secured: "secured"
+        case .downgraded: "downgraded"
         case .profile: "profile"
         }
     }
