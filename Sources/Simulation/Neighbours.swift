@@ -8,6 +8,8 @@ public struct Neighbours: Sendable, Hashable {
     public var scanners = 0
     /// Connections, each between two of them.
     public var links = 0
+    /// Phones whose users have opened the list of Bluetooth devices: BR/EDR, discoverable.
+    public var phones = 0
 
     public init() {}
 
@@ -23,15 +25,18 @@ extension Simulation {
     /// Puts neighbours into the world.
     public func settle(_ count: Neighbours) throws {
         var number: UInt64 = 0
-        func next() throws -> Neighbour {
+        func next(_ profile: ControllerConfiguration.Profile = .le) throws -> Neighbour {
             let address = DeviceAddress(value: 0x00B1_BE01_0000 + number)
             number += 1
-            let neighbour = try Neighbour(address, on: addController(ControllerConfiguration(address: address)).host)
+            var configuration = ControllerConfiguration(address: address)
+            configuration.profile = profile
+            let neighbour = try Neighbour(address, on: addController(configuration).host)
             neighbours.append(neighbour)
             return neighbour
         }
         for turn in 0..<count.advertisers { try next().advertise(turn) }
         for turn in 0..<count.scanners { try next().scan(isActive: turn % 2 == 0) }
+        for _ in 0..<count.phones { try next(.dual).beDiscoverable() }
         for _ in 0..<count.links {
             let peripheral = try next()
             peripheral.advertise(0)
@@ -64,6 +69,12 @@ final class Neighbour: HCITransportSink {
             HCICommands.LESetAdvertisingData(
                 advertisingDataLength: UInt8(data.count), advertisingData: data + [UInt8](repeating: 0, count: 31 - data.count)))
         send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
+    }
+
+    /// A smartphone with its inquiry scan on.
+    fileprivate func beDiscoverable() {
+        send(HCICommands.WriteClassOfDevice(classOfDevice: 0x5A020C))
+        send(HCICommands.WriteScanEnable(scanEnable: 1))
     }
 
     fileprivate func scan(isActive: Bool) {

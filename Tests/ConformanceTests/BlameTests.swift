@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Testing
 import VirtualDongle
@@ -58,6 +59,14 @@ struct BlameTests {
             result.verdict == .inconclusive || result.verdict == .notApplicable || result.verdict == .pass,
             "\(result.verdict): \(result.message)")
         #expect(result.verdict == .pass || !result.message.isEmpty || !result.notes.isEmpty)
+    }
+
+    /// An event that the tester's controller owes its host is not the subject's duty where no step says so.
+    @Test func anEventThatTheTesterDoesNotTell() throws {
+        let result = try Trial.run("gap-conn/accept-list-advertiser", at: .tester) { direction, packet in
+            direction == .toHost && packet.eventCode == HCIEvents.DisconnectionComplete.code ? [] : [packet]
+        }
+        #expect(result.verdict == .inconclusive && result.message.contains("Disconnection_Complete at the tester"), "\(result.message)")
     }
 
     /// A FAIL that the tester's dongle may have brought about is INCONC, and says both.

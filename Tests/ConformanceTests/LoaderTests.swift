@@ -158,6 +158,10 @@ struct LoaderTests {
             "'x' is not saved yet here, or not on every way to it"
         ),
         ("steps:\n  - {expect: LE_Connected, as: tester, since: x}\n  - {mark: x}", "the step 'x' has not run yet here"),
+        (
+            "steps:\n  - {expect: LE_Connected, as: tester}\n  - {mark: x}\n  - {expect: LE_Connected, as: subject, since: x}",
+            "7:5: nothing acts between 'x' and this step"
+        ),
         ("steps:\n  - {until: LE_Connected, as: tester, steps: [{check: 1, is: 1}]}", "the steps take no time"),
         ("steps:\n  - {until: LE_Connected, as: tester, atMost: 0, steps: [{wait: 1 ms}]}", "atMost is a number from 1 to 10000"),
         (

@@ -89,6 +89,7 @@ struct BenchFactory {
         bench.accessoryKind = setup.accessory
         bench.device = device
         bench.known = setup.known
+        bench.isStranger = isAccessoryOnly && testCase.subject == .accessory && testCase.needs?.names.contains("tester.BR_EDR") != true
         bench.rule = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
         return bench
     }
@@ -111,7 +112,7 @@ struct BenchFactory {
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
         return CaseBench(
             loop: port.loop, log: log, ends: [end], world: port.world, hostSides: hostSides.intersection([.tester]), slack: setup.slack,
-            ownAddresses: setup.ownAddresses, seed: setup.seed)
+            ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
     }
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -143,7 +144,7 @@ struct BenchFactory {
         }
         return CaseBench(
             loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack,
-            ownAddresses: setup.ownAddresses, seed: setup.seed)
+            ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
     }
 }
 

@@ -34,6 +34,8 @@ final class CaseBench {
     private let accessory: AccessoryConduct
     private let fault: Fault
     private let ownAddresses: [Side: OwnAddress]
+    /// The device over the air has not met the tester before: a bond of an earlier case, and what is kept for it, must not change this one.
+    var isStranger = false
     /// Those that the ends have by themselves.
     private var publicAddresses: Set<BDADDR> = []
     private var random: RandomSource
@@ -195,7 +197,7 @@ final class CaseBench {
             publicAddress, others: publicAddresses, origin: end.knowledge?.originOfSharedAddress(publicAddress))
         publicAddresses.insert(publicAddress)
         var choice = ownAddresses[end.side] ?? .automatic
-        if choice == .automatic, doubt != nil { choice = .drawn }
+        if choice == .automatic, doubt != nil || isStranger && end.side == .tester { choice = .drawn }
         let address = choice.address(ofPublic: publicAddress) { drawn }
         if address.kind == .random { try await ask(end, HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }
         end.address = address

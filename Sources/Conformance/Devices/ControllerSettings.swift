@@ -14,6 +14,7 @@ enum ControllerSettings {
         "maxAdvertisingSets": { $0.maxAdvertisingSets = $1 },
         "maxAdvertisingDataLength": { $0.maxAdvertisingDataLength = $1 },
         "acceptListSize": { $0.acceptListSize = $1 },
+        "resolvingListSize": { $0.resolvingListSize = $1 },
         "maxConnections": { $0.maxConnections = $1 },
         "maxExchangesPerEvent": { $0.maxExchangesPerEvent = $1 },
         "reservesLongestReply": { $0.eventFilling = $1 != 0 ? .reserveMax : .actual },
@@ -54,6 +55,8 @@ enum ControllerSettings {
             $0.choices.advertisingDelay = min(Int64($1), $0.choices.advertisingDelay.lowerBound)...min(Int64($1), 10_000)
         },
         "usesShortestInterval": { $0.choices.usesShortestInterval = $1 != 0 },
+        "highDutyDuration": { $0.choices.highDutyDuration = Microseconds($1) },
+        "looksForRoomFirst": { $0.choices.looksForRoomFirst = $1 != 0 },
         "usesLongestAdvertisingInterval": { $0.choices.usesLongestAdvertisingInterval = $1 != 0 },
         "withoutLMPFeatures": { $0.choices.withoutLMPFeatures = UInt64(bitPattern: Int64($1)) },
         "lacksSecureConnections": { $0.choices.lacksSecureConnections = $1 != 0 },
@@ -100,7 +103,7 @@ enum ControllerSettings {
     static let limits: [String: ClosedRange<Int>] = {
         let masks = ["features", "withoutFeatures", "channels", "withoutLMPFeatures"]
         let signed = ["clockDrift", "crcOctets", "extraExchangesPerEvent", "instantOffset"]
-        let times = ["commandLatency", "creditDelay", "reportDelay", "channelMapPeriod", "linkManagerDelay"]
+        let times = ["commandLatency", "creditDelay", "reportDelay", "channelMapPeriod", "linkManagerDelay", "highDutyDuration"]
         var limits: [String: ClosedRange<Int>] = [:]
         for name in [abilities, choices, quirks].flatMap(\.keys) {
             limits[name] =

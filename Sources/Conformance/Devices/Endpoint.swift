@@ -42,6 +42,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// The address that the device goes by, once that is known.
     var address: DeviceAddress?
     private var reassembly = ACLReassembly()
+    private var fragments = ReportFragments()
     /// Data packets of connections that no event had told of: a host throws them away.
     private(set) var strayData = 0
     /// Advertising reports of the tester's dongle that had reserved bits set.
@@ -54,6 +55,8 @@ final class Endpoint: HCITransport, HCITransportSink {
         var opcode: UInt16
         /// Nil for a command of the host.
         var answer: Promise<Reply>?
+        /// Told when the controller has allowed the command.
+        var transmission: Promise<Void>?
         /// Its number in the capture and when it was sent; nil while it waits.
         var sent: (number: Int, time: Microseconds)?
     }
@@ -124,6 +127,28 @@ final class Endpoint: HCITransport, HCITransportSink {
             expire(id)
             return nil
         }
+    }
+
+    /// Sends a command that may stay unanswered, when the controller takes one.
+    ///
+    /// - Parameter grace: how long to wait for an answer once it is sent.
+    /// - Returns: false when the controller has allowed no command by `deadline`.
+    func post(opcode: UInt16, parameters: [UInt8], until deadline: Microseconds, grace: Microseconds) async throws -> Bool {
+        if let failure { throw failure }
+        let (answer, transmission) = (Promise<Reply>(on: loop), Promise<Void>(on: loop))
+        let id = submit(opcode, HCIPacket(opcode: opcode, parameters: parameters), answer, transmission)
+        do {
+            try await transmission.value(until: deadline)
+        } catch is TimeOut {
+            expire(id)
+            return false
+        }
+        do {
+            _ = try await answer.value(until: min(deadline, loop.now + grace))
+        } catch is TimeOut {
+            expire(id)
+        }
+        return true
     }
 
     /// The same for a declared command without anything wrong in it.
@@ -253,7 +278,10 @@ final class Endpoint: HCITransport, HCITransportSink {
         host?.closed(reason)
         host = nil
         commands.reset()
-        for command in pending.values { command.answer?.fail(reason) }
+        for command in pending.values {
+            command.answer?.fail(reason)
+            command.transmission?.fail(reason)
+        }
         pending.removeAll()
         log.breakOff(reason)
     }
@@ -270,7 +298,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         if packet.eventCode == HCIEvents.HardwareError.code { witness.crashed(number, at: side) }
         if let answer, !actions.isEmpty, violation == nil { violation = HCIViolation(answer, packet, number: number, at: side) }
         let isForStep = finish(actions, packet, number, at: time)
-        log.add(side, PDUBook.name(of: packet), .event(packet.bytes), number: number, at: time)
+        log.add(side, PDUBook.name(of: packet), .event(fragments.joined(packet).bytes), number: number, at: time)
         host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
         perform(actions)
     }
@@ -310,9 +338,9 @@ final class Endpoint: HCITransport, HCITransportSink {
     // MARK: Commands
 
     @discardableResult
-    private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?) -> Int {
+    private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?, _ transmission: Promise<Void>? = nil) -> Int {
         lastCommand += 1
-        pending[lastCommand] = Pending(opcode: opcode, answer: answer)
+        pending[lastCommand] = Pending(opcode: opcode, answer: answer, transmission: transmission)
         perform(commands.submit(id: lastCommand, opcode: opcode, packet))
         return lastCommand
     }
@@ -321,6 +349,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         for case .transmit(let id, let packet) in actions {
             _ = tracker.sent(packet)
             pending[id]?.sent = (transmit(packet), loop.now)
+            pending[id]?.transmission?.fulfil(())
         }
     }
 

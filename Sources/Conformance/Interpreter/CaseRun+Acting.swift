@@ -55,7 +55,10 @@ extension CaseRun {
     ) async throws -> Endpoint.Reply? {
         let blame: StepFailure.Blame = step.side == .subject && testCase.subject == .controller ? .subject : .precondition
         if case .ignored = command.answer {
-            _ = try await end.command(opcode: opcode, parameters: parameters, until: min(deadline(of: step), loop.now + .milliseconds(50)))
+            guard try await end.post(opcode: opcode, parameters: parameters, until: deadline(of: step), grace: .milliseconds(50)) else {
+                let limit = (step.limit ?? testCase.limits.step).text
+                throw StepFailure(blame, "the \(step.side.rawValue) allowed no command within \(limit), so \(command.name) was not sent")
+            }
             scope.reference = TimeReference(loop.now)
             return nil
         }

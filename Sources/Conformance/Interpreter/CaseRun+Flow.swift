@@ -76,24 +76,25 @@ extension CaseRun {
 
     /// The branch whose expectation is met first continues.
     func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
-        var searches: [(search: Search, start: Int)] = []
+        var searches: [Branch] = []
         var waitUntil = Microseconds.zero
         for branch in branches {
             guard var first = branch.first, case .expect(let expectation) = first.kind else { continue }
             first.limit = first.limit ?? step.limit
             let search = try search(expectation, first, scope)
-            searches.append((search, try searchStart(expectation.since, scope)))
+            search.start = try searchStart(expectation.since, scope)
+            let answers = AnswerRule(expectation, after: lastCommands[first.side], isAlone: !scope.isBeside)
+            searches.append(Branch(first: first, search: search, answers: answers))
             waitUntil = max(waitUntil, search.limits.waitUntil)
         }
         let began = loop.now
         let candidates = searches
-        let found = try await log.take(from: candidates.map(\.start).min() ?? 0, until: waitUntil) { observation in
-            candidates.contains { observation.index >= $0.start && $0.search.matches(observation) }
+        let found = try await log.take(from: candidates.map(\.search.start).min() ?? 0, until: waitUntil) { observation in
+            candidates.contains { $0.takes(observation) }
+                || !candidates.isEmpty && candidates.allSatisfy { $0.answers.isOther(observation, $0.search) }
         }
-        guard let found, let index = candidates.firstIndex(where: { found.index >= $0.start && $0.search.matches(found) }) else {
-            let names = candidates.map(\.search.name).joined(separator: " or ")
-            let text = "expected \(names) within \((loop.now - began).text), but none came" + lastWords(at: step.side)
-            throw lateSubject(step, text, since: scope.reference.latest, evidence: recent(at: step.side, from: scope.searchStart))
+        guard let found, let index = candidates.firstIndex(where: { $0.takes(found) }) else {
+            throw missed(candidates, step, scope, answer: found, waited: loop.now - began)
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
@@ -104,6 +105,38 @@ extension CaseRun {
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
         }
         try await run(Array(branches[index].dropFirst()), &scope)
+    }
+
+    /// What the first step of a branch looks for.
+    private struct Branch {
+        var first: Step
+        var search: Search
+        var answers: AnswerRule
+
+        func takes(_ observation: Observation) -> Bool { observation.index >= search.start && search.matches(observation) }
+    }
+
+    /// The failure when no branch has begun: what came of the right name, else what came last.
+    private func missed(_ branches: [Branch], _ step: Step, _ scope: Scope, answer: Observation?, waited: Microseconds) -> StepFailure {
+        let names = Set(branches.map(\.search.name)).sorted().joined(separator: " or ")
+        let misses = branches.flatMap { branch in branch.search.misses.suffix(1).map { (name: branch.search.name, miss: $0) } }
+        var text = "expected \(names) within \(waited.text), but "
+        var evidence = recent(at: step.side, from: scope.searchStart)
+        if let answer, !misses.contains(where: { $0.miss.observation.index == answer.index }) {
+            text = "expected \(names), got \(answer.name) \(PDUBook.record(of: answer)) (\(answer.place))"
+            evidence.append(Self.evidence(answer))
+        } else if misses.isEmpty {
+            text += "none came" + lastWords(at: step.side)
+        } else {
+            text += misses.map { name, miss in
+                "\(name): \(PDUBook.spoken(miss.mismatch, in: miss.observation.decoded.pdu)) (\(miss.observation.place))"
+            }.joined(separator: "; ")
+            evidence += misses.map { Self.evidence($0.miss.observation) }
+        }
+        var failure = lateSubject(step, text, since: scope.reference.latest, evidence: evidence)
+        let isNobodys = branches.allSatisfy { blame(for: $0.search, $0.first.states == nil ? step : $0.first) == .precondition }
+        if failure.blame == .subject, isNobodys { failure.blame = .precondition }
+        return failure
     }
 
     /// Repeats the steps until the expected packet has come.

@@ -150,7 +150,7 @@ extension CaseRun {
         }
         // A controller that refuses the tester's own command says nothing about the subject.
         let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
-        let blame: StepFailure.Blame = isRefusal && search.side == .tester ? .precondition : .subject
+        let blame = isRefusal && search.side == .tester ? .precondition : blame(for: search, step)
         let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
         return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).contrasting(contrast)
     }
@@ -167,7 +167,7 @@ extension CaseRun {
         var text = "\(search.name) \(place) was expected within \(search.window.isEmpty ? waited.text : search.window); "
         let seen = log.observations.dropFirst(search.start).filter { $0.side == search.side && $0.isAir == search.isAir }
         if search.misses.isEmpty {
-            text += "none came" + lastWords(at: search.side, isAir: search.isAir)
+            text += "none came" + early(search) + lastWords(at: search.side, isAir: search.isAir)
         } else if let last = search.misses.last {
             let others = search.misses.count - 1
             text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu)) (\(last.observation.place))"
@@ -177,12 +177,29 @@ extension CaseRun {
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, granted: search.limits.granted, evidence: near)
         failure.contrast = contrast(of: search)
+        if failure.blame == .subject { failure.blame = blame(for: search, step) }
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
                 Self.evidence($0)
             }
         }
         return failure
+    }
+
+    /// A packet of that name that came before the window began.
+    private func early(_ search: Search) -> String {
+        let before = log.observations.prefix(search.start)
+        let isOne = { (one: Observation) in
+            one.side == search.side && one.isAir == search.isAir && !one.isTaken && AlternativeEvents.matches(search.name, one.name)
+        }
+        return before.last(where: isOne).map { " in that time; one had come before (\($0.place))" } ?? ""
+    }
+
+    /// Who is to blame for what did not come. An event that the tester's controller owes its host says nothing about the subject, unless the step states
+    /// what the subject has to do for it.
+    func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
+        let isEvent = !search.isAir && PDUBook.layer(of: search.name) == nil && search.name != SynchronousPacket.name
+        return search.side == .tester && isEvent && step.states == nil ? .precondition : .subject
     }
 
     /// What was searched for beside the last packet that was nearly it.

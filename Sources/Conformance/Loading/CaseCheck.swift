@@ -44,6 +44,7 @@ struct CaseCheck {
         let all = testCase.setup + testCase.steps + testCase.teardown
         check.collect(all)
         check.walk(all, &state)
+        for part in [testCase.setup, testCase.steps, testCase.teardown] { check.checkMarks(part) }
         check.reportUnused(testCase.parameters)
         check.checkAir(of: testCase, all)
         if procedures.cost(of: all, check.given(testCase.parameters)) > mostSteps {
@@ -59,6 +60,7 @@ struct CaseCheck {
         for role in procedure.roles { state.given[role.name] = .side }
         check.collect(procedure.steps)
         check.walk(procedure.steps, &state)
+        check.checkMarks(procedure.steps)
         for entry in procedure.gives {
             check.visit(entry.value, as: nil, state)
             guard entry.name.hasPrefix("$") else { continue }

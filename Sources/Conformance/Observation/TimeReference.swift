@@ -106,9 +106,9 @@ extension CaseRun {
     /// command's answer, when another device gave it: the observed one then answers a command of its own, and what it sends is in order.
     func start(_ since: String?, _ side: Side, _ scope: inout Scope) async throws -> Int {
         let searchStart = try searchStart(since, scope)
-        guard since == nil, bench.isForeign else { return searchStart }
+        guard since == nil else { return searchStart }
         if let first = scope.reference.sentAfter[side] { return max(searchStart, first) }
-        guard scope.reference.commanded != nil, let end = bench.end(side), let opcode = PDUBook.opcode(of: "Read_BD_ADDR"),
+        guard bench.isForeign, scope.reference.commanded != nil, let end = bench.end(side), let opcode = PDUBook.opcode(of: "Read_BD_ADDR"),
             let reply = try await end.command(opcode: opcode, parameters: [], until: loop.now + .seconds(1))
         else { return searchStart }
         scope.reference.order(side, from: reply.index)

@@ -56,7 +56,10 @@ struct AccessoryConduct: Sendable {
         "asksForSecurity": (0...1, { $0.asksForSecurity = $1 != 0 }),
         "io": (0...4, { $0.io = IOCapability(rawValue: UInt8($1)) }),
         "asksForMITM": (0...1, { $0.asksForMITM = $1 != 0 }),
-        "readsMultiple": (0...1, { $0.server.readsMultiple = $1 != 0 }),
+        "readsMultiple": (0...1, { $0.lack($1, [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode]) }),
+        "readsBlobs": (0...1, { $0.lack($1, [ATT.ReadBlobReq.opcode]) }),
+        "writes": (0...1, { $0.lack($1, [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode]) }),
+        "busyEvery": (0...100, { $0.server.busyEvery = $1 }),
         "tellsNotLong": (0...1, { $0.server.tellsNotLong = $1 != 0 }),
         "asksForEncryption": (0...1, { $0.server.asksForEncryption = $1 != 0 }),
         "leavesAfterFailure": (0...1, { $0.leavesAfterFailure = $1 != 0 }),
@@ -66,6 +69,9 @@ struct AccessoryConduct: Sendable {
         "creditWindow": (1...255, { $0.classic.creditWindow = $1 }),
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
+
+    /// Takes requests from what the server supports, unless `isThere` is 1.
+    private mutating func lack(_ isThere: Int, _ requests: Set<UInt8>) { if isThere == 0 { server.withoutRequests.formUnion(requests) } }
 
     static let limits = known.mapValues(\.limits)
 

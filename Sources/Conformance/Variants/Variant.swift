@@ -9,6 +9,8 @@ public struct Variant: Sendable {
     public var allowedBy: String
     /// What is different from the usual world.
     public var world: World
+    /// The suites and cases that it is tried with; all where there are none. What the reference accessory is documented to do, another device need not.
+    public var only: [String] = []
 
     /// Reads `<id>.yaml` files.
     ///
@@ -48,8 +50,8 @@ extension World {
 }
 
 extension SourceReader {
-    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings"]
-    private static let neighbourKeys = ["advertise", "scan", "connect"]
+    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings", "only"]
+    private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
 
     mutating func variant(_ root: Node, id: String) -> Variant? {
         guard var keys = keys(root, of: "a variant") else { return nil }
@@ -66,8 +68,9 @@ extension SourceReader {
         world.accessory = accessorySettings(keys.take("accessory"))
         surroundings(keys.take("surroundings"), &world)
         if world.isDefault { report(place, "the variant is like the usual world: `subject:`, `tester:`, `accessory:` or `surroundings:`") }
+        let only = keys.take("only").map { sequence($0, "only").compactMap { text($0, "only") } } ?? []
         finish(keys, of: "a variant", allowed: Self.variantKeys)
-        return Variant(id: id, position: place, title: title, allowedBy: allowedBy, world: world)
+        return Variant(id: id, position: place, title: title, allowedBy: allowedBy, world: world, only: only)
     }
 
     private mutating func legalSettings(_ node: Node?) -> [ControllerSetting] {
@@ -104,6 +107,7 @@ extension SourceReader {
         if let neighbours = keys.take("neighbours"), var counts = self.keys(neighbours, of: "neighbours") {
             world.neighbours.advertisers = integer(counts.take("advertise"), "advertise", in: 0...50) ?? 0
             world.neighbours.scanners = integer(counts.take("scan"), "scan", in: 0...50) ?? 0
+            world.neighbours.phones = integer(counts.take("phones"), "phones", in: 0...5) ?? 0
             world.neighbours.links = integer(counts.take("connect"), "connect", in: 0...25) ?? 0
             finish(counts, of: "neighbours", allowed: Self.neighbourKeys)
         }

@@ -42,7 +42,9 @@ public struct VariantTrial: Sendable {
     /// Tries one variant.
     public func run(_ variant: Variant, seed: UInt64) throws -> VariantResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
-        let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters)
+        var plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters)
+        if !variant.only.isEmpty { plan.cases.removeAll { testCase in !variant.only.contains { RunPlan.matches(testCase.id, $0) } } }
+        guard !plan.cases.isEmpty else { return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: []) }
         let runner = Runner(plan, recorder: try Recorder(path: nil), surroundings: variant.world)
         return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: try runner.run().cases)
     }

@@ -36,6 +36,7 @@ extension ATTServer {
 
     func read(_ request: ATT.ReadReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let value = try value(request.attributeHandle, access)
+        if isBusy(request.attributeHandle) { throw Refusal(handle: request.attributeHandle, code: ATTErrorCode(rawValue: 0x80)) }
         return [ATT.ReadRsp.opcode] + value.prefix(mtu - 1)
     }
 
@@ -51,6 +52,16 @@ extension ATTServer {
     }
 
     /// Of fixed length, and whole in ATT_READ_RSP.
+    /// Whether the application refuses this read of a value. Declarations and descriptors are the server's own, 0x2800 to 0x29FF.
+    private func isBusy(_ handle: UInt16) -> Bool {
+        let every = database.choices.busyEvery
+        guard every > 0, let attribute = database[attribute: handle], case .value = attribute.role else { return false }
+        let short = UInt16(truncatingIfNeeded: attribute.type.value >> 96)
+        guard attribute.type.octetCount == 16 || !(0x2800...0x29FF).contains(short) else { return false }
+        reads += 1
+        return reads.isMultiple(of: every)
+    }
+
     private func isAlwaysShort(_ handle: UInt16) -> Bool {
         guard let attribute = database[attribute: handle], attribute.onRead == nil else { return false }
         return !attribute.permissions.contains(.write) && attribute.value.count < mtu

@@ -26,6 +26,8 @@ final class ATTServer {
     var exchangesMTU = true
     var quirks = HostQuirks()
     private var prepared: [Prepared] = []
+    /// How many ATT_READ_REQ have come.
+    var reads = 0
     static let preparedLimit = 64
     static let preparedOctetsLimit = 4096
 
@@ -65,7 +67,8 @@ final class ATTServer {
     }
 
     private func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
-        switch opcode {
+        guard !database.choices.withoutRequests.contains(opcode) else { throw Refusal(handle: 0, code: .requestNotSupported) }
+        return switch opcode {
         case ATT.ExchangeMTUReq.opcode where exchangesMTU: try exchangeMTU(try Self.parse(request))
         case ATT.FindInformationReq.opcode: try findInformation(try Self.parse(request))
         case ATT.FindByTypeValueReq.opcode: try findByTypeValue(try Self.parse(request), access)
@@ -73,9 +76,8 @@ final class ATTServer {
         case ATT.ReadByGroupTypeReq.opcode: try readByGroupType(try Self.parse(request), access)
         case ATT.ReadReq.opcode: try read(try Self.parse(request), access)
         case ATT.ReadBlobReq.opcode: try readBlob(try Self.parse(request), access)
-        case ATT.ReadMultipleReq.opcode where database.choices.readsMultiple: try readMultiple(try Self.parse(request), access)
-        case ATT.ReadMultipleVariableReq.opcode where database.choices.readsMultiple:
-            try readMultipleVariable(try Self.parse(request), access)
+        case ATT.ReadMultipleReq.opcode: try readMultiple(try Self.parse(request), access)
+        case ATT.ReadMultipleVariableReq.opcode: try readMultipleVariable(try Self.parse(request), access)
         case ATT.WriteReq.opcode: try write(try Self.parse(request), access)
         case ATT.PrepareWriteReq.opcode: try prepareWrite(try Self.parse(request), access)
         case ATT.ExecuteWriteReq.opcode: try executeWrite(try Self.parse(request), access)

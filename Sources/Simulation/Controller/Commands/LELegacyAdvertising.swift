@@ -62,7 +62,7 @@ extension LEController {
         let set = settings.legacySet
         try checkRoom(for: set)
         let address = try address(set.parameters.own, towards: set.parameters.peer, random: settings.randomAddress)
-        start(set, as: address, duration: set.parameters.properties.highDuty ? .milliseconds(1_280) : .zero, maxEvents: 0)
+        start(set, as: address, duration: set.parameters.properties.highDuty ? configuration.choices.highDutyDuration : .zero, maxEvents: 0)
     }
 
     func advertiser(_ handle: UInt8) -> Advertiser? { advertisers.first { $0.set.handle == handle } }

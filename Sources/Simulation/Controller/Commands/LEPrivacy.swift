@@ -4,6 +4,7 @@ import Packets
 /// The resolving list. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
 extension LEController {
     func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
+        if configuration.choices.looksForRoomFirst { try Check.that(!settings.resolving.isFull, else: .memoryExceeded) }
         try checkResolvingListIsFree()
         try settings.resolving.add(
             DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress),

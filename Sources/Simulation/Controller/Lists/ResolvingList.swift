@@ -47,11 +47,13 @@ struct ResolvingList {
 
     init(capacity: Int) { self.capacity = capacity }
 
+    var isFull: Bool { entries.count >= capacity }
+
     // MARK: The host's
 
     mutating func add(_ peer: DeviceAddress, peerIRK: UInt128, localIRK: UInt128) throws(CommandFailure) {
         try Check.that(!entries.contains { $0.peer == peer || peerIRK != 0 && $0.peerIRK == peerIRK })
-        try Check.that(entries.count < capacity, else: .memoryExceeded)
+        try Check.that(!isFull, else: .memoryExceeded)
         entries.append(Entry(peer: peer, peerIRK: peerIRK, localIRK: localIRK))
     }
 

@@ -43,6 +43,11 @@ extension DongleQuirk {
 
     private static let reportQuirks: [DongleQuirk] = [
         DongleQuirk(
+            "report-fragments", .number(1...229), standard: "50", knownOf: "controllers with small event buffers",
+            allowedBy: "Core Vol 4, Part E, 7.7.65.13: the controller may split the data of one advertisement over several reports",
+            "reports extended advertising data in fragments of this many octets",
+            .rule { FragmentedReports(size: $0.number) }),
+        DongleQuirk(
             "reports-own-address", knownOf: "a CSR clone", "every report carries the dongle's own address",
             .rule { _ in OwnAddressInReports() }),
         DongleQuirk(

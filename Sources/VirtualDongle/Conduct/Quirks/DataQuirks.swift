@@ -4,10 +4,15 @@ extension DongleQuirk {
     /// What becomes of data and of the buffers for it.
     static let dataQuirks: [DongleQuirk] = [
         DongleQuirk(
+            "packets-late", .milliseconds(1...1_000), standard: "5", knownOf: "slow serial lines, hubs, virtual machines",
+            allowedBy: "Core Vol 4, Part A, 1: no transport bounds how long a packet is under way",
+            "every packet reaches the host late, in order",
+            .rule { LatePackets(delay: $0.milliseconds) }),
+        DongleQuirk(
             "data-overtakes-events", .milliseconds(1...100), standard: "4-11", knownOf: "nRF52840, Intel 9260, RTL8761BU",
             allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", onlyOverUSB: true,
             "events come late, data overtakes them",
-            .rule { LateEvents(delay: $0.milliseconds) }),
+            .rule { LatePackets(delay: $0.milliseconds) { $0.kind == .event } }),
         DongleQuirk(
             "credits-missing", .number(0...65_535), standard: "251", knownOf: "Zephyr's UART sample",
             "never gives a buffer back that had data of this length", .rule { MissingCredits(size: $0.number) }),
@@ -34,6 +39,20 @@ extension DongleQuirk {
             .controller { configuration, value in
                 configuration.choices.creditDelay = .milliseconds(value.milliseconds.upperBound)
                 configuration.choices.creditBatch = 255
+            }),
+        DongleQuirk(
+            "completed-packets-zero", knownOf: "controllers that report on a timer",
+            allowedBy: "Core Vol 4, Part E, 7.7.19: Num_Completed_Packets is 0x0000 to 0xFFFF",
+            "reports zero completed packets before each report of some",
+            .rule { _ in
+                PacketRule(toHost: { packet, wire in
+                    guard packet.eventCode == HCIEvents.NumberOfCompletedPackets.code else { return packet }
+                    wire.answer(
+                        packet.changing(HCIEvents.NumberOfCompletedPackets.self) { event in
+                            for index in event.handles.indices { event.handles[index].numCompletedPackets = 0 }
+                        })
+                    return packet
+                })
             }),
         DongleQuirk(
             "completed-packets-masked", knownOf: "Zephyr", "keeps Number_Of_Completed_Packets back where bit 18 of the mask is clear",

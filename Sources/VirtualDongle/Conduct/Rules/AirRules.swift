@@ -216,3 +216,33 @@ final class SuggestionIgnored: ConductRule {
         }
     }
 }
+
+/// Splits extended advertising reports. Core Vol 4, Part E, 7.7.65.13.
+final class FragmentedReports: ConductRule {
+    private static let legacyFlag: UInt16 = 0x10
+    private static let dataStatus: UInt16 = 0x60
+    private static let moreToCome: UInt16 = 0x20
+    private let size: Int
+
+    init(size: Int) { self.size = size }
+
+    func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
+        guard let event = try? packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self) else { return packet }
+        for report in event.reports {
+            for fragment in fragments(of: report) {
+                wire.answer(HCIPacket(event: HCIEvents.LEExtendedAdvertisingReport(reports: [fragment])))
+            }
+        }
+        return nil
+    }
+
+    private func fragments(of report: ReportFilter.Extended) -> [ReportFilter.Extended] {
+        guard report.eventType & Self.legacyFlag == 0, report.data.count > size else { return [report] }
+        return stride(from: 0, to: report.data.count, by: size).map { start in
+            var fragment = report
+            fragment.data = Array(report.data[start..<min(start + size, report.data.count)])
+            if start + size < report.data.count { fragment.eventType = report.eventType & ~Self.dataStatus | Self.moreToCome }
+            return fragment
+        }
+    }
+}

@@ -66,15 +66,19 @@ final class CreditsAfterDisconnect: ConductRule {
     }
 }
 
-/// Data overtakes events: those come so much later than the data that belongs behind them.
-final class LateEvents: ConductRule {
+/// Delays packets on their way to the host and keeps their order.
+final class LatePackets: ConductRule {
     private let delay: ClosedRange<Int>
+    private let isLate: (HCIPacket) -> Bool
     private var due = Microseconds.zero
 
-    init(delay: ClosedRange<Int>) { self.delay = delay }
+    init(delay: ClosedRange<Int>, where isLate: @escaping (HCIPacket) -> Bool = { _ in true }) {
+        self.delay = delay
+        self.isLate = isLate
+    }
 
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard packet.kind == .event else { return packet }
+        guard isLate(packet) else { return packet }
         due = max(due, wire.now + wire.time(delay))
         wire.after(due - wire.now) { wire.answer(packet) }
         return nil
