@@ -230,9 +230,10 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         if timers.earliest.map({ $0 > wall }) ?? true { now = max(now, wall) }
     }
 
-    /// Calls the actions of descriptors that are ready.
+    /// Calls the actions of descriptors that are ready, after what has become due before: else `now` would stay at the deadline before that, and what comes from outside
+    /// would be timed from there.
     private func serve(_ descriptors: SystemDescriptors) {
-        catchUp(with: MonotonicClock.now() - origin)
+        _ = serveWhatIsDue()
         steps &+= descriptors.serve()
     }
 

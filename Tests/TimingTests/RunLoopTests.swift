@@ -251,6 +251,32 @@ import Transport
         #expect(log.lines == ["read1", "read2", "read3"])
     }
 
+    /// What comes from outside finds the loop at the time at which it comes: a deadline that has passed meanwhile is served first.
+    @Test func wallModeServesWhatIsDueBeforeDescriptors() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (input, output) = (ends[0], ends[1])
+        defer { for end in ends { close(end) } }
+        let loop = RunLoop(mode: .wall)
+        let log = Log()
+        try loop.run {
+            let done = Promise<Void>(on: loop)
+            let deadline = loop.now + 2_000
+            loop.watch(input, for: .read) { _ in
+                log.lines.append(loop.now >= deadline ? "read in time" : "read too early")
+                loop.unwatch(input)
+                done.fulfil(())
+            }
+            loop.schedule(at: deadline) { log.lines.append("due") }
+            var octet: UInt8 = 1
+            _ = write(output, &octet, 1)
+            let origin = loop.origin
+            loop.post { while MonotonicClock.now() - origin <= deadline {} }
+            try await done.value()
+        }
+        #expect(log.lines == ["due", "read in time"])
+    }
+
     @Test func randomStreamsRepeatByLabel() {
         var a = RandomSource(seed: 1, label: "air")
         var b = RandomSource(seed: 1, label: "air")
