@@ -54,6 +54,13 @@ public final class LinkCipher: Sendable {
         }
     }
 
+    /// Encrypts or decrypts octets that have no MIC, as those of eSCO.
+    public func apply(to octets: inout [UInt8], counter: UInt64, fromCentral: Bool) {
+        var stream = [UInt8](repeating: 0, count: Self.block) + octets
+        stream.withUnsafeMutableBytes { crypt($0, counter, fromCentral) }
+        octets = Array(stream.dropFirst(Self.block))
+    }
+
     /// Memory for the blocks that are authenticated, and for the MIC's block with the payload behind it.
     private func withScratch<Result>(
         _ length: Int, _ body: (_ blocks: UnsafeMutableRawBufferPointer, _ stream: UnsafeMutableRawBufferPointer) -> Result

@@ -1,13 +1,19 @@
 """Synchronous connections between two Bumble hosts on a link that AES-CCM encrypts."""
 
+import asyncio
 import dataclasses
 
 from bumble import hfp
-from bumble.hci import HCI_Enhanced_Setup_Synchronous_Connection_Command
+from bumble.hci import (
+    HCI_Enhanced_Accept_Synchronous_Connection_Request_Command,
+    HCI_Enhanced_Setup_Synchronous_Connection_Command,
+)
 
 from bredr import Bench
-from support import Inbox
+from support import Inbox, dongles
+from test_bredr_air import SecureLinkSecrets, Sessions, piconet_check
 from test_bredr_channels import secured
+from test_bridging import WIDE_BAND
 
 HV3 = 0x03C4
 """The types that the host allows; bits 6 to 9 forbid those of the enhanced rate. Core Vol 4, Part E, 7.1.26."""
@@ -26,3 +32,37 @@ async def test_there_is_no_sco_under_aes_ccm(dual_ports):
                 HCI_Enhanced_Setup_Synchronous_Connection_Command(connection_handle=side.handle, **terms.asdict()))
             assert await refused.next() == 0x0E
             assert not requests.items
+
+
+async def call(ports):
+    """Silence over eSCO on a link with AES-CCM; the link key, and the addresses of the two."""
+    bench = Bench(ports)
+    async with bench.powered(classic_sc_enabled=True), bench.link() as (link, other):
+        await secured(bench, link, other)
+        made = Inbox(link.device, "sco_connection")
+        other.device.on("sco_request", lambda *_: asyncio.ensure_future(other.device.send_async_command(
+            HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(bd_addr=other.peer_address, **WIDE_BAND.asdict()))))
+        await link.device.send_async_command(
+            HCI_Enhanced_Setup_Synchronous_Connection_Command(connection_handle=link.handle, **WIDE_BAND.asdict()))
+        heard = Inbox()
+        (await made.next()).sink = heard.put
+        for _ in range(20):
+            await heard.next()
+        return (await bench.keys())[0].link_key.value, bytes(bench.near.public_address), bytes(bench.far.public_address)
+
+
+def test_voice_is_encrypted_under_aes_ccm(tmp_path):
+    """The hosts say nothing, so each packet is silence, which is zeros as the hosts have it and something else on the air."""
+    path = tmp_path / "air.pcapng"
+    with dongles(2, "--profile", "dual", "--air", path) as ports:
+        key, *addresses = asyncio.run(call(ports))
+    check = piconet_check.PiconetCheck(Sessions(SecureLinkSecrets, key, addresses))
+    voice = []
+    for packet in piconet_check.read(path):
+        sent = packet.body
+        check.feed(packet)
+        if packet.name == "2-EV3":
+            voice.append((sent, packet.body))
+    assert check.violations == [] and len(voice) > 40
+    assert all(opened == bytes(60) and sent != opened for sent, opened in voice)
+    assert len({sent for sent, _ in voice}) == len(voice)

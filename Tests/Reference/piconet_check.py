@@ -176,6 +176,8 @@ class Piconet:
         if link.secrets:
             packet.payload = link.secrets.open(packet.payload, own, tick)
         self._content(packet)
+        if link.secrets and packet.body:
+            packet.payload = link.secrets.voice(packet.body, own, tick) + packet.payload[len(packet.body) :]
         asked = tick
         if own == "central":
             self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)

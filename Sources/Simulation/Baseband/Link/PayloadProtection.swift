@@ -3,7 +3,8 @@ import Packets
 
 /// The encryption of a link's payloads, direction by direction. Core Vol 2, Part H, 4 and 9.
 ///
-/// E0 encrypts payload header, data and CRC anew each time a packet is sent; AES-CCM encrypts user data once and adds a MIC.
+/// E0 encrypts payload header, data and CRC anew each time a packet is sent; AES-CCM encrypts user data once and adds a MIC, and the voice of eSCO anew each time,
+/// without a MIC.
 struct PayloadProtection {
     private struct Direction {
         var encryption = PayloadEncryption.off
@@ -54,8 +55,16 @@ struct PayloadProtection {
         return opened[...]
     }
 
+    /// The nonce of voice has CLK27-1 in the place of PayloadCounter, and a bit that no PayloadCounter has; the day counter is 0.
+    private static func clockFormat(_ clock: UInt32) -> UInt64 { 1 << 38 | UInt64(clock >> 1) }
+
     /// Encrypts payload and CRC, where there is one, of a packet that starts at `clock`.
     func encrypt(_ packet: inout BREDRPacket, clock: UInt32) {
+        if let cipher = transmit.cipher, packet.isVoice {
+            cipher.apply(to: &packet.payload, counter: Self.clockFormat(clock), fromCentral: packet.isFromCentral == true)
+            packet.isSealed = true
+            return
+        }
         guard case .e0(let key, let central) = transmit.encryption, !packet.payload.isEmpty else { return }
         let crc = packet.crc ?? []
         var octets = packet.payload + crc
@@ -70,7 +79,12 @@ struct PayloadProtection {
     /// The payload of a packet that started at `clock`; nil when its CRC does not come out.
     func decrypt(_ packet: BREDRPacket, clock: UInt32) -> [UInt8]? {
         guard case .e0(let key, let central) = receive.encryption else {
-            return packet.encryptedCRC == nil || packet.encryptedCRC == CRC16.of(packet.payload, uap: packet.uap) ? packet.payload : nil
+            guard packet.encryptedCRC == nil || packet.encryptedCRC == CRC16.of(packet.payload, uap: packet.uap) else { return nil }
+            var payload = packet.payload
+            if let cipher = receive.cipher, packet.isVoice {
+                cipher.apply(to: &payload, counter: Self.clockFormat(clock), fromCentral: packet.isFromCentral == true)
+            }
+            return payload
         }
         let crc = packet.crc ?? []
         var octets = packet.payload + crc
@@ -79,4 +93,9 @@ struct PayloadProtection {
         let payload = Array(octets.dropLast(crc.count))
         return crc.isEmpty || CRC16.of(payload, uap: packet.uap) == Array(octets.suffix(crc.count)) ? payload : nil
     }
+}
+
+extension BREDRPacket {
+    /// A payload of eSCO, which has a CRC and no payload header.
+    fileprivate var isVoice: Bool { type.map { $0.format.hasCRC && $0.format.header == 0 && $0 != .fhs } ?? false }
 }
