@@ -150,10 +150,16 @@ import Timing
         }
     }
 
-    /// Directed advertising to a private address: told as to an identity of this side, or as not resolved. Core Vol 4, Part E, 7.7.65.11 and 7.7.65.13.
+    /// Directed advertising to a private address: told as to an identity of this side, or as not resolved, be it that the key is there for another peer. Core Vol 4, Part E,
+    /// 7.7.65.11 and 7.7.65.13.
     @Test(arguments: [false, true]) func directedReports(_ isExtended: Bool) throws {
         try World.run(hosts: 3) { world in
             try await acquaint(world)
+            try await world.hosts[2].succeed(
+                HCICommands.LEAddDeviceToResolvingList(
+                    peerIdentityAddress: 0x0102_0304_0506, peerIRK: [UInt8](repeating: 7, count: 16),
+                    localIRK: Self.keys[1].littleEndianOctets),
+                HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: 1))
             try await world.hosts[0].succeed(
                 advertise(world.hosts[0], .advDirectIndLowDuty), HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
             for host in world.hosts[1...] {
@@ -184,12 +190,14 @@ import Timing
     }
 
     /// A peer with a key that goes by its identity is ignored in network privacy mode, and taken in device privacy mode. Core Vol 6, Part B, 6.
-    @Test(arguments: [PrivacyMode.network, .device]) func privacyModes(_ mode: PrivacyMode) throws {
+    /// The switch for resolution has no say in that.
+    @Test(arguments: [PrivacyMode.network, .device], [false, true]) func privacyModes(_ mode: PrivacyMode, _ resolves: Bool) throws {
         try World.run(hosts: 2) { world in
             let scanner = world.hosts[1]
             try await acquaint(world)
             try await scanner.succeed(
                 HCICommands.LESetPrivacyMode(peerIdentityAddress: World.address(0).bdADDR, privacyMode: mode),
+                HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: resolves ? 1 : 0),
                 HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10), HCICommands.LESetScanEnable(leScanEnable: 1))
             try await world.hosts[0].advertiseLegacy()
             try await world.loop.sleep(for: .milliseconds(500))

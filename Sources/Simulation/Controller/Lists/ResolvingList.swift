@@ -81,11 +81,12 @@ struct ResolvingList {
 
     // MARK: Addresses that come
 
-    /// Whose an address is; nil where a device that has a key goes by its identity, which network privacy mode does not take. Core Vol 6, Part B, 6.
+    /// Whose an address is; nil where a device that has a key goes by its identity, which network privacy mode does not take, whether or not addresses are resolved. Core Vol 6,
+    /// Part B, 4.7 and 6.
     mutating func identify(_ address: DeviceAddress) -> KnownDevice? {
-        guard isEnabled, !isBlind else { return KnownDevice(address: address) }
+        guard !isBlind else { return KnownDevice(address: address) }
         if address.isResolvablePrivate {
-            guard let index = entries.firstIndex(where: { $0.peerIRK != 0 && address.resolves(with: $0.peerIRK) }) else {
+            guard isEnabled, let index = entries.firstIndex(where: { $0.peerIRK != 0 && address.resolves(with: $0.peerIRK) }) else {
                 return KnownDevice(address: address)
             }
             entries[index].seen = address
