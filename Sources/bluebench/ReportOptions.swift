@@ -54,26 +54,12 @@ struct ReportOptions: ParsableArguments {
         /// Where rows of throughput go.
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
+        /// The captures of the run whose report the folder holds; nil where it holds none.
+        var formerCaptures: Set<String>?
+        /// Where the former capture is until this run begins.
+        var aside: String?
         /// What the page compares with.
         var earlier = EarlierRuns()
-
-        /// Removes what other runs left in the folder and this one would not replace at once. What it will write at its end is not to be taken for
-        /// its own before.
-        ///
-        /// - Parameter isContinued: it is the same run: only drafts go that a killed one left.
-        func removeRemains(isContinued: Bool) {
-            guard let folder else { return }
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            // The page last: where it is gone, nothing of the other run is left.
-            for name in names.sorted(by: { $0 != "index.html" && $1 == "index.html" }) {
-                let isDraft = name.wholeMatch(of: /\.(results\.json|junit\.xml|index\.html)\.[0-9]+/) != nil
-                let isOfOther = name.wholeMatch(of: /capture(-[0-9]+)?\.(btsnoop|pcapng)|results\.json|index\.html|junit\.xml/) != nil
-                let path = "\(folder)/\(name)"
-                var found = stat()
-                guard isDraft || isOfOther && !isContinued, lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { continue }
-                if path != capture { unlink(path) }
-            }
-        }
 
         /// Writes what can be written.
         ///
@@ -118,6 +104,7 @@ struct ReportOptions: ParsableArguments {
                 throw CommandFailure(.usage, "cannot make the folder \(report): \(systemText(errno))")
             }
             files.folder = report
+            files.formerCaptures = ReportOptions.formerCaptures(in: report)
             files.store = report + "/results.jsonl"
             files.throughputJSON = report + "/throughput.json"
         }

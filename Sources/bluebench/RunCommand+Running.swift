@@ -13,8 +13,8 @@ extension RunCommand {
     func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
         let (signals, began) = (SignalHandler(), MonotonicClock.now())
         var files = try outputs.prepare()
-        let store = try openStore(files, ends)
-        files.removeRemains(isContinued: resume)
+        var store = try openStore(files, ends)
+        if !resume { files.setCaptureAside() }
         let secrets = outputs.keys ? nil : Secrets()
         store?.secrets = secrets
         plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
@@ -32,6 +32,14 @@ extension RunCommand {
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         controls.limit(runner)
         let reports = runner.open()
+        let keepsFormer = reports == nil && files.formerCaptures != nil && !resume
+        if keepsFormer {
+            store = nil
+            files.keepFormerReport()
+        } else {
+            files.removeRemains(isContinued: resume)
+        }
+        do { try store?.begin() } catch { throw CommandFailure(error) }
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
             if !controls.quiet { Console.line(line) }
         }
@@ -45,6 +53,7 @@ extension RunCommand {
             result.usb = USBTally.current
         }
         troubles.attempt { try recorder.finish() }
+        if keepsFormer { files.putCaptureBack() }
         if let shortfall = recorder.shortfall { troubles.texts.append(shortfall) }
         troubles.attempt { try keys?.finish() }
         troubles.attempt { try restoreFolder(files, store) }

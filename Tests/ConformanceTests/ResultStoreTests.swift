@@ -43,12 +43,14 @@ struct ResultStoreTests {
         try Self.withFolder { path in
             do {
                 let store = try ResultStore(path: path, header: Self.header, isResumed: false)
+                try store.begin()
                 try store.add(Self.result("hci/a"))
                 try store.add(Self.result("hci/b", .fail))
             }
             let whole = try String(contentsOfFile: path, encoding: .utf8)
             try (whole + #"{"id":"hci/c","#).write(toFile: path, atomically: false, encoding: .utf8)
             let store = try ResultStore(path: path, header: Self.header, isResumed: true)
+            try store.begin()
             #expect(store.known == ["hci/a": Self.result("hci/a"), "hci/b": Self.result("hci/b", .fail)])
             #expect(try String(contentsOfFile: path, encoding: .utf8) == whole)
             try store.add(Self.result("hci/b"))
@@ -56,10 +58,31 @@ struct ResultStoreTests {
         }
     }
 
+    /// What is damaged, or somebody else's, stays as it is.
+    @Test(arguments: ["my notes\n", "my notes", "\u{7B}\"seed\":1\n", "damaged", "\n"])
+    func aFileThatCannotBeContinuedIsLeftAlone(_ text: String) throws {
+        try Self.withFolder { path in
+            var text = text
+            if text == "damaged" {
+                do {
+                    let store = try ResultStore(path: path, header: Self.header, isResumed: false)
+                    try store.begin()
+                    for id in ["hci/a", "hci/b"] { try store.add(Self.result(id)) }
+                }
+                text = try String(contentsOfFile: path, encoding: .utf8).replacing(#""hci/a""#, with: #""hci/a"#)
+            }
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+            let error = #expect(throws: StoreError.self) { try ResultStore(path: path, header: Self.header, isResumed: true) }
+            #expect(error?.kind == .otherRun)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+        }
+    }
+
     @Test func aFileHasOneWriterAndOneKindOfRun() throws {
         try Self.withFolder { path in
             do {
                 let store = try ResultStore(path: path, header: Self.header, isResumed: false)
+                try store.begin()
                 let error = #expect(throws: StoreError.self) { try ResultStore(path: path, header: Self.header, isResumed: true) }
                 #expect(error?.kind == .inUse)
                 try store.add(Self.result("hci/a"))
@@ -74,6 +97,7 @@ struct ResultStoreTests {
     @Test func aFileThatWasRemovedIsWrittenAnew() throws {
         try Self.withFolder { path in
             let store = try ResultStore(path: path, header: Self.header, isResumed: false)
+            try store.begin()
             try store.add(Self.result("hci/a"))
             let whole = try String(contentsOfFile: path, encoding: .utf8)
             #expect(try store.restore() == false)

@@ -152,24 +152,23 @@ extension TestCase {
     /// Whether some step acts through a host of the side; an accessory of ours always has one.
     func usesHost(_ side: Side, _ catalogue: Catalogue) -> Bool {
         if subject == .accessory, side == .subject { return true }
-        return Self.usesHost(setup + steps + teardown, side, catalogue, depth: 0)
+        return castSteps(catalogue).contains { step in
+            guard case .action(let action) = step.kind else { return false }
+            return step.side == side && NamedActions.named(action.name)?.needsHost == true
+        }
     }
 
-    private static func usesHost(_ steps: [Step], _ side: Side, _ catalogue: Catalogue, depth: Int) -> Bool {
-        guard depth < 8 else { return false }
-        return steps.contains { step in
-            step.anywhere { inner in
-                switch inner.kind {
-                case .action(let action): inner.side == side && NamedActions.named(action.name)?.needsHost == true
-                case .procedure(let use):
-                    catalogue.procedures[use.name].map { procedure in
-                        let cast = procedure.cast(use.isDirected ? inner.side : nil)
-                        return usesHost(procedure.steps.map { $0.with(cast) }, side, catalogue, depth: depth + 1)
-                    } ?? false
-                default: false
-                }
-            }
+    /// The case's steps, those inside them and those of procedures, whose roles are taken by sides; each procedure once for each who acts in it.
+    func castSteps(_ catalogue: Catalogue) -> [Step] {
+        var (open, found, seen) = (setup + steps + teardown, [Step](), Set<ProcedureTable.Visit>())
+        while let step = open.popLast() {
+            found.append(step)
+            open += step.inner
+            guard case .procedure(let use) = step.kind, let procedure = catalogue.procedures[use.name] else { continue }
+            let visit = ProcedureTable.Visit(name: use.name, actor: use.isDirected ? step.side : nil)
+            if seen.insert(visit).inserted { open += procedure.steps.map { $0.with(procedure.cast(visit.actor)) } }
         }
+        return found
     }
 }
 

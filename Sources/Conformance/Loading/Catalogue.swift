@@ -66,7 +66,9 @@ public struct Catalogue: Sendable {
     static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
 
     static func files(below folder: String) -> [String] {
-        guard let found = FileManager.default.enumerator(atPath: folder) else { return [] }
+        // A folder that is a link is entered; links below it are not.
+        let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+        guard let found = FileManager.default.enumerator(atPath: root) else { return [] }
         return found.compactMap { $0 as? String }.sorted()
     }
 }

@@ -59,18 +59,27 @@ struct ProcedureTable {
 
     /// How many steps can run, loops and procedures included.
     func cost(of steps: [Step], _ given: [String: ValueShape]) -> Int {
+        var known: [String: Int] = [:]
+        return cost(of: steps, given, &known)
+    }
+
+    /// - Parameter known: the costs of procedures, each of which is counted once however often it is used.
+    private func cost(of steps: [Step], _ given: [String: ValueShape], _ known: inout [String: Int]) -> Int {
         var sum = 0
         for step in steps {
             var each = 1
             switch step.kind {
-            case .repeated(let times, _, let inner): each = Self.product(count(times, given).most, cost(of: inner, given))
-            case .each(_, _, let inner): each = Self.product(CaseRun.mostElements, cost(of: inner, given))
-            case .attempts(let most, let inner, let between): each = Self.product(most, cost(of: inner + between, given))
-            case .until(_, let atMost, let inner): each = Self.product(atMost, cost(of: inner, given))
-            case .parallel(let branches), .either(let branches): for branch in branches { each = Self.sum(each, cost(of: branch, given)) }
+            case .repeated(let times, _, let inner): each = Self.product(count(times, given).most, cost(of: inner, given, &known))
+            case .each(_, _, let inner): each = Self.product(CaseRun.mostElements, cost(of: inner, given, &known))
+            case .attempts(let most, let inner, let between): each = Self.product(most, cost(of: inner + between, given, &known))
+            case .until(_, let atMost, let inner): each = Self.product(atMost, cost(of: inner, given, &known))
+            case .parallel(let branches), .either(let branches):
+                for branch in branches { each = Self.sum(each, cost(of: branch, given, &known)) }
             case .procedure(let use):
                 guard let procedure = self[use.name] else { break }
-                each = cost(of: procedure.steps, Dictionary(procedure.parameters.map { ($0.name, ValueShape($0)) }) { first, _ in first })
+                let own = Dictionary(procedure.parameters.map { ($0.name, ValueShape($0)) }) { first, _ in first }
+                each = known[use.name] ?? cost(of: procedure.steps, own, &known)
+                known[use.name] = each
             case .send, .action, .expect, .expectNone, .measure, .air, .check, .wait, .mark: break
             }
             sum = Self.sum(sum, each)
@@ -82,20 +91,31 @@ struct ProcedureTable {
     private static func sum(_ a: Int, _ b: Int) -> Int { min(1_000_000, a + b) }
 
     /// Whether some step of the procedure, or of those it uses, is the side's.
-    func acts(as side: Side, in procedure: Procedure, _ cast: [String: Side]) -> Bool { acts(as: side, procedure.steps, cast) }
+    func acts(as side: Side, in procedure: Procedure, _ cast: [String: Side]) -> Bool {
+        var seen: Set<Visit> = []
+        return acts(as: side, procedure.steps, cast, &seen)
+    }
 
-    private func acts(as side: Side, _ steps: [Step], _ cast: [String: Side]) -> Bool {
+    /// A procedure as a step uses it.
+    struct Visit: Hashable {
+        var name: String
+        /// Who takes its first role, if the step says so.
+        var actor: Side?
+    }
+
+    private func acts(as side: Side, _ steps: [Step], _ cast: [String: Side], _ seen: inout Set<Visit>) -> Bool {
         steps.contains { step in
             let actor = step.role.flatMap { cast[$0] } ?? step.side
             switch step.kind {
             case .send, .action, .expect, .expectNone, .measure, .air: return actor == side
-            case .until(_, _, let inner): return actor == side || acts(as: side, inner, cast)
-            case .repeated(_, _, let inner), .each(_, _, let inner): return acts(as: side, inner, cast)
-            case .attempts(_, let inner, let between): return acts(as: side, inner + between, cast)
-            case .parallel(let branches), .either(let branches): return branches.contains { acts(as: side, $0, cast) }
+            case .until(_, _, let inner): return actor == side || acts(as: side, inner, cast, &seen)
+            case .repeated(_, _, let inner), .each(_, _, let inner): return acts(as: side, inner, cast, &seen)
+            case .attempts(_, let inner, let between): return acts(as: side, inner + between, cast, &seen)
+            case .parallel(let branches), .either(let branches): return branches.contains { acts(as: side, $0, cast, &seen) }
             case .procedure(let use):
-                guard let procedure = self[use.name] else { return false }
-                return acts(as: side, procedure.steps, procedure.cast(use.isDirected ? actor : nil))
+                let visit = Visit(name: use.name, actor: use.isDirected ? actor : nil)
+                guard let procedure = self[use.name], seen.insert(visit).inserted else { return false }
+                return acts(as: side, procedure.steps, procedure.cast(visit.actor), &seen)
             case .check, .wait, .mark: return false
             }
         }
@@ -110,17 +130,23 @@ struct ProcedureTable {
 
     /// Whether some step looks at the simulated air, or changes what is on it.
     func useAir(_ steps: [Step], _ vocabulary: Vocabulary) -> Bool {
+        var seen: Set<String> = []
+        return useAir(steps, vocabulary, &seen)
+    }
+
+    private func useAir(_ steps: [Step], _ vocabulary: Vocabulary, _ seen: inout Set<String>) -> Bool {
         steps.contains { step in
             // What runs only where there is an air asks nothing of other places.
             if let condition = step.condition, !condition.canHold(without: ["air"]) { return false }
             return switch step.kind {
             case .air: true
             case .expect(let expectation), .expectNone(let expectation), .until(let expectation, _, _):
-                vocabulary.pdus[expectation.name]?.layer == .linkLayer || useAir(step.inner, vocabulary)
+                vocabulary.pdus[expectation.name]?.layer == .linkLayer || useAir(step.inner, vocabulary, &seen)
             case .measure(let measurement): vocabulary.pdus[measurement.name]?.layer == .linkLayer
             case .action(let action): vocabulary.actions[action.name]?.isAboutAir == true
-            case .procedure(let use): self[use.name].map { useAir($0.steps, vocabulary) } ?? false
-            case .repeated, .each, .attempts, .parallel, .either: useAir(step.inner, vocabulary)
+            case .procedure(let use):
+                seen.insert(use.name).inserted && self[use.name].map { useAir($0.steps, vocabulary, &seen) } ?? false
+            case .repeated, .each, .attempts, .parallel, .either: useAir(step.inner, vocabulary, &seen)
             case .send, .check, .wait, .mark: false
             }
         }

@@ -66,8 +66,7 @@ extension TestCase {
     /// The commands that it sends at an end, procedures included.
     func commands(at side: Side, _ catalogue: Catalogue) -> Set<String> {
         var found: Set<String> = []
-        visit(catalogue) { step in
-            guard step.side == side else { return }
+        for step in castSteps(catalogue) where step.side == side {
             switch step.kind {
             case .send(let command): found.insert(command.name)
             case .action(let action): found.formUnion(NamedActions.named(action.name)?.commands ?? [])
@@ -80,26 +79,12 @@ extension TestCase {
     /// Whether some step acts or observes at the tester.
     func needsTester(_ catalogue: Catalogue) -> Bool {
         guard subject == .controller else { return true }
-        var needs = false
-        visit(catalogue) { step in
+        return castSteps(catalogue).contains { step in
             switch step.kind {
-            case .send, .action, .expect, .expectNone, .measure, .until: needs = needs || step.side == .tester
-            case .air: needs = true
-            case .check, .wait, .mark, .repeated, .each, .attempts, .parallel, .either, .procedure: break
+            case .send, .action, .expect, .expectNone, .measure, .until: step.side == .tester
+            case .air: true
+            case .check, .wait, .mark, .repeated, .each, .attempts, .parallel, .either, .procedure: false
             }
-        }
-        return needs
-    }
-
-    /// Goes through the steps, those inside them and those of procedures, whose roles are taken by sides.
-    private func visit(_ catalogue: Catalogue, _ look: (Step) -> Void) {
-        var open = (setup + steps + teardown).map { ($0, 0) }
-        while let (step, depth) = open.popLast() {
-            look(step)
-            open += step.inner.map { ($0, depth) }
-            guard case .procedure(let use) = step.kind, depth < 8, let procedure = catalogue.procedures[use.name] else { continue }
-            let cast = procedure.cast(use.isDirected ? step.side : nil)
-            open += procedure.steps.map { ($0.with(cast), depth + 1) }
         }
     }
 }

@@ -11,6 +11,7 @@ public final class ResultStore {
     public var secrets: Secrets?
 
     private let path: String
+    private let header: Header
     private var descriptor: Int32
     /// Octets in whole lines.
     private var size = 0
@@ -29,15 +30,19 @@ public final class ResultStore {
     }
 
     /// - Parameter isResumed: keep what the file holds if it belongs to the same kind of run, instead of starting it anew.
-    /// - Throws: `StoreError` when the file cannot be written, is another run's, or belongs to a run of another kind.
+    /// - Throws: `StoreError` when the file cannot be written, is another run's, belongs to a run of another kind, or is damaged.
     public init(path: String, header: Header, isResumed: Bool) throws(StoreError) {
-        self.path = path
+        (self.path, self.header) = (path, header)
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw StoreError(.cannotWrite, "cannot write \(path): \(systemText(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreError(.inUse, "another run writes into \(path); let it end, or name another folder")
         }
-        if isResumed { try readLines(header) }
+        if isResumed { try readLines() }
+    }
+
+    /// Begins the file anew, or goes on where the continued run has ended. Before this nothing in it is changed.
+    public func begin() throws(StoreError) {
         cut()
         if size == 0 { try append(header) }
     }
@@ -91,20 +96,30 @@ public final class ResultStore {
         return run
     }
 
-    private func readLines(_ header: Header) throws(StoreError) {
+    /// A last line without an end is what a killed run had not finished; anything else that cannot be read is not this program's doing.
+    private func readLines() throws(StoreError) {
         let octets = contents()
-        guard let end = octets.lastIndex(of: UInt8(ascii: "\n")) else { return }
-        let lines = octets[...end].split(separator: UInt8(ascii: "\n"))
-        guard let first = lines.first, let found = try? JSONDecoder().decode(Header.self, from: Data(first)) else { return }
+        guard !octets.isEmpty else { return }
+        let end = octets.lastIndex(of: UInt8(ascii: "\n")) ?? -1
+        let lines = octets[..<(end + 1)].split(separator: UInt8(ascii: "\n"))
+        guard let first = lines.first, let found = try? JSONDecoder().decode(Header.self, from: Data(first)) else {
+            throw unreadable("it does not begin as the results of a run")
+        }
         guard found == header else {
             throw StoreError(
                 .otherRun, "\(path) is from a run with another seed or another device; remove it or run without --resume")
         }
-        for line in lines.dropFirst() {
-            guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else { continue }
+        for (index, line) in lines.enumerated().dropFirst() {
+            guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else {
+                throw unreadable("line \(index + 1) is damaged")
+            }
             known[result.id] = result
         }
         size = end + 1
+    }
+
+    private func unreadable(_ reason: String) -> StoreError {
+        StoreError(.otherRun, "\(path) cannot be continued: \(reason); remove it or run without --resume")
     }
 
     private func contents() -> [UInt8] {

@@ -11,39 +11,49 @@ struct RunLength {
     static let overhead = Microseconds.milliseconds(150)
     /// A few events, some time to find out the interval, and reading as it goes.
     private static let timing = Microseconds.seconds(4)
-    private static let deepest = 8
 
     func length(of testCase: TestCase) -> Microseconds {
         var variables = Variables()
         variables[DeviceFacts.name] = .record(device.record)
         for parameter in testCase.parameters { variables[parameter.name] = parameter.initial }
-        return Self.overhead
-            + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, 0)
+        var known: [String: Microseconds] = [:]
+        return Self.overhead + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, &known)
     }
 
-    private func length(of steps: [Step], _ variables: Variables, _ depth: Int) -> Microseconds {
-        guard depth < Self.deepest else { return .zero }
-        return steps.map { length(of: $0, variables, depth) }.reduce(.zero, +)
+    /// - Parameter known: of procedures, each of which is gone through once.
+    private func length(of steps: [Step], _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
+        var sum = Microseconds.zero
+        for step in steps { sum = sum + length(of: step, variables, &known) }
+        return sum
     }
 
-    private func length(of step: Step, _ variables: Variables, _ depth: Int) -> Microseconds {
+    private func length(of step: Step, _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         switch step.kind {
         case .wait(let length): time(length)
         case .expectNone(let expectation): expectation.window?.within.map(time) ?? .zero
         case .measure(let measurement): time(measurement.during)
         case .action(let action): length(of: action, variables)
         case .repeated(let times, _, let inner):
-            length(of: inner, variables, depth + 1) * ((try? variables.resolve(times))?.asNumber ?? 1)
+            length(of: inner, variables, &known) * ((try? variables.resolve(times))?.asNumber ?? 1)
         case .each(let list, _, let inner):
-            length(of: inner, variables, depth + 1)
+            length(of: inner, variables, &known)
                 * min((try? variables.resolve(list))?.count ?? 0, CaseRun.mostElements)
-        case .attempts(_, let inner, _): length(of: inner, variables, depth + 1)
+        case .attempts(_, let inner, _): length(of: inner, variables, &known)
         case .parallel(let branches):
-            branches.map { length(of: $0, variables, depth + 1) }.max() ?? .zero
+            branches.map { length(of: $0, variables, &known) }.max() ?? .zero
         case .procedure(let use):
-            length(of: catalogue.procedures[use.name]?.steps ?? [], variables, depth + 1)
+            length(of: use, variables, &known)
         case .send, .expect, .air, .check, .mark, .either, .until: .zero
         }
+    }
+
+    private func length(of use: Use, _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
+        if let length = known[use.name] { return length }
+        // One that leads back to itself is refused elsewhere.
+        known[use.name] = .zero
+        let length = length(of: catalogue.procedures[use.name]?.steps ?? [], variables, &known)
+        known[use.name] = length
+        return length
     }
 
     private func length(of action: Action, _ variables: Variables) -> Microseconds {
