@@ -1,4 +1,5 @@
 import Foundation
+import Packets
 
 /// What a comparison found, as a table for people: plain text or Markdown.
 public struct ComparisonTable: Sendable {
@@ -10,6 +11,8 @@ public struct ComparisonTable: Sendable {
     /// Columns in two's width, the first left and the others right.
     public var text: String {
         guard !rows.isEmpty else { return summary }
+        // Names come from files: none of them makes a line of its own.
+        let rows = rows.map { $0.map(PlainText.escaped) }
         let widths = columns.indices.map { column in ([columns] + rows).map { $0[column].count }.max() ?? 0 }
         let lines = ([columns] + rows).map { row in
             row.indices.map { column in

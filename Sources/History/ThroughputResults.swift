@@ -52,7 +52,15 @@ public struct ThroughputResults: Sendable, Decodable {
     /// - Throws: `HistoryError` with the place of what cannot be read.
     public init(json: Data, name: String) throws(HistoryError) {
         do { self = try JSONDecoder().decode(Self.self, from: json) } catch { throw HistoryError(name, error) }
+        for (index, row) in rows.enumerated() {
+            let figures = [row.goodput, row.ceiling] + (row.repetitions?.goodput ?? [])
+            guard let wrong = figures.first(where: { !(0...Self.mostKilobits ~= $0) }) else { continue }
+            throw HistoryError("\(name): rows.\(index): \(wrong) kbit/s is no figure of a link")
+        }
     }
+
+    /// kbit/s; far more than any radio or pipe carries.
+    private static let mostKilobits = 1e9
 }
 
 extension ThroughputResults.Row {

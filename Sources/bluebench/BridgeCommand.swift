@@ -60,12 +60,7 @@ struct BridgeCommand: ParsableCommand {
             if let identity = keys.identityAddress { host.addressChoice = .fixed(identity) }
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
-            guard host.address.kind == .public else {
-                throw CommandFailure(
-                    .usage,
-                    "a device is known on BR/EDR by its public address, and the bench goes by \(host.address.argument); give it bonds of "
-                        + "its own by --bonds")
-            }
+            try PublicAddress.check(host, chosen: keys.identityAddress)
             keys.identityAddress = host.address
             let session = BridgeSession(host, command: command, tells: BridgeReport(on: host.loop, json: command.json))
             try await session.conclude {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import History
+import Packets
 import Report
 
 /// `bluebench compare`: what is worse than before.
@@ -8,7 +9,7 @@ struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare", abstract: "Compare two files of results: figures of throughput, or verdicts.",
         discussion: """
-            BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written. A difference of figures counts where it \
+            BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written, or report folders. A difference of figures counts where it \
             is beyond the noise that the repetitions of both show (--repeat) and beyond a threshold. Exit code 1: a regression, a row or a case that \
             fails now, or one that is gone; 2: the files cannot be compared.
             """)
@@ -45,7 +46,7 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let outputs = (markdown: try markdown.map { try OutputFile($0) }, json: try json.map { try OutputFile($0) })
-        let (before, now) = (try InputFile.data(base), try InputFile.data(new))
+        let (before, now) = (try Self.results(base), try Self.results(new))
         let findings: (table: ComparisonTable, hasFailed: Bool, rows: [Finding])
         switch (Self.isOfThroughput(before), Self.isOfThroughput(now)) {
         case (true, true): findings = try figures(before, now)
@@ -89,7 +90,7 @@ struct CompareCommand: ParsableCommand {
         } catch { throw CommandFailure(.usage, "\(error)") }
         let (then, now) = (old.run ?? .init(), new.run ?? .init())
         try refuse(now.differences(from: then), "run")
-        for change in now.changes(since: then) { Console.line(change) }
+        for change in now.changes(since: then) { Console.line(PlainText.escaped(change)) }
         let comparison = VerdictComparison(old, new)
         let rows = comparison.rows.map {
             Finding(name: $0.id, finding: $0.finding.rawValue, before: $0.base, after: $0.now, reason: $0.message)
@@ -103,6 +104,16 @@ struct CompareCommand: ParsableCommand {
             throw CommandFailure(
                 .usage, "the two were not \(done) alike (--unlike compares them all the same): \(differences.joined(separator: "; "))")
         }
+    }
+
+    /// Of a report folder it is what `merge` takes, the journal of a run that was killed included.
+    private static func results(_ path: String) throws -> Data {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            return try InputFile.data(path)
+        }
+        let found = try ResultsFile.read(path)
+        return Data(try ResultsJSON.text(found.result, about: found.facts).utf8)
     }
 
     private static func isOfThroughput(_ data: Data) -> Bool {

@@ -16,6 +16,9 @@ enum Console {
     /// Why the standard output takes nothing more: the first error number, zero while all is well.
     private static let outputFailure = Atomic<Int32>(0)
 
+    /// Whether nobody reads the standard output any more.
+    static var isOutputGone: Bool { outputFailure.load(ordering: .relaxed) == EPIPE }
+
     /// Gives the descriptors 0 to 2 to the null device where the caller closed them: else the first file that is opened would get the
     /// output of the program.
     static func fillStandardStreams() {
@@ -34,6 +37,13 @@ enum Console {
     static func write(utf8 octets: [UInt8]) {
         let failure = writeAll(octets[...], to: STDOUT_FILENO)
         if failure != 0 { _ = outputFailure.compareExchange(expected: 0, desired: failure, ordering: .relaxed) }
+    }
+
+    /// Shows a line in place of the one that the terminal's cursor is in, cut so that it does not wrap.
+    static func replaceLine(_ text: String) {
+        var size = winsize()
+        let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        write("\r\u{1B}[K" + PlainText.escaped(text).prefix(isKnown ? Int(size.ws_col) - 1 : 99))
     }
 
     /// Writes one line for people to the standard error stream.

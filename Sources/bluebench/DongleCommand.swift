@@ -94,6 +94,9 @@ struct DongleCommand: ParsableCommand {
         try surroundings.settle(in: simulation)
         signals.onStop(on: loop) { ended.fulfil(()) }
         let servers = try start(simulation, captures.packets, loop)
+        if tcp != nil || usbip != nil, !ShareCommand.isLoopback(host) {
+            Console.complain("others reach \(host): whoever connects uses these virtual dongles, for nobody is asked for a token")
+        }
         captures.keepFlushing(on: loop)
         try loop.run { try await ended.value() }
         for stop in servers { stop() }
@@ -109,7 +112,8 @@ struct DongleCommand: ParsableCommand {
         }
         do {
             let conduct = try kind.conduct(boot)
-            let backend = try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop)
+            let backend = toldOfClassic(
+                try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop))
             let addresses = configurations.map { configuration in
                 var configuration = configuration
                 conduct.apply(to: &configuration)
@@ -126,6 +130,16 @@ struct DongleCommand: ParsableCommand {
             return [{ server.stop() }]
         } catch {
             throw CommandFailure(error)
+        }
+    }
+
+    /// Who has not chosen LE alone hears why a dual-mode host fails.
+    private func toldOfClassic(_ backend: any DongleBackend) -> any DongleBackend {
+        guard profile == .le, kind.chip == nil, !Arguments.given("--profile") else { return backend }
+        return ClassicNotice(backend) { index, command in
+            Console.complain(
+                "controller \(index) has LE alone and does not know \(command), which its host asked for; --profile dual gives it BR/EDR, too"
+            )
         }
     }
 

@@ -67,7 +67,7 @@ struct PairCommand: ParsableCommand {
                 keys.identityAddress.map { .fixed($0) } ?? (command.bredr || command.transport == .bredr ? .automatic : .drawn)
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
-            if command.bredr { try Self.checkPublic(host.address) }
+            if command.bredr { try PublicAddress.check(host, chosen: keys.identityAddress) }
             keys.identityAddress = host.address
             if command.isPrivate { try await host.enablePrivacy() }
             let user = PairUser(command, on: host.loop)
@@ -102,14 +102,6 @@ struct PairCommand: ParsableCommand {
 
     private func ownPairingData(of host: Host) async throws -> PairingData {
         transport == .bredr ? PairingData(try await host.makeClassicOutOfBandData()) : PairingData(host.makeOutOfBandData())
-    }
-
-    /// A device is known on BR/EDR by its public address.
-    private static func checkPublic(_ address: DeviceAddress) throws {
-        guard address.kind == .public else {
-            throw CommandFailure(
-                .usage, "--bredr needs a public address, and the bench goes by \(address.argument); give it bonds of its own by --bonds")
-        }
     }
 
     private func pairingSettings() throws -> PairingSettings {

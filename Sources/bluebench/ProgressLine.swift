@@ -83,12 +83,7 @@ final class ProgressLine: RunObserver {
         let left = done > known ? elapsed / Double(done - known) * Double(total - done) : nil
         let rest = left.map { $0 < 1 ? "" : ", \(Int($0.rounded())) s left" } ?? ""
         let line = PlainText.escaped("\(min(done + 1, total))/\(total)\(rest)  \(text)")
-        Console.write("\r\u{1B}[K" + line.prefix(Self.width))
-    }
-
-    private static var width: Int {
-        var size = winsize()
-        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 100
+        Console.replaceLine(line)
     }
 
     /// A case in a line that may go to a terminal.

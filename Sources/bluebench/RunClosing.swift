@@ -31,7 +31,7 @@ struct RunClosing {
 
     /// Where to look, and what to type next. To be told when the report is written.
     func tellWhereToGoOn() {
-        guard let folder else { return }
+        guard let folder, FileManager.default.fileExists(atPath: folder + "/index.html") else { return }
         Console.line("report  \(folder)/index.html")
         if result.cases.contains(where: \.isNotRun) || result.isInterrupted {
             Console.line("to go on  \(Self.again(adding: ["--resume"], removing: ["--last-failed"]))")

@@ -48,7 +48,8 @@ struct ShowCommand: ParsableCommand {
         var shown = 0
         var contents = Contents()
         do {
-            while shown < limit, var record = try reader.next() {
+            // A copy is made to its end; lines that nobody reads are not.
+            while shown < limit, copy != nil || !Console.isOutputGone, var record = try reader.next() {
                 contents.note(record.content)
                 if case .air(let frame) = record.content, let opened = keys?.open(frame) { record.content = .air(opened) }
                 try copy?.write(record, reader.interfaces)

@@ -58,7 +58,7 @@ struct ThroughputOutput {
     func announce(_ request: ThroughputRow.Request, repetition: String = "") {
         if showsProgress { return Console.complain("\(position(report.rows.count + 1)) \(Self.name(request))\(repetition)\(left)") }
         guard isatty(STDOUT_FILENO) == 1 else { return }
-        Console.write("\r\u{1B}[K\(position(report.rows.count + 1)) \(Self.name(request))\(repetition) ...")
+        Console.replaceLine("\(position(report.rows.count + 1)) \(Self.name(request))\(repetition) ...")
     }
 
     mutating func add(_ row: ThroughputRow, at now: Microseconds) throws {

@@ -231,3 +231,48 @@ def test_an_interrupted_run_keeps_what_was_written(tmp_path):
             assert run.wait() == BENCH
     cases = json.loads(results.read_text())["cases"]
     assert any(case["verdict"] == "PASS" for case in cases)
+
+
+def test_procedures_that_use_the_next_one_twice_are_counted_once_each(tmp_path):
+    folder = tmp_path / "procedures"
+    folder.mkdir()
+    (tmp_path / "mine").mkdir()
+    deepest = 60
+    for number in range(deepest):
+        uses = f"  - {{use: p{number + 1}}}\n" * 2 if number < deepest - 1 else "  - {send: Read_BD_ADDR, as: tester}\n"
+        (folder / f"p{number}.yaml").write_text(f"about: It uses the next one twice.\nsteps:\n{uses}")
+    (tmp_path / "mine" / "bomb.yaml").write_text(
+        GOOD_CASE.replace("covers: {HCI/DSU/BV-02-C: partial}\n", "").replace("reference:", "setup: [{use: p0}]\nreference:"))
+    result = run_bench("check", tmp_path, expected=USAGE, timeout=60)
+    assert "could run more than 100000 steps" in result.stdout + result.stderr
+
+
+def test_a_folder_of_cases_may_be_a_link(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(ROOT / "Conformance")
+    run_bench("check", link)
+    assert "hci/buffer-size" in run_bench("run", "hci/buffer-size", "--cases", link, "--list").stdout
+
+
+def test_a_controller_without_an_address_is_at_fault_not_the_user(tmp_path):
+    with dongles(1, "--profile", "dual", "--quirk", "zero-address") as [port]:
+        for words in (["bridge"], ["pair", "--bredr"]):
+            result = run_bench(words[0], f"tcp:127.0.0.1:{port}", "--advertise", "x", "--bonds", tmp_path / "b.json", *words[1:], expected=BENCH)
+            one_line(result, "public address", "the controller has none of its own")
+
+
+def test_a_host_hears_why_a_dongle_of_le_alone_does_not_suit_it():
+    with Process(bluebench(), "dongle", "--tcp", "0") as server:
+        [found] = server.wait_for(r":(\d+) ")
+        with socket.create_connection(("127.0.0.1", int(found.group(1)))) as client:
+            for _ in range(2):
+                client.sendall(bytes.fromhex("01560C0101"))  # HCI_Write_Simple_Pairing_Mode
+                assert client.recv(64), "it is answered"
+        server.wait_for("controller 0 has LE alone and does not know .*--profile dual")
+        assert len([line for line in server.lines if "LE alone" in line]) == 1
+
+
+@pytest.mark.parametrize("way", ["--tcp", "--usbip"])
+def test_dongles_that_others_reach_say_so(way):
+    with Process(bluebench(), "dongle", way, "0", "--host", "0.0.0.0") as server:
+        server.wait_for("others reach 0.0.0.0")

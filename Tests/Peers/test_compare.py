@@ -99,3 +99,41 @@ def test_files_that_are_none(tmp_path, content, text):
     run_bench("run", "phy/read", "--json", base)
     other.write_text(content)
     assert text in run_bench("compare", base, other, expected=USAGE).stderr
+
+
+def test_report_folders_as_merge_takes_them(tmp_path):
+    folders = [tmp_path / name for name in ("then", "now")]
+    for folder in folders:
+        run_bench("run", "hci/buffer-size", "hci/random-address", "--report", folder, expected=None)
+    assert "compared" in run_bench("compare", *folders).stdout
+    (folders[1] / "results.json").unlink()
+    assert "compared" in run_bench("compare", folders[0] / "results.json", folders[1], expected=None).stdout
+
+
+@pytest.mark.parametrize("goodput", [1e308, -1.0])
+def test_a_figure_that_no_link_has_is_refused(tmp_path, goodput):
+    path = tmp_path / "figures.json"
+    measure(path)
+    document = json.loads(path.read_text())
+    document["rows"][0]["goodput_kbps"] = goodput
+    path.write_text(json.dumps(document))
+    assert "rows.0: " in run_bench("compare", path, path, expected=USAGE).stderr
+    assert "rows.0: " in run_bench("history", "add", tmp_path / "h.sqlite", path, expected=USAGE).stderr
+
+
+def test_names_from_files_forge_no_lines(tmp_path):
+    """Line feeds, NUL and other control characters are written out, and what differs behind a NUL stays different."""
+    cases = [{"id": f"a/b\u0000{number}\nPASS c/d", "verdict": "FAIL", "message": "x\ny"} for number in range(14)]
+    run = {"tester": "t\nu", "subject": "s", "build": "1\n2", "date": "2026-01-01T00:00:00"}
+    base, now, history = (tmp_path / name for name in ("base.json", "now.json", "h.sqlite"))
+    base.write_text(json.dumps({"run": run, "cases": []}))
+    now.write_text(json.dumps({"run": run | {"date": "2026-01-02T00:00:00"}, "cases": cases}))
+    compared = run_bench("compare", base, now, expected=FAIL).stdout
+    assert len(compared.splitlines()) == 1 + 14 + 1
+    passed = [case | {"verdict": "PASS"} for case in cases]
+    base.write_text(json.dumps({"run": run, "cases": passed}))
+    assert len(run_bench("history", "add", history, base, now).stdout.splitlines()) == 2
+    assert len(run_bench("history", "list", history).stdout.splitlines()) == 4
+    shown = run_bench("history", "show", history).stdout
+    assert "14 turned" in shown and "\\u{0}13\\u{A}PASS" in shown
+    assert not [line for line in shown.splitlines() if line.startswith("PASS")]

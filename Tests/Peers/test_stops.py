@@ -29,6 +29,9 @@ LIVE = {
     "0x0405": "paging", "0x2043": "initiating", "0x200d": "initiating", "0x0c1a": "inquiry or page scan", "0x1802": "loopback",
 }
 
+# A shell has its background jobs ignore Ctrl-C, which programs would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 Command = collections.namedtuple("Command", "name longest peer arguments")
 """`arguments` is a function of both devices and the folder for documents; `longest` the last moment in seconds; `peer` the accessory on the other device."""
 

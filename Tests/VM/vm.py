@@ -120,6 +120,16 @@ def dongles_for(script):
         return next((found[1].strip() for line in lines if (found := re.match(r"# dongles: (.*)", line))), DONGLES)
 
 
+def with_attachment(scripts):
+    """The scripts after the one that attaches the dongles which those without a line of their own use, if that is not among them."""
+    attach = os.path.join(HERE, "guest", "10-attach.sh")
+    needs = [script for script in scripts if dongles_for(script) == DONGLES]
+    if not needs or any(os.path.basename(script) == os.path.basename(attach) for script in scripts):
+        return scripts
+    say(f"{os.path.basename(needs[0])} needs {os.path.basename(attach)}, which runs first")
+    return [attach, *scripts]
+
+
 def start_dongles(bluebench, arguments, log):
     """The process that exports dongles, and its port."""
     process = subprocess.Popen([bluebench, "dongle", "--usbip", "0", *arguments.split()], stdout=subprocess.PIPE, stderr=log, text=True)
@@ -179,7 +189,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=1500)
     parser.add_argument("scripts", nargs="*")
     options = parser.parse_args()
-    scripts = options.scripts or sorted(glob.glob(os.path.join(HERE, "guest", "*.sh")))
+    scripts = with_attachment(options.scripts or sorted(glob.glob(os.path.join(HERE, "guest", "*.sh"))))
     work = os.path.abspath(options.work)
     share = os.path.join(work, "share")
     shutil.rmtree(share, ignore_errors=True)

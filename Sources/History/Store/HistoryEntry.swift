@@ -1,4 +1,5 @@
 import Foundation
+import Packets
 import Throughput
 
 /// A run to be kept: the content of a file of results, and what else is known about it.
@@ -25,7 +26,12 @@ public struct HistoryEntry: Sendable {
     /// - Throws: `HistoryError` for a file of another kind, or without a result.
     public init(json: Data, name: String, date: String, build: String? = nil, labels: [String: String] = [:]) throws(HistoryError) {
         let document: Any
-        do { document = try JSONSerialization.jsonObject(with: json) } catch { throw HistoryError("\(name) is no JSON") }
+        var json = json
+        do {
+            let found = try JSONSerialization.jsonObject(with: json)
+            document = Self.plain(found)
+            json = try JSONSerialization.data(withJSONObject: document, options: .fragmentsAllowed)
+        } catch { throw HistoryError("\(name) is no JSON") }
         guard let fields = document as? [String: Any] else { throw HistoryError("\(name) has no results") }
         self.labels = labels
         if fields["rows"] != nil {
@@ -80,6 +86,17 @@ public struct HistoryEntry: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// The document with control characters written out: SQLite ends a text at U+0000.
+    private static func plain(_ value: Any) -> Any {
+        switch value {
+        case let text as String: PlainText.escaped(text)
+        case let list as [Any]: list.map(plain)
+        case let fields as [String: Any]:
+            Dictionary(fields.map { (PlainText.escaped($0.key), plain($0.value)) }) { first, _ in first }
+        default: value
+        }
     }
 
     /// FNV-1a over the document with its keys in order, and its length.

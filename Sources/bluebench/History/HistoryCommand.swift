@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import History
+import Packets
 import Report
 
 /// `bluebench history`: results over months.
@@ -52,7 +53,9 @@ struct HistoryAddCommand: ParsableCommand {
         let entries = try files.map { ($0, try entry($0, labels)) }
         do {
             let numbers = try HistoryFile(history, makes: true).add(entries)
-            for (number, entry) in zip(numbers, entries) { Console.line("\(entry.0) is run \(number): \(entry.1.build), \(entry.1.date)") }
+            for (number, entry) in zip(numbers, entries) {
+                Console.line(PlainText.escaped("\(entry.0) is run \(number): \(entry.1.build), \(entry.1.date)"))
+            }
         } catch { throw HistoryOptions.failure(error) }
     }
 
@@ -101,8 +104,8 @@ struct HistoryShowCommand: ParsableCommand {
         let outputs = (json: try json.map { try OutputFile($0) }, metrics: try openmetrics.map { try OutputFile($0) })
         let (trends, verdicts) = try rows.read()
         Console.line(TrendTable.table(trends).text)
-        if let last = verdicts.last { Console.line(Self.line(last)) }
-        for turn in verdicts.last?.turns ?? [] { Console.line("  \(turn.id): \(turn.before) to \(turn.now)") }
+        if let last = verdicts.last { Console.line(PlainText.escaped(Self.line(last))) }
+        for turn in verdicts.last?.turns ?? [] { Console.line(PlainText.escaped("  \(turn.id): \(turn.before) to \(turn.now)")) }
         try outputs.json?.write(TrendTable.json(trends, verdicts))
         try outputs.metrics?.write(OpenMetrics.text(trends, verdicts))
         guard let failWithin else { return }
