@@ -61,7 +61,7 @@ let package = Package(
             ],
             swiftSettings: house),
         room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache]),
-        room("History", ["Throughput", grdb, mustache]),
+        room("History", ["Throughput", "Packets", grdb, mustache]),
         room(
             "Conformance",
             [

@@ -1,4 +1,3 @@
-import HCI
 import Packets
 import Timing
 import Transport
@@ -64,10 +63,13 @@ public final class ClassicNotice: DongleBackend {
 
         /// The command of BR/EDR that an answer calls unknown: one that the specification has, in another group than that of LE.
         private static func unknownCommand(_ packet: HCIPacket) -> String? {
-            guard let answer = try? CommandAnswer(event: packet), answer.status == .unknownHCICommand, answer.opcode >> 10 < 0x08 else {
+            let status =
+                (try? packet.event(as: HCIEvents.CommandStatus.self))?.status.rawValue
+                ?? (try? packet.event(as: HCIEvents.CommandComplete.self))?.returnParameters.first
+            guard status == ErrorCode.unknownHCICommand.rawValue, let opcode = packet.answeredOpcode, opcode >> 10 < 0x08 else {
                 return nil
             }
-            return PDUCatalog.command(opcode: answer.opcode)?.name
+            return PDUCatalog.command(opcode: opcode)?.name
         }
     }
 }

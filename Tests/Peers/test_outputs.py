@@ -272,3 +272,9 @@ def test_a_seed_can_be_used_again(tmp_path):
     assert document["format"] == 3
     assert (document["run"]["seed"], document["run"]["shuffle"]) == (seed, seed)
     assert isinstance(document["cases"][0]["seed"], str)
+
+
+def test_a_report_that_could_not_be_written_is_not_named(tmp_path):
+    (tmp_path / "index.html").mkdir()
+    result = run_bench(*ONE_CASE, "--report", tmp_path, expected=None)
+    assert "report  " not in result.stdout and result.returncode != PASS
