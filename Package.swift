@@ -65,7 +65,9 @@ let package = Package(
         room(
             "Conformance",
             [
-                "Host", "VirtualDongle", "Simulation", "Capture", "HCI", "Transport", "Dongles", "TransportUSB", "Timing", "Packets", yams,
+                "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "HCI", "Transport", "Dongles", "TransportUSB",
+                "Timing", "Packets",
+                yams,
             ]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
@@ -79,7 +81,7 @@ let package = Package(
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
         room("Transport", ["Timing", "Packets", deque], settings: quick),
         room("Timing", ["CEpoll", "Packets", deque], settings: quick),
-        room("BluetoothCrypto", ["Packets", crypto, cryptoExtras]),
+        room("BluetoothCrypto", ["Timing", "Packets", crypto, cryptoExtras]),
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
@@ -116,7 +118,9 @@ if fuzzing != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["Conformance", "VirtualDongle", "Host", "Simulation", "Capture", "Transport", "Timing", "Packets"],
+            dependencies: [
+                "Conformance", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "Transport", "Timing", "Packets",
+            ],
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))
 }

@@ -39,7 +39,7 @@ public struct P256KeyPair: CurveKeyPair {
     }
 
     /// Draws a private key; the rare number outside the curve's order is drawn again.
-    public static func generate(using random: inout some RandomNumberGenerator) -> P256KeyPair {
+    public static func generate(using random: inout SecretSource) -> P256KeyPair {
         while true {
             let high = UInt128(random.next()) << 64 | UInt128(random.next())
             let low = UInt128(random.next()) << 64 | UInt128(random.next())

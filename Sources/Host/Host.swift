@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import DequeModule
 import HCI
 import Packets
@@ -105,9 +106,14 @@ public final class Host {
     var nextCommand = 0
     var waiters: [EventWaiter] = []
     var isStarting = false
-    var random: RandomSource
+    /// For keys and nonces.
+    var secrets: SecretSource
+    /// For own addresses: a stream of its own, since one on the air shows most of a number.
+    var addresses: SecretSource
     // SMP
     var outOfBandData: LocalOutOfBandData?
+    /// The controller has made such data for Secure Simple Pairing.
+    var hasClassicOutOfBandData = false
     var attempts = RepeatedAttempts()
     // GAP
     var privacy: HostPrivacy?
@@ -122,13 +128,14 @@ public final class Host {
 
     /// - Parameters:
     ///   - transport: the host's end of a pipe to a controller.
-    ///   - seed: for what the host draws itself, such as random addresses.
+    ///   - seed: fixes addresses and keys on a loop in virtual time; in wall time they come from the system's generator.
     public init(loop: RunLoop, transport: any HCITransport, database: GATTDatabase = GATTDatabase(), seed: UInt64 = 0) {
         self.loop = loop
         self.database = database
         path = DataPath(loop: loop, transport: transport, server: GATTServer(database: database))
         context = path.context
-        random = RandomSource(seed: seed, label: "host \(transport.name)")
+        secrets = SecretSource(seed: seed, label: "host \(transport.name)", on: loop)
+        addresses = secrets.stream("addresses")
         listenForDiscovery()
     }
 
@@ -204,6 +211,7 @@ public final class Host {
             set.end.fail(error)
         }
         isClassicPrepared = false
+        hasClassicOutOfBandData = false
         earlyRoles.removeAll()
         inquiry?.finish(error)
         inquiry = nil

@@ -76,7 +76,12 @@ import Timing
             #expect(pair.peripheral.tryNotify(value, [1]) == .sent)
             #expect(pair.peripheral.tryNotify(value, [UInt8](repeating: 1, count: 21)) == .tooLong)
             try await pair.peripheral.notify(value, [2, 2])
-            try await pair.peripheral.notify([(value, [3]), (value, [4, 4])])
+            let both = [(characteristic: value, value: [UInt8(3)]), (value, [4, 4])]
+            // The client has to say that it takes several values in one PDU.
+            #expect(await failure { try await pair.peripheral.notify(both) } == .misuse(.notSubscribed(.notification)))
+            #expect(pair.peripheral.bearer.client.declare(([UInt8](arrayLiteral: 4)).span.bytes) == nil)
+            try await pair.peripheral.notify(both)
+            #expect(await failure { try await pair.peripheral.notify(both + [(value + 1, [5])]) } == .misuse(.notSubscribed(.notification)))
             await #expect(throws: HostError.misuse(.notSubscribed(.indication))) {
                 try await pair.peripheral.indicate(value, [1])
             }

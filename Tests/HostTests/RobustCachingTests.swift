@@ -113,12 +113,13 @@ import Timing
             try await first.disconnect()
             _ = try await server.ended()
 
-            // Nothing has changed: what is protected waits for the encryption.
+            // Nothing has changed: what the client has subscribed to waits for the encryption, which shows that it is the client.
             let (second, again) = try await world.link()
-            #expect(again.tryNotify(open, [1]) == .sent && again.tryNotify(protected, [1]) == .notEncrypted)
+            #expect(again.tryNotify(open, [1]) == .notSubscribed && again.tryNotify(protected, [1]) == .notSubscribed)
+            #expect(second.remoteDatabase == nil)
             try await second.encrypt()
             try await world.loop.sleep(for: .milliseconds(200))
-            #expect(again.isChangeAware && again.tryNotify(protected, [1]) == .sent)
+            #expect(again.isChangeAware && again.tryNotify(open, [1]) == .sent && again.tryNotify(protected, [1]) == .sent)
             #expect(try await discover(second) == (found, 1))
             try await second.disconnect()
             _ = try await again.ended()
@@ -126,12 +127,12 @@ import Timing
             // A change while the client is away: no values until it has confirmed Service Changed.
             let added = world.peripheral.database.add(ServiceDefinition(0x180F))
             let (third, changed) = try await world.link()
+            try await third.encrypt()
             #expect(!changed.isChangeAware && changed.tryNotify(open, [1]) == .outOfSync)
             #expect(
                 await failure { _ = try await third.gatt.read(open) } == .peer(.att(request: .attReadReq, handle: open, .databaseOutOfSync))
             )
             #expect(third.remoteDatabase == nil)
-            try await third.encrypt()
             try await world.loop.sleep(for: .milliseconds(200))
             #expect(changed.isChangeAware && changed.tryNotify(protected, [1]) == .sent)
             #expect(try await third.gatt.discoverDatabase().services.last?.service.handle == added.handle)

@@ -122,6 +122,8 @@ import Timing
     struct ReturnRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var isBonded: Bool
+        /// The links on which the key of the bond is used: 1 the first, 2 the one after.
+        var encrypted: Set<Int> = [1, 2]
         /// How the client comes back.
         var type: AddressType
         var address: BDADDR
@@ -129,22 +131,41 @@ import Timing
     }
 
     static let returns = [
-        ReturnRow(testDescription: "a stranger", isBonded: false, type: .publicDevice, address: 0xA0_B0C0_D0E0, configuration: 0),
+        ReturnRow(
+            testDescription: "a stranger", isBonded: false, encrypted: [], type: .publicDevice, address: 0xA0_B0C0_D0E0, configuration: 0),
         ReturnRow(testDescription: "a bonded client", isBonded: true, type: .publicDevice, address: 0xA0_B0C0_D0E0, configuration: 1),
+        ReturnRow(
+            testDescription: "its address, in clear", isBonded: true, encrypted: [1], type: .publicDevice, address: 0xA0_B0C0_D0E0,
+            configuration: 0),
+        ReturnRow(
+            testDescription: "a bonded client that subscribed in clear", isBonded: true, encrypted: [2], type: .publicDevice,
+            address: 0xA0_B0C0_D0E0, configuration: 0),
         ReturnRow(
             testDescription: "a bonded client under a private address", isBonded: true, type: .publicIdentity, address: 0xA0_B0C0_D0E0,
             configuration: 1),
         ReturnRow(
-            testDescription: "the same number as a random address", isBonded: true, type: .randomDevice, address: 0xA0_B0C0_D0E0,
+            testDescription: "the same number as a random address", isBonded: true, encrypted: [1], type: .randomDevice,
+            address: 0xA0_B0C0_D0E0,
             configuration: 0),
-        ReturnRow(testDescription: "somebody else", isBonded: true, type: .publicDevice, address: 0xA0_B0C0_D0E1, configuration: 0),
+        ReturnRow(
+            testDescription: "somebody else", isBonded: true, encrypted: [1], type: .publicDevice, address: 0xA0_B0C0_D0E1, configuration: 0
+        ),
     ]
 
-    /// Core Vol 3, Part G, 3.3.3.3: a configuration lasts with a bond and is reset at disconnection without one.
+    /// The central encrypts with the key of the bond.
+    private static func encrypt(_ pair: Pair, _ handle: ConnectionHandle, _ loop: RunLoop) async throws {
+        pair.b.emit(HCIPacket(event: HCIEvents.LELongTermKeyRequest(connectionHandle: handle, randomNumber: 9, encryptedDiversifier: 7)))
+        try await loop.sleep(for: 100)
+        pair.b.emit(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: handle, encryptionEnabled: 1)))
+        try await loop.sleep(for: 100)
+    }
+
+    /// Core Vol 3, Part G, 3.3.3.3: a configuration lasts with a bond, whose key shows that the client is the same, and is reset at disconnection without one.
     @Test(arguments: returns) func aSubscriptionBelongsToTheClient(_ row: ReturnRow) throws {
         try World.run { world in
             let pair = try await Pair.make(world, database: ATTServerTests.database())
             if row.isBonded { pair.b.host.keys[Self.peer] = Self.named() }
+            if row.encrypted.contains(1) { try await Self.encrypt(pair, 0x40, world.loop) }
             try await pair.central.gatt.write(18, [1, 0])
             #expect(pair.peripheral.configuration(of: 17) == 1)
             try await pair.peripheral.disconnect()
@@ -154,6 +175,8 @@ import Timing
                         connectionHandle: 0x41, role: .peripheral, peerAddressType: row.type, peerAddress: row.address,
                         connectionInterval: 24, supervisionTimeout: 200)))
             let again = try await pair.b.host.nextIncomingConnection()
+            #expect(again.configuration(of: 17) == 0)
+            if row.encrypted.contains(2) { try await Self.encrypt(pair, 0x41, world.loop) }
             #expect(again.configuration(of: 17) == row.configuration)
             #expect(again.tryNotify(17, [1]) == (row.configuration == 1 ? .sent : .notSubscribed))
         }

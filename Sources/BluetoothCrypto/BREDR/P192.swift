@@ -36,7 +36,7 @@ public struct P192KeyPair: CurveKeyPair {
     }
 
     /// Draws a private key of no more than half the order. Core Vol 2, Part H, 7.1.
-    public static func generate(using random: inout some RandomNumberGenerator) -> P192KeyPair {
+    public static func generate(using random: inout SecretSource) -> P192KeyPair {
         while true {
             let number = UInt192(high: random.next() >> 1, low: UInt128(random.next()) << 64 | UInt128(random.next()))
             if let pair = try? P192KeyPair(privateKey: number) { return pair }

@@ -66,9 +66,8 @@ enum PairClassic: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (driver, link) = (try context.driver(), try context.classicLink())
-        let settings = try PairingArguments.settings(context)
+        let settings = try PairingArguments.prepare(driver, context)
         driver.host.pairingSettings = settings
-        driver.user = PairingUser(passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
         let result = try await link.pair(settings)
         return CaseRecord([
             ("level", .text("\(link.securityLevel)")), ("keySize", .number(link.encryptionKeySize)),

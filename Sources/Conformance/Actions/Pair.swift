@@ -11,8 +11,7 @@ enum Pair: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (driver, link) = (try context.driver(), try context.link())
-        let settings = try PairingArguments.settings(context)
-        driver.user = PairingUser(passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
+        let settings = try PairingArguments.prepare(driver, context)
         let result = try await link.pair(settings)
         return CaseRecord([
             ("model", .text(result.model?.rawValue ?? "none")), ("level", .text("\(result.level)")), ("keySize", .number(result.keySize)),
@@ -32,8 +31,7 @@ enum PrepareForPairing: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let driver = try context.driver()
-        driver.host.pairingSettings = try PairingArguments.settings(context)
-        driver.user = PairingUser(passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
+        driver.host.pairingSettings = try PairingArguments.prepare(driver, context)
         return CaseRecord()
     }
 }

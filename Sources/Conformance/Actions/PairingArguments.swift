@@ -22,15 +22,25 @@ enum PairingArguments {
     static let confirm = TypedArgument.octets(
         "outOfBandConfirm", default: [], "the commitment that `make out-of-band data` of the other side gave, for LE Secure Connections")
     static let random = TypedArgument.octets("outOfBandRandom", default: [], "the random value that came with it")
+    static let claim = TypedArgument.flag(
+        "outOfBandClaim", default: false, "sets the OOB data flag without data of the other side, and computes with zeros")
     static let keypress = TypedArgument.flag("keypress", default: false, "tells the other side of each digit that is entered")
 
     static let all: [ActionArgument] = [
         io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,
         leastKeySize.declaration, mostKeySize.declaration, keys.declaration, passkey.declaration, agrees.declaration, outOfBand.declaration,
-        confirm.declaration, random.declaration, keypress.declaration, h7.declaration,
+        confirm.declaration, random.declaration, claim.declaration, keypress.declaration, h7.declaration,
     ]
 
-    static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
+    /// Takes over what the case says of the host and its user.
+    static func prepare(_ driver: HostDriver, _ context: ActionContext) throws(StepFailure) -> PairingSettings {
+        let settings = try settings(context)
+        driver.user = PairingUser(passkey: UInt32(try context(passkey)), agrees: try context(agrees))
+        driver.host.quirks.pairing.claimsOutOfBandData = try context(claim)
+        return settings
+    }
+
+    private static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
         var settings = PairingSettings()
         settings.ioCapability = IOCapability(rawValue: UInt8(clamping: try context(io)))
         settings.isBonding = try context(bonding)

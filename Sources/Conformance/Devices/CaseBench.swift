@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import HCI
 import Host
 import Packets
@@ -38,7 +39,7 @@ final class CaseBench {
     var isStranger = false
     /// Those that the ends have by themselves.
     private var publicAddresses: Set<BDADDR> = []
-    private var random: RandomSource
+    private var secrets: SecretSource
     /// What was found out about the ends before the first step, and a reader of the result has to know.
     private(set) var remarks: [String] = []
 
@@ -48,14 +49,14 @@ final class CaseBench {
     ///   - accessory: what it does otherwise than usual, if it is an accessory.
     ///   - slack: what a wall clock adds to the ends of windows.
     ///   - ownAddresses: which addresses the ends are to have; `automatic` where it says nothing.
-    ///   - seed: for addresses that are drawn.
+    ///   - seed: for addresses that are drawn in virtual time.
     init(
         loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
         fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero,
         ownAddresses: [Side: OwnAddress] = [:], seed: UInt64 = 0
     ) {
         self.ownAddresses = ownAddresses
-        random = RandomSource(seed: seed, label: "addresses")
+        secrets = SecretSource(seed: seed, label: "addresses", on: loop)
         self.loop = loop
         self.log = log
         self.world = world
@@ -191,7 +192,7 @@ final class CaseBench {
 
     /// Gives the end the address that it is to have, and the cases its value and type.
     private func takeAddress(_ end: Endpoint) async throws {
-        let drawn = random.next()
+        let drawn = secrets.next()
         let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
         let doubt = PublicAddressDoubt(
             publicAddress, others: publicAddresses, origin: end.knowledge?.originOfSharedAddress(publicAddress))

@@ -156,8 +156,7 @@ final class ATTServer {
         guard value.byteCount == 2 else { return .invalidAttributeValueLength }
         let bits = value.u16(at: 0)
         guard bits & ~properties.configurable == 0 else { return .valueNotAllowed }
-        client.configurations[characteristic] = bits
-        client.hasChanged()
+        client.configure(characteristic, bits)
         attribute.onSubscribe?(access, bits)
         return nil
     }

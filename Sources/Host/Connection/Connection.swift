@@ -44,7 +44,7 @@ public final class Connection {
         self.parameters = parameters
         end = Promise(on: context.loop)
         multiplexer = L2CAPMultiplexer(handle: state.handle, slot: slot, context: context)
-        let client = context.server.session(of: peer, record: context.keys.client(of: peer))
+        let client = context.server.session(of: peer)
         bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
         channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)

@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import HCI
 import Packets
 import Timing
@@ -230,9 +231,9 @@ extension Host {
         randomAddress = address
     }
 
-    /// A static random address, drawn from the host's seed. Core Vol 6, Part B, 1.3.2.1.
+    /// A static random address, drawn anew. Core Vol 6, Part B, 1.3.2.1.
     public func drawStaticAddress() -> DeviceAddress {
-        OwnAddress.staticAddress(from: random.next())
+        OwnAddress.staticAddress(from: addresses.next())
     }
 
     /// The type of the address that the host goes by, or hides behind.

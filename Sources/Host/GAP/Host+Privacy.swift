@@ -85,10 +85,10 @@ extension Host {
     }
 
     /// Core Vol 6, Part B, 1.3.2.2: of the random part at least one bit is set, and at least one is not.
-    private func drawPrivateAddress() -> DeviceAddress { Self.privateAddress(of: ownIdentityResolvingKey(), using: &random) }
+    private func drawPrivateAddress() -> DeviceAddress { Self.privateAddress(of: ownIdentityResolvingKey(), using: &addresses) }
 
-    static func privateAddress(of key: [UInt8], using random: inout RandomSource) -> DeviceAddress {
-        let bits = UInt32(truncatingIfNeeded: random.next()) & 0x3F_FFFF
+    static func privateAddress(of key: [UInt8], using secrets: inout SecretSource) -> DeviceAddress {
+        let bits = UInt32(truncatingIfNeeded: secrets.next()) & 0x3F_FFFF
         let prand = bits == 0 || bits == 0x3F_FFFF ? 1 : bits
         return DeviceAddress.resolvable(irk: UInt128(littleEndianOctets: key), prand: prand)
     }
@@ -175,7 +175,7 @@ extension Host {
         settings.properties = isHighDuty ? [.legacy, .connectable, .directed, .highDutyCycle] : [.legacy, .connectable, .directed]
         settings.peer = bond.identity
         if bond.resolvesAddresses == true, let key = bond.identityResolvingKey {
-            settings.peer = Self.privateAddress(of: key, using: &random)
+            settings.peer = Self.privateAddress(of: key, using: &addresses)
         }
         return settings
     }
@@ -192,7 +192,7 @@ extension Connection {
         } catch HostError.peer(.att(_, _, .attributeNotFound)) {
             resolves = false
         }
-        if var bond {
+        if var bond = provenBond {
             bond.resolvesAddresses = resolves
             context.keys.update(bond)
         }

@@ -21,9 +21,9 @@ final class GATTServer {
 
     deinit { if let listener { database.changes.remove(listener) } }
 
-    /// A client has come; one that is bonded finds everything as it left it.
-    func session(of client: PeerIdentity, record: ClientRecord?) -> GATTServerSession {
-        let session = GATTServerSession(client: client, record: record, database: database)
+    /// A client has come: a stranger, until the link is encrypted with the key of a bond.
+    func session(of client: PeerIdentity) -> GATTServerSession {
+        let session = GATTServerSession(client: client, database: database)
         sessions.append(session)
         return session
     }
@@ -72,23 +72,22 @@ public struct ClientRecord: Sendable, Hashable {
 final class GATTServerSession {
     let client: PeerIdentity
     let database: GATTDatabase
-    var configurations: ClientConfigurations
-    private(set) var features: ClientFeatures
+    private(set) var configurations = ClientConfigurations()
+    /// What the client has configured on this link.
+    private var configured: Set<UInt16> = []
+    private(set) var features: ClientFeatures = []
     var awareness = ChangeAwareness()
     /// Until the connection has ended; nil for a server without one.
     unowned var link: (any AttributeLink)?
     /// What the client configured on an earlier link goes out once this one is as well protected as it must be. Core Vol 3, Part C, 10.3.1.1.
-    private let wasRestored: Bool
+    private var wasRestored = false
+    private var isRestored = false
     /// How often the database has changed.
     private var changes = 0
 
-    init(client: PeerIdentity, record: ClientRecord? = nil, database: GATTDatabase) {
+    init(client: PeerIdentity, database: GATTDatabase) {
         self.client = client
         self.database = database
-        configurations = record.map { database.valid($0.configurations) } ?? ClientConfigurations()
-        features = record?.features ?? []
-        wasRestored = !configurations.isEmpty
-        if let record, record.knownHash != database.databaseHash { awareness.databaseChanged() }
     }
 
     /// Who asks, for the handlers of attributes.
@@ -122,9 +121,29 @@ final class GATTServerSession {
         tellOfChange(range)
     }
 
-    /// A bonded client is back and the link is encrypted: it is told of what it has missed. Core Vol 3, Part G, 7.1.
+    /// The link is encrypted: a bonded client finds everything as it left it, and is told of what it has missed. Core Vol 3, Part G, 7.1.
     func encrypted() {
+        restore()
         if !awareness.isAware { tellOfChange(1...UInt16.max) }
+    }
+
+    /// Takes what was kept of the client; what it has configured on this link meanwhile stays.
+    private func restore() {
+        guard !isRestored, let record = link?.kept else { return }
+        isRestored = true
+        for row in database.valid(record.configurations).rows where !configured.contains(row.value) {
+            configurations[row.value] = row.bits
+            wasRestored = true
+        }
+        features.formUnion(record.features)
+        if record.knownHash != database.databaseHash { awareness.databaseChanged() }
+    }
+
+    /// The client writes a Client Characteristic Configuration.
+    func configure(_ characteristic: UInt16, _ bits: UInt16) {
+        configurations[characteristic] = bits
+        configured.insert(characteristic)
+        hasChanged()
     }
 
     /// Core Vol 3, Part G, 7.1.

@@ -15,14 +15,19 @@ public struct GATTValues {
     /// Notifies a value at once or not at all: the way for many packets, which allocates nothing.
     public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult {
         guard bearer.isOpen else { return .disconnected }
-        guard configuration(of: characteristic) & 1 != 0 || bearer.context.quirks.notifiesUnasked else { return .notSubscribed }
-        guard !bearer.client.isOutOfSync else { return .outOfSync }
-        guard bearer.client.maySend(characteristic) else { return .notEncrypted }
+        if let obstacle = obstacle(to: characteristic) { return obstacle }
         let result = bearer.trySend(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         if result == .sent, bearer.context.quirks.duplicatesNotifications {
             bearer.channel.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         }
         return result
+    }
+
+    /// Why the client is not to be notified of a characteristic; nil if it is.
+    private func obstacle(to characteristic: UInt16) -> SendResult? {
+        guard configuration(of: characteristic) & 1 != 0 || bearer.context.quirks.notifiesUnasked else { return .notSubscribed }
+        guard !bearer.client.isOutOfSync else { return .outOfSync }
+        return bearer.client.maySend(characteristic) ? nil : .notEncrypted
     }
 
     public func tryNotify(_ characteristic: UInt16, _ value: [UInt8]) -> SendResult { tryNotify(characteristic, value.span.bytes) }
@@ -49,9 +54,18 @@ public struct GATTValues {
         try await bearer.indicate(characteristic, value)
     }
 
-    /// Notifies several values in one PDU. Core Vol 3, Part F, 3.4.7.4.
+    /// Notifies several values in one PDU, to a client that has said that it takes such PDUs, and has subscribed to each. Core Vol 3, Part F, 3.4.7.4;
+    /// Part G, 7.2.
+    ///
+    /// - Throws: as `notify`; `.misuse(.notSubscribed)` also for a client that takes no such PDUs.
     public func notify(_ values: [(characteristic: UInt16, value: [UInt8])]) async throws {
         try await bearer.waitForRoom()
+        guard bearer.client.features.contains(.multipleNotifications) || bearer.context.quirks.notifiesUnasked else {
+            throw HostError.misuse(.notSubscribed(.notification))
+        }
+        for value in values {
+            if let obstacle = obstacle(to: value.characteristic) { try bearer.check(obstacle, octets: value.value.count) }
+        }
         let list = values.map {
             ATT.MultipleHandleValueNtf.HandleLengthValueTupleList(attributeHandle: $0.characteristic, attributeValue: $0.value)
         }

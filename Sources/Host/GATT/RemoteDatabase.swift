@@ -77,12 +77,6 @@ extension GATTClient {
 }
 
 extension AttributeLink {
-    /// What this host has found on the peer's server, kept with the bond. Core Vol 3, Part G, 2.5.2.
-    var remoteDatabase: RemoteDatabase? {
-        get { bond.flatMap { context.keys.database(of: PeerIdentity($0.identity)) } }
-        set { if let bond { context.keys.keep(newValue, of: PeerIdentity(bond.identity)) } }
-    }
-
     /// A value has been indicated; Service Changed makes what is kept worthless.
     func indicated(_ characteristic: UInt16) {
         if remoteDatabase?[.serviceChanged]?.value == characteristic { forgetRemoteDatabase() }

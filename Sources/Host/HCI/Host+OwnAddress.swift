@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import HCI
 import Packets
 
@@ -10,7 +11,7 @@ extension Host {
         let doubt = PublicAddressDoubt(
             own, others: othersAddresses, origin: knowledge?.originOfSharedAddress(own), isKnownShared: workarounds.hasSharedAddress)
         let choice = isAutomatic && doubt != nil ? OwnAddress.drawn : addressChoice
-        address = choice.address(ofPublic: own) { random.next() }
+        address = choice.address(ofPublic: own) { addresses.next() }
         guard address.kind == .random else { return }
         if isAutomatic, let doubt {
             context.learned.note(doubt.kind, "\(doubt.text(own)): it goes by a static random address")

@@ -20,6 +20,8 @@ public struct HostQuirks: Sendable {
     public var ignoresSignature = false
     /// Knows no peer by a private address.
     public var resolvesNoAddress = false
+    /// Reads and writes what is kept for a bond on links in clear, too.
+    public var trustsAddresses = false
     /// Tells nobody that the database has changed.
     public var hidesChanges = false
     /// Answers ATT_READ_BLOB_REQ with the octets after the offset asked for.
@@ -99,6 +101,10 @@ public struct PairingQuirks: Sendable, Hashable {
     public var acceptsAnyKeySize = false
     /// Answers however often an attempt fails. Core Vol 3, Part H, 2.3.6.
     public var allowsRepeatedAttempts = false
+    /// Sets its OOB data flag without data of the peer, and computes with zeros.
+    public var claimsOutOfBandData = false
+    /// Takes a peer's OOB data flag for authentication although it has told nobody its data.
+    public var believesOutOfBandFlag = false
     /// Takes any key for one that a man in the middle cannot have.
     public var overratesKeys = false
     /// Keeps the bond that it has when the peer pairs anew.

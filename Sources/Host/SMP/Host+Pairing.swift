@@ -1,12 +1,11 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 extension Host {
     /// What to tell a peer by other means than Bluetooth before the two pair: the commitment to a new key pair, which pairing uses for peers that say
     /// that they have it. Core Vol 3, Part H, 2.3.5.6.4.
     public func makeOutOfBandData() -> OutOfBandData {
-        let made = LocalOutOfBandData(using: &random)
+        let made = LocalOutOfBandData(using: &secrets)
         outOfBandData = made
         return made.data
     }
@@ -21,13 +20,19 @@ extension Host {
             identityResolvingKey: mayPair ? ownIdentityResolvingKey() : [UInt8](repeating: 0, count: 16),
             bond: context.keys[connection.peer], outOfBand: outOfBandData,
             mustWait: !quirks.allowsRepeatedAttempts && attempts.mustWait(peer, at: loop.now),
-            random: mayPair ? RandomSource(seed: random.next()) : RandomSource(seed: 0), quirks: quirks)
+            secrets: mayPair ? pairingSecrets() : .system, quirks: quirks)
+    }
+
+    /// The secrets of one pairing.
+    func pairingSecrets() -> SecretSource {
+        let number = secrets.next()
+        return secrets.stream("pairing \(number)")
     }
 
     /// The IRK that the host gives to its peers; it is drawn once. Core Vol 3, Part H, 2.4.2.1.
     func ownIdentityResolvingKey() -> [UInt8] {
         if let key = context.keys.identityResolvingKey { return key }
-        let key = random.octets(16)
+        let key = secrets.octets(16)
         context.keys.identityResolvingKey = key
         return key
     }

@@ -109,7 +109,7 @@ final class KeyDerivationChannel {
     private func keep(_ bond: Bond) -> Bool {
         let (known, quirks) = (host.keys[PeerIdentity(bond.identity)], host.context.quirks.pairing)
         if quirks.keepsOldLongTermKey, known?.localLongTermKey != nil { return true }
-        if let known, !quirks.replacesStrongerLongTermKeys, bond.strength.isWeaker(than: known.strength) { return false }
+        if let known, !quirks.replacesStrongerLongTermKeys, !bond.mayReplace(known, pairedWith: connection?.bond) { return false }
         var bond = bond.keepingLinkKey(of: known)
         bond.addressOnAir = known?.addressOnAir
         host.keys.add(bond)
@@ -129,7 +129,7 @@ extension Host {
         PairingSetup(
             settings: pairingSettings, isCentral: connection.isCentral, own: controller.address, peer: connection.peer.address,
             identity: context.keys.identityAddress ?? address, identityResolvingKey: ownIdentityResolvingKey(),
-            bond: context.keys[connection.peer], outOfBand: nil, mustWait: false, random: RandomSource(seed: random.next()),
+            bond: context.keys[connection.peer], outOfBand: nil, mustWait: false, secrets: pairingSecrets(),
             quirks: context.quirks.pairing)
     }
 }

@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// Who gives which keys, once the link is encrypted, and what they are worth.
 struct KeyExchange {
@@ -61,13 +60,11 @@ struct KeyDistributionPhase {
     }
 
     private mutating func distribute() -> [[UInt8]] {
-        var random = terms.setup.random
-        // The numbers before were those of phase 2.
-        for _ in 0..<64 { _ = random.next() }
+        var secrets = terms.setup.secrets.stream("keys")
         var pdus: [[UInt8]] = []
         if terms.sentKeys.contains(.encKey) {
-            let value = random.key().shortened(to: size).littleEndianOctets
-            let (diversifier, number) = (UInt16(truncatingIfNeeded: random.next()), random.next())
+            let value = secrets.key().shortened(to: size).littleEndianOctets
+            let (diversifier, number) = (UInt16(truncatingIfNeeded: secrets.next()), secrets.next())
             keys.localLongTermKey = LongTermKey(value, encryptedDiversifier: diversifier, randomNumber: number, size: size)
             pdus += [
                 SMP.EncryptionInformation(longTermKey: value).bytes, SMP.CentralIdentification(ediv: diversifier, rand: number).bytes,
@@ -81,7 +78,7 @@ struct KeyDistributionPhase {
             ]
         }
         if terms.sentKeys.contains(.signKey) {
-            let value = random.key().littleEndianOctets
+            let value = secrets.key().littleEndianOctets
             keys.localSigningKey = SigningKey(value)
             pdus.append(SMP.SigningInformation(signatureKey: value).bytes)
         }

@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// What both roles of LE legacy pairing compute. Core Vol 3, Part H, 2.3.5.5.
 private struct LegacyValues {
@@ -11,9 +10,9 @@ private struct LegacyValues {
 
     init(_ terms: PairingTerms) {
         self.terms = terms
-        var source = terms.setup.random
-        random = source.key()
-        passkey = terms.passkey(using: &source)
+        var nonces = terms.setup.secrets.stream("nonces")
+        random = nonces.key()
+        passkey = terms.drawPasskey()
     }
 
     func confirm(temporaryKey: UInt128, random: UInt128) -> UInt128 {

@@ -33,6 +33,15 @@ public struct LinkKey: Sendable, Hashable {
             isSecureConnections: [.unauthenticatedCombinationP256, .authenticatedCombinationP256].contains(type), size: size)
     }
 
+    /// The same key, made without protection against a man in the middle.
+    var unauthenticated: LinkKey {
+        switch type {
+        case .authenticatedCombinationP192: LinkKey(value, .unauthenticatedCombinationP192, size: size)
+        case .authenticatedCombinationP256: LinkKey(value, .unauthenticatedCombinationP256, size: size)
+        default: self
+        }
+    }
+
     /// A key that took the place of another in an authenticated link is worth what that was. Core Vol 4, Part E, 7.7.24.
     func inPlace(of known: LinkKey?) -> LinkKey {
         guard type == .changedCombination, let known else { return self }

@@ -39,6 +39,8 @@ struct Pairing {
     private(set) var temporaryKey: (key: LongTermKey, level: LinkSecurity)?
     /// What both sides keep for BR/EDR, if they turn out to have addresses there.
     private var derivedLinkKey: LinkKey?
+    /// The peer says that it has what this side told out of band.
+    private(set) var usesOutOfBandData = false
     /// The user has been asked and has not answered.
     private var isAsking = false
 
@@ -62,7 +64,7 @@ struct Pairing {
     }
 
     private mutating func request() -> [SecurityAction] {
-        let features = PairingFeatures.request(settings)
+        let features = PairingFeatures.request(settings).claiming(setup.quirks)
         state = .awaitResponse(features)
         return [.send(features.requestPDU)]
     }
@@ -126,7 +128,7 @@ struct Pairing {
     }
 
     private mutating func requested(_ request: PairingFeatures) -> [SecurityAction] {
-        agree(.responder, request, PairingFeatures.response(settings, to: request)) { pairing, terms in
+        agree(.responder, request, PairingFeatures.response(settings, to: request).claiming(setup.quirks)) { pairing, terms in
             if pairing.isWanted || terms.association != .justWorks { return pairing.respond(terms) }
             pairing.state = .awaitConsentToRespond(terms)
             return pairing.ask(.consent)
@@ -139,6 +141,7 @@ struct Pairing {
     ) -> [SecurityAction] {
         do {
             let terms = try PairingTerms(role, request: request, response: response, setup: setup, settings: settings)
+            usesOutOfBandData = terms.usesOutOfBandData
             return proceed(&self, terms)
         } catch { return fail(error.reason) }
     }

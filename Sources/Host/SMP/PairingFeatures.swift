@@ -59,6 +59,13 @@ struct PairingFeatures: Sendable, Hashable {
         return features
     }
 
+    /// As a device says it that claims data it does not have.
+    func claiming(_ quirks: PairingQuirks) -> PairingFeatures {
+        var features = self
+        if quirks.claimsOutOfBandData { features.outOfBandFlag = 1 }
+        return features
+    }
+
     var requestPDU: [UInt8] {
         SMP.PairingRequest(
             ioCapability: ioCapability, oobDataFlag: outOfBandFlag, authReq: authReq, maximumEncryptionKeySize: maximumKeySize,

@@ -31,7 +31,7 @@ public struct PairingSettings: Sendable, Hashable {
     public var usesDebugKeys = false
     /// Pairs with a peer that uses the debug key pair.
     public var acceptsDebugKeys = false
-    /// Replaces a bond by one that is less well authenticated or shorter.
+    /// Replaces a bond by one that is less well authenticated or shorter, or that came without authentication under another address.
     public var acceptsWeakerBond = false
     // BR/EDR alone
     /// Offers Secure Simple Pairing, and thus security mode 4. Core Vol 3, Part C, 5.2.2.

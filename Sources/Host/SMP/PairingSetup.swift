@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// What a pairing needs to know of its host and its link.
 struct PairingSetup {
@@ -19,7 +18,8 @@ struct PairingSetup {
     var outOfBand: LocalOutOfBandData?
     /// The last attempt failed too short a time ago. Core Vol 3, Part H, 2.3.6.
     var mustWait: Bool
-    var random: RandomSource
+    /// Of this pairing; each purpose has a stream of its own.
+    var secrets: SecretSource
     var quirks: PairingQuirks
 }
 
@@ -27,10 +27,19 @@ struct PairingSetup {
 struct LocalOutOfBandData {
     var keyPair: P256KeyPair
     var random: UInt128
+    private var failures = 0
 
-    init(using source: inout RandomSource) {
-        keyPair = .generate(using: &source)
-        random = source.key()
+    init(using secrets: inout SecretSource) {
+        keyPair = .generate(using: &secrets)
+        random = secrets.key()
+    }
+
+    /// A key pair that S pairings have used with success, and F without, is renewed once S + 3F > 8. Core Vol 3, Part H, 2.3.5.6.1.
+    var afterFailure: LocalOutOfBandData? {
+        guard 3 * (failures + 1) <= 8 else { return nil }
+        var kept = self
+        kept.failures += 1
+        return kept
     }
 
     var data: OutOfBandData {
@@ -44,9 +53,4 @@ struct LocalOutOfBandData {
 struct PairingRefusal: Error, Equatable {
     var reason: PairingFailedReason
     init(_ reason: PairingFailedReason) { self.reason = reason }
-}
-
-extension RandomSource {
-    /// 128 random bits.
-    mutating func key() -> UInt128 { UInt128(next()) << 64 | UInt128(next()) }
 }

@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// What the two sides have agreed upon in the feature exchange, and what the rest of the pairing is computed from. Core Vol 3, Part H, 2.3.
 struct PairingTerms {
@@ -64,11 +63,23 @@ struct PairingTerms {
         return mapping
     }
 
+    /// Whether the data exist that the flags claim. A peer that claims to have this side's data while none were made proves nothing: the pairing would
+    /// count as authenticated for the flag alone. Core Vol 3, Part H, 2.3.5.1 and 2.3.5.6.4.
+    private var hasOutOfBandProof: Bool {
+        guard isSecureConnections else { return settings.outOfBandData?.temporaryKey != nil }
+        let hasPeerData =
+            setup.quirks.claimsOutOfBandData || settings.outOfBandData?.confirm != nil && settings.outOfBandData?.random != nil
+        return (ownFeatures.outOfBandFlag == 0 || hasPeerData) && (peerFeatures.outOfBandFlag == 0 || setup.outOfBand != nil)
+    }
+
+    /// Whether the peer's part rests on the key pair that this side told out of band.
+    var usesOutOfBandData: Bool { isSecureConnections && association == .outOfBand && peerFeatures.outOfBandFlag == 1 }
+
     private func checkPolicy() throws(PairingRefusal) {
         let needed = settings.minimumLevel == .secureConnections ? 16 : settings.minimumKeySize
         if keySize < needed, !setup.quirks.ignoresMinimumKeySize { throw PairingRefusal(.encryptionKeySize) }
         if association == .outOfBand {
-            if !isSecureConnections, settings.outOfBandData?.temporaryKey == nil { throw PairingRefusal(.oobNotAvailable) }
+            guard hasOutOfBandProof || setup.quirks.believesOutOfBandFlag else { throw PairingRefusal(.oobNotAvailable) }
         } else if settings.requiresOutOfBand {
             throw PairingRefusal(.oobNotAvailable)
         }
@@ -98,10 +109,11 @@ struct PairingTerms {
     var showsPasskey: Bool { association == .passkeyEntry(shownBy: role) }
 
     /// The passkey that this side shows.
-    func passkey(using random: inout RandomSource) -> UInt32 {
+    func drawPasskey() -> UInt32 {
         if setup.quirks.repeatsPasskey { return 111_111 }
         if let passkey = settings.passkey, passkey < 1_000_000 { return passkey }
-        return UInt32.random(in: 0..<1_000_000, using: &random)
+        var secrets = setup.secrets.stream("passkey")
+        return UInt32.random(in: 0..<1_000_000, using: &secrets)
     }
 }
 

@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// What both roles of LE Secure Connections pairing compute once they have each other's public key. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsValues {
@@ -8,7 +7,7 @@ struct SecureConnectionsValues {
     private let ownKey: P256PublicKey
     private let peerKey: P256PublicKey
     private let dhKey: UInt256
-    private var random: RandomSource
+    private var nonces: SecretSource
     /// What this side shows, if it does.
     let shownPasskey: UInt32
     /// Na or Nb: this side's, and the peer's.
@@ -19,17 +18,17 @@ struct SecureConnectionsValues {
     private var peerSecret: UInt128 = 0
 
     /// - Throws: the reason why the peer's key will not do.
-    init(_ terms: PairingTerms, ownKey: P256KeyPair, _ received: SMP.PairingPublicKey, using random: RandomSource) throws(PairingRefusal) {
+    init(_ terms: PairingTerms, ownKey: P256KeyPair, _ received: SMP.PairingPublicKey) throws(PairingRefusal) {
         guard let x = UInt256(littleEndianOctets: received.publicKeyX), let y = UInt256(littleEndianOctets: received.publicKeyY) else {
             throw PairingRefusal(.invalidParameters)
         }
         self.terms = terms
         self.ownKey = ownKey.publicKey
-        self.random = random
+        nonces = terms.setup.secrets.stream("nonces")
         peerKey = P256PublicKey(x: x, y: y)
         dhKey = try Self.secret(ownKey, peerKey, terms)
-        ownNonce = self.random.key()
-        shownPasskey = terms.passkey(using: &self.random)
+        ownNonce = nonces.key()
+        shownPasskey = terms.drawPasskey()
         if terms.association == .outOfBand { try takeOutOfBandData() }
     }
 
@@ -52,7 +51,7 @@ struct SecureConnectionsValues {
     /// The commitment that came out of band is checked at once. Core Vol 3, Part H, 2.3.5.6.4.
     private mutating func takeOutOfBandData() throws(PairingRefusal) {
         if terms.peerFeatures.outOfBandFlag == 1 { ownSecret = terms.setup.outOfBand?.random ?? 0 }
-        guard terms.ownFeatures.outOfBandFlag == 1 else { return }
+        guard terms.ownFeatures.outOfBandFlag == 1, !terms.setup.quirks.claimsOutOfBandData else { return }
         guard let data = terms.settings.outOfBandData, let confirm = data.confirm, let random = data.random else {
             throw PairingRefusal(.oobNotAvailable)
         }
@@ -66,7 +65,7 @@ struct SecureConnectionsValues {
     // MARK: Authentication stage 1
 
     mutating func use(passkey: UInt32) { (ownSecret, peerSecret) = (UInt128(passkey), UInt128(passkey)) }
-    mutating func drawNonce() { ownNonce = random.key() }
+    mutating func drawNonce() { ownNonce = nonces.key() }
 
     /// Rounds of authentication stage 1: one for each bit of a passkey.
     var rounds: Int { if case .passkeyEntry = terms.association { 20 } else { 1 } }
@@ -127,20 +126,18 @@ struct SecureConnectionsValues {
 struct SecureConnectionsKey {
     let terms: PairingTerms
     private let pair: P256KeyPair
-    private let random: RandomSource
 
     /// The key pair is the one that went out of band if the peer may have it, the debug one if asked for, else a new one.
     init(_ terms: PairingTerms) {
         self.terms = terms
-        var random = terms.setup.random
         if terms.peerFeatures.outOfBandFlag == 1, let outOfBand = terms.setup.outOfBand {
             pair = outOfBand.keyPair
         } else if terms.settings.usesDebugKeys, let debug = try? P256KeyPair.debug() {
             pair = debug
         } else {
-            pair = .generate(using: &random)
+            var secrets = terms.setup.secrets.stream("key pair")
+            pair = .generate(using: &secrets)
         }
-        self.random = random
     }
 
     var pdu: [UInt8] {
@@ -149,6 +146,6 @@ struct SecureConnectionsKey {
 
     /// - Throws: the reason why the peer's key will not do.
     func values(with peerKey: SMP.PairingPublicKey) throws(PairingRefusal) -> SecureConnectionsValues {
-        try SecureConnectionsValues(terms, ownKey: pair, peerKey, using: random)
+        try SecureConnectionsValues(terms, ownKey: pair, peerKey)
     }
 }

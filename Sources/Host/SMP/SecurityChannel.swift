@@ -193,6 +193,7 @@ final class SecurityChannel {
 
     private func completed(_ result: PairingResult, _ bond: Bond?, acceptsWeaker: Bool, _ connection: Connection) {
         connection.host.attempts.succeeded(connection.addresses.peer)
+        if machine.usesOutOfBandData { connection.host.outOfBandData = nil }
         var result = result
         result.isBonded = bond.map { keep($0, acceptsWeaker: acceptsWeaker, connection) } ?? result.isBonded
         finish(connection)
@@ -201,20 +202,23 @@ final class SecurityChannel {
         connection.tell(.paired(result))
     }
 
-    /// A peer that claims the identity of another does not get that one's bond replaced by a weaker one; false if so.
+    /// False for a bond that may not take the place of the one that is there.
     private func keep(_ bond: Bond, acceptsWeaker: Bool, _ connection: Connection) -> Bool {
         let keys = connection.context.keys
         let known = keys[PeerIdentity(bond.identity)]
         var bond = bond
         bond.addressOnAir = connection.addresses.peer.isPrivate ? nil : connection.addresses.peer
         if connection.context.quirks.pairing.keepsOldBond, known != nil { return true }
-        if !acceptsWeaker, let known, bond.strength.isWeaker(than: known.strength) { return false }
+        if let known, !acceptsWeaker, !bond.mayReplace(known, pairedWith: connection.bond) { return false }
         keys.add(bond.keepingLinkKey(of: known, connection.context.quirks.pairing))
+        machine.bondKept()
+        connection.bearer.client.hasChanged()
         return true
     }
 
     private func failed(_ error: HostError, _ connection: Connection) {
         connection.host.attempts.failed(connection.addresses.peer, error, at: loop.now)
+        if machine.usesOutOfBandData { connection.host.outOfBandData = connection.host.outOfBandData?.afterFailure }
         finish(connection)
         pairing?.fail(error)
         pairing = nil

@@ -17,12 +17,25 @@ struct SecurityManager {
         case timedOut
     }
 
+    private struct GivenKey {
+        var level: LinkSecurity
+        var size: Int
+        /// Of the bond, and not of a pairing under way.
+        var isKept: Bool
+
+        init(_ key: LongTermKey, _ level: LinkSecurity, isKept: Bool) { (self.level, size, self.isKept) = (level, key.size, isKept) }
+    }
+
     private var state = State.idle
     private(set) var level = LinkSecurity.none
     /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not.
     private(set) var keySize = 0
-    /// What the key that the controller was given is worth; without one an encryption change is not believed.
-    private var given: (level: LinkSecurity, size: Int)?
+    /// The link is encrypted with the key of the bond: only then the peer is who the bond is with.
+    private(set) var isBondProven = false
+    /// The pairing under way, or the last one, uses the key pair that this side told out of band.
+    private(set) var usesOutOfBandData = false
+    /// The key that the controller was given; without one an encryption change is not believed.
+    private var given: GivenKey?
     /// When `expire` is due.
     private(set) var deadline: Microseconds?
 
@@ -100,6 +113,7 @@ struct SecurityManager {
     private mutating func begin(_ pairing: Pairing, _ message: SMP.Message, _ opcode: UInt8) -> [SecurityAction] {
         var pairing = pairing
         let actions = pairing.received(message, opcode: opcode)
+        usesOutOfBandData = pairing.usesOutOfBandData
         state = .pairing(pairing)
         return actions
     }
@@ -196,32 +210,34 @@ struct SecurityManager {
             guard let (key, level) = pairing.temporaryKey,
                 key.isNamed(encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber)
             else { return nil }
-            given = (level, key.size)
+            given = GivenKey(key, level, isKept: false)
             return key.value
         }
         guard let bond, let key = bond.localLongTermKey,
             key.isNamed(encryptedDiversifier: encryptedDiversifier, randomNumber: randomNumber)
         else { return nil }
-        given = (bond.level(with: key), key.size)
+        given = GivenKey(key, bond.level(with: key), isKept: true)
         return key.value
     }
 
     /// The key that a central is about to encrypt with.
     mutating func encryptionKey(of bond: Bond?) -> LongTermKey? {
         guard let bond, let key = bond.peerLongTermKey else { return nil }
-        given = (bond.level(with: key), key.size)
+        given = GivenKey(key, bond.level(with: key), isKept: true)
         return key
     }
 
     /// HCI_Encryption_Change or Encryption_Key_Refresh_Complete; nil if the controller cannot have done that. Core Vol 4, Part E, 7.7.8 and 7.7.39.
     mutating func encryptionChanged(isOn: Bool, _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction]? {
         guard isOn else {
-            (level, keySize) = (.none, 0)
+            (level, keySize, isBondProven) = (.none, 0, false)
             return []
         }
-        if case .pairing(let pairing) = state, setup.isCentral, let (key, level) = pairing.temporaryKey { given = (level, key.size) }
+        if case .pairing(let pairing) = state, setup.isCentral, let (key, level) = pairing.temporaryKey {
+            given = GivenKey(key, level, isKept: false)
+        }
         guard let given else { return nil }
-        (level, keySize) = given
+        (level, keySize, isBondProven) = (given.level, given.size, given.isKept)
         switch state {
         case .pairing(var pairing):
             let actions = pairing.encrypted()
@@ -233,6 +249,9 @@ struct SecurityManager {
         case .idle, .timedOut: return []
         }
     }
+
+    /// The pairing that encrypts the link has left a bond.
+    mutating func bondKept() { isBondProven = level > .none }
 
     /// The link could not be encrypted.
     mutating func encryptionFailed(_ error: HostError, at now: Microseconds) -> [SecurityAction] {

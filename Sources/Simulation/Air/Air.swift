@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Capture
 import Packets
 import Timing
@@ -5,7 +6,7 @@ import Timing
 /// The medium: who transmits, who listens, and what each listener makes of it.
 final class Air {
     let loop: RunLoop
-    let seed: UInt64
+    private let seed: UInt64
     let propagation: PropagationModel
     /// Where every transmission is logged.
     var log: AirLogSink?
@@ -33,6 +34,9 @@ final class Air {
         self.seed = seed
         propagation = PropagationModel(seed: seed)
     }
+
+    /// The secrets of one device or link.
+    func secrets(of owner: String) -> SecretSource { SecretSource(seed: seed, label: "secrets of \(owner)", on: loop) }
 
     func makeRadio() -> Radio {
         radios += 1

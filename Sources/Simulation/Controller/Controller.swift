@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 import Transport
@@ -9,7 +10,10 @@ final class Controller {
     let radio: Radio
     let table: CommandTable
     private let rows: CommandIndex
+    /// What happens on the air by chance.
     var random: RandomSource
+    /// What nobody else may know.
+    var secrets: SecretSource
     var masks = EventMasks()
     /// In local loopback mode, what the host's packets come back on.
     var loopback: LocalLoopback?
@@ -52,6 +56,7 @@ final class Controller {
         clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks.rewrites)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
+        secrets = radio.air.secrets(of: "controller \(identifier.rawValue)")
         commandTimer = AirTimer(on: radio.air.loop) { [unowned self] in runNextCommand() }
         completionTimer = AirTimer(on: radio.air.loop) { [unowned self] in reportCompletedPackets() }
         activities = le.activities + bredr.activities + [linkEnds]

@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -22,16 +23,17 @@ final class ACLConnection {
 
     /// Makes the connection of a link that two basebands have made; the transport's delegate is to be this.
     ///
-    /// - Parameter seed: of what this side draws for its procedures.
+    /// - Parameter secrets: for what this side draws for its procedures.
     init(
-        _ handle: ConnectionHandle, own: BDADDR, peer: BDADDR, transport: any LinkTransport, on loop: RunLoop, seed: UInt64,
+        _ handle: ConnectionHandle, own: BDADDR, peer: BDADDR, transport: any LinkTransport, on loop: RunLoop, secrets: SecretSource,
         delegate: any ACLConnectionDelegate
     ) {
         self.handle = handle
         self.transport = transport
         self.loop = loop
         self.delegate = delegate
-        state = ACLLinkState(role: transport.role, own: own, peer: peer, settings: delegate.linkManagerSettings(for: peer), seed: seed)
+        state = ACLLinkState(
+            role: transport.role, own: own, peer: peer, settings: delegate.linkManagerSettings(for: peer), secrets: secrets)
         state.slots = SynchronousSlots(
             freeOffset: { [unowned transport] in transport.freeOffset(every: $0, slots: $1) },
             freeLTAddr: { [unowned transport] in transport.freeLTAddr })

@@ -132,9 +132,7 @@ extension ThroughputBench.End {
     ) throws -> Self {
         let (identifier, pipe) = try simulation.addController(configuration)
         let transport = try pipe.captured(into: capture, as: name, on: loop)
-        // Hosts that pair must not have the same keys.
-        var random = RandomSource(seed: seed, label: name)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: random.next())
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: seed)
         return Self(host: host) { handle in simulation.statistics(of: handle, on: identifier).map(LinkCounters.init) }
     }
 }

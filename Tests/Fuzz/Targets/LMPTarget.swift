@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -28,7 +29,8 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
             version: RemoteVersion(version: 13, companyIdentifier: 1, subversion: 1), name: Array("fuzz".utf8))
         let (own, peer): (BDADDR, BDADDR) = role == .central ? (1, 2) : (2, 1)
         connection = ACLConnection(
-            ConnectionHandle(1), own: own, peer: peer, transport: self, on: loop, seed: UInt64(own.rawValue), delegate: self)
+            ConnectionHandle(1), own: own, peer: peer, transport: self, on: loop,
+            secrets: SecretSource(seed: 1, label: own.description, on: loop), delegate: self)
     }
 
     var slot: UInt32 { UInt32(truncatingIfNeeded: loop.now.rawValue / 625) & 0x7FF_FFFF }

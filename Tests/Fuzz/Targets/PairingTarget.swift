@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -60,7 +61,7 @@ private struct PairingTable {
                 settings: settings, isCentral: end == 0, own: Self.addresses[end], peer: Self.addresses[1 - end],
                 identity: Self.addresses[end],
                 identityResolvingKey: [UInt8](repeating: 1, count: 16), bond: nil, outOfBand: nil, mustWait: false,
-                random: RandomSource(seed: UInt64(end)), quirks: PairingQuirks())
+                secrets: SecretSource(seed: UInt64(end), label: "end", on: RunLoop()), quirks: PairingQuirks())
         }
     }
 

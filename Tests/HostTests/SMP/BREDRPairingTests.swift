@@ -34,7 +34,8 @@ import Timing
                     peer: addresses[1 - index],
                     identity: index == 1 ? row.identity ?? addresses[1] : addresses[0],
                     identityResolvingKey: [UInt8](repeating: UInt8(index + 1), count: 16), bond: index == 1 ? row.known : nil,
-                    outOfBand: nil, mustWait: false, random: RandomSource(seed: UInt64(index)), quirks: PairingQuirks())
+                    outOfBand: nil, mustWait: false, secrets: SecretSource(seed: UInt64(index), label: "end", on: RunLoop()),
+                    quirks: PairingQuirks())
                 return End(setup: setup, link: link)
             }
         }

@@ -173,8 +173,8 @@ import Timing
         }
         if victim == .peripheral {
             // The responder's key is the second one: it is the same as that of a central with the same random numbers.
-            lab[.central].setup.random = RandomSource(seed: 5)
-            lab[.peripheral].setup.random = RandomSource(seed: 5)
+            lab[.central].setup.secrets = SecretSource(seed: 5, label: "both", on: RunLoop())
+            lab[.peripheral].setup.secrets = SecretSource(seed: 5, label: "both", on: RunLoop())
         }
         lab.pair()
         let reasons = [Side.central, .peripheral].compactMap { lab[$0].error }

@@ -53,7 +53,7 @@ struct PairingLab {
             settings: settings, isCentral: isCentral, own: isCentral ? central : peripheral, peer: isCentral ? peripheral : central,
             identity: isCentral ? DeviceAddress(value: 0xC0_00A3_A4A5_A6, kind: .random) : peripheral,
             identityResolvingKey: [UInt8](repeating: isCentral ? 0xC1 : 0xB1, count: 16), bond: nil, outOfBand: nil, mustWait: false,
-            random: RandomSource(seed: seed), quirks: PairingQuirks())
+            secrets: SecretSource(seed: seed, label: "end", on: RunLoop()), quirks: PairingQuirks())
     }
 
     subscript(side: Side) -> End {

@@ -218,8 +218,8 @@ import Timing
     ]
 
     @Test(arguments: outOfBand) func whatWentOutOfBandCounts(_ row: OutOfBandRow) {
-        var random = RandomSource(seed: 7)
-        let made = [LocalOutOfBandData(using: &random), LocalOutOfBandData(using: &random), LocalOutOfBandData(using: &random)]
+        var secrets = SecretSource.system
+        let made = [LocalOutOfBandData(using: &secrets), LocalOutOfBandData(using: &secrets), LocalOutOfBandData(using: &secrets)]
         let key = [UInt8](1...16)
         var (central, peripheral) = (PairingSettings(), PairingSettings())
         (central.supportsSecureConnections, peripheral.supportsSecureConnections) = (row.isSecureConnections, row.isSecureConnections)

@@ -1,4 +1,5 @@
 import BenchTesting
+import BluetoothCrypto
 import Packets
 import Testing
 import Timing
@@ -29,7 +30,7 @@ import Timing
         let bench = LinkBench()
         var ends: [Bool: LinkEncryption] = [:]
         for end in bench.ends {
-            var encryption = LinkEncryption(end.link.parameters, seed: 1)
+            var encryption = LinkEncryption(end.link.parameters, secrets: .system)
             encryption.apply(.session(session))
             encryption.apply(.directions(sent: true, received: true))
             ends[end.link.role == .central] = encryption

@@ -67,7 +67,9 @@ import Timing
             bench.air.log = { [unowned self] logged, _ in
                 guard case .le(let frame) = logged else { return }
                 let pdu = Array(frame.bytes[6...].dropLast(3))
-                if frame.bytes[4] & 3 == LLID.control, pdu.first == LLControl.RejectExtInd.opcode, !list.contains(pdu) { list.append(pdu) }
+                // In clear: with a MIC it is longer.
+                guard frame.bytes[4] & 3 == LLID.control, pdu.count == 3, pdu[0] == LLControl.RejectExtInd.opcode else { return }
+                if !list.contains(pdu) { list.append(pdu) }
             }
         }
     }

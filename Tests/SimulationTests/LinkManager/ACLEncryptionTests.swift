@@ -294,7 +294,8 @@ import Timing
     /// A chain of legacy keys from link key to encryption key, computed apart from this code: octet 0 is left.
     @Test func legacyKeys() {
         var state = ACLLinkState(
-            role: .central, own: LMPBench.addresses.a, peer: LMPBench.addresses.b, settings: LMPBench.settings("A", host: []), seed: 1)
+            role: .central, own: LMPBench.addresses.a, peer: LMPBench.addresses.b, settings: LMPBench.settings("A", host: []),
+            secrets: .system)
         _ = state.apply(.linkKey(octets("6408ca6ad855b911cd3feea52b123ae4")))
         let toB = state.response(to: octets("0123456789abcdeffedcba9876543210"), claimant: LMPBench.addresses.b)
         #expect(toB?.sres == octets("ca721e2a") && toB?.offset == octets("8e8dd86fca84205600f6c72f"))
@@ -314,7 +315,7 @@ import Timing
         let isCentral = role == .central
         var state = ACLLinkState(
             role: role, own: isCentral ? central : peripheral, peer: isCentral ? peripheral : central, settings: LMPBench.settings("A"),
-            seed: 1)
+            secrets: .system)
         _ = state.apply(.peerFeatures(page: 1, state.settings.page(1), highest: 2))
         _ = state.apply(.peerFeatures(page: 2, state.settings.page(2), highest: 2))
         _ = state.apply(.linkKey(octets("c234c1198f3b520186ab92a2f874934e").reversed()))

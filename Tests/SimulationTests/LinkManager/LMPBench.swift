@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Testing
 import Timing
@@ -138,7 +139,8 @@ final class LMPBench {
             let own = end === a ? Self.addresses.a : Self.addresses.b
             let peer = end === a ? Self.addresses.b : Self.addresses.a
             end.connection = ACLConnection(
-                ConnectionHandle(1), own: own, peer: peer, transport: end.wire, on: loop, seed: end === a ? 1 : 2, delegate: end)
+                ConnectionHandle(1), own: own, peer: peer, transport: end.wire, on: loop,
+                secrets: SecretSource(seed: 1, label: own.description, on: loop), delegate: end)
             end.wire.delegate = end.connection
         }
     }

@@ -260,8 +260,8 @@ import Timing
         var settings = LMPBench.settings("host", host: features)
         settings.keySizes = host.keySizes
         if host.sendsOutOfBandData {
-            var random = RandomSource(seed: seed)
-            settings.outOfBand = LocalOutOfBandData(using: &random)
+            var secrets = SecretSource(seed: seed, label: "host", on: RunLoop())
+            settings.outOfBand = LocalOutOfBandData(using: &secrets)
         }
         return settings
     }

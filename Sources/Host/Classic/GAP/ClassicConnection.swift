@@ -152,6 +152,7 @@ public final class ClassicConnection {
     /// How the link is encrypted is known again.
     private func settled() {
         decide()
+        layers.settled()
         keyDerivation.settled()
     }
 

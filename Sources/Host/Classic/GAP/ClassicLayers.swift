@@ -36,9 +36,10 @@ final class ClassicLayers {
 
     private func makeClient() -> GATTServerSession {
         let (context, peer) = (connection.context, connection.peer)
-        let made = context.server.session(of: peer, record: context.keys.client(of: peer))
+        let made = context.server.session(of: peer)
         made.link = connection
         client = made
+        made.encrypted()
         return made
     }
 
@@ -51,6 +52,9 @@ final class ClassicLayers {
         }
         return multiplexer
     }
+
+    /// How the link is encrypted is known again.
+    func settled() { client?.encrypted() }
 
     /// What is accepted of a synchronous connection that the peer asks for; nil if none is.
     func synchronousSettings(for type: LinkType) -> SynchronousSettings? { started?.synchronousSettings(for: type) }

@@ -73,6 +73,7 @@ extension Host {
     public func makeClassicOutOfBandData() async throws -> ClassicOutOfBandData {
         try await prepareClassic()
         let made = try await send(HCICommands.ReadLocalOOBExtendedData())
+        hasClassicOutOfBandData = true
         return ClassicOutOfBandData(commitment192: made.c192, random192: made.r192, commitment256: made.c256, random256: made.r256)
     }
 

@@ -50,6 +50,8 @@ struct BREDRSecurity {
     private var needed = SecurityMode4Level.open
     /// What is kept of the peer.
     private var known: LinkKey?
+    /// The host has made out-of-band data for peers to have.
+    private var hasToldData = false
     /// What the controller was given or has made.
     private var used: LinkKey?
     private var own: SimplePairingFeatures?
@@ -80,8 +82,9 @@ struct BREDRSecurity {
     // MARK: From above
 
     /// What the host's settings and its store say now; settings change between procedures only.
-    mutating func learn(_ settings: PairingSettings?, known: LinkKey?) {
+    mutating func learn(_ settings: PairingSettings?, known: LinkKey?, hasToldData: Bool) {
         self.known = known
+        self.hasToldData = hasToldData
         if isIdle, own == nil, peer == nil { self.settings = settings }
     }
 
@@ -127,7 +130,7 @@ struct BREDRSecurity {
 
     /// Core Vol 4, Part E, 7.7.24.
     mutating func keyMade(_ key: LinkKey) -> [Action] {
-        let key = key.inPlace(of: known)
+        let key = claimsDataUntold && key.type != .changedCombination ? key.unauthenticated : key.inPlace(of: known)
         used = key
         model = own.flatMap(association)?.model
         defer { (own, peer) = (nil, nil) }
@@ -157,12 +160,16 @@ struct BREDRSecurity {
         let own = SimplePairingFeatures(settings, needs: needed)
         // The initiator hears of the responder's features later.
         guard isInitiator || association(own).map({ allows($0, settings) }) ?? true else { return [.refuseFeatures(.pairingNotAllowed)] }
+        guard isInitiator || !claimsDataUntold else { return [.refuseFeatures(.pairingNotAllowed)] }
         self.own = own
         return [.replyFeatures(own)]
     }
 
     /// Core Vol 4, Part E, 7.7.41.
     mutating func featuresReceived(_ features: SimplePairingFeatures) { peer = features }
+
+    /// The peer says that it has data of this side, which has told none: that authenticates nobody. Core Vol 2, Part H, 7.2.2.
+    private var claimsDataUntold: Bool { (peer?.hasOutOfBandData ?? false) && !hasToldData }
 
     private func association(_ own: SimplePairingFeatures) -> SimplePairingAssociation? {
         peer.flatMap { isInitiator ? .of(initiator: own, responder: $0) : .of(initiator: $0, responder: own) }

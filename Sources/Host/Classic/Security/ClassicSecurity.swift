@@ -73,7 +73,9 @@ final class ClassicSecurity {
         perform(machine.require(level))
     }
 
-    private func learn() { machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address)) }
+    private func learn() {
+        machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address), hasToldData: host.hasClassicOutOfBandData)
+    }
 
     private func answered(_ answer: PairingAnswer, to question: Int) {
         guard question == self.question, isAsking else { return }

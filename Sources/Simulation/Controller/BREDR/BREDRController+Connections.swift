@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -10,10 +11,10 @@ extension BREDRController {
         let end = ACLLinkEnd(
             handle: controller.makeHandle(), peer: peer, classOfDevice: classOfDevice, isIncoming: isIncoming, link: link,
             policy: settings.policy)
-        var random = makeRandomSource()
+        let secrets = radio.air.secrets(of: "link manager \(configuration.address.bdADDR) \(peer) \(controller.secrets.next())")
         end.manage(
             by: ACLConnection(
-                end.handle, own: configuration.address.bdADDR, peer: peer, transport: link, on: controller.loop, seed: random.next(),
+                end.handle, own: configuration.address.bdADDR, peer: peer, transport: link, on: controller.loop, secrets: secrets,
                 delegate: self))
         linkEnds.add(end)
         return end

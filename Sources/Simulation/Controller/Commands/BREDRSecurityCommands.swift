@@ -153,8 +153,7 @@ extension BREDRController {
 
     /// Fresh key pairs and random numbers, which the next pairing uses.
     private func renewOutOfBandData() -> LocalOutOfBandData {
-        var random = makeRandomSource()
-        let data = LocalOutOfBandData(using: &random)
+        let data = LocalOutOfBandData(using: &controller.secrets)
         settings.security.outOfBand = data
         return data
     }

@@ -83,7 +83,7 @@ extension LEController {
 
     /// What this side goes by towards a peer, if it is private.
     func privateAddress(_ own: OwnAddress, towards peer: DeviceAddress) -> DeviceAddress? {
-        own.isResolvable ? settings.resolving.local(for: peer, at: controller.loop.now, &random) : nil
+        own.isResolvable ? settings.resolving.local(for: peer, at: controller.loop.now, &secrets) : nil
     }
 
     /// The address of an activity that begins.

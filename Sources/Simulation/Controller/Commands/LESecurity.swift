@@ -10,7 +10,7 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LERand) throws(CommandFailure) -> HCICommands.LERand.Return {
-        .init(status: .success, randomNumber: random.next() & configuration.quirks.varyingRandomBits)
+        .init(status: .success, randomNumber: secrets.next() & configuration.quirks.varyingRandomBits)
     }
 
     func execute(_ command: HCICommands.LEEnableEncryption) throws(CommandFailure) {
@@ -55,7 +55,7 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LEReadLocalP256PublicKey) throws(CommandFailure) {
-        let pair = P256KeyPair.generate(using: &random)
+        let pair = P256KeyPair.generate(using: &secrets)
         keyPair = pair
         emit(
             HCIEvents.LEReadLocalP256PublicKeyComplete(status: .success, localP256PublicKey: pair.publicKey.littleEndianOctets))

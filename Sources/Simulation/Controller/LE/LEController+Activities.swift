@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 
 extension LEController: AdvertiserDelegate {
@@ -13,7 +14,7 @@ extension LEController: AdvertiserDelegate {
         guard parameters.own.isResolvable else { return (nil, nil) }
         let own = privateAddress(parameters.own, towards: parameters.peer)
         guard parameters.properties.directed else { return (own, nil) }
-        return (own, settings.resolving.target(for: parameters.peer, at: controller.loop.now, &random))
+        return (own, settings.resolving.target(for: parameters.peer, at: controller.loop.now, &secrets))
     }
 
     /// Those that the host has not classified as bad. Core Vol 4, Part E, 7.8.19.

@@ -51,7 +51,9 @@ struct ResolvingList {
 
     // MARK: The host's
 
+    /// An identity address is public or static; no other entry has it, or the same Peer_IRK. Core Vol 4, Part E, 7.8.38.
     mutating func add(_ peer: DeviceAddress, peerIRK: UInt128, localIRK: UInt128) throws(CommandFailure) {
+        try Check.that(peer.kind == .public || peer.value >> 46 == 0b11)
         try Check.that(!entries.contains { $0.peer == peer || peerIRK != 0 && $0.peerIRK == peerIRK })
         try Check.that(!isFull, else: .memoryExceeded)
         entries.append(Entry(peer: peer, peerIRK: peerIRK, localIRK: localIRK))
@@ -107,28 +109,28 @@ struct ResolvingList {
     // MARK: Addresses that go
 
     /// What this side goes by towards a peer, anew after the time-out; nil where it has no key for that.
-    mutating func local(for peer: DeviceAddress, at now: Microseconds, _ random: inout RandomSource) -> DeviceAddress? {
+    mutating func local(for peer: DeviceAddress, at now: Microseconds, _ secrets: inout SecretSource) -> DeviceAddress? {
         guard let index = entries.firstIndex(where: { $0.peer == peer && $0.localIRK != 0 }) else { return nil }
         let key = entries[index].localIRK
-        return renewed(&entries[index].local, key, at: now, &random)
+        return renewed(&entries[index].local, key, at: now, &secrets)
     }
 
     /// What directed advertising calls a peer.
-    mutating func target(for peer: DeviceAddress, at now: Microseconds, _ random: inout RandomSource) -> DeviceAddress {
+    mutating func target(for peer: DeviceAddress, at now: Microseconds, _ secrets: inout SecretSource) -> DeviceAddress {
         guard let index = entries.firstIndex(where: { $0.peer == peer && $0.peerIRK != 0 }) else { return peer }
         let key = entries[index].peerIRK
-        return renewed(&entries[index].target, key, at: now, &random)
+        return renewed(&entries[index].target, key, at: now, &secrets)
     }
 
     private func renewed(
-        _ current: inout PrivateAddress?, _ key: UInt128, at now: Microseconds, _ random: inout RandomSource
+        _ current: inout PrivateAddress?, _ key: UInt128, at now: Microseconds, _ secrets: inout SecretSource
     ) -> DeviceAddress {
         if let current, now - current.made < lifetime(current.share) { return current.address }
         // Neither all zeros nor all ones. Core Vol 6, Part B, 1.3.2.2.
-        let prand = UInt32.random(in: 1..<0x3F_FFFF, using: &random)
+        let prand = UInt32.random(in: 1..<0x3F_FFFF, using: &secrets)
         let address = DeviceAddress.resolvable(irk: key, prand: prand)
         let isDrawn = lifetime.lowerBound < lifetime.upperBound
-        current = PrivateAddress(address: address, made: now, share: isDrawn ? .random(in: 0...65_536, using: &random) : 0)
+        current = PrivateAddress(address: address, made: now, share: isDrawn ? .random(in: 0...65_536, using: &secrets) : 0)
         return address
     }
 

@@ -53,7 +53,9 @@ final class Connection: RadioActivity {
         self.delegate = delegate
         air = radio.air
         self.configuration = configuration
-        state = LinkState(parameters, configuration, defaults, now: radio.air.loop.now, seed: radio.air.seed)
+        state = LinkState(
+            parameters, configuration, defaults, now: radio.air.loop.now,
+            secrets: radio.air.secrets(of: "link \(parameters.accessAddress) \(parameters.role)"))
         engine = Engine(instantOffset: configuration.quirks.instantOffset)
         event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }

@@ -8,6 +8,13 @@ struct LinkEncryption {
     struct Half: Equatable {
         var skd: [UInt8]
         var iv: [UInt8]
+
+        init(skd: [UInt8], iv: [UInt8]) { (self.skd, self.iv) = (skd, iv) }
+
+        fileprivate init(_ secrets: SecretSource) {
+            var secrets = secrets
+            self.init(skd: secrets.octets(8), iv: secrets.octets(4))
+        }
     }
 
     /// What both sides know of a session.
@@ -39,9 +46,10 @@ struct LinkEncryption {
 
     private let isCentral: Bool
     private let quirks: EncryptionQuirks
-    private let source: String
-    private let seed: UInt64
+    private let secrets: SecretSource
     private var halvesTold = 0
+    /// This side's half of the next session.
+    private(set) var half: Half
     private var cipher: LinkCipher?
     private(set) var isSentEncrypted = false
     private(set) var isReceivedEncrypted = false
@@ -56,11 +64,12 @@ struct LinkEncryption {
     private var sealedPackets = PacketPool(4)
     private var openedPackets = PacketPool(64)
 
-    init(_ parameters: ConnectionParameters, seed: UInt64, quirks: EncryptionQuirks = []) {
+    /// - Parameter secrets: of this side of this link.
+    init(_ parameters: ConnectionParameters, secrets: SecretSource, quirks: EncryptionQuirks = []) {
         self.quirks = quirks
         isCentral = parameters.role == .central
-        source = "session \(parameters.accessAddress) \(parameters.role)"
-        self.seed = seed
+        self.secrets = secrets
+        half = Half(secrets.stream("session 0"))
     }
 
     /// Whether both directions are encrypted.
@@ -69,15 +78,12 @@ struct LinkEncryption {
     var sentMICLength: Int { isSentEncrypted ? LinkCipher.micLength : 0 }
     var receivedMICLength: Int { isReceivedEncrypted ? LinkCipher.micLength : 0 }
 
-    /// This side's half of the next session, from a random stream of its own.
-    var half: Half {
-        var random = RandomSource(seed: seed, label: "\(source) \(quirks.contains(.repeatsSessionHalves) ? 0 : halvesTold)")
-        return Half(skd: random.octets(8), iv: random.octets(4))
-    }
-
     mutating func apply(_ step: Step) {
         switch step {
-        case .halfTold: halvesTold += 1
+        case .halfTold:
+            guard !quirks.contains(.repeatsSessionHalves) else { break }
+            halvesTold += 1
+            half = Half(secrets.stream("session \(halvesTold)"))
         case .session(let session):
             cipher = session.cipher
             if !quirks.contains(.keepsPacketCounters) { (sentCounter, receivedCounter) = (0, 0) }

@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 
 /// The state of a link at one end: what both ends agreed on, and what this one knows of the other. It changes by `LinkChange`, and as events come and go.
@@ -18,16 +19,16 @@ struct LinkState {
     /// The most data octets of a PDU sent now.
     private(set) var payloadLimit = 27
 
-    /// - Parameter seed: of what this side adds to session keys.
+    /// - Parameter secrets: of what this side adds to session keys.
     init(
         _ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds,
-        seed: UInt64
+        secrets: SecretSource
     ) {
         role = parameters.role
         self.configuration = configuration
         timing = EventTiming(parameters, configuration, now: now)
         channels = LinkChannels(parameters)
-        encryption = LinkEncryption(parameters, seed: seed, quirks: configuration.quirks.encryption)
+        encryption = LinkEncryption(parameters, secrets: secrets, quirks: configuration.quirks.encryption)
         phys = LinkPHYs(
             transmit: parameters.phy, receive: parameters.phy, preferredTx: defaults.txPHYs, preferredRx: defaults.rxPHYs)
         lengths = DataLengths(configuration, defaults: defaults, phy: parameters.phy)

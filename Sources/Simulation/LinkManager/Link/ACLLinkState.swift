@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -38,15 +39,15 @@ struct ACLLinkState {
     private(set) var security = ACLSecurity()
     /// Where the other side's piconet would be.
     private(set) var peerSlotOffset: SlotOffset?
-    private let seed: UInt64
+    private let secrets: SecretSource
     private var streamsTaken = 0
 
-    init(role: LinkRole, own: BDADDR, peer: BDADDR, settings: LinkManagerSettings, seed: UInt64) {
+    init(role: LinkRole, own: BDADDR, peer: BDADDR, settings: LinkManagerSettings, secrets: SecretSource) {
         self.role = role
         self.own = own
         self.peer = peer
         self.settings = settings
-        self.seed = seed
+        self.secrets = secrets
     }
 
     /// What this side begins has this transaction ID.
@@ -54,8 +55,8 @@ struct ACLLinkState {
     /// Whether both sides have said that set-up is complete.
     var isSetUp: Bool { hasSentSetupComplete && hasReceivedSetupComplete }
 
-    /// A random stream of its own for a procedure, which takes it by `.streamTaken`.
-    var stream: RandomSource { RandomSource(seed: seed, label: "link manager \(own) \(peer) \(streamsTaken)") }
+    /// The secrets of one procedure, which takes them by `.streamTaken`.
+    var stream: SecretSource { secrets.stream("procedure \(streamsTaken)") }
 
     // MARK: Features. Core Vol 2, Part C, 3.2
 

@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 
@@ -65,8 +66,8 @@ struct LocalAuthentication: LMPProcedure {
 
     private mutating func challenge(_ link: ACLLinkState) -> [LMPAction] {
         state = .awaitingResponse
-        var random = link.stream
-        own = random.octets(16)
+        var secrets = link.stream
+        own = secrets.octets(16)
         return [.change(.streamTaken), .send(LMP.AuRand(randomNumber: own), transaction)]
     }
 
@@ -153,8 +154,8 @@ struct RemoteAuthentication: LMPProcedure {
     }
 
     private mutating func answer(_ link: ACLLinkState) -> [LMPAction] {
-        var random = link.stream
-        own = random.octets(16)
+        var secrets = link.stream
+        own = secrets.octets(16)
         guard link.usesSecureConnections else { return legacyAnswer(link) }
         state = .awaitingResponse
         let challenge: [LMPAction] = [.change(.streamTaken), .send(LMP.AuRand(randomNumber: own), transaction)]

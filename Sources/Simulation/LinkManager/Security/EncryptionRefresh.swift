@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import Packets
 import Timing
 

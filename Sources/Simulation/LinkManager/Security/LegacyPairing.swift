@@ -25,9 +25,9 @@ struct LocalLegacyPairing: LMPProcedure {
         case (.start, .awaitingPIN): return [.report(.pinRequested)]
         case (.hostReplied(.noPIN), .awaitingPIN): return end(.pinOrKeyMissing)
         case (.hostReplied(.pin(let pin)), .awaitingPIN):
-            var random = link.stream
-            let rand = random.octets(16)
-            own = random.octets(16)
+            var secrets = link.stream
+            let rand = secrets.octets(16)
+            own = secrets.octets(16)
             guard let key = initializationKey(rand, pin, link.peer) else { return end(.pinOrKeyMissing) }
             initialization = key
             state = .awaitingAcceptance
@@ -83,8 +83,8 @@ struct RemoteLegacyPairing: LMPProcedure {
             return [.accept(LMP.InRand.self, transaction)]
         case (.message(let message), .awaitingKey):
             guard case .combKey(let pdu) = message.pdu else { return nil }
-            var random = link.stream
-            let own = random.octets(16)
+            var secrets = link.stream
+            let own = secrets.octets(16)
             let key = link.combinationKey(own, pdu.randomNumber ^ initialization)
             return [
                 .change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ initialization), transaction), .change(.linkKey(key)),

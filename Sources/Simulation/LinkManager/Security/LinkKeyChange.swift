@@ -12,8 +12,8 @@ struct LocalLinkKeyChange: LMPProcedure {
         switch event {
         case .start:
             guard let current = link.security.linkKey, link.mayChangeKey else { return end(link.refusalOfKeyChange) }
-            var random = link.stream
-            own = random.octets(16)
+            var secrets = link.stream
+            own = secrets.octets(16)
             return [.change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ current), link.ownTransaction)]
         case .message(let message):
             guard case .combKey(let pdu) = message.pdu, let current = link.security.linkKey else { return nil }
@@ -36,8 +36,8 @@ struct RemoteLinkKeyChange: LMPProcedure {
         guard let current = link.security.linkKey, link.mayChangeKey else {
             return [.reject(LMP.CombKey.self, link.refusalOfKeyChange, message.transaction), .finish]
         }
-        var random = link.stream
-        let own = random.octets(16)
+        var secrets = link.stream
+        let own = secrets.octets(16)
         let key = link.combinationKey(own, pdu.randomNumber ^ current)
         return [
             .change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ current), message.transaction), .change(.linkKey(key)),

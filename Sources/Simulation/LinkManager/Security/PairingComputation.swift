@@ -105,11 +105,11 @@ struct LocalOutOfBandData {
     let p256: P256KeyPair
     let random256: UInt128
 
-    init(using random: inout some RandomNumberGenerator) {
-        p192 = P192KeyPair.generate(using: &random)
-        random192 = UInt128(random.next()) << 64 | UInt128(random.next())
-        p256 = P256KeyPair.generate(using: &random)
-        random256 = UInt128(random.next()) << 64 | UInt128(random.next())
+    init(using secrets: inout SecretSource) {
+        p192 = P192KeyPair.generate(using: &secrets)
+        random192 = secrets.key()
+        p256 = P256KeyPair.generate(using: &secrets)
+        random256 = secrets.key()
     }
 
     var commitment192: UInt128 { SimplePairing.f1(u: p192.publicKey.x, v: p192.publicKey.x, x: random192, z: 0) }

@@ -1,6 +1,5 @@
 import BluetoothCrypto
 import Packets
-import Timing
 
 /// What one side offers in the exchange of IO capabilities. Core Vol 2, Part C, 4.2.7.1.
 struct IOOffer: Equatable {
@@ -55,10 +54,10 @@ struct PairingSession {
     let peer: IOOffer
     private let addresses: (own: BDADDR, peer: BDADDR)
     private let isP256: Bool
-    /// This side's random number that went out of band.
+    /// This side's random number that went out of band; one that nobody has if none did. Core Vol 2, Part H, 7.2.2.
     let outOfBandRandom: UInt128
     var computation: any PairingComputation
-    var random: RandomSource
+    private var secrets: SecretSource
     var ownNonce: UInt128 = 0
     var peerNonce: UInt128 = 0
     /// What of out-of-band data or of the passkey enters the checks: this side's number, and the other's.
@@ -72,18 +71,22 @@ struct PairingSession {
         self.peer = peer
         addresses = (link.own, link.peer)
         isP256 = link.usesSecureConnections
-        random = link.stream
+        var secrets = link.stream
         let kept = link.settings.outOfBand
-        outOfBandRandom = (isP256 ? kept?.random256 : kept?.random192) ?? 0
+        let untold = secrets.key()
+        outOfBandRandom = (isP256 ? kept?.random256 : kept?.random192) ?? untold
         computation =
             isP256
-            ? CurveComputation(kept?.p256 ?? .generate(using: &random), minorType: 2) { P256PublicKey(x: $0, y: $1) }
-            : CurveComputation(kept?.p192 ?? .generate(using: &random), minorType: 1) { P192PublicKey(x: $0, y: $1) }
+            ? CurveComputation(kept?.p256 ?? .generate(using: &secrets), minorType: 2) { P256PublicKey(x: $0, y: $1) }
+            : CurveComputation(kept?.p192 ?? .generate(using: &secrets), minorType: 1) { P192PublicKey(x: $0, y: $1) }
+        self.secrets = secrets
     }
 
     var model: PairingModel { PairingModel(own: own, peer: peer) }
 
-    mutating func drawNonce() { ownNonce = UInt128(random.next()) << 64 | UInt128(random.next()) }
+    mutating func drawNonce() { ownNonce = secrets.key() }
+    /// A passkey to show, 0...999999.
+    mutating func drawPasskey() -> UInt32 { .random(in: 0..<1_000_000, using: &secrets) }
 
     // MARK: Computed
 

@@ -35,7 +35,7 @@ struct PasskeyEntry: LMPProcedure {
         switch (event, state) {
         case (.start, _):
             guard ownDisplays == true else { return [.report(.passkeyRequested)] }
-            let number = UInt32(truncatingIfNeeded: session.random.next() % 1_000_000)
+            let number = session.drawPasskey()
             return [.report(.passkeyShown(number))] + begin(number)
         case (.refused(let refusal), _): return session.fail(refusal)
         case (.hostReplied(.passkey(let number)), .awaitingUser): return begin(number)
