@@ -19,9 +19,13 @@ public final class CaptureLog {
     private var basebandInterface: Int?
     private static let basebandInterface = CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband)
 
-    /// - Parameter epoch: the date of the loop's time zero. Keep the default in virtual time: then equal runs give equal files.
-    public init(path: String, format: CaptureFormat? = nil, epoch: CaptureTime = .virtualEpoch) throws(CaptureError) {
-        writer = try CaptureWriter(path: path, format: format)
+    /// - Parameters:
+    ///   - epoch: the date of the loop's time zero. Keep the default in virtual time: then equal runs give equal files.
+    ///   - isSecret: the file is for its owner alone, for it has keys.
+    public init(path: String, format: CaptureFormat? = nil, epoch: CaptureTime = .virtualEpoch, isSecret: Bool = false)
+        throws(CaptureError)
+    {
+        writer = try CaptureWriter(path: path, format: format, isSecret: isSecret)
         self.epoch = epoch
     }
 

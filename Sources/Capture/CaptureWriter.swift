@@ -11,9 +11,11 @@ public final class CaptureWriter {
 
     /// Creates the file.
     ///
-    /// - Parameter format: by the file's name when nil.
+    /// - Parameters:
+    ///   - format: by the file's name when nil.
+    ///   - isSecret: the file is for its owner alone, for it has keys.
     /// - Throws: `unknownExtension`, `cannotOpen`, `unsuitable` for a format that is only read.
-    public init(path: String, format: CaptureFormat? = nil) throws(CaptureError) {
+    public init(path: String, format: CaptureFormat? = nil, isSecret: Bool = false) throws(CaptureError) {
         guard let format = format ?? CaptureFormat(extensionOf: path) else { throw .unknownExtension(path: path) }
         switch format {
         case .btsnoop: encoder = BTSnoopEncoder()
@@ -23,7 +25,7 @@ public final class CaptureWriter {
         }
         self.path = path
         self.format = format
-        sink = try FileSink(path: path)
+        sink = try FileSink(path: path, isSecret: isSecret)
         let preamble = encoder.preamble
         try sink.write { $0.append(contentsOf: preamble) }
         try sink.flush()

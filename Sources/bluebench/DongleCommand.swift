@@ -33,7 +33,7 @@ struct DongleCommand: ParsableCommand {
     @Option(help: "How many dongles.") var count = 1
     @Option(help: "What each dongle is: le, or dual for one that also has BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
-    @Option(help: "Fixes every random choice of the simulation.") var seed: UInt64 = 1
+    @Option(help: "Fixes every random choice on the air; keys and nonces are drawn anew in each run.") var seed: UInt64 = 1
     @OptionGroup var surroundings: SurroundingsOptions
     @OptionGroup var kind: DongleKindOptions
     @Option(
@@ -44,8 +44,10 @@ struct DongleCommand: ParsableCommand {
         help: ArgumentHelp("With --boot: write the firmware files that such a dongle accepts below a folder.", valueName: "folder"),
         completion: .directory)
     var writeFirmware: String?
-    @Option(help: ArgumentHelp("Write the packets of every dongle to a capture.", valueName: "file"), completion: .file()) var capture:
-        String?
+    @Option(
+        help: ArgumentHelp(
+            "Write the packets of every dongle to a capture, with the keys that hosts give them: the file has mode 0600.", valueName: "file"
+        ), completion: .file()) var capture: String?
     @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file"), completion: .file()) var air:
         String?
 
@@ -194,8 +196,8 @@ struct DongleCommand: ParsableCommand {
             let url = URL(fileURLWithPath: folder + "/" + file.name)
             do {
                 try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-                try Data(file.octets).write(to: url)
             } catch { throw CommandFailure(.usage, "cannot write \(url.path): \(error.localizedDescription)") }
+            try OutputFile(url.path).write(Data(file.octets))
             Console.line("firmware \(url.path)")
         }
     }

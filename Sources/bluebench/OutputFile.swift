@@ -16,12 +16,16 @@ struct OutputFile {
 
     let path: String
     private let place: Place
+    /// The modes of a file that it makes.
+    private let permissions: mode_t
 
     /// Finds out where the path leads, and opens what is no regular file: a named pipe waits here for its reader.
     ///
+    /// - Parameter isSecret: a regular file is for its owner alone, also one that was there before.
     /// - Throws: a usage error when nothing can be written there.
-    init(_ path: String) throws {
+    init(_ path: String, isSecret: Bool = false) throws {
         self.path = path
+        permissions = isSecret ? 0o600 : 0o666
         var found = stat()
         if ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path) {
             place = .stream(Console.takeOutput())
@@ -58,10 +62,23 @@ struct OutputFile {
         let code =
             switch place {
             case .stream(let descriptor): writeAll(octets, to: descriptor)
-            case .inPlace(let target): Self.write(octets, O_TRUNC, target)
-            case .file(let target): Self.replace(target, octets)
+            case .inPlace(let target): write(octets, O_TRUNC, target)
+            case .file(let target): replace(target, octets)
             }
         return code == 0 ? nil : systemText(code)
+    }
+
+    /// Empties the file and leaves it open, for what is written bit by bit; the caller closes it.
+    ///
+    /// - Throws: a usage error when nothing can be written there.
+    func begin() throws -> Int32 {
+        switch place {
+        case .stream(let descriptor): return dup(descriptor)
+        case .file(let target), .inPlace(let target):
+            let descriptor = makeFile(target, O_TRUNC)
+            guard descriptor >= 0 else { throw Self.refusal(path, errno) }
+            return descriptor
+        }
     }
 
     // MARK: Where a path leads
@@ -93,19 +110,25 @@ struct OutputFile {
 
     // MARK: Writing
 
-    private static func replace(_ target: String, _ octets: ArraySlice<UInt8>) -> Int32 {
-        let draft = "\(folder(of: target))/.\(URL(fileURLWithPath: target).lastPathComponent).\(getpid())"
+    private func replace(_ target: String, _ octets: ArraySlice<UInt8>) -> Int32 {
+        let draft = "\(Self.folder(of: target))/.\(URL(fileURLWithPath: target).lastPathComponent).\(getpid())"
         unlink(draft)
         var code = write(octets, O_EXCL, draft)
         var old = stat()
-        if code == 0, stat(target, &old) == 0 { chmod(draft, old.st_mode & 0o7777) }
+        if code == 0, stat(target, &old) == 0 { chmod(draft, permissions == 0o600 ? permissions : old.st_mode & 0o7777) }
         if code == 0, rename(draft, target) != 0 { code = errno }
         if code != 0 { unlink(draft) }
         return code
     }
 
-    private static func write(_ octets: ArraySlice<UInt8>, _ flag: Int32, _ path: String) -> Int32 {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flag, 0o666)
+    private func makeFile(_ path: String, _ flag: Int32) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flag, permissions)
+        if descriptor >= 0, permissions == 0o600 { fchmod(descriptor, permissions) }
+        return descriptor
+    }
+
+    private func write(_ octets: ArraySlice<UInt8>, _ flag: Int32, _ path: String) -> Int32 {
+        let descriptor = makeFile(path, flag)
         guard descriptor >= 0 else { return errno }
         let code = writeAll(octets, to: descriptor)
         // Some file systems tell only now that the disk is full.

@@ -57,7 +57,9 @@ struct PairCommand: ParsableCommand {
         let address = try peer.map { try transport.address($0) }
         try checkTransport()
         let settings = try pairingSettings()
-        let ownData = try oobOwn.map { try OutputFile($0) }
+        var paths = OutputPaths()
+        for (option, path) in [("--oob", oob), ("--bonds", store.path), ("--oob-own", oobOwn)] { try paths.add(option, path) }
+        let ownData = try oobOwn.map { try OutputFile($0, isSecret: true) }
         let file = try store.open(makes: bond)
         let keys = file?.keys ?? KeyStore()
         let command = self

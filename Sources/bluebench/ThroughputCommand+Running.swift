@@ -77,9 +77,7 @@ extension ThroughputCommand {
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
         let pipe = try firmware.open(device, on: loop)
         let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
-        // Hosts that pair must not have the same keys.
-        var random = RandomSource(seed: seed, label: role)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: random.next())
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed)
         try firmware.tell(host, about: pipe)
         return ThroughputBench.End(host: host)
     }

@@ -14,6 +14,7 @@ from support import PATIENCE, ROOT, Process, bluebench, dongles, run_bench
 
 PASS, USAGE, BENCH = 0, 2, 3
 ONE_CASE = ("run", "hci/buffer-size")
+ENCRYPTED = ("run", "encryption/central-starts")
 FULL = "/dev/full"
 """Every write to it fails with ENOSPC, as on a full disk."""
 
@@ -71,6 +72,50 @@ def test_a_file_keeps_its_permissions_and_no_draft_is_left(tmp_path):
     assert os.listdir(tmp_path) == ["results.json"]
 
 
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.mark.parametrize("place", ["new", "old", "link", "device"])
+def test_keys_go_where_the_path_leads_for_the_owner_alone(tmp_path, place):
+    path, target = tmp_path / "keys", tmp_path / "target"
+    if place == "old":
+        path.write_text("old\n" * 100)
+        path.chmod(0o644)
+    if place == "link":
+        path.symlink_to("target")
+    run_bench(*ENCRYPTED, "--keylog", os.devnull if place == "device" else path)
+    if place == "device":
+        assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+        return
+    assert path.is_symlink() == (place == "link")
+    assert re.fullmatch(r"([0-9A-F]{8} [0-9A-F]{32}\n)+", path.read_text())
+    assert mode(target if place == "link" else path) == 0o600
+
+
+def test_keys_are_written_as_they_are_made(tmp_path):
+    """A run that is killed leaves the keys of the air that it has logged."""
+    path = tmp_path / "keys"
+    os.mkfifo(path)
+    with Process(bluebench(), "run", "encryption", "smp-sc", "smp-legacy", "--keylog", path) as run:
+        with open(path, encoding="ascii") as keys:
+            assert re.fullmatch(r"[0-9A-F]{8} [0-9A-F]{32}\n", keys.readline())
+            assert run.running()
+            os.kill(run.pid, signal.SIGKILL)
+
+
+def test_what_a_peer_is_to_have_is_for_the_owner_alone(tmp_path):
+    """Data out of band, and the packets of dongles, which have keys in them; neither goes into a file that is used for something else."""
+    capture, data = tmp_path / "c.btsnoop", tmp_path / "data.json"
+    with dongles(1, "--capture", capture) as [port]:
+        device = f"tcp:127.0.0.1:{port}"
+        with Process(bluebench(), "pair", device, "--advertise", "x", "--bonds", "none", "--oob-own", data, "--json") as pairing:
+            pairing.wait_for("advertising")
+            assert mode(data) == 0o600 and mode(capture) == 0o600
+        again = run_bench("pair", device, "--advertise", "x", "--bonds", "none", "--oob", data, "--oob-own", data, expected=USAGE)
+        assert "--oob and --oob-own both write" in again.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -79,6 +124,9 @@ def test_a_file_keeps_its_permissions_and_no_draft_is_left(tmp_path):
         (("--json", "{tmp}/x", "--html", "{tmp}/x"), "--json and --html both write"),
         (("--json", "{tmp}/x", "--junit", "{tmp}/../{name}/x"), "--json and --junit both write"),
         (("--capture", "{tmp}/x.pcapng", "--air", "{tmp}/x.pcapng"), "--capture and --air both write"),
+        (("--json", "{tmp}/x", "--keylog", "{tmp}/x"), "--json and --keylog both write"),
+        (("--keylog", "{tmp}/no/such/x"), "No such file"),
+        (("--keylog", "."), "folder"),
         (("--report", "{tmp}/r", "--air", "{tmp}/r/results.json"), "both write"),
         (("--json", "-", "--html", "-"), "both write"),
         (("--report", "/proc/x"), "cannot make the folder"),

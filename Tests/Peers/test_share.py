@@ -117,6 +117,19 @@ def test_a_token_keeps_others_out(tmp_path, ports, monkeypatch):
         assert verdicts(results) == ["PASS"] and TOKEN not in results.read_text()
 
 
+@pytest.mark.parametrize("strangers", [30, 100])
+def test_silent_strangers_keep_nobody_out(tmp_path, ports, monkeypatch, strangers):
+    file, results = tmp_path / "token", tmp_path / "r.json"
+    file.write_text(TOKEN)
+    monkeypatch.setenv("BLUEBENCH_TOKEN", TOKEN)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(shared(f"tcp:127.0.0.1:{ports[0]}", "--tcp", "0", "--token-file", file))
+        for _ in range(strangers):
+            stack.enter_context(connect(server))
+        run_bench("run", "phy/read", "--tester", server.selector, "--subject", f"tcp:127.0.0.1:{ports[1]}", "--json", results)
+        assert verdicts(results) == ["PASS"]
+
+
 def test_with_nobody_the_device_is_free_and_the_end_is_clean(ports):
     device = f"tcp:127.0.0.1:{ports[0]}"
     with shared(device) as server:

@@ -14,23 +14,29 @@ final class FileSink {
     private let limit: Int
     private var failure: CaptureError?
 
-    init(path: String, limit: Int = 1 << 16) throws(CaptureError) {
+    /// - Parameter isSecret: a regular file is for its owner alone, also one that was there before.
+    init(path: String, limit: Int = 1 << 16, isSecret: Bool = false) throws(CaptureError) {
         self.path = path
         self.limit = limit
-        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, isSecret ? 0o600 : 0o644)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: systemText(errno)) }
         try takeOver()
+        if isSecret, isRegular { fchmod(descriptor, 0o600) }
         buffer.reserveCapacity(limit + 4096)
     }
 
     /// Empties a regular file, which nobody else may be writing.
     private func takeOver() throws(CaptureError) {
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        guard isRegular else { return }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw .cannotOpen(path: path, reason: "another program writes it")
         }
         ftruncate(descriptor, 0)
+    }
+
+    private var isRegular: Bool {
+        var information = stat()
+        return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

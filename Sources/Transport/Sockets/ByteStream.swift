@@ -59,6 +59,22 @@ public final class ByteStream {
         room.deallocate()
     }
 
+    /// The address of the other end of a TCP connection, without its port; empty for anything else.
+    public var peerHost: [UInt8] {
+        var storage = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let status = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+        }
+        guard isOpen, status == 0 else { return [] }
+        let octets = withUnsafeBytes(of: storage) { [UInt8]($0) }
+        switch Int32(storage.sin6_family) {
+        case AF_INET: return Array(octets[4..<8])
+        case AF_INET6: return Array(octets[8..<24])
+        default: return []
+        }
+    }
+
     #if os(Linux)
         /// The process at the other end of a Unix socket.
         public var peerProcess: Int32? {

@@ -47,6 +47,8 @@ public struct AccessToken: Sendable, Equatable {
 public final class TokenGate: ByteStream.Sink {
     private static let patience = Microseconds.seconds(5)
 
+    /// The address of the client, without its port.
+    public let peer: [UInt8]
     private let token: AccessToken
     private let stream: ByteStream
     private let loop: RunLoop
@@ -58,6 +60,7 @@ public final class TokenGate: ByteStream.Sink {
         self.token = token
         self.stream = stream
         self.loop = loop
+        peer = stream.peerHost
     }
 
     /// - Parameter then: told once whether the client may pass; nothing of what it sends after its line is lost, as it waits for the answer.

@@ -15,9 +15,9 @@ public final class H4DongleServer {
     private var clients: [Int: H4Transport] = [:]
     /// Those who came while another client was there.
     private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
-    /// Clients that have not shown the token yet, and how many of them may be there.
+    /// Clients that have not shown the token yet, the oldest first, and how many of them may be there.
     private var gates: [TokenGate] = []
-    private static let mostGates = 8
+    private static let mostGates = 64
     /// How long a newcomer waits: one who hangs up and calls again meets its own old connection, whose end was not seen yet.
     private static let courtesy = Microseconds.milliseconds(250)
 
@@ -55,7 +55,7 @@ public final class H4DongleServer {
 
     private func admit(_ stream: ByteStream, for controller: Int) {
         guard let token else { return accept(stream, for: controller) }
-        guard gates.count < Self.mostGates else { return stream.close() }
+        makeRoomForGate()
         let gate = TokenGate(token, stream, on: loop)
         gates.append(gate)
         do throws(TransportError) {
@@ -71,6 +71,14 @@ public final class H4DongleServer {
         } catch {
             gates.removeAll { $0 === gate }
         }
+    }
+
+    /// Whoever has most connections without the token loses the oldest of them: silent strangers keep nobody else out.
+    private func makeRoomForGate() {
+        guard gates.count >= Self.mostGates else { return }
+        let counts = Dictionary(gates.map { ($0.peer, 1) }, uniquingKeysWith: +)
+        guard let most = counts.values.max(), let index = gates.firstIndex(where: { counts[$0.peer] == most }) else { return }
+        gates.remove(at: index).close()
     }
 
     private func accept(_ stream: ByteStream, for controller: Int) {

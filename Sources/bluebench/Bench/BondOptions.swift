@@ -13,7 +13,7 @@ struct BondOptions: ParsableArguments {
     var bonds: String?
 
     /// Nil if the command is to know none.
-    private var path: String? {
+    var path: String? {
         guard let bonds else { return Self.defaultPath }
         return bonds == "none" ? nil : bonds
     }

@@ -9,12 +9,12 @@ struct Captures {
     let air: CaptureLog?
     let keys: KeyLog?
 
-    /// In wall time packets bear the date of the day; in virtual time equal runs give equal files.
+    /// HCI carries keys: the packets of controllers are for their owner alone. In wall time packets bear the date of the day; in virtual time equal runs give equal files.
     init(packets path: String?, air airPath: String?, keys keyPath: String? = nil, on loop: RunLoop) throws {
         keys = try keyPath.map { try KeyLog($0) }
         do {
             let epoch = CaptureTime.epoch(of: loop)
-            packets = try path.map { try CaptureLog(path: $0, epoch: epoch) }
+            packets = try path.map { try CaptureLog(path: $0, epoch: epoch, isSecret: true) }
             air = try airPath.map { try CaptureLog(path: $0, format: .pcapng, epoch: epoch) }
         } catch {
             throw CommandFailure(error)

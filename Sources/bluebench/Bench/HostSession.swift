@@ -22,9 +22,7 @@ enum HostSession {
         let loop = RunLoop(mode: .wall)
         do {
             let transport = try firmware.open(DeviceSelector(device), on: loop)
-            // Keys are drawn from it.
-            var entropy = SystemRandomNumberGenerator()
-            let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name), seed: entropy.next())
+            let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name))
             try firmware.tell(host, about: transport)
             prepare(host)
             try loop.run {

@@ -1,29 +1,34 @@
 import Foundation
+import Transport
 
 /// The keys of encrypted links on a simulated air, for whoever reads the air log: a line for each session, in their order, with the access address and the long term
-/// key in hexadecimal, most significant digit first.
+/// key in hexadecimal, most significant digit first. Each line is in the file before the session's first packet, and nobody but the owner may read it.
 final class KeyLog {
     private let path: String
-    private var lines: [String] = []
+    private var descriptor: Int32
+    private var failure: Int32 = 0
 
-    /// - Throws: when the file cannot be written, before anything runs.
+    /// - Throws: a usage error when the file cannot be written, before anything runs.
     init(_ path: String) throws {
         self.path = path
-        try write()
+        descriptor = try OutputFile(path, isSecret: true).begin()
     }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     func add(_ accessAddress: UInt32, _ longTermKey: UInt128) {
-        lines.append(Self.digits(accessAddress, 8) + " " + Self.digits(longTermKey, 32))
+        guard failure == 0 else { return }
+        let line = Self.digits(accessAddress, 8) + " " + Self.digits(longTermKey, 32) + "\n"
+        failure = writeAll(Array(line.utf8)[...], to: descriptor)
     }
 
-    func finish() throws { try write() }
-
-    /// Nobody else may read it.
-    private func write() throws {
-        let text = lines.map { $0 + "\n" }.joined()
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw CommandFailure(.usage, "cannot write \(path)") }
+    /// - Throws: a failure of the bench when not every key is in the file.
+    func finish() throws {
+        guard descriptor >= 0 else { return }
+        let code = close(descriptor) == 0 ? 0 : errno
+        descriptor = -1
+        if failure == 0 { failure = code }
+        guard failure == 0 else { throw CommandFailure(.bench, "cannot write \(path): \(systemText(failure))") }
     }
 
     private static func digits(_ value: some BinaryInteger, _ count: Int) -> String {
