@@ -326,3 +326,15 @@ def test_a_report_that_could_not_be_written_is_not_named(tmp_path):
     (tmp_path / "index.html").mkdir()
     result = run_bench(*ONE_CASE, "--report", tmp_path, expected=None)
     assert "report  " not in result.stdout and result.returncode != PASS
+
+
+def test_show_ends_with_its_reader(tmp_path):
+    """What nobody reads is not decoded: the damage at the end, which ends `show` with 3, is not come to."""
+    path, long = tmp_path / "capture.pcapng", tmp_path / "long.pcapng"
+    run_bench("run", "gap-adv", "--capture", path)
+    long.write_bytes(path.read_bytes() * 20 + b"\x06\x00\x00\x00\x08\x00\x00\x00damaged!")
+    run_bench("show", long, expected=BENCH)
+    with subprocess.Popen([bluebench(), "show", str(long)], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline().startswith(b"1 ")
+        process.stdout.close()
+        assert process.wait(PATIENCE) == PASS
