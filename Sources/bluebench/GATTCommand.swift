@@ -16,7 +16,8 @@ struct GATTCommand: ParsableCommand {
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String
+    @Option(help: "The peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer:
+        String
     @Option(help: "Connect over le, or over bredr.") var transport = LinkTransport.le
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "MTU to offer, 23...517.", transform: Arguments.whole(23...517)) var mtu: Int?
@@ -35,24 +36,26 @@ struct GATTCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        let address = try transport.address(peer)
+        let selector = try transport.peer(peer)
         let phys = try phy.map(Arguments.phys)
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         let reads = try read.map(Self.uuid)
-        let bond = try store.read()[PeerIdentity(address)]
+        let (keys, address) = (try store.read(), selector.address)
+        let bond = address.flatMap { keys[PeerIdentity($0)] }
         try checkTransport(bond)
-        // Only a bond that is there already is kept up to date.
-        let file = bond == nil ? nil : try store.open(makes: false)
+        // Only a bond that is there already is kept up to date; who has a name only may have one.
+        let hasBond = address == nil ? !keys.all.isEmpty : bond != nil
+        let file = hasBond ? try store.open(makes: false) : nil
         let account = Account()
         let prepare = { (host: Host) in
-            account.report = GATTReport(peer: address.description, transport: command.transport.rawValue)
+            account.report = GATTReport(peer: address?.description ?? command.peer, transport: command.transport.rawValue)
             if let keys = file?.keys { host.keys = keys }
             host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? (command.transport == .bredr ? .automatic : .drawn)
         }
         let outcome = Result {
             try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
-                let link = try await command.connect(host, to: address)
+                let link = try await command.connect(host, to: try await selector.found(by: host))
                 let isSilent = command.json
                 var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
                 defer { account.report = session.report }
@@ -70,6 +73,9 @@ struct GATTCommand: ParsableCommand {
         try outcome.get()
         if let refused = account.report?.writes.first(where: { $0.error != nil }) {
             throw CommandFailure(.fail, "the peer refused the value for \(refused.uuid): \(refused.error ?? "")")
+        }
+        if let refused = account.report?.reads.first(where: { $0.error != nil }) {
+            throw CommandFailure(.fail, "the peer refused to read \(refused.uuid): \(refused.error ?? "")")
         }
     }
 

@@ -16,7 +16,8 @@ struct PairCommand: ParsableCommand {
             """)
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String?
+    @Option(help: "The peer: its address, C0:B1:BE:00:00:01/random, or over LE its name or the UUID of a service that it advertises.")
+    var peer: String?
     @Option(help: ArgumentHelp("Advertise under this name and wait for a peer.", valueName: "name")) var advertise: String?
     @Flag(help: "With --advertise: ask the peer to pair, by a Security Request.") var request = false
     @Option(help: "What this side can show and ask: none, display, display-yes-no, keyboard or keyboard-display.") var io =
@@ -49,12 +50,12 @@ struct PairCommand: ParsableCommand {
 
     func run() throws {
         guard (peer == nil) != (advertise == nil) else {
-            throw CommandFailure(.usage, "pair with whom? --peer ADDRESS, or --advertise NAME")
+            throw CommandFailure(.usage, "missing peer: give --peer ADDRESS or NAME (central), or --advertise NAME (peripheral)")
         }
         guard peer == nil || !request else {
             throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
         }
-        let address = try peer.map { try transport.address($0) }
+        let selector = try peer.map { try transport.peer($0) }
         try checkTransport()
         let settings = try pairingSettings()
         var paths = OutputPaths()
@@ -76,12 +77,13 @@ struct PairCommand: ParsableCommand {
             host.pairingSettings = settings
             if let ownData { try ownData.write(try await command.ownPairingData(of: host).text) }
             host.pairingDialogue = user.dialogue()
-            try await user.report {
+            try await user.report { () async throws -> PairEvent in
                 if command.transport == .bredr {
-                    try await ClassicPairSession(host, settings: settings, command: command, peer: address?.bdADDR, user: user).run()
-                } else {
-                    try await PairSession(host, settings: settings, command: command, peer: address, user: user).run()
+                    let peer = selector?.address?.bdADDR
+                    return try await ClassicPairSession(host, settings: settings, command: command, peer: peer, user: user).run()
                 }
+                let peer = try await selector?.found(by: host)
+                return try await PairSession(host, settings: settings, command: command, peer: peer, user: user).run()
             }
             try file?.check()
         }

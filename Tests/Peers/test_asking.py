@@ -6,7 +6,7 @@ import sys
 
 from asking import ADDRESS
 from slow_pipe import slow_pipe
-from support import HERE, Process, dongles, run_bench
+from support import HERE, Process, bluebench, dongles, run_bench
 
 PEER = f"{ADDRESS}/random"
 
@@ -82,3 +82,18 @@ def test_a_bridge_says_why_there_is_no_link_key(tmp_path):
         result = run_bench(
             "bridge", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--json", "--bonds", tmp_path / "bonds.json", "--wait", 30, expected=1)
     assert "LinkKey in its key distribution" in result.stderr and events(result)[-1]["event"] == "failed", result
+
+
+def test_gatt_and_pair_take_a_name(tmp_path):
+    bonds = ["--bonds", tmp_path / "bonds.json"]
+    with dongles(2) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "keyboard", "--seconds", 120) as device:
+        device.wait_for("advertising 'Bluebench")
+        tester = f"tcp:127.0.0.1:{ports[0]}"
+        assert "service 0x1812" in run_bench("gatt", tester, "--peer", "Bluebench Keyboard", "--bonds", "none").stdout
+        refused = run_bench("gatt", tester, "--peer", "1812", "--read", "2A4D", "--bonds", "none", expected=1)
+        assert "the peer refused to read 0x2A4D: Insufficient_" in refused.stderr, refused
+        assert events(run_bench("pair", tester, "--peer", "Bluebench Keyboard", "--no-mitm", "--json", *bonds))[-1]["event"] == "paired"
+        assert "encrypted with the key" in run_bench("gatt", tester, "--peer", "Bluebench Keyboard", *bonds).stdout
+    with dongles(1) as ports:
+        assert "'Nobody' was not found" in run_bench("gatt", f"tcp:127.0.0.1:{ports[0]}", "--peer", "Nobody", "--bonds", "none", expected=1).stderr
