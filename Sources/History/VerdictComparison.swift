@@ -24,8 +24,20 @@ public struct VerdictResults: Sendable, Decodable {
         public var build: String?
         /// Dongles that were used.
         public var devices: [Device]?
+        public var product: Product?
+        public var labels: [String: String]?
 
         public init() {}
+    }
+
+    /// What was judged over the air.
+    public struct Product: Sendable, Decodable {
+        public var name: String?
+        public var address: String?
+        public var firmware: String?
+
+        /// What two runs of one product have in common.
+        var identity: String? { name ?? address }
     }
 
     public struct Device: Sendable, Decodable {
@@ -109,12 +121,23 @@ public struct VerdictComparison: Sendable {
 extension VerdictResults.Run {
     /// In what two runs differ that decides about verdicts; date, host and version do not.
     public func differences(from base: Self) -> [String] {
-        [Difference.text("tester", base.tester, tester), Difference.text("subject", base.subject, subject)].compactMap(\.self)
+        [
+            Difference.text("tester", base.tester, tester), Difference.text("subject", base.subject, subject),
+            Difference.text("the product", base.product?.identity, product?.identity),
+        ].compactMap(\.self)
             + sides(base, { "the \($0)'s dongle" }, \.chip)
     }
 
     /// What may well be why verdicts differ: other firmware on the same chip.
-    public func changes(since base: Self) -> [String] { sides(base, { "the \($0)'s firmware" }, \.image) }
+    public func changes(since base: Self) -> [String] {
+        [
+            Difference.text("the product's firmware", base.product?.firmware, product?.firmware),
+            Difference.text("the product's address", base.product?.address, product?.address),
+        ].compactMap(\.self) + sides(base, { "the \($0)'s firmware" }, \.image)
+    }
+
+    /// The subject, by the name of the product if it is one.
+    var subjectName: String { [subject ?? "?", product?.identity].compactMap(\.self).joined(separator: " ") }
 
     private func sides(_ base: Self, _ name: (String) -> String, _ text: (VerdictResults.Device.Numbers) -> String) -> [String] {
         func find(_ side: String, _ run: Self) -> String? { run.devices?.first { $0.side == side }?.numbers.map(text) }

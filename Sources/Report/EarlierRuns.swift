@@ -53,6 +53,7 @@ struct SinceLastPass {
         compare("machine", pass.facts.host, facts.host)
         compare("tester", pass.run.tester, run.tester)
         compare("subject", pass.run.subject, run.subject)
+        compare("product", pass.run.product?.line, run.product?.line)
         for side in ["tester", "subject"] {
             compare("\(side)'s dongle", Self.numbers(side, pass.run), Self.numbers(side, run))
         }

@@ -71,6 +71,12 @@ public struct JUnitDocument {
     private static func properties(_ result: RunResult, _ facts: RunFacts) -> [(String, String)] {
         var rows = facts.version.isEmpty ? [] : [("bluebench", facts.version)]
         rows += [("seed", "\(result.seed)"), ("tester", result.tester), ("subject", result.subject)]
+        if let product = result.product {
+            let parts = [("name", product.name), ("address", product.address), ("firmware", product.firmware)]
+            let rest = [("description", product.description), ("change", product.change)]
+            rows += (parts + rest).compactMap { name, value in value.map { ("product.\(name)", $0) } }
+        }
+        rows += result.labels.sorted { $0.key < $1.key }.map { ("label.\(JUnit.escape($0.key))", $0.value) }
         if let shuffle = result.shuffle { rows.append(("shuffle", "\(shuffle)")) }
         if let shard = result.shard { rows.append(("shard", shard)) }
         if let ending = result.ending { rows.append(("ending", ending)) }

@@ -20,7 +20,8 @@ public struct MarkdownSummary {
         let open = result.cases.count(where: \.isNotRun)
         if open > 0 { lines += ["\(open) case\(open == 1 ? " was" : "s were") not run: \(Self.cell(result.ending ?? "")).", ""] }
         let place = [facts.host.isEmpty ? nil : "on \(facts.host)", facts.version.isEmpty ? nil : "bluebench \(facts.version)"]
-        let run = ["tester `\(result.tester)`", "subject `\(result.subject)`", "seed \(result.seed)"] + place.compactMap(\.self)
+        let subject = result.product.map { "product \($0.line)" } ?? "subject `\(result.subject)`"
+        let run = ["tester `\(result.tester)`", subject, "seed \(result.seed)"] + place.compactMap(\.self)
         lines.append(Self.plain((run + (result.shard.map { ["shard \($0)"] } ?? [])).joined(separator: ", ")))
         return lines.joined(separator: "\n") + "\n"
     }

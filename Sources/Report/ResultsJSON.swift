@@ -44,9 +44,11 @@ public enum ResultsJSON {
             var host: String?
             var build: String?
             var arguments: [String]?
+            var product: ProductReport?
+            var labels: [String: String]?
 
             private enum CodingKeys: String, CodingKey {
-                case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, date, host, build, arguments
+                case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, date, host, build, arguments, product, labels
                 case slackMilliseconds = "slack_ms"
             }
 
@@ -58,6 +60,7 @@ public enum ResultsJSON {
                 func some(_ text: String) -> String? { text.isEmpty ? nil : text }
                 (date, host, build) = (some(facts.date), some(facts.host), some(facts.version))
                 arguments = facts.arguments.isEmpty ? nil : facts.arguments
+                (product, labels) = (result.product, result.labels.isEmpty ? nil : result.labels)
             }
         }
 
@@ -95,6 +98,7 @@ public enum ResultsJSON {
         (result.cases, result.isInterrupted, result.ending) = (cases, run.interrupted, run.ending)
         (result.shard, result.slackMilliseconds) = (run.shard, run.slackMilliseconds)
         (result.devices, result.usb) = (run.devices ?? [], run.usb)
+        (result.product, result.labels) = (run.product, run.labels ?? [:])
         var facts = RunFacts()
         (facts.date, facts.host, facts.version) = (run.date ?? "", run.host ?? "", run.build ?? "")
         facts.arguments = run.arguments ?? []

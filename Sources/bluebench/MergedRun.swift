@@ -22,6 +22,9 @@ struct MergedRun {
             throw CommandFailure(
                 .usage, "\(part.path) is of seed \(part.result.seed), the others of seed \(first.seed): they are no parts of one run")
         }
+        if let one = first?.product, let other = part.result.product, one.identity != other.identity {
+            throw CommandFailure(.usage, "\(part.path) is of \(other.line), the others of \(one.line): they are no parts of one run")
+        }
         take(part.facts)
         take(part.result)
         let ids = Set(part.result.cases.map(\.id))
@@ -59,6 +62,8 @@ struct MergedRun {
         for device in run.devices where !all.devices.contains(where: { $0.device == device.device && $0.side == device.side }) {
             all.devices.append(device)
         }
+        all.product = all.product ?? run.product
+        all.labels.merge(run.labels) { $1 }
         if all.shuffle != run.shuffle { all.shuffle = nil }
         all.slackMilliseconds = all.slackMilliseconds ?? run.slackMilliseconds
         all.usb = nil

@@ -43,7 +43,7 @@ extension RunCommand {
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
             if !controls.quiet { Console.line(line) }
         }
-        if peer != nil, reports != nil { try look(with: runner, closing: devices) }
+        if peer != nil || plan.device != nil, reports != nil { try look(with: runner, closing: devices) }
         var troubles = Troubles()
         let facts = facts()
         var result = runAll(runner, (store, secrets), files, facts, progress, &troubles)
@@ -114,6 +114,7 @@ extension RunCommand {
             let found = try runner.describeDevice()
             Console.line("subject  \(found.line)")
             for remark in found.remarks { Console.line("         \(remark)") }
+            if let change = runner.product?.change { Console.line("device   \(change)") }
             if let profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
             guard let (cases, length) = runner.expectedLength(), cases > 0 else { return }
             Console.line(

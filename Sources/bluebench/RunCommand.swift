@@ -94,6 +94,12 @@ struct RunCommand: ParsableCommand {
             "When a device is lost, or not there yet, wait so long for it to come back; the case that was broken off is run again.",
             valueName: "s"), transform: Arguments.whole(1...86_400))
     var waitForReplug: Int?
+    @Option(
+        help: ArgumentHelp(
+            "What is tested, by a name of one's own: a firmware's. In all reports, and what `history` counts by.", valueName: "name"))
+    var build: String?
+    @Option(help: ArgumentHelp("A word of one's own about the run, for its reports. May be repeated.", valueName: "name=value"))
+    var label: [String] = []
     @OptionGroup var store: BondOptions
     @OptionGroup var controls: RunControls
     @OptionGroup var outputs: ReportOptions
@@ -119,7 +125,9 @@ struct RunCommand: ParsableCommand {
         plan.parameters = try RunParameters.read(values, plan.cases)
         if let description {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
+            plan.deviceFile = URL(fileURLWithPath: description).lastPathComponent
         }
+        plan.labels = try labels()
         if list {
             for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
             return
@@ -129,6 +137,16 @@ struct RunCommand: ParsableCommand {
     }
 
     // MARK: What was asked for
+
+    private func labels() throws -> [String: String] {
+        var labels = build.map { [RunResult.buildLabel: $0] } ?? [:]
+        for text in label {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw CommandFailure(.usage, "--label \(text): write NAME=VALUE") }
+            labels[parts[0]] = parts[1]
+        }
+        return labels
+    }
 
     /// Options that would change nothing are mistakes.
     private func checkOptions() throws {

@@ -36,6 +36,9 @@ FAULTS = [
     "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
 ]
 
+# Another firmware of the same product, which is no fault: a service before the others.
+UPDATES = ["service-before"]
+
 # Faults against the rules of Conformance/profiles. Connection parameters: interval in ms from and to, latency, supervision timeout in ms.
 REQUESTS = {
     "asks-latency-40": (30, 45, 40, 6_000), "asks-timeout-4-s": (30, 60, 4, 4_000), "asks-interval-7.5": (7.5, 30, 0, 6_000),
@@ -70,7 +73,15 @@ class Product:
         fault = self.fault
         own = {"heart-rate": self.heart_rate, "keyboard": self.keyboard, "serial": self.serial, "speaker": self.serial}[self.kind]()
         self.own = own.uuid
-        return [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(fault)]
+        services = [own, Service(gatt.GATT_BATTERY_SERVICE, [self.battery]), strings(fault)]
+        return [self.environment(), *services] if fault == "service-before" else services
+
+    def environment(self):
+        def written(*_):
+            print("written: a value that nobody knows", flush=True)
+        value = CharacteristicValue(read=lambda _: bytes(2), write=written)
+        return Service(UUID.from_16_bits(0x181A), [
+            Characteristic(UUID.from_16_bits(0x2A6E), P.READ | P.WRITE | P.WRITE_WITHOUT_RESPONSE, READABLE | WRITEABLE, value)])
 
     def heart_rate(self):
         self.rate = Characteristic(gatt.GATT_HEART_RATE_MEASUREMENT_CHARACTERISTIC, P.NOTIFY, 0, b"\x00\x48")
@@ -142,6 +153,12 @@ class Product:
         """Puts a defect between the attribute server and the link."""
         server, receive = device.gatt_server, device.on_gatt_pdu
         send = server.send_gatt_pdu
+
+        def counted(connection, pdu, receive=server.on_gatt_pdu):
+            if pdu.op_code in (0x12, 0x16, 0x18, 0x52, 0xD2):
+                print(f"write {bytes(pdu).hex()}", flush=True)
+            receive(connection, pdu)
+        server.on_gatt_pdu = counted
         rules = {
             "handle-zero-read": lambda pdu: b"\x0a\x01\x00" if pdu == b"\x0a\x00\x00" else pdu,
             "mtu-ignored": lambda pdu: b"\x02\x00\x02" if pdu[:1] == b"\x02" else pdu,

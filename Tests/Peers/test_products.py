@@ -134,6 +134,64 @@ def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
     assert case["verdict"] == ("FAIL" if fault else "PASS") and text in case.get("message", ""), case
 
 
+def described(kind, folder, fault=()):
+    """The description that a survey of the product has written."""
+    path = folder / "wire.yaml"
+    with dongles(2) as ports, Process(sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", kind, *fault) as product:
+        product.wait_for("advertising")
+        path.write_text(run_bench("survey", f"tcp:127.0.0.1:{ports[0]}", "--peer", NAMES[kind], "--bonds", "none").stdout)
+    return path
+
+
+def judge_by(description, kind, folder, *cases, fault=(), expected=0):
+    """The results of a product by a stored description, what was printed, and what was written to the product."""
+    results = folder / "results.json"
+    results.unlink(missing_ok=True)
+    with dongles(2) as ports, Process(sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", kind, *fault) as product:
+        product.wait_for("advertising")
+        done = run_bench(
+            "run", *cases, "--tester", f"tcp:127.0.0.1:{ports[0]}", "--peer", NAMES[kind], "--device", description, "--bonds", "none",
+            "--build", "nightly-7", "--label", "line=b", "--json", results, "--junit", folder / "junit.xml", expected=expected)
+        writes = [line for line in product.lines if line.startswith(("write ", "written"))]
+    return json.loads(results.read_text()) if results.exists() else None, done.stdout + done.stderr, writes
+
+
+def test_an_old_description_does_no_harm_to_a_product(tmp_path):
+    description = described("serial", tmp_path)
+    # A service before the others: the same cases as before have something to judge, and none fails.
+    cases = ["accessory-gatt", "accessory-subscribe/default", "accessory-att/rewritten", "accessory-att/command-unanswered", "accessory-values"]
+    document, told, writes = judge_by(description, "serial", tmp_path, *cases, fault=["service-before"])
+    assert "not as in wire.yaml: service 181A is new and not touched; the handles of " in told, told
+    assert not [case for case in document["cases"] if case["verdict"] == "FAIL"], document["cases"]
+    assert writes and not [line for line in writes if line.startswith("written")], writes
+    product = document["run"]["product"]
+    assert (product["name"], product["firmware"], product["description"]) == ("Wire", "1.0", "wire.yaml"), product
+    assert product["address"] == ADDRESS + "/random" and "181A is new" in product["change"]
+    assert document["run"]["labels"] == {"build": "nightly-7", "line": "b"}
+    assert 'name="product.name" value="Wire"' in (tmp_path / "junit.xml").read_text()
+
+
+def test_a_value_is_judged_as_it_is_now(tmp_path):
+    description = described("heart-rate", tmp_path)
+    document, _, _ = judge_by(description, "heart-rate", tmp_path, "accessory-values/formats", fault=["battery-187"], expected=1)
+    [case] = document["cases"]
+    assert case["verdict"] == "FAIL" and re.search(r"Battery Level: the level is 187, not 0 to 100 \(packet \d+\)", case["message"]), case
+    same, _, _ = judge_by(description, "heart-rate", tmp_path, "accessory-gatt/device-name")
+    other, earlier = tmp_path / "other.json", tmp_path / "earlier.json"
+    earlier.write_text(json.dumps(same))
+    same["run"]["product"]["name"] = "Keys 60"
+    other.write_text(json.dumps(same))
+    told = run_bench("compare", earlier, other, expected=2).stderr
+    assert "the product" in told and "Keys 60" in told, told
+
+
+def test_another_product_is_not_written_to(tmp_path):
+    description = described("serial", tmp_path)
+    document, told, writes = judge_by(description, "keyboard", tmp_path, "accessory", expected=3)
+    assert document is None and writes == [], (document, writes)
+    assert "this is not the device of wire.yaml: service 6E400001" in told and "service 1812 is new" in told, told
+
+
 def test_the_revision_of_a_profile_decides(tmp_path):
     cases = judge(
         "heart-rate", tmp_path, "accessory-profile/supervision-timeout", "accessory-profile/interval-longest", fault=["asks-timeout-4-s"],

@@ -16,6 +16,15 @@ extension CaseRun {
             if step.result.contains(where: { $0.name == "error" }) { result["error"] = .text("") }
         } catch is TimeOut {
             throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit"))
+        } catch let finding as ActionFinding {
+            let pdu = log.observations.dropFirst(scope.searchStart).last { $0.side == place.side && !$0.isAir }
+            let origin = (pdu?.place ?? places(of: step.arguments, scope).first).map { " (\($0))" } ?? ""
+            throw StepFailure(.subject, place.stating(finding.text + origin), evidence: recent(at: place.side, from: scope.searchStart))
+        } catch HostError.peer(.disconnected(let reason)) where isLost(reason, step) {
+            let told = log.observations.last { $0.side == place.side && $0.name == HCIEvents.DisconnectionComplete.name }
+            throw LostLink(reason).map {
+                lost($0, "an answer", place, told: told, evidence: recent(at: place.side, from: scope.searchStart))
+            } ?? StepFailure(.bench, "\(step.name): \(reason)")
         } catch HostError.peer(let fault) {
             let text = HostError.peer(fault).description
             guard step.result.contains(where: { $0.name == "error" }) else {
@@ -39,6 +48,11 @@ extension CaseRun {
         throw StepFailure(
             .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart)
         ).contrasting(Contrast(mismatch, of: step.name, packet: seen.last?.number))
+    }
+
+    /// Whether a connection to a device over the air was lost in a step that does not look at errors itself.
+    private func isLost(_ reason: ErrorCode, _ step: Action) -> Bool {
+        testCase.subject == .accessory && LostLink(reason)?.isOfTheAir == true && !step.result.contains { $0.name == "error" }
     }
 
     private func places(of arguments: [Operand.Entry], _ scope: Scope) -> [String] {

@@ -29,6 +29,11 @@ extension NamedAction {
     }
 }
 
+/// What an action has found wrong with what the subject sent, in a sentence.
+struct ActionFinding: Error {
+    var text: String
+}
+
 /// All actions there are.
 enum NamedActions {
     static let all: [any NamedAction.Type] = [

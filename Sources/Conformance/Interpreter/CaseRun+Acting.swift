@@ -38,6 +38,7 @@ extension CaseRun {
         guard case .number(let handle) = try resolve(connection, scope), let handle = UInt16(exactly: handle) else {
             throw StepFailure(.precondition, "a connection handle is expected after on:")
         }
+        lastConnections[end.side] = Int(handle)
         if command.name == SynchronousPacket.name { return end.send(SynchronousPacket.packet(bytes, handle: handle)) }
         guard let layer = PDUBook.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }

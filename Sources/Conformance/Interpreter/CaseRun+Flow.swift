@@ -89,9 +89,17 @@ extension CaseRun {
         }
         let began = loop.now
         let candidates = searches
-        let found = try await log.take(from: candidates.map(\.search.start).min() ?? 0, until: waitUntil) { observation in
-            candidates.contains { $0.takes(observation) }
-                || !candidates.isEmpty && candidates.allSatisfy { $0.answers.isOther(observation, $0.search) }
+        let start = candidates.map(\.search.start).min() ?? 0
+        var found = candidates.lazy.compactMap { self.earlierEnd(of: $0.search, before: start) }.first
+        if found == nil {
+            found = try await log.take(from: start, until: waitUntil) { observation in
+                candidates.contains { $0.takes(observation) || self.end(of: $0.search, told: observation) != nil }
+                    || !candidates.isEmpty && candidates.allSatisfy { $0.answers.isOther(observation, $0.search) }
+            }
+        }
+        if let found, let link = candidates.lazy.compactMap({ self.end(of: $0.search, told: found) }).first {
+            let names = candidates.map(\.search.name).joined(separator: " or ")
+            throw lost(link, names, step, told: found, evidence: recent(at: step.side, from: scope.searchStart))
         }
         guard let found, let index = candidates.firstIndex(where: { $0.takes(found) }) else {
             throw missed(candidates, step, scope, answer: found, waited: loop.now - began)

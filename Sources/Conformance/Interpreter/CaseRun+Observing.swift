@@ -70,8 +70,15 @@ extension CaseRun {
         search.start = start
         let began = loop.now
         let answers = AnswerRule(expectation, after: lastCommands[step.side], isAlone: !scope.isBeside)
-        let found = try await take(search) { search.matches($0) || answers.isOther($0, search) }
+        let gone = earlierEnd(of: search, before: start)
+        let found =
+            if let gone { gone } else {
+                try await take(search) { search.matches($0) || answers.isOther($0, search) || self.end(of: search, told: $0) != nil }
+            }
         if let failure = search.failure { throw failure }
+        if let found, let link = end(of: search, told: found) {
+            throw lost(link, search.name, step, told: found, evidence: recent(at: search.side, from: start, of: search))
+        }
         guard let found, AlternativeEvents.matches(expectation.name, found.name), !(expectation.isStrict && !search.misses.isEmpty),
             !search.misses.contains(where: { $0.observation.index == found.index })
         else {

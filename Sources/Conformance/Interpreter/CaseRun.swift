@@ -17,6 +17,8 @@ final class CaseRun {
     var marks: [String: Int] = ["start": 0]
     /// What was sent last at each end.
     var lastCommands: [Side: SentCommand] = [:]
+    /// The connections that the last PDUs were sent on.
+    var lastConnections: [Side: Int] = [:]
     /// How many steps have begun.
     private var stepCount = 0
     var ledger: StepLedger
@@ -178,6 +180,7 @@ final class CaseRun {
         result.message = failure.message + (cited ?? "")
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
+        result.lostLink = failure.lostLink
         if let step = failure.step {
             result.failedStep = FailedStep(
                 position: step.position.description, step: step.summary, requirement: step.states, contrast: failure.contrast)
@@ -224,6 +227,7 @@ final class CaseRun {
             failure.blame = otherwise == .inconclusive ? .precondition : .limitation
         }
         guard failure.step == nil else { return failure }
+        failure.lostLink?.isJudged = !scope.isSetup && step.otherwise == nil
         var place = step
         if let caller = scope.caller {
             place.position = caller.position

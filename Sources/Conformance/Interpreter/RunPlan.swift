@@ -21,8 +21,12 @@ public struct RunPlan: Sendable {
     public var keepsTraces = false
     /// Results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
-    /// What is known of the device over the air; a survey finds it out if nil.
+    /// The stored description of the device over the air, which the run compares with the device; nil: a survey says all.
     public var device: DeviceDescription?
+    /// The name of its file.
+    public var deviceFile = "its description"
+    /// Words of the user's own about the run, and `build`: what was tested.
+    public var labels: [String: String] = [:]
 
     /// - Parameters:
     ///   - filters: ids, suites, or parts of ids with `*`; all cases when empty.

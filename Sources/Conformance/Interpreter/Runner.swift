@@ -20,6 +20,8 @@ public final class Runner {
     var factory: BenchFactory
     /// What is known of the device over the air, or why nothing is; nil until it matters.
     var survey: Result<DeviceDescription, StepFailure>?
+    /// The product that the survey has found; nil until then.
+    public internal(set) var product: ProductReport?
     /// The commands that the subject claims, once a case has asked.
     private var claimed: Set<String>?
     private let devices: HeldDevices?
@@ -70,9 +72,14 @@ public final class Runner {
             subject: factory.subjectName)
         result.shard = plan.shard
         if let devices { result.devices = devices.reports }
+        result.labels = plan.labels
+        result.product = namedProduct
         if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
         return result
     }
+
+    /// The product, where somebody has named one: the accessories of ours have no need of it.
+    private var namedProduct: ProductReport? { plan.setup.peer != nil || plan.device != nil ? product : nil }
 
     /// What the plan has of an earlier run that is continued, in the order of its cases.
     public var knownResults: [CaseResult] { plan.cases.compactMap { plan.known[$0.id] } }
@@ -103,6 +110,7 @@ public final class Runner {
         }
         result.isInterrupted = stopping.isRaised
         result.ending = result.cases.contains(where: \.isNotRun) || stopping.isRaised ? reasonNotToRun : nil
+        result.product = namedProduct
         if let claimed { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
         return result
     }
@@ -178,8 +186,14 @@ public final class Runner {
     /// Runs a case; when a device is lost meanwhile and comes back within the time-out, runs it again, from a fresh state.
     private func runToItsEnd(_ testCase: TestCase) -> CaseResult {
         var losses: [LossInCase] = []
+        var lostLinks = 0
         while true {
             var result = runOne(testCase)
+            if result.lostLink != nil, lost == nil, !stopping.isRaised {
+                lostLinks += 1
+                if lostLinks == 1 { continue }
+                result.settle(after: lostLinks)
+            }
             if let lost {
                 result.becameDoubtful(because: lost)
                 let side = devices?.devices.first { $0.value.failure != nil }?.key ?? .tester
@@ -265,6 +279,14 @@ extension CaseResult {
         } else if verdict != .inconclusive {
             notes.append("after the verdict \(loss.reason)")
         }
+    }
+}
+
+extension CaseResult {
+    /// A connection was lost again in the new attempt at the case.
+    fileprivate mutating func settle(after attempts: Int) {
+        message += "; so in each of \(attempts) attempts"
+        if let lostLink, lostLink.isHeldAgainstTheSubject { verdict = .fail }
     }
 }
 

@@ -21,6 +21,8 @@ struct StepFailure: Error {
     var step: Step?
     /// What came although the message says that nothing did.
     var overlooked: Evidence?
+    /// The connection was lost where an answer of the subject's was awaited.
+    var lostLink: LostLink?
     /// What was expected beside what came, where the two can be set side by side.
     var contrast: Contrast?
 

@@ -37,6 +37,11 @@ enum PDUBook {
             || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
     }
 
+    /// Whether a PDU of that name is of ATT, SMP or L2CAP signalling.
+    static func isUpper(_ name: String) -> Bool {
+        ["ATT", "SMP", "L2CAPSignaling"].contains { PDUCatalog.declaration(layer: $0, name: name) != nil }
+    }
+
     static func name(of packet: HCIPacket) -> String {
         guard let code = packet.eventCode else { return "data" }
         return PDUCatalog.declaration(layer: "HCIEvents", code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name

@@ -86,7 +86,7 @@ struct ConnectionParameterRules {
 enum JudgeParameters: NamedAction {
     static let name = "judge parameters"
     static let about =
-        "connection parameters that a device asks for are held against the rule of the case; what breaks it, or nothing"
+        "connection parameters that a device asks for are held against the rule of the case"
     static let minimum = TypedArgument.number("minimum", 0...0xFFFF, "N x 1.25 ms")
     static let maximum = TypedArgument.number("maximum", 0...0xFFFF, "N x 1.25 ms")
     static let latency = TypedArgument.number("latency", 0...0xFFFF, "connection events")
@@ -94,8 +94,7 @@ enum JudgeParameters: NamedAction {
     static var arguments: [ActionArgument] {
         [minimum.declaration, maximum.declaration, latency.declaration, timeout.declaration]
     }
-    static let results = ["fault"]
-
+    /// - Throws: `ActionFinding`.
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (minimum, maximum) = (try context(minimum), try context(maximum))
         let hid = BluetoothUUID(0x1812)
@@ -110,6 +109,7 @@ enum JudgeParameters: NamedAction {
                 "the rule of this case is not about connection parameters: \(ConnectionParameterRules.names)"
             )
         }
-        return CaseRecord([("fault", .text(fault))])
+        guard fault.isEmpty else { throw ActionFinding(text: fault) }
+        return CaseRecord()
     }
 }

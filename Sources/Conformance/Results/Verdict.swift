@@ -113,6 +113,8 @@ public struct CaseResult: Sendable, Hashable {
     public var attempts: [CaseAttempt] = []
     /// The run ended before it was its turn.
     public var isNotRun = false
+    /// A connection that was lost where an answer was awaited ended it.
+    var lostLink: LostLink?
 
     public init(id: String, title: String, verdict: Verdict) {
         self.id = id
@@ -154,6 +156,12 @@ public struct RunResult: Sendable {
     public var slackMilliseconds: Double?
     /// The devices at the ends, if they are real.
     public var devices: [DeviceReport] = []
+    /// The product over the air that was named, once it was found.
+    public var product: ProductReport?
+    /// The label that says what was tested.
+    public static let buildLabel = "build"
+    /// Words of the user's own.
+    public var labels: [String: String] = [:]
     /// The subject command by command, where the bench has its HCI.
     public var scorecard: CommandScorecard?
     /// What of libusb was in use, after the devices were closed.

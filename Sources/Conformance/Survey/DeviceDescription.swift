@@ -76,6 +76,8 @@ public struct DeviceDescription: Sendable, Hashable {
         /// How reading was refused.
         public var error: UInt8?
         public var descriptors: [Descriptor] = []
+        /// A stored description has it, or there is none.
+        var isDescribed = true
     }
 
     public struct Descriptor: Sendable, Hashable {

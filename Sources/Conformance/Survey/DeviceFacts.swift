@@ -74,7 +74,9 @@ struct DeviceFacts: Sendable {
 
     init(_ description: DeviceDescription) {
         let services = description.services
-        let all = services.flatMap { service in service.characteristics.map { (service, $0) } }.filter { !description.isLeftOut($1.uuid) }
+        let all = services.flatMap { service in service.characteristics.map { (service, $0) } }.filter {
+            $1.isDescribed && !description.isLeftOut($1.uuid)
+        }
         var values: [(String, [CaseValue])] = Self.lists.map { name, belongs in
             (name, all.filter { belongs($1) }.map { Self.record($1, in: $0) })
         }

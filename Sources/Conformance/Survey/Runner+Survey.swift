@@ -5,9 +5,9 @@ import Transport
 
 /// The device over the air, as far as it concerns which cases run.
 extension Runner {
-    /// Finds out what the device is, unless the plan has a description of it.
+    /// Finds out what the device is, and compares it with the plan's description of it.
     ///
-    /// - Throws: `SurveyFailure` if there is none, or nothing to look for it with.
+    /// - Throws: `SurveyFailure` if there is none, another one than described, or nothing to look for it with.
     public func describeDevice() throws -> DeviceDescription {
         switch surveyed() {
         case .success(let description): return description
@@ -53,10 +53,22 @@ extension Runner {
 
     private func surveyed() -> Result<DeviceDescription, StepFailure> {
         if let survey { return survey }
-        let result: Result<DeviceDescription, StepFailure> = plan.device.map { .success($0) } ?? runSurvey()
+        let result = runSurvey().flatMap(compared)
         survey = result
         if case .success(let description) = result { factory.device = DeviceFacts(description) }
         return result
+    }
+
+    /// What the cases get, by the plan's description. Another device is the environment's fault: nothing is written to it.
+    private func compared(_ found: DeviceDescription) -> Result<DeviceDescription, StepFailure> {
+        guard let stored = plan.device else {
+            product = ProductReport(found, description: nil, change: nil)
+            return .success(found)
+        }
+        let comparison = DescriptionComparison(stored, in: plan.deviceFile, found: found)
+        if let refusal = comparison.refusal { return .failure(StepFailure(.environment, refusal)) }
+        product = ProductReport(found, description: plan.deviceFile, change: comparison.change)
+        return .success(comparison.description)
     }
 
     /// In a world of its own where the air is simulated: cases begin anew there.
@@ -67,7 +79,8 @@ extension Runner {
             let bench = try factory.makeBench(for: Self.surveyCase, loop: loop, hosts: Set(Side.allCases))
             // The rules of a profile are about what a device asks for by itself, which takes it a while.
             let asks: Set<String> = ["device.asksParameters", "device.asksMTU"]
-            let lingers = plan.setup.profile != nil && plan.cases.contains { !asks.isDisjoint(with: $0.needs?.names ?? []) }
+            let isJudged = plan.setup.profile != nil && plan.cases.contains { !asks.isDisjoint(with: $0.needs?.names ?? []) }
+            let lingers = isJudged || plan.device?.link.asks.contains("parameters") == true
             return .success(
                 try stopping.run(on: loop) { try await Self.survey(on: bench, lingers: lingers) })
         } catch let failure as StepFailure {

@@ -1,3 +1,4 @@
+import Host
 import Packets
 
 /// The format of a characteristic's value, as the GATT Specification Supplement and the services define it.
@@ -168,16 +169,22 @@ extension ValueFormat.Part {
     }
 }
 
-/// Looks at a value as its characteristic is defined.
+/// Reads a value and looks at it as its characteristic is defined.
 enum CheckValue: NamedAction {
     static let name = "check value"
-    static let about = "says what is wrong with a value of a characteristic that the SIG defines; nothing about others"
+    static let about =
+        "the host's client reads a whole value and finds what is wrong with it, if the SIG defines its characteristic; a value that is refused now is as it is"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
-    static let value = TypedArgument.octets("value", "the whole value")
-    static var arguments: [ActionArgument] { [uuid.declaration, value.declaration] }
-    static let results = ["wrong"]
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, ReadHandle.handle.declaration, uuid.declaration] }
+    static let needsHost = true
 
+    /// - Throws: `ActionFinding`.
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        CaseRecord([("wrong", .text(ValueFormat.fault(in: try context(value), of: try context(uuid))))])
+        let handle = UInt16(clamping: try context(ReadHandle.handle))
+        let value: [UInt8]
+        do { value = try await context.link().gatt.readLong(handle) } catch HostError.peer(.att) { return CaseRecord() }
+        let fault = ValueFormat.fault(in: value, of: try context(uuid))
+        guard fault.isEmpty else { throw ActionFinding(text: fault) }
+        return CaseRecord()
     }
 }

@@ -45,7 +45,9 @@ public struct HistoryEntry: Sendable {
             guard !results.cases.isEmpty else { throw HistoryError("\(name) has no cases") }
             content = .verdicts(results)
             self.date = results.run?.date ?? date
-            self.build = build ?? results.run?.build ?? "unknown"
+            self.build =
+                build ?? results.run?.labels?[ThroughputSetup.buildLabel] ?? results.run?.product?.firmware ?? results.run?.build
+                ?? "unknown"
         }
         identity = Self.identity(of: document)
     }
@@ -56,7 +58,7 @@ public struct HistoryEntry: Sendable {
     var key: String {
         switch content {
         case .throughput(let results): Self.canonical((results.setup ?? ThroughputSetup()).comparable)
-        case .verdicts(let results): "verdicts of \(results.run?.subject ?? "?") by \(results.run?.tester ?? "?")"
+        case .verdicts(let results): "verdicts of \(results.run?.subjectName ?? "?") by \(results.run?.tester ?? "?")"
         }
     }
 
@@ -64,7 +66,7 @@ public struct HistoryEntry: Sendable {
     var setupName: String {
         switch content {
         case .throughput(let results): (results.setup ?? ThroughputSetup()).comparable.name
-        case .verdicts(let results): "\(results.run?.tester ?? "?") tests \(results.run?.subject ?? "?")"
+        case .verdicts(let results): "\(results.run?.tester ?? "?") tests \(results.run?.subjectName ?? "?")"
         }
     }
 

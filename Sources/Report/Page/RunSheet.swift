@@ -36,6 +36,8 @@ struct RunSheet {
             ("tester", result.tester), ("subject", result.subject), ("seed", "\(result.seed)"),
             ("time", "\(JUnit.decimal(virtual, places: 1)) s in the run, \(JUnit.decimal(machine, places: 1)) s on the machine"),
         ]
+        if let product = result.product { facts.insert(("product", product.line), at: 2) }
+        facts += result.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         if result.isInterrupted { facts.append(("ended", "stopped before its end")) }
         if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
         if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
