@@ -1,0 +1,23 @@
+"""A device that keeps bonds meets a stranger in each case: what it keeps for the tester of one case changes no other, nor the next run."""
+
+import json
+
+from support import Process, bluebench, dongles, run_bench
+
+CASES = [
+    "accessory-security/reconnects-encrypted", "accessory-subscribe/notifications", "accessory-subscribe/default",
+    "accessory-subscribe/each-connection",
+]
+
+
+def test_a_bond_of_one_case_changes_no_other(tmp_path):
+    with dongles(2) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "keyboard", "--bonds", tmp_path / "bonds.json") as keyboard:
+        keyboard.wait_for("advertising 'Bluebench Keyboard'")
+        for turn in range(2):
+            results = tmp_path / f"{turn}.json"
+            run_bench(
+                "run", *CASES, "--tester", f"tcp:127.0.0.1:{ports[0]}", "--peer", "Bluebench Keyboard", "--bonds", "none", "--json", results)
+            cases = {case["id"]: case["verdict"] for case in json.loads(results.read_text())["cases"]}
+            assert cases == dict.fromkeys(CASES, "PASS"), cases
+    assert (tmp_path / "bonds.json").exists()
