@@ -97,7 +97,8 @@ extension CaseRun {
                     || !candidates.isEmpty && candidates.allSatisfy { $0.answers.isOther(observation, $0.search) }
             }
         }
-        if let found, let link = candidates.lazy.compactMap({ self.end(of: $0.search, told: found) }).first {
+        let isTaken = found.map { packet in candidates.contains { $0.takes(packet) } } ?? false
+        if let found, !isTaken, let link = candidates.lazy.compactMap({ self.end(of: $0.search, told: found) }).first {
             let names = candidates.map(\.search.name).joined(separator: " or ")
             throw lost(link, names, step, told: found, evidence: recent(at: step.side, from: scope.searchStart))
         }

@@ -132,7 +132,9 @@ extension ThroughputBench.End {
     ) throws -> Self {
         let (identifier, pipe) = try simulation.addController(configuration)
         let transport = try pipe.captured(into: capture, as: name, on: loop)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: seed)
+        // Two hosts of one seed would have the same keys in virtual time, and refuse each other's.
+        var random = RandomSource(seed: seed, label: name)
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: random.next())
         return Self(host: host) { handle in simulation.statistics(of: handle, on: identifier).map(LinkCounters.init) }
     }
 }
