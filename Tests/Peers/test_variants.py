@@ -40,7 +40,8 @@ def test_no_case_fails_against_a_conforming_device(tmp_path, part):
     for row in rows:
         total = sum(row["verdicts"].values())
         limit = 0.3 if row["id"].endswith("-only-tester") else 0.2
-        assert row["verdicts"].get("PASS", 0) * PARTS > 150, (row["id"], row["verdicts"])
+        is_narrow = "\nonly:" in (folder / "variants" / f'{row["id"]}.yaml').read_text()
+        assert row["verdicts"].get("PASS", 0) * PARTS > (0 if is_narrow else 150), (row["id"], row["verdicts"])
         assert row["verdicts"].get("INCONC", 0) < total * limit, (row["id"], row["verdicts"])
     print(text.splitlines()[-1])
 
