@@ -15,10 +15,11 @@ detach() {
     if wait_for gone; then echo "= ok: the dongles are gone"; else echo "= NOT OK: dongles are left: $(usbip port)"; exit 1; fi
 }
 gone() { ! usbip port 2>/dev/null | grep -qF ":$USBIP_PORT/"; }
+# The kernel names an adapter before it has set it up; until then its index is invalid.
+has_address() { info=$(mgmt info); grep -q "addr 02:BB:00:00:00:01" <<<"$info"; }
 # The new adapter answers and takes power.
 is_controller() {
-    info=$(mgmt info)
-    if grep -q "addr 02:BB:00:00:00:01" <<<"$info"; then echo "= ok: $adapter is a controller"; else fail "info: $info"; fi
+    if wait_for has_address; then echo "= ok: $adapter is a controller"; else fail "info: $info"; fi
     power=$(mgmt power on)
     if grep -q "powered" <<<"$power"; then echo "= ok: $adapter powers on"; else fail "power on: $power"; fi
     mgmt power off >/dev/null
