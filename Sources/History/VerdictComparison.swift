@@ -30,13 +30,13 @@ public struct VerdictResults: Sendable, Decodable {
         public init() {}
     }
 
-    /// What was judged over the air.
+    /// The product that was judged over the air.
     public struct Product: Sendable, Decodable {
         public var name: String?
         public var address: String?
         public var firmware: String?
 
-        /// What two runs of one product have in common.
+        /// The facts that two runs of one product share.
         var identity: String? { name ?? address }
     }
 

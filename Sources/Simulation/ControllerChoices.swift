@@ -55,7 +55,7 @@ public struct ControllerChoices: Sendable {
     public var longestKey: UInt8 = 16
     /// Uses the highest advertising interval that the host leaves to it. Core Vol 4, Part E, 7.8.5.
     public var usesLongestAdvertisingInterval = false
-    /// How long high duty cycle directed advertising goes on. Core Vol 6, Part B, 4.4.2.4.3.
+    /// Duration of high duty cycle directed advertising. Core Vol 6, Part B, 4.4.2.4.3.
     public var highDutyDuration: Microseconds = .milliseconds(1_280)
     /// Refuses an entry for a full resolving list with Memory Capacity Exceeded before it looks whether the list is in use. Core Vol 4, Part E, 7.8.38.
     public var looksForRoomFirst = false

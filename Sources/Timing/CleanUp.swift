@@ -1,7 +1,7 @@
 import Packets
 
 extension RunLoop {
-    /// How long a clean-up may go on once whoever waits for it is cancelled.
+    /// Limit for a clean-up once its caller is cancelled.
     public static var cleanUpAfterCancellation: Microseconds { .milliseconds(600) }
 
     /// Runs `body` in an activity of its own, so that its waits last although the caller is cancelled, and returns when it has ended.

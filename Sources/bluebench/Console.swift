@@ -16,7 +16,7 @@ enum Console {
     /// Why the standard output takes nothing more: the first error number, zero while all is well.
     private static let outputFailure = Atomic<Int32>(0)
 
-    /// Whether nobody reads the standard output any more.
+    /// True if the reader of the standard output has gone.
     static var isOutputGone: Bool { outputFailure.load(ordering: .relaxed) == EPIPE }
 
     /// Gives the descriptors 0 to 2 to the null device where the caller closed them: else the first file that is opened would get the

@@ -135,7 +135,7 @@ struct DongleCommand: ParsableCommand {
         }
     }
 
-    /// Who has not chosen LE alone hears why a dual-mode host fails.
+    /// A user who has not chosen LE alone is told why a dual-mode host fails.
     private func toldOfClassic(_ backend: any DongleBackend) -> any DongleBackend {
         guard profile == .le, kind.chip == nil, !Arguments.given("--profile") else { return backend }
         return ClassicNotice(backend) { index, command in

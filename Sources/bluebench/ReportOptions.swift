@@ -56,7 +56,7 @@ struct ReportOptions: ParsableArguments {
         var throughput: [ThroughputBar] = []
         /// The captures of the run whose report the folder holds; nil where it holds none.
         var formerCaptures: Set<String>?
-        /// Where the former capture is until this run begins.
+        /// Path of the former capture until this run begins.
         var aside: String?
         /// What the page compares with.
         var earlier = EarlierRuns()

@@ -1,7 +1,7 @@
 import Conformance
 import Foundation
 
-/// What another run has left in the report's folder: it stays until it is known that this one begins.
+/// Files of an earlier run in the report's folder: they stay until this run begins.
 extension ReportOptions {
     /// The names of its captures, from its journal or its results; nil where the folder has neither.
     static func formerCaptures(in folder: String) -> Set<String>? {

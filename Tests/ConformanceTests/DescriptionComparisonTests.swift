@@ -93,7 +93,7 @@ import Testing
         #expect(battery.map { $0["value"] == .octets([101]) } ?? true)
     }
 
-    /// What the maker leaves out is left out wherever it has moved to.
+    /// A characteristic that the maker leaves out is left out at its new handle, too.
     @Test func whatIsLeftOutIsNamedByItsUUID() {
         var stored = Self.stored
         stored.leaveOut = [.init(what: .characteristic(0x2A19), because: "it drives a pump")]

@@ -58,7 +58,7 @@ struct ResultStoreTests {
         }
     }
 
-    /// What is damaged, or somebody else's, stays as it is.
+    /// A damaged or foreign journal stays as it is.
     @Test(arguments: ["my notes\n", "my notes", "\u{7B}\"seed\":1\n", "damaged", "\n"])
     func aFileThatCannotBeContinuedIsLeftAlone(_ text: String) throws {
         try Self.withFolder { path in

@@ -251,7 +251,7 @@ import Transport
         #expect(log.lines == ["read1", "read2", "read3"])
     }
 
-    /// What comes from outside finds the loop at the time at which it comes: a deadline that has passed meanwhile is served first.
+    /// An outside event is served at the time of its arrival: a deadline that has passed meanwhile is served first.
     @Test func wallModeServesWhatIsDueBeforeDescriptors() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

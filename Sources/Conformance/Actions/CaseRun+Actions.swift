@@ -50,7 +50,7 @@ extension CaseRun {
         ).contrasting(Contrast(mismatch, of: step.name, packet: seen.last?.number))
     }
 
-    /// Whether a connection to a device over the air was lost in a step that does not look at errors itself.
+    /// True if a step that does not check errors itself has lost its connection to a device over the air.
     private func isLost(_ reason: ErrorCode, _ step: Action) -> Bool {
         testCase.subject == .accessory && LostLink(reason)?.isOfTheAir == true && !step.result.contains { $0.name == "error" }
     }

@@ -29,7 +29,7 @@ extension NamedAction {
     }
 }
 
-/// What an action has found wrong with what the subject sent, in a sentence.
+/// A fault of the subject that an action has found, as a sentence.
 struct ActionFinding: Error {
     var text: String
 }

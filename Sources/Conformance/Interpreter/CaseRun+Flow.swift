@@ -116,7 +116,7 @@ extension CaseRun {
         try await run(Array(branches[index].dropFirst()), &scope)
     }
 
-    /// What the first step of a branch looks for.
+    /// The first step of a branch and its search.
     private struct Branch {
         var first: Step
         var search: Search

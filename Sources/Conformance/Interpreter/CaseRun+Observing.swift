@@ -202,7 +202,7 @@ extension CaseRun {
         return before.last(where: isOne).map { " in that time; one had come before (\($0.place))" } ?? ""
     }
 
-    /// Who is to blame for what did not come. An event that the tester's controller owes its host says nothing about the subject, unless the step states
+    /// The side to blame for a missing packet. An event that the tester's controller owes its host says nothing about the subject, unless the step states
     /// what the subject has to do for it.
     func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
         let isEvent = !search.isAir && PDUBook.layer(of: search.name) == nil && search.name != SynchronousPacket.name

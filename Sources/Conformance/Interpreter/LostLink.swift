@@ -3,7 +3,7 @@ import Packets
 /// The end of a connection where something of the device under test was awaited on it.
 struct LostLink: Sendable, Hashable {
     var reason: ErrorCode
-    /// What was awaited states a requirement of the subject's, outside of the setup.
+    /// The awaited answer is a stated requirement of the subject, outside the setup.
     var isJudged = false
 
     /// The radio may be the reason: CONNECT_IND or all packets of a time-out were lost. Nothing can be said of the subject yet. Core Vol 1, Part F, 2.8 and 2.62.

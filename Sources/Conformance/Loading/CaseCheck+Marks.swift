@@ -4,7 +4,7 @@ extension CaseCheck {
     private struct IdleMarks {
         /// The last step was a wait: what came before it is left out on purpose.
         var hasWaited = false
-        /// Who was awaited last, as far as nothing has acted since.
+        /// The side awaited last; nil once a step has acted since.
         var awaited: String?
         /// Each mark after which nothing has acted, with the one side whose packets cannot lie before it.
         var ordered: [String: String?] = [:]

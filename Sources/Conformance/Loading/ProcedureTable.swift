@@ -99,7 +99,7 @@ struct ProcedureTable {
     /// A procedure as a step uses it.
     struct Visit: Hashable {
         var name: String
-        /// Who takes its first role, if the step says so.
+        /// The side in its first role, if the step names one.
         var actor: Side?
     }
 

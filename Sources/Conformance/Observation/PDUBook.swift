@@ -37,7 +37,7 @@ enum PDUBook {
             || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
     }
 
-    /// Whether a PDU of that name is of ATT, SMP or L2CAP signalling.
+    /// True for PDUs of ATT, SMP and L2CAP signalling.
     static func isUpper(_ name: String) -> Bool {
         ["ATT", "SMP", "L2CAPSignaling"].contains { PDUCatalog.declaration(layer: $0, name: name) != nil }
     }

@@ -21,7 +21,7 @@ public struct ProductReport: Codable, Sendable, Hashable {
         (self.description, self.change) = (description, change)
     }
 
-    /// What two runs of one product have in common.
+    /// The facts that two runs of one product share.
     public var identity: String { name ?? address }
 
     /// In one line, for people.

@@ -59,7 +59,7 @@ extension Runner {
         return result
     }
 
-    /// What the cases get, by the plan's description. Another device is the environment's fault: nothing is written to it.
+    /// The device facts for the cases, by the plan's description. Another device is the environment's fault: nothing is written to it.
     private func compared(_ found: DeviceDescription) -> Result<DeviceDescription, StepFailure> {
         guard let stored = plan.device else {
             product = ProductReport(found, description: nil, change: nil)

@@ -11,7 +11,7 @@ public final class CheckUp {
         public var table = KnownDongles.builtIn
         /// How long to listen for advertisers.
         public var listening = Microseconds.seconds(3)
-        /// How long all checks together may take, beside the listening.
+        /// Limit for all checks together, without the listening.
         public var limit = Microseconds.seconds(60)
         /// Also what locks some dongles up until they are plugged in again.
         public var isThorough = true

@@ -121,7 +121,7 @@ final class ATTBearer {
         }
     }
 
-    /// What comes after the response is as long as the new ATT_MTU allows. Core Vol 3, Part F, 3.4.2.2.
+    /// The new ATT_MTU holds from the response on. Core Vol 3, Part F, 3.4.2.2.
     private func responded(_ pdu: [UInt8]) {
         if let agreed = requests.agreedMTU(by: pdu) { setMTU(agreed) }
         perform(requests.received(pdu))

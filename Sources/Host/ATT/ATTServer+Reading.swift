@@ -52,7 +52,7 @@ extension ATTServer {
     }
 
     /// Of fixed length, and whole in ATT_READ_RSP.
-    /// Whether the application refuses this read of a value. Declarations and descriptors are the server's own, 0x2800 to 0x29FF.
+    /// True if the application refuses this read of a value. Declarations and descriptors are the server's own, 0x2800 to 0x29FF.
     private func isBusy(_ handle: UInt16) -> Bool {
         let every = database.choices.busyEvery
         guard every > 0, let attribute = database[attribute: handle], case .value = attribute.role else { return false }

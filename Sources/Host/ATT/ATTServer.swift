@@ -26,7 +26,7 @@ final class ATTServer {
     var exchangesMTU = true
     var quirks = HostQuirks()
     private var prepared: [Prepared] = []
-    /// How many ATT_READ_REQ have come.
+    /// Number of ATT_READ_REQ received.
     var reads = 0
     static let preparedLimit = 64
     static let preparedOctetsLimit = 4096

@@ -19,7 +19,7 @@ extension AttributeLink {
         (context.quirks.trustsAddresses ? bond : provenBond).map { PeerIdentity($0.identity) }
     }
 
-    /// What the client has configured on earlier links.
+    /// The client's configuration from earlier links.
     var kept: ClientRecord? { keeper.flatMap { context.keys.client(of: $0) } }
 
     /// Keeps what the client has configured with its bond, if it has one.
@@ -27,7 +27,7 @@ extension AttributeLink {
         if let keeper { context.keys.keep(record, of: keeper) }
     }
 
-    /// What this host has found on the peer's server, kept with the bond. Core Vol 3, Part G, 2.5.2.
+    /// The peer's attributes as this host found them, kept with the bond. Core Vol 3, Part G, 2.5.2.
     var remoteDatabase: RemoteDatabase? {
         get { keeper.flatMap { context.keys.database(of: $0) } }
         set { if let keeper { context.keys.keep(newValue, of: keeper) } }

@@ -175,7 +175,7 @@ public struct GATTClient {
         try await execute(true)
     }
 
-    /// What was prepared is to be forgotten, also by a caller that is cancelled.
+    /// Cancels prepared writes, also for a cancelled caller.
     private func cancelPrepared() async {
         guard bearer.channel.isOpen else { return }
         await bearer.loop.cleanUp(within: ATTBearer.transactionTimeOut + .seconds(1)) { try await execute(false) }

@@ -73,7 +73,7 @@ final class GATTServerSession {
     let client: PeerIdentity
     let database: GATTDatabase
     private(set) var configurations = ClientConfigurations()
-    /// What the client has configured on this link.
+    /// The client's configuration on this link.
     private var configured: Set<UInt16> = []
     private(set) var features: ClientFeatures = []
     var awareness = ChangeAwareness()

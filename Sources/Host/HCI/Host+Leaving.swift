@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension Host {
-    /// How long the links have to end, and then the reset to be answered.
+    /// Limits for the links to end, and then for the answer to the reset.
     private static var linksLimit: Microseconds { .milliseconds(600) }
     private static var resetLimit: Microseconds { .milliseconds(350) }
 

@@ -83,7 +83,7 @@ public struct Bond: Sendable, Hashable {
             size: max(localLongTermKey?.size ?? 0, peerLongTermKey?.size ?? 0))
     }
 
-    /// Whether this bond may take the place of `known`, which has the same identity. It is worth no less; and whoever paired without authentication under
+    /// True if this bond may replace `known`, which has the same identity. It is worth no less; and whoever paired without authentication under
     /// another address only says that the identity is its own. A peer that has lost its keys pairs anew under an address that it is known by.
     ///
     /// - Parameter peer: the bond that the peer's address on this link is known by.

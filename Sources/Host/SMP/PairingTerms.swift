@@ -63,7 +63,7 @@ struct PairingTerms {
         return mapping
     }
 
-    /// Whether the data exist that the flags claim. A peer that claims to have this side's data while none were made proves nothing: the pairing would
+    /// True if the data that the flags claim exist. A peer that claims to have this side's data while none were made proves nothing: the pairing would
     /// count as authenticated for the flag alone. Core Vol 3, Part H, 2.3.5.1 and 2.3.5.6.4.
     private var hasOutOfBandProof: Bool {
         guard isSecureConnections else { return settings.outOfBandData?.temporaryKey != nil }
@@ -72,7 +72,7 @@ struct PairingTerms {
         return (ownFeatures.outOfBandFlag == 0 || hasPeerData) && (peerFeatures.outOfBandFlag == 0 || setup.outOfBand != nil)
     }
 
-    /// Whether the peer's part rests on the key pair that this side told out of band.
+    /// True if the peer relies on the key pair that this side told out of band.
     var usesOutOfBandData: Bool { isSecureConnections && association == .outOfBand && peerFeatures.outOfBandFlag == 1 }
 
     private func checkPolicy() throws(PairingRefusal) {

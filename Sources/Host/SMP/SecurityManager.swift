@@ -269,7 +269,7 @@ struct SecurityManager {
 }
 
 extension LinkSecurity {
-    /// What a Security Request asks for. Core Vol 3, Part H, 2.4.6.
+    /// The level that a Security Request asks for. Core Vol 3, Part H, 2.4.6.
     fileprivate init(asked requirements: AuthReq) { self = requirements.contains(.mitm) ? .authenticated : .encrypted }
 }
 

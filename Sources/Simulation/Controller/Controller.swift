@@ -10,9 +10,9 @@ final class Controller {
     let radio: Radio
     let table: CommandTable
     private let rows: CommandIndex
-    /// What happens on the air by chance.
+    /// Random numbers for behaviour on the air.
     var random: RandomSource
-    /// What nobody else may know.
+    /// Random numbers for secrets.
     var secrets: SecretSource
     var masks = EventMasks()
     /// In local loopback mode, what the host's packets come back on.

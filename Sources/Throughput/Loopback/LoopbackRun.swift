@@ -21,7 +21,7 @@ struct LoopbackRun {
     /// How long more handles may take to be named after the command was answered.
     private static let settling = Microseconds.milliseconds(100)
 
-    /// How long the end of the mode may take when somebody waits for the end of the test.
+    /// Limit for leaving loopback mode when the test is being stopped.
     private static let lastPatience = Microseconds.milliseconds(500)
 
     private static let mostVoiceOnTheWay = 32

@@ -52,7 +52,7 @@ struct OutOfBandClaimTests {
         if !isLegacy, !row.hasTold { #expect(end.error == .peer(.pairingRefused(.oobNotAvailable))) }
     }
 
-    /// Who has what was told is authenticated, and the data serve once, or for two that fail.
+    /// A peer with the data is authenticated; the data serve one pairing, or two that fail.
     @Test(arguments: [0, 1, 2, 3]) func keyPairsAreRenewed(failures: Int) {
         var secrets = SecretSource.system
         var made: LocalOutOfBandData? = LocalOutOfBandData(using: &secrets)

@@ -5,7 +5,7 @@ import Timing
 
 @testable import Host
 
-/// What a sniffer can compute of secrets from what it hears: nothing.
+/// A sniffer computes no secret from the PDUs that it hears.
 struct SecretsTests {
     /// The PDUs of ten pairings, by models that send many numbers.
     private static func pairings(_ secrets: (Int, PairingLab.Side) -> SecretSource) -> [[[UInt8]]] {
@@ -79,7 +79,7 @@ struct SecretsTests {
         }
     }
 
-    /// How many numbers of one side follow from four others.
+    /// Count of one side's numbers that follow from four others.
     private static func predicted(_ sides: [[[UInt8]]]) -> Int {
         sides.map { pdus in
             let words = words(of: pdus)

@@ -53,7 +53,7 @@ final class ClassicLayers {
         return multiplexer
     }
 
-    /// How the link is encrypted is known again.
+    /// The encryption of the link is known again.
     func settled() { client?.encrypted() }
 
     /// What is accepted of a synchronous connection that the peer asks for; nil if none is.

@@ -18,7 +18,7 @@ public struct SynchronousSettings: Sendable, Hashable {
         (self.retransmissionEffort, self.packetTypes) = (retransmissionEffort, packetTypes)
     }
 
-    /// Whether EV3, EV4, EV5 or one of the enhanced rate, which bits 6 to 9 forbid, may be used. Core Vol 4, Part E, 7.1.26.
+    /// True if an eSCO packet type may be used: EV3, EV4, EV5 or one of the enhanced rate, which bits 6 to 9 forbid. Core Vol 4, Part E, 7.1.26.
     var allowsESCO: Bool { packetTypes & 0x0038 != 0 || packetTypes & 0x03C0 != 0x03C0 }
 }
 

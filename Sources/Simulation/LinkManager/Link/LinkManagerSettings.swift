@@ -18,7 +18,7 @@ struct LinkManagerSettings {
     /// What Read_Local_OOB_Data has told.
     var outOfBand: LocalOutOfBandData?
 
-    /// Whether LMP_start_encryption_req always carries the same number with AES-CCM.
+    /// LMP_start_encryption_req always carries the same number with AES-CCM.
     var repeatsStartNumber = false
     /// How long it takes to come to a message.
     var delay: Microseconds = .zero
