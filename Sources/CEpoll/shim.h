@@ -8,14 +8,14 @@
 
 // epoll_pwait2 by its number, which is the same on every 64-bit architecture: the kernel has it since 5.11 (else ENOSYS), the C library since 2.35.
 static inline int epoll_wait_nanoseconds(int epoll, struct epoll_event *events, int most, long long nanoseconds) {
-    struct timespec patience = {nanoseconds / 1000000000, nanoseconds % 1000000000};
-    return (int)syscall(441, epoll, events, most, &patience, (void *)0, (size_t)8);
+    struct timespec timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    return (int)syscall(441, epoll, events, most, &timeout, (void *)0, (size_t)8);
 }
 
 // Whether there is something to read: ppoll, which Swift does not see.
 static inline int poll_nanoseconds(int descriptor, long long nanoseconds) {
-    struct timespec patience = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    struct timespec timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
     struct pollfd entry = {descriptor, POLLIN, 0};
-    return (int)syscall(SYS_ppoll, &entry, (nfds_t)1, &patience, (void *)0, (size_t)8);
+    return (int)syscall(SYS_ppoll, &entry, (nfds_t)1, &timeout, (void *)0, (size_t)8);
 }
 #endif

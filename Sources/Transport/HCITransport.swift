@@ -22,8 +22,8 @@ public protocol HCITransport: AnyObject {
     /// How the device came to answer; nil for a pipe that needs no start, and before its end.
     var startOfPipe: PipeStart? { get }
 
-    /// What disorder there was since the last call.
-    func takeDisorder() -> PipeDisorder
+    /// What reordering there was since the last call.
+    func takeReordering() -> ReorderingStatistics
 
     /// What the device was found to do that needed a way around it.
     var learned: LearnedConductList { get }
@@ -32,7 +32,7 @@ public protocol HCITransport: AnyObject {
 extension HCITransport {
     public var product: String? { nil }
     public var startOfPipe: PipeStart? { nil }
-    public func takeDisorder() -> PipeDisorder { PipeDisorder() }
+    public func takeReordering() -> ReorderingStatistics { ReorderingStatistics() }
     public var learned: LearnedConductList { LearnedConductList() }
 }
 

@@ -1,7 +1,7 @@
 import Packets
 
 /// What it cost to put packets in order that two pipes of a device had brought out of order.
-public struct PipeDisorder: Sendable, Equatable {
+public struct ReorderingStatistics: Sendable, Equatable {
     /// Packets that waited for their event.
     public var held = 0
     /// The longest wait of a packet that was delivered in the end.
@@ -15,7 +15,7 @@ public struct PipeDisorder: Sendable, Equatable {
         self.dropped = dropped
     }
 
-    public mutating func add(_ other: PipeDisorder) {
+    public mutating func add(_ other: ReorderingStatistics) {
         held += other.held
         worstWait = max(worstWait, other.worstWait)
         dropped += other.dropped

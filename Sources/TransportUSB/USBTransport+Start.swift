@@ -79,7 +79,7 @@ extension USBTransport {
     // MARK: Off the bus and back
 
     /// Why it may have left, if there is a reason but somebody's hand.
-    private var causeOfDeparture: USBAbsence.Cause? {
+    private var causeOfDeparture: ReconnectState.Cause? {
         if isBeingLoaded { return .firmware }
         if startup == nil { return ladder.step.map { $0 == .portReset ? .portReset : .controllerReset } }
         return isHostsResetOpen || !hasSpoken ? .controllerReset : nil
@@ -88,7 +88,7 @@ extension USBTransport {
     func departed(_ reason: TransportError) {
         guard case .lost = reason, let cause = causeOfDeparture else { return finishLost(reason) }
         let isExpected = workarounds.reenumeratesAtReset || absence.returns > 0 || cause != .controllerReset
-        let limit = isExpected ? options.limits.expectedAbsence : options.limits.surprisingAbsence
+        let limit = isExpected ? options.limits.expectedReconnectTime : options.limits.unexpectedReconnectTime
         guard absence.left(cause, at: loop.now, within: limit) else { return finishLost(reason) }
         leakedTransfers += device?.close() ?? 0
         device = nil
@@ -98,10 +98,10 @@ extension USBTransport {
         look(for: cause, after: reason)
     }
 
-    private func look(for cause: USBAbsence.Cause, after reason: TransportError) {
-        absenceTimer = loop.schedule(after: USBAbsence.pause) { [weak self] in
+    private func look(for cause: ReconnectState.Cause, after reason: TransportError) {
+        reconnectTimer = loop.schedule(after: ReconnectState.pause) { [weak self] in
             guard let self, !isEnded else { return }
-            absenceTimer = nil
+            reconnectTimer = nil
             if let opening = try? USBOpening(description.location), opening.description.vendor == description.vendor {
                 cameBack(opening, cause)
             } else if absence.isOver(at: loop.now) {
@@ -112,11 +112,11 @@ extension USBTransport {
         }
     }
 
-    private func cameBack(_ opening: USBOpening, _ cause: USBAbsence.Cause) {
+    private func cameBack(_ opening: USBOpening, _ cause: ReconnectState.Cause) {
         let time = absence.ended(at: loop.now)
         noted.note(.reenumerated, "left the bus after \(cause.text) and came back")
         if description.serial != nil, opening.description.serial == nil { noted.note(.serialLost, "came back without its serial number") }
-        longestAbsence = max(longestAbsence, time)
+        longestReconnectTime = max(longestReconnectTime, time)
         description = opening.description
         ladder = StartupLadder(limits: options.limits, wasReset: cause == .controllerReset)
         voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)

@@ -19,10 +19,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Packets of the past thrown away at the start.
     public var discardedAtStart: Int { ladder.discarded }
     /// What the race between the two pipes cost.
-    public var race: PipeDisorder { order.statistics }
+    public var race: ReorderingStatistics { order.statistics }
     public var product: String? { description.title }
     public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
-    public func takeDisorder() -> PipeDisorder { order.takeRecent() }
+    public func takeReordering() -> ReorderingStatistics { order.takeRecent() }
     public var learned: LearnedConductList {
         var all = noted
         (device?.oddities ?? oddities).note(in: &all)
@@ -41,7 +41,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public var clearedHalts: Int { device?.clearings ?? clearedHaltsAtEnd }
     private var clearedHaltsAtEnd = 0
     /// Which dongle it is, for the time after a replug.
-    public let home: USBHome
+    public let identity: USBDeviceIdentity
     /// Told once when the dongle has answered and takes packets; set before `open(_:)`.
     public var onReady: (() -> Void)?
 
@@ -57,7 +57,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// It has left the bus and may come back.
     var isAway: Bool { absence.isAway }
     /// How long it was off the bus at most.
-    public internal(set) var longestAbsence = Microseconds.zero
+    public internal(set) var longestReconnectTime = Microseconds.zero
     /// Told when it has come back while its firmware was being loaded.
     var onReturn: (() -> Void)?
 
@@ -67,8 +67,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     var sink: (any HCITransportSink)?
     var ladder: StartupLadder
     var ladderTimer: Timer?
-    var absence = USBAbsence()
-    var absenceTimer: Timer?
+    var absence = ReconnectState()
+    var reconnectTimer: Timer?
     /// The host's HCI_Reset is not answered yet.
     var isHostsResetOpen = false
     /// It has said something since it answered at its start.
@@ -112,7 +112,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         lock = opening.lock
         name = description.location.description
         speed = opening.speed
-        home = USBHome(selector, description)
+        identity = USBDeviceIdentity(selector, description)
         self.workarounds = workarounds
         power = USBPower(bus: description.bus, ports: description.ports)
         ladder = StartupLadder(limits: options.limits)
@@ -306,7 +306,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func end() {
         guard !isEnded else { return }
         isEnded = true
-        for timer in [ladderTimer, orderTimer, absenceTimer].compactMap({ $0 }) { loop.cancel(timer) }
+        for timer in [ladderTimer, orderTimer, reconnectTimer].compactMap({ $0 }) { loop.cancel(timer) }
         voiceAtEnd = voiceStatistics
         if startup != nil, !isLost, !endsWithReset, !workarounds.skipsResetAtClose {
             device?.resetController(within: options.limits.lastReset)

@@ -13,8 +13,8 @@ struct DeviceRow: Encodable {
     var product: String?
     var serial: String?
     var driver: String?
-    var obstacle: String?
-    var obstacleKind: ObstacleKind?
+    var impediment: String?
+    var impedimentKind: ImpedimentKind?
     var startup: String?
     var firmware: String?
     var chip: String?
@@ -34,7 +34,7 @@ struct DeviceRow: Encodable {
     /// What was learned while it was asked.
     var learned: [String] = []
     var checkUp: CheckUpReport?
-    /// It was there and went away; not in the JSON, where the obstacle says it.
+    /// It was there and went away; not in the JSON, where the impediment says it.
     var isLost = false
     var isUnfit = false
 
@@ -57,7 +57,7 @@ struct DeviceRow: Encodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case selector, id, manufacturer, product, serial, driver, obstacle, obstacleKind, startup, firmware, chip, version, address, le,
+        case selector, id, manufacturer, product, serial, driver, impediment, impedimentKind, startup, firmware, chip, version, address, le,
             bredr
         case leFeatures, aclBuffers, leBuffers, numbers, known, workarounds, learned, checkUp
     }
@@ -68,8 +68,8 @@ struct DeviceRow: Encodable {
         self.init(selector: dongle.location.description)
         id = String(USBSelector.identity(vendor: dongle.vendor, product: dongle.product, serial: nil).description.dropFirst(4))
         (manufacturer, product, serial) = (dongle.manufacturerName, dongle.productName, dongle.serial)
-        (driver, obstacle) = (dongle.driver, dongle.obstacle?.description)
-        obstacleKind = ObstacleKind(dongle)
+        (driver, impediment) = (dongle.driver, dongle.impediment?.description)
+        impedimentKind = ImpedimentKind(dongle)
     }
 
     mutating func take(_ identity: DongleIdentity) {
@@ -96,7 +96,7 @@ struct DeviceRow: Encodable {
     var lines: [String] {
         let names = [manufacturer, product, serial].compactMap { $0 }.map(PlainText.escaped).joined(separator: ", ")
         var lines = [[selector, id, names].compactMap(\.self).joined(separator: "  ")]
-        if let obstacle { lines.append("    cannot be used: \(obstacle)") }
+        if let impediment { lines.append("    cannot be used: \(impediment)") }
         if let firmware { lines.append("    \(firmware)") }
         guard let chip, let version else { return lines }
         let kinds = [le == true ? "LE" : nil, bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
@@ -160,7 +160,7 @@ struct DeviceRows {
 
     private func row(_ dongle: USBDongleDescription) -> DeviceRow {
         var row = DeviceRow(dongle)
-        guard dongle.obstacle == nil, !stopping.isRaised else { return row }
+        guard dongle.impediment == nil, !stopping.isRaised else { return row }
         do { try ask(dongle, &row) } catch { note(error, &row) }
         return row
     }
@@ -173,8 +173,8 @@ struct DeviceRows {
     }
 
     private func note(_ error: any Error, _ row: inout DeviceRow) {
-        row.obstacle = error is CancellationError ? "the question was interrupted" : "\(error)"
-        row.obstacleKind = ObstacleKind(error)
+        row.impediment = error is CancellationError ? "the question was interrupted" : "\(error)"
+        row.impedimentKind = ImpedimentKind(error)
         if case .lost? = error as? TransportError { row.isLost = true }
     }
 

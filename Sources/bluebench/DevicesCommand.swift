@@ -56,9 +56,9 @@ struct DevicesCommand: ParsableCommand {
         if stopping.isRaised { throw CommandFailure(.bench, "interrupted") }
         let lost = found.filter(\.isLost).map(\.selector)
         if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away while being asked") }
-        let usable = found.count { $0.obstacle == nil }
+        let usable = found.count { $0.impediment == nil }
         guard usable < needed else { return }
-        let kinds = Set(found.compactMap(\.obstacleKind)).map(\.rawValue).sorted()
+        let kinds = Set(found.compactMap(\.impedimentKind)).map(\.rawValue).sorted()
         let reason = kinds.isEmpty ? "" : " (\(kinds.joined(separator: ", ")))"
         throw CommandFailure(.bench, "\(usable) of \(needed) dongles that are needed can be used\(reason)")
     }

@@ -69,11 +69,11 @@ struct DongleCommand: ParsableCommand {
         _ = try kind.conduct(boot)
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
         guard lateEvents == nil || usbfs != nil else { throw ValidationError("--late-events is for --usbfs") }
-        guard lateEvents == nil || lateness != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
+        guard lateEvents == nil || schedulingDelay != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
         if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
     }
 
-    private var lateness: ClosedRange<Microseconds>? {
+    private var schedulingDelay: ClosedRange<Microseconds>? {
         let limits = lateEvents?.split(separator: "-").compactMap { Int($0) } ?? []
         guard limits.count == 2, 0...limits[1] ~= limits[0], limits[1] <= 1_000 else { return nil }
         return .milliseconds(limits[0])...(.milliseconds(limits[1]))
@@ -169,7 +169,7 @@ struct DongleCommand: ParsableCommand {
             do {
                 var faults: [Int: USBDongleFaults] = [:]
                 for index in serials.indices {
-                    faults[index, default: conduct.faults].eventsLateBy = lateness
+                    faults[index, default: conduct.faults].eventsLateBy = schedulingDelay
                     faults[index]?.seed = seed &+ UInt64(index)
                 }
                 let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults, describe: conduct.describe) {

@@ -109,7 +109,7 @@ struct LoopbackCommand: ParsableCommand {
                 + String(format: "%.2f s", result.time.seconds)
                 + (result.sent < result.planned ? "; then no buffer became free for the other \(result.planned - result.sent)" : ""),
             figures.joined(separator: "   "),
-            "lost \(result.lost)   duplicated \(result.duplicated)   out of order \(result.disordered)   damaged \(result.corrupted)   "
+            "lost \(result.lost)   duplicated \(result.duplicated)   out of order \(result.reordered)   damaged \(result.corrupted)   "
                 + "overflows \(result.overflows)",
             "limit: " + (result.limit.map { "\($0.rawValue): " } ?? "") + result.explanation,
         ]

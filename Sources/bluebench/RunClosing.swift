@@ -19,7 +19,7 @@ struct RunClosing {
         ran.cases.removeAll(where: \.isNotRun)
         Console.line(ProgressLine.summary(ran, elapsed: elapsed))
         if open > 0 { Console.line("\(open) case\(open == 1 ? " was" : "s were") not run: \(result.ending ?? "")") }
-        if let late = result.worstLatenessMilliseconds, late > slack.milliseconds / 2 {
+        if let late = result.worstSchedulingDelayMilliseconds, late > slack.milliseconds / 2 {
             Console.line(
                 "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
         }

@@ -10,7 +10,7 @@ enum StartTrial {
     struct Outcome: Codable {
         var device: String
         /// Why the host did not start.
-        var obstacle: String?
+        var impediment: String?
         /// What went wrong afterwards.
         var trouble: String?
         var startup: String?
@@ -32,19 +32,19 @@ enum StartTrial {
             if let dongle = transport as? FirmwareTransport { _ = try await dongle.prepare() }
             let host = Host(loop: loop, transport: transport)
             try firmware.tell(host, about: transport)
-            host.limits = host.limits.scaled(by: firmware.usbPatience)
+            host.limits = host.limits.scaled(by: firmware.usbTimeout)
             defer { host.close() }
             do {
                 try await host.start()
                 outcome.address = "\(host.address)"
                 do { try await use(host, on: loop) } catch { outcome.trouble = "\(error)" }
             } catch {
-                outcome.obstacle = "\(error)"
+                outcome.impediment = "\(error)"
             }
             outcome.startup = transport.startOfPipe?.step
             for conduct in host.learned.all { outcome.learned[conduct.kind.rawValue] = conduct.text }
         } catch {
-            outcome.obstacle = "\(error)"
+            outcome.impediment = "\(error)"
         }
         outcome.milliseconds = Int((loop.now - begin).milliseconds)
         return outcome

@@ -71,10 +71,10 @@ struct BlameTests {
 
     /// A FAIL that the tester's dongle may have brought about is INCONC, and says both.
     @Test func aFailBesideACrashIsNone() {
-        var record = WitnessRecord()
-        #expect(record.obstacle { _ in true } == nil)
+        var record = TesterReliability()
+        #expect(record.impediment { _ in true } == nil)
         record.crashed(7, at: .tester)
         record.leftUnanswered(HCICommands.Reset.opcode, number: 9, at: .tester)
-        #expect(record.obstacle { _ in true }?.packet == 7)
+        #expect(record.impediment { _ in true }?.packet == 7)
     }
 }

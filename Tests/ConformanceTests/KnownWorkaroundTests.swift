@@ -23,7 +23,7 @@ import VirtualDongle
         var words: String
         var quirks: [String]
         /// What the host tells.
-        var lesson: LearnedConduct.Kind?
+        var lesson: ObservedQuirk.Kind?
         /// Commands that it sends without the row only.
         var avoided: [UInt16] = []
         /// Whether it goes well without the row, too.

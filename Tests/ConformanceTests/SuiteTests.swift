@@ -48,7 +48,7 @@ struct SuiteTests {
         let catalogue = try Self.catalogue()
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
         let tagged = catalogue.cases.filter { $0.tags.contains(CaseTag.usb) }
-        #expect(tagged.allSatisfy { $0.obstacle(to: CaseTag.usb) == nil })
+        #expect(tagged.allSatisfy { $0.impediment(to: CaseTag.usb) == nil })
         let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: tagged.map(\.id))
         let result = try Runner(plan, recorder: try Recorder(path: nil)).run()
         #expect(result.count(.pass) == result.cases.count)

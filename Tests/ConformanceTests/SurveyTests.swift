@@ -25,7 +25,7 @@ struct SurveyTests {
     @Test(arguments: AccessoryKind.allCases) func aSurveyFindsWhatAnAccessoryServes(_ kind: AccessoryKind) throws {
         let found = try Self.survey(kind)
         #expect(found.device.name == kind.name)
-        #expect(found.remarks.isEmpty && found.disorder.isEmpty)
+        #expect(found.remarks.isEmpty && found.reordering.isEmpty)
         #expect(found.advertising.isConnectable && found.advertising.response != nil)
         #expect(found.link.mtu > 23 && found.link.phys.contains("2M") && found.link.readvertises != nil)
         #expect(found.services.contains { $0.uuid == .genericAccess } && found.services.count >= 4)

@@ -53,7 +53,7 @@ struct TraceTests {
                 times: 3)
         ]
         result.failedStep = FailedStep(
-            position: "a:1:1", step: "s", requirement: nil, contrast: Contrast(expected: "1", got: "2", packet: 4))
+            position: "a:1:1", step: "s", requirement: nil, diff: ExpectationDiff(expected: "1", got: "2", packet: 4))
         var trace = CaseTrace()
         trace.packets = [
             PacketTrace(packet: 4, side: "subject", way: .up, atMilliseconds: 1.5, name: "X", fields: ["Status=Success"], times: 2)

@@ -33,7 +33,7 @@ private final class Pipes {
         #expect(pipes.order.deadline == 100_000)
         #expect(pipes.event(connected, at: 7_000) == [data(1), data(2)])
         #expect(pipes.admit(data(3), at: 7_001))
-        #expect(pipes.order.statistics == PipeDisorder(held: 2, worstWait: 7_000, dropped: 0))
+        #expect(pipes.order.statistics == ReorderingStatistics(held: 2, worstWait: 7_000, dropped: 0))
         #expect(pipes.order.deadline == nil)
     }
 
@@ -43,7 +43,7 @@ private final class Pipes {
         #expect(pipes.expire(at: 99_999).isEmpty)
         #expect(pipes.order.statistics.dropped == 0)
         #expect(pipes.expire(at: 100_000).isEmpty)
-        #expect(pipes.order.statistics == PipeDisorder(held: 1, worstWait: 0, dropped: 1))
+        #expect(pipes.order.statistics == ReorderingStatistics(held: 1, worstWait: 0, dropped: 1))
         for octet in 0..<200 { _ = pipes.admit(data(UInt8(octet)), at: 200_000) }
         #expect(pipes.order.statistics.held == 1 + EventOrder.heldLimit)
         #expect(pipes.order.statistics.dropped == 1 + 200 - EventOrder.heldLimit)
@@ -87,7 +87,7 @@ private final class Pipes {
             #expect(!pipes.admit(data(2), at: 3))
             _ = pipes.event(end, at: 4)
             #expect(pipes.event(connected, at: 5).isEmpty)
-            #expect(pipes.order.statistics == PipeDisorder(held: 1, worstWait: 0, dropped: 1))
+            #expect(pipes.order.statistics == ReorderingStatistics(held: 1, worstWait: 0, dropped: 1))
         }
     }
 }

@@ -11,7 +11,7 @@ import Transport
 @Suite struct ControllerConductTests {
     struct Row: Sendable, CustomStringConvertible {
         var description: String
-        var kind: LearnedConduct.Kind
+        var kind: ObservedQuirk.Kind
         var prepare: @Sendable (FakeController) -> Void
         /// What holds after the start.
         var holds: @Sendable (FakeController) -> Bool = { _ in true }

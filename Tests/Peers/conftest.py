@@ -13,7 +13,7 @@ def pytest_pyfunc_call(pyfuncitem):
         return None
     names = pyfuncitem._fixtureinfo.argnames
     call = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
-    asyncio.run(asyncio.wait_for(call, support.PATIENCE))
+    asyncio.run(asyncio.wait_for(call, support.TIMEOUT))
     return True
 
 

@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 """Folders beside the suites that hold something else."""
-PATIENCE = 60
+TIMEOUT = 60
 """Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
 
 
@@ -34,7 +34,7 @@ def bluebench():
     raise AssertionError(f"no program to test: build it with `make release` (looked for {', '.join(map(str, candidates))})")
 
 
-def run_bench(*arguments, expected=0, timeout=PATIENCE * 5, cwd=ROOT):
+def run_bench(*arguments, expected=0, timeout=TIMEOUT * 5, cwd=ROOT):
     """Runs bluebench to its end and returns what it printed; `expected` is its exit code, or None for any."""
     result = subprocess.run([bluebench(), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd)
     if expected is not None:
@@ -76,7 +76,7 @@ class Process:
     def wait_for(self, pattern, count=1):
         """The first `count` matches of `pattern` in the output so far and to come."""
         wanted = re.compile(pattern)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         with self._changed:
             while True:
                 found = [match for line in self.lines if (match := wanted.search(line))]
@@ -89,8 +89,8 @@ class Process:
 
     def wait(self):
         """The exit code, once the program has ended by itself."""
-        code = self._process.wait(PATIENCE * 5)
-        self._reader.join(PATIENCE)
+        code = self._process.wait(TIMEOUT * 5)
+        self._reader.join(TIMEOUT)
         return code
 
     def running(self):
@@ -100,11 +100,11 @@ class Process:
         if self.running():
             self._process.terminate()
             try:
-                self._process.wait(PATIENCE)
+                self._process.wait(TIMEOUT)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        self._reader.join(PATIENCE)
+        self._reader.join(TIMEOUT)
 
     def __enter__(self):
         return self

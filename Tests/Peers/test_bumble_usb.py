@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from support import HERE, PATIENCE, Process, bluebench, fake_usb
+from support import HERE, TIMEOUT, Process, bluebench, fake_usb
 import accessory
 import usb_client
 
@@ -106,7 +106,7 @@ def test_bluebench_as_the_client_of_bumble_over_usb(bus):
     result = subprocess.run(
         [bluebench(), "gatt", f"usb:{bus.dongles[0].path}", "--peer", f"{PEER}/random", "--interval", "7.5", "--mtu", "247",
          "--write", f"{value(3)}=DEADBEEF", "--subscribe", f"{value(4)}=1"],
-        capture_output=True, text=True, timeout=PATIENCE, env=bus.environment)
+        capture_output=True, text=True, timeout=TIMEOUT, env=bus.environment)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     lines = result.stdout.splitlines()
     assert "mtu 247" in lines

@@ -44,7 +44,7 @@ def test_it_is_told_apart_over_usb(chip, version, company, subversion):
     code, text = ask(chip, "devices", "--json")
     assert code == 0, text
     [row] = json.loads(text[text.index("{"):])["devices"]
-    assert "obstacle" not in row, row
+    assert "impediment" not in row, row
     numbers = row["numbers"]
     told = numbers["hci_version"], numbers["company"], int(numbers["lmp_subversion"], 16)
     assert told == (version, company, subversion)

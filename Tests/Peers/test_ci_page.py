@@ -10,7 +10,7 @@ import subprocess
 import pytest
 import yaml
 
-from support import PATIENCE, ROOT, bluebench, fake_usb
+from support import TIMEOUT, ROOT, bluebench, fake_usb
 
 CASES = ["hci/buffer-size", "hci/random-numbers", "phy/read"]
 """What the jobs run here instead of everything: the commands are those of the page, with these names added to each `run`."""
@@ -70,7 +70,7 @@ def perform(checkout, jobs, environment=os.environ):
             if script.startswith("make "):
                 continue
             assert script.startswith("bluebench "), script
-            result = subprocess.run(["bash", "-ec", script], cwd=checkout, env=dict(environment) | own, capture_output=True, text=True, timeout=PATIENCE * 2)
+            result = subprocess.run(["bash", "-ec", script], cwd=checkout, env=dict(environment) | own, capture_output=True, text=True, timeout=TIMEOUT * 2)
             assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
 
 

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from support import PATIENCE, ROOT, bluebench, fake_usb
+from support import TIMEOUT, ROOT, bluebench, fake_usb
 
 BENCH = 3
 NOBODY = 65534
@@ -37,7 +37,7 @@ def as_a_user():
         change_user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
         environment = bus.environment | {"HOME": folder}
         yield lambda *arguments: subprocess.run(
-            [*change_user, program, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+            [*change_user, program, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT)
 
 
 def rule_in(text):
@@ -51,8 +51,8 @@ def test_the_list_of_devices_has_the_udev_rule(as_a_user):
     assert listing.returncode == 0, listing.stderr
     [device] = json.loads(listing.stdout)["devices"]
     assert device["selector"] == "usb:1-1"
-    rule_in(device["obstacle"])
-    assert device["obstacle_kind"] == "permission"
+    rule_in(device["impediment"])
+    assert device["impediment_kind"] == "permission"
 
 
 @pytest.mark.parametrize("arguments", [("scan", "usb:1-1"), ("loopback", "usb:1-1")])

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, ROOT, bluebench, fake_usb
+from support import TIMEOUT, ROOT, bluebench, fake_usb
 
 PASS, USAGE, BENCH = 0, 2, 3
 
@@ -19,7 +19,7 @@ def bus():
 
 
 def run(bus, *arguments, expected=PASS):
-    result = subprocess.run([bluebench(), *map(str, arguments)], env=bus.environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE * 2)
+    result = subprocess.run([bluebench(), *map(str, arguments)], env=bus.environment, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT * 2)
     assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
     return result
 
@@ -45,8 +45,8 @@ def test_a_dongle_has_one_user(bus, tmp_path):
         second = run(bus, "run", "hci/buffer-size", *ends, expected=BENCH)
         assert f"held by bluebench, process {first.pid}, is in use" in second.stdout + second.stderr
         listed = json.loads(run(bus, "devices", "--json").stdout)["devices"]
-        assert [device["obstacle_kind"] for device in listed] == ["busy", "busy"]
-        assert f"process {first.pid}" in listed[0]["obstacle"]
+        assert [device["impediment_kind"] for device in listed] == ["busy", "busy"]
+        assert f"process {first.pid}" in listed[0]["impediment"]
         lacking = run(bus, "devices", "--require", 2, expected=BENCH)
         assert "0 of 2 dongles that are needed can be used (busy)" in lacking.stderr
         os.kill(first.pid, signal.SIGKILL)

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, bluebench, run_bench
+from support import TIMEOUT, bluebench, run_bench
 
 FAIL, USAGE, BENCH = 1, 2, 3
 
@@ -197,7 +197,7 @@ def test_a_full_disk_and_a_killed_writer_lose_nothing(tmp_path, ignores):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN if ignores else signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
-    result = subprocess.run([bluebench(), "history", "add", history, large], capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit, restore_signals=False)
+    result = subprocess.run([bluebench(), "history", "add", history, large], capture_output=True, text=True, timeout=TIMEOUT, preexec_fn=limit, restore_signals=False)
     if ignores:
         assert result.returncode == BENCH and "is as it was" in result.stderr
     else:

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from support import PATIENCE, ROOT, Process, bluebench, run_bench
+from support import TIMEOUT, ROOT, Process, bluebench, run_bench
 
 FAIL = 1
 KILLS = 30 if os.environ.get("SOAK") else 3
@@ -95,8 +95,8 @@ def moments(whole):
 def killed_once(cases, folder, moment):
     with Process(bluebench(), "run", "--cases", cases, "--report", folder) as run:
         kill(run, folder, moment)
-        run._process.wait(PATIENCE)
-        run._reader.join(PATIENCE)
+        run._process.wait(TIMEOUT)
+        run._reader.join(TIMEOUT)
         return re.findall(r"^(?:PASS|FAIL) +(made/\S+?):?(?: |$)", run.text, re.M)
 
 
@@ -161,7 +161,7 @@ def test_a_run_that_is_killed_twice_is_completed(tmp_path, cases, whole):
     killed_once(cases, tmp_path, ("results.jsonl", sizes[0]))
     with Process(bluebench(), "run", "--cases", cases, "--report", tmp_path, "--resume") as run:
         kill(run, tmp_path, ("results.jsonl", sizes[1]))
-        run._process.wait(PATIENCE)
+        run._process.wait(TIMEOUT)
     check(cases, tmp_path, whole)
 
 
@@ -172,7 +172,7 @@ def test_what_an_old_run_left_is_not_taken_for_the_new_one(tmp_path, cases):
         while run.running() and page.exists():
             pass
         os.kill(run.pid, signal.SIGKILL)
-        assert run._process.wait(PATIENCE) == -signal.SIGKILL
+        assert run._process.wait(TIMEOUT) == -signal.SIGKILL
     assert not page.exists() and len(in_junit(tmp_path)) < COUNT
     assert not document.exists() or results(tmp_path)["run"]["interrupted"] and len(results(tmp_path)["cases"]) < COUNT
 
@@ -189,7 +189,7 @@ def test_junit_says_when_and_where(whole):
 
 
 def tshark(path, *options):
-    return subprocess.run(["tshark", "-r", path, *options], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+    return subprocess.run(["tshark", "-r", path, *options], check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
 
 
 def test_the_capture_has_an_interface_for_each_and_says_where_cases_are(whole):

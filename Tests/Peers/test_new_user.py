@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from products import NAMES
-from support import HERE, PATIENCE, ROOT, Process, bluebench, fake_usb
+from support import HERE, TIMEOUT, ROOT, Process, bluebench, fake_usb
 
 PRODUCT = "1209:0001"
 SOAK = "SOAK" in os.environ
@@ -45,7 +45,7 @@ def test_five_commands_lead_from_nothing_to_a_verdict(desk, tmp_path):
         if words[0] in ("run", "explain"):
             words += ["--cases", str(ROOT / "Conformance")]
         ended = subprocess.run(
-            [bluebench(), *words], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE * 10)
+            [bluebench(), *words], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT * 10)
         if file:
             (tmp_path / file).write_text(ended.stdout)
         told.append((words[0], ended.returncode, ended.stdout + ended.stderr))

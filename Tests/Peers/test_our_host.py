@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import support
-from support import HERE, PATIENCE, Process, bluebench
+from support import HERE, TIMEOUT, Process, bluebench
 
 PEER = "C0:B1:BE:00:00:01/random"
 SERVICE = "B1BE{:04X}-7E57-4ACC-9D3A-0B5E55ED0001".format
@@ -27,7 +27,7 @@ def bench(request):
 
         def run(command, *options, expected=0):
             line = [*enter, bluebench(), command, f"tcp:{near}", *map(str, options)]
-            result = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
+            result = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT)
             assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
             return result.stdout.splitlines()
 
@@ -35,7 +35,7 @@ def bench(request):
 
 
 def test_scan(bench):
-    lines = bench("scan", "--count", 1, "--seconds", PATIENCE, "--duplicates")
+    lines = bench("scan", "--count", 1, "--seconds", TIMEOUT, "--duplicates")
     assert len(lines) == 1
     assert lines[0].startswith("C0:B1:BE:00:00:01 (random)") and "connectable" in lines[0] and "'Bluebench Reference'" in lines[0]
     assert lines[0].endswith("31: 020106020A0003020F181409426C756562656E6368205265666572656E6365")

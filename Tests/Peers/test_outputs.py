@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from support import PATIENCE, ROOT, Process, bluebench, dongles, run_bench
+from support import TIMEOUT, ROOT, Process, bluebench, dongles, run_bench
 
 PASS, USAGE, BENCH = 0, 2, 3
 ONE_CASE = ("run", "hci/buffer-size")
@@ -40,7 +40,7 @@ def test_a_fifo_stays_a_fifo_and_its_reader_gets_the_document(tmp_path):
     reader = threading.Thread(target=lambda: got.append(path.read_text()), daemon=True)
     reader.start()
     run_bench(*ONE_CASE, "--json", path)
-    reader.join(PATIENCE)
+    reader.join(TIMEOUT)
     assert verdicts(got[0]) == ["PASS"]
     assert stat.S_ISFIFO(os.lstat(path).st_mode)
 
@@ -144,7 +144,7 @@ def test_outputs_that_cannot_be(tmp_path, options, words):
 def test_closed_standard_streams_get_into_no_file(tmp_path, command, closed):
     capture = tmp_path / "c.btsnoop"
     script = 'exec "$@" ' + " ".join(f"{descriptor}>&-" for descriptor in closed)
-    result = subprocess.run(["sh", "-c", script, "sh", bluebench(), *command, "--capture", capture], cwd=ROOT, timeout=PATIENCE, capture_output=True)
+    result = subprocess.run(["sh", "-c", script, "sh", bluebench(), *command, "--capture", capture], cwd=ROOT, timeout=TIMEOUT, capture_output=True)
     assert result.returncode == PASS
     shown = run_bench("show", capture)
     assert "Reset" in shown.stdout
@@ -152,7 +152,7 @@ def test_closed_standard_streams_get_into_no_file(tmp_path, command, closed):
 
 def test_closed_output_does_not_get_into_the_results(tmp_path):
     script = 'exec "$@" >&-'
-    subprocess.run(["sh", "-c", script, "sh", bluebench(), *ONE_CASE, "--report", tmp_path / "r"], cwd=ROOT, timeout=PATIENCE, check=True)
+    subprocess.run(["sh", "-c", script, "sh", bluebench(), *ONE_CASE, "--report", tmp_path / "r"], cwd=ROOT, timeout=TIMEOUT, check=True)
     for line in (tmp_path / "r" / "results.jsonl").read_text().splitlines():
         json.loads(line)
 
@@ -166,20 +166,20 @@ def test_a_full_standard_output_is_told(tmp_path, command):
     run_bench(*ONE_CASE, "--capture", capture)
     command = [part.format(capture=capture) for part in command]
     with open(FULL, "w") as full:
-        result = subprocess.run([bluebench(), *command], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=PATIENCE)
+        result = subprocess.run([bluebench(), *command], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=TIMEOUT)
     assert result.returncode == BENCH
     assert "No space left on device" in result.stderr and len(result.stderr.splitlines()) == 1
 
 
 def test_a_reader_that_has_read_enough_is_no_failure():
-    result = subprocess.run(f"{bluebench()} schema | head -1", shell=True, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    result = subprocess.run(f"{bluebench()} schema | head -1", shell=True, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT)
     assert result.stderr == ""
 
 
 def limited(octets, *command):
     """A program whose files cannot grow: each ends as on a full disk, with another word of the system's."""
     return subprocess.run(
-        ["prlimit", f"--fsize={octets}", bluebench(), *map(str, command)], capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE,
+        ["prlimit", f"--fsize={octets}", bluebench(), *map(str, command)], capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT,
         preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
 
 
@@ -341,4 +341,4 @@ def test_show_ends_with_its_reader(tmp_path):
     with subprocess.Popen([bluebench(), "show", str(long)], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline().startswith(b"1 ")
         process.stdout.close()
-        assert process.wait(PATIENCE) == PASS
+        assert process.wait(TIMEOUT) == PASS

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, Process, bluebench, dongles, run_bench
+from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
 
 class Bench:
@@ -23,11 +23,11 @@ class Bench:
         """The address that was advertised, and the events of both sides, the central's first. It connects to `identity` if there is one."""
         with Process(
                 bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[1]}", "--advertise", "bench", "--json", "--bonds", self.files[1], "--seconds",
-                PATIENCE, *peripheral) as waiting:
+                TIMEOUT, *peripheral) as waiting:
             peer = waiting.wait_for(r'"advertising","peer":"([^"]*)"')[0][1]
             done = subprocess.run(
                 [bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[0]}", "--peer", identity or peer, "--json", "--bonds", str(self.files[0]), *central],
-                capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+                capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
             assert (done.returncode, waiting.wait()) == expected, f"{done.stdout}{done.stderr}\n{waiting.text}"
             events = [[json.loads(line) for line in lines if line.startswith("{")] for lines in (done.stdout.splitlines(), waiting.lines)]
             return (peer, *events)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, Process, bluebench, dongles, run_bench
+from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
 
 class Bench:
@@ -18,7 +18,7 @@ class Bench:
     def waiting(self, transport, *options):
         return Process(
             bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[1]}", "--advertise", "bench", "--transport", transport, "--json", "--bonds",
-            self.files[1], "--seconds", PATIENCE, *options)
+            self.files[1], "--seconds", TIMEOUT, *options)
 
     def pair(self, initiator, acceptor, expected=(0, 0), transport="bredr"):
         """The events of both sides, the initiator's first."""
@@ -27,7 +27,7 @@ class Bench:
             done = subprocess.run(
                 [bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[0]}", "--peer", peer, "--transport", transport, "--json", "--bonds",
                  str(self.files[0]), *initiator],
-                capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+                capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
             assert (done.returncode, waiting.wait()) == expected, f"{done.stdout}{done.stderr}\n{waiting.text}"
             return [[json.loads(line) for line in lines if line.startswith("{")] for lines in (done.stdout.splitlines(), waiting.lines)]
 

@@ -10,7 +10,7 @@ from bumble.keys import MemoryKeyStore
 from bumble.pairing import OobContext, OobSharedData, PairingConfig, PairingDelegate
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from support import PATIENCE, Inbox, Process, bluebench, dongles, host, run_bench
+from support import TIMEOUT, Inbox, Process, bluebench, dongles, host, run_bench
 
 MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15
@@ -132,7 +132,7 @@ async def pair_with(port, peer, configuration):
         central.pairing_config_factory = lambda _: configuration
         link = await central.connect(peer.split("/")[0])
         try:
-            await asyncio.wait_for(link.pair(), PATIENCE)
+            await asyncio.wait_for(link.pair(), TIMEOUT)
             return None
         except ProtocolError as error:
             return error.error_name
@@ -141,7 +141,7 @@ async def pair_with(port, peer, configuration):
 
 
 def victim(port, bonds, *options):
-    return Process(bluebench(), "pair", f"tcp:127.0.0.1:{port}", "--advertise", "victim", "--json", "--bonds", bonds, "--seconds", PATIENCE, *options)
+    return Process(bluebench(), "pair", f"tcp:127.0.0.1:{port}", "--advertise", "victim", "--json", "--bonds", bonds, "--seconds", TIMEOUT, *options)
 
 
 def test_the_attacks_find_what_a_seed_has_made():

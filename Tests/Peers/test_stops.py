@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from support import PATIENCE, Process, bluebench, dongles, fake_usb, run_bench
+from support import TIMEOUT, Process, bluebench, dongles, fake_usb, run_bench
 
 BENCH = 3
 LIMIT = 4
@@ -89,7 +89,7 @@ def stop(process, moment, number):
     except subprocess.TimeoutExpired:
         process._process.kill()
         raise AssertionError(f"{process.command} did not end within {LIMIT} s of {number.name} at {moment:.2f} s:\n{process.text}") from None
-    process._reader.join(PATIENCE)
+    process._reader.join(TIMEOUT)
     return time.monotonic() - began
 
 
@@ -99,7 +99,7 @@ def commands_sent(folder, device):
     if not capture.exists():
         return []
     shown = subprocess.run(
-        ["tshark", "-r", capture, "-T", "fields", "-e", "frame.interface_id", "-e", "bthci_cmd.opcode"], capture_output=True, text=True, timeout=PATIENCE)
+        ["tshark", "-r", capture, "-T", "fields", "-e", "frame.interface_id", "-e", "bthci_cmd.opcode"], capture_output=True, text=True, timeout=TIMEOUT)
     rows = [row.split("\t") for row in shown.stdout.splitlines()]
     return [opcode for interface, opcode in rows if interface == str(device) and opcode]
 
@@ -190,7 +190,7 @@ class SilentController:
 def test_a_silent_controller_holds_nobody_up(words):
     controller = SilentController()
     with Process(bluebench(), words[0], controller.device, *words[1:]) as process:
-        assert controller.arrived.wait(PATIENCE)
+        assert controller.arrived.wait(TIMEOUT)
         stop(process, 0, signal.SIGINT)
     assert process._process.returncode == BENCH and "CancellationError" not in process.text
     assert controller.got.endswith(bytes.fromhex("01030C00")), "the reset is the last it gets"
@@ -199,7 +199,7 @@ def test_a_silent_controller_holds_nobody_up(words):
 def test_a_second_signal_ends_it_at_once():
     controller = SilentController()
     with Process(bluebench(), "advertise", controller.device) as process:
-        assert controller.arrived.wait(PATIENCE)
+        assert controller.arrived.wait(TIMEOUT)
         process._process.send_signal(signal.SIGINT)
         stop(process, 0, signal.SIGTERM)
     assert process._process.returncode == 128 + signal.SIGTERM

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support import NO_SUITES, PATIENCE, ROOT, dongles, run_bench
+from support import NO_SUITES, TIMEOUT, ROOT, dongles, run_bench
 
 # What tshark 4.0 calls malformed although it is not, as filters, each with its reason. Everything else fails.
 GAPS = {
@@ -45,7 +45,7 @@ def files(tmp_path_factory):
 
 
 def tshark(path, *options):
-    result = subprocess.run(["tshark", "-n", "-r", path, *options], capture_output=True, text=True, timeout=PATIENCE * 5)
+    result = subprocess.run(["tshark", "-n", "-r", path, *options], capture_output=True, text=True, timeout=TIMEOUT * 5)
     assert result.returncode == 0, result.stderr
     assert "appears to" not in result.stderr and "cut short" not in result.stderr, result.stderr
     return result.stdout.splitlines()
@@ -159,7 +159,7 @@ def test_the_answer_to_an_inquiry_is_named(tmp_path):
     """An FHS packet on the interface of BR/EDR, with its header and payload in order; beside it, the packets of LE."""
     air = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", air) as ports:
-        hosts = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for port in ports]
+        hosts = [socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) for port in ports]
         hosts[1].sendall(bytes.fromhex("01240c0304025a" "01470c0101" "011a0c0101"))  # class of device, interlaced scan, inquiry scan
         hosts[1].sendall(bytes.fromhex("0106200fa000a0000000000000000000000700" "010a200101"))  # legacy advertising
         hosts[0].sendall(bytes.fromhex("01010405338b9e0801"))  # inquiry with the general LAP, for one response

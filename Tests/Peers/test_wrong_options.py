@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, Process, bluebench, dongles, run_bench
+from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
 FAIL, USAGE, BENCH = 1, 2, 3
 NOBODY = "tcp:127.0.0.1:1"
@@ -196,7 +196,7 @@ def test_connections_beyond_the_descriptors_wait_without_heating_the_machine():
         with socket.create_connection(("127.0.0.1", int(found[1]))) as client:
             server.wait_for("no connection can be taken: Too many open files")
             resource.prlimit(server.pid, resource.RLIMIT_NOFILE, most)
-            client.settimeout(PATIENCE)
+            client.settimeout(TIMEOUT)
             client.sendall(bytes.fromhex("01030c00"))
             assert client.recv(16) == bytes.fromhex("040e0401030c00"), "served once there is room again, a second later"
         assert processor_seconds(server.pid) - before < 0.4
@@ -225,5 +225,5 @@ def test_a_capture_from_a_pipe(tmp_path):
     path = tmp_path / "c.btsnoop"
     run_bench("run", "hci/buffer-size", "--capture", path)
     with open(path) as capture:
-        piped = subprocess.run([bluebench(), "show", "-"], stdin=capture, capture_output=True, text=True, timeout=PATIENCE)
+        piped = subprocess.run([bluebench(), "show", "-"], stdin=capture, capture_output=True, text=True, timeout=TIMEOUT)
     assert piped.stdout == run_bench("show", path).stdout and "Reset" in piped.stdout

@@ -12,7 +12,7 @@ from baseband import TYPES
 from piconet_check import SLOT, PiconetCheck, load, read
 from test_throughput_agreement import bluebench
 
-PATIENCE = 20
+TIMEOUT = 20
 ADDRESSES = re.compile(rb"127\.0\.0\.1:(\d+)")
 
 
@@ -33,14 +33,14 @@ def dongles(air, *options):
             for host in hosts:
                 host.socket.close()
             server.terminate()
-            server.wait(PATIENCE)
+            server.wait(TIMEOUT)
 
 
 class Host:
     """H4 over a socket, as far as a connection needs it."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
         self.octets, self.data, self.voice, self.credits = b"", [], [], 0
 
     def command(self, opcode, *parameters):

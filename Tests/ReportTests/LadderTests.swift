@@ -14,7 +14,7 @@ struct LadderTests {
         var result = CaseResult(id: "phy/a", title: "", verdict: .fail)
         result.evidence = [Evidence(packet: 3, side: "subject", text: "X"), Evidence(packet: 2, side: "tester", text: "Y")]
         result.failedStep = FailedStep(
-            position: "a:1:1", step: "expect X", requirement: nil, contrast: Contrast(expected: "X <1>", got: "X 2", packet: packet))
+            position: "a:1:1", step: "expect X", requirement: nil, diff: ExpectationDiff(expected: "X <1>", got: "X 2", packet: packet))
         return result
     }
 

@@ -123,7 +123,7 @@ struct SameWordsTests {
         try reports(evidence, row)
 
         let value = Mismatch(path: row.path, expected: CaseValue.number(row.wanted).description, actual: "")
-        let said = PDUBook.spoken(value, in: observation.decoded.pdu)
+        let said = PDUCodec.spoken(value, in: observation.decoded.pdu)
         #expect(said == row.mismatch)
         let field = row.path.split(separator: ".").last.map(String.init) ?? ""
         let got = said.split(separator: ", got ").last.map(String.init) ?? ""

@@ -25,7 +25,7 @@ import Testing
     struct Arrival: Sendable, CustomTestStringConvertible {
         var sequences: [UInt32]
         var sent: UInt32
-        /// Lost, duplicated, disordered.
+        /// Lost, duplicated, reordered.
         var expected: [Int]
         var testDescription: String { "\(sequences) of \(sent)" }
     }
@@ -43,7 +43,7 @@ import Testing
         var tally = FlowTally()
         for sequence in arrival.sequences { tally.add(FlowPacket.make(sequence: sequence, count: 20).span.bytes) }
         tally.close(sent: arrival.sent)
-        #expect([tally.lost, tally.duplicated, tally.disordered] == arrival.expected)
+        #expect([tally.lost, tally.duplicated, tally.reordered] == arrival.expected)
         #expect(tally.isClean == (arrival.expected == [0, 0, 0]))
         #expect(tally.octets == Set(arrival.sequences).count * 20)
     }

@@ -74,7 +74,7 @@ import Transport
     ])
     func whatGoesWrongIsCounted(_ failing: Failing) throws {
         let result = try Self.measure(Self.plan(), faults: [failing.fault])
-        #expect([result.lost, result.duplicated, result.disordered, result.corrupted] == failing.counts)
+        #expect([result.lost, result.duplicated, result.reordered, result.corrupted] == failing.counts)
         #expect(!result.isClean)
     }
 

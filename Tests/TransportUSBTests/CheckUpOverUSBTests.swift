@@ -32,7 +32,7 @@
                     var findings: [Finding]
                     var ended: String?
                 }
-                var obstacle: String?
+                var impediment: String?
                 var checkUp: CheckUp?
             }
             var devices: [Device]
@@ -41,7 +41,7 @@
         private func findings(of quirk: String) throws -> [String] {
             let bus = try QuirkBus([try DongleConduct([quirk])])
             let program = try SpawnedProgram(
-                ["devices", "usb:1-1", "--probe", "--json", "--listen", "1", "--usb-patience", "0.5"], folder: bus.folder)
+                ["devices", "usb:1-1", "--probe", "--json", "--listen", "1", "--usb-timeout", "0.5"], folder: bus.folder)
             #expect(try program.end(within: .seconds(90), on: bus.loop))
             program.reap()
             let text = program.output
@@ -50,7 +50,7 @@
             decoder.keyDecodingStrategy = .convertFromSnakeCase
             let document = try decoder.decode(Document.self, from: Data(json.utf8))
             let device = try #require(document.devices.first, "\(text)")
-            #expect(device.obstacle == nil && device.checkUp?.ended == nil, "\(text)")
+            #expect(device.impediment == nil && device.checkUp?.ended == nil, "\(text)")
             #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
             // Nobody advertises here.
             return device.checkUp?.findings.map(\.name).filter { $0 != "hears-nothing" } ?? []

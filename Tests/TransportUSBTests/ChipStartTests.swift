@@ -9,18 +9,18 @@
     struct ChipStartTests {
         struct Expected: Sendable {
             /// A part of the reason for which no host starts.
-            var obstacle: String?
+            var impediment: String?
             /// Kinds of what the host tells.
             var lessons: Set<String> = []
         }
 
         private static let starts = Expected()
         private static func learns(_ kinds: String...) -> Expected { Expected(lessons: Set(kinds)) }
-        private static let noController = Expected(obstacle: "LE_Set_Random_Address ended with Unknown_HCI_Command")
+        private static let noController = Expected(impediment: "LE_Set_Random_Address ended with Unknown_HCI_Command")
         private static func withheld(_ file: String) -> Expected {
-            Expected(obstacle: "runs its boot loader, which is no controller: it needs its firmware, \(file)")
+            Expected(impediment: "runs its boot loader, which is no controller: it needs its firmware, \(file)")
         }
-        private static func needs(_ file: String) -> Expected { Expected(obstacle: "needs firmware: \(file)") }
+        private static func needs(_ file: String) -> Expected { Expected(impediment: "needs firmware: \(file)") }
 
         /// What comes of it where there is a folder for firmware with nothing in it.
         static let withoutFirmware: [String: Expected] = [
@@ -65,11 +65,12 @@
         private static func start(_ expected: [String: Expected], firmware: String) throws -> [String: StartOutcome] {
             let chips = ChipProfile.all.filter { expected[$0.name] != nil }
             let bus = try QuirkBus(chips.map { DongleConduct(chip: $0) })
-            let outcomes = try #require(try bus.start(firmware: firmware, patience: 1, within: .seconds(180)), "it hangs")
+            let outcomes = try #require(try bus.start(firmware: firmware, timeout: 1, within: .seconds(180)), "it hangs")
             for (chip, outcome) in zip(chips, outcomes) {
                 let row = expected[chip.name] ?? starts
                 #expect(
-                    row.obstacle.map { outcome.obstacle?.contains($0) == true } ?? (outcome.obstacle == nil), "\(chip.name): \(outcome)")
+                    row.impediment.map { outcome.impediment?.contains($0) == true } ?? (outcome.impediment == nil),
+                    "\(chip.name): \(outcome)")
                 #expect(outcome.trouble == nil && outcome.isClean, "\(chip.name): \(outcome)")
                 #expect(row.lessons.isSubset(of: outcome.learned.keys), "\(chip.name): \(outcome)")
             }

@@ -57,7 +57,7 @@
                 "\(result.output)")
             #expect(result.output.contains("apt install firmware-"), "\(result.output)")
             let devices = try #require(try bus.run(["devices", "--json", "--firmware", folder], within: 20))
-            #expect(devices.code == 0 && devices.output.contains("\"obstacle\" : \"needs firmware: \(file)"), "\(devices.output)")
+            #expect(devices.code == 0 && devices.output.contains("\"impediment\" : \"needs firmware: \(file)"), "\(devices.output)")
         }
 
         @Test(arguments: models) func aDamagedFileEndsTheRunWithOneLine(model: BootModel) throws {

@@ -11,7 +11,7 @@
         private static func bus(_ quirks: [[String]]) throws -> QuirkBus { try QuirkBus(quirks.map { try DongleConduct($0) }) }
 
         private func start(_ bus: QuirkBus) throws -> [StartOutcome] {
-            let outcomes = try #require(try bus.start(patience: 0.5, within: .seconds(60)))
+            let outcomes = try #require(try bus.start(timeout: 0.5, within: .seconds(60)))
             #expect(outcomes.allSatisfy(\.isClean) && bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
             return outcomes
         }
@@ -19,8 +19,8 @@
         @Test func whatIsOfNoUseIsRefusedBeforeItIsClaimed() throws {
             let bus = try Self.bus([["usb-id=08fd:0001"], []])
             let outcomes = try start(bus)
-            #expect(outcomes[0].obstacle?.contains("Digianswer") == true, "\(outcomes[0])")
-            #expect(outcomes[1].obstacle == nil && bus.server.counters(0).submitted == 0)
+            #expect(outcomes[0].impediment?.contains("Digianswer") == true, "\(outcomes[0])")
+            #expect(outcomes[1].impediment == nil && bus.server.counters(0).submitted == 0)
         }
 
         /// Both answer at every second opening only; the port of the one that is known is reset first.

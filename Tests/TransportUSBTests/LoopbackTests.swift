@@ -12,7 +12,7 @@
             var returned: Int
             var lost: Int
             var duplicated: Int
-            var disordered: Int
+            var reordered: Int
             var corrupted: Int
             var overflows: Int
             var octets: Int
@@ -29,7 +29,7 @@
 
         private func expectClean(_ figures: Figures, _ packets: Int) {
             #expect(figures.sent == packets && figures.returned == packets)
-            #expect([figures.lost, figures.duplicated, figures.disordered, figures.corrupted, figures.overflows].allSatisfy { $0 == 0 })
+            #expect([figures.lost, figures.duplicated, figures.reordered, figures.corrupted, figures.overflows].allSatisfy { $0 == 0 })
         }
 
         private func expectNothingLeft(_ bus: FakeUsbfsBus) {

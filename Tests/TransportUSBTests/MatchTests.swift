@@ -118,14 +118,15 @@ import Transport
     }
 
     @Test func twinsWithOneSerialNumberAreToldApartByTheirPort() {
-        let home = USBHome(.identity(vendor: 0x0BDA, product: 0x8771, serial: "00E04C239987"), Self.dongle(port: 2, serial: "00E04C239987"))
+        let identity = USBDeviceIdentity(
+            .identity(vendor: 0x0BDA, product: 0x8771, serial: "00E04C239987"), Self.dongle(port: 2, serial: "00E04C239987"))
         let (first, second) = (Self.dongle(port: 1, serial: "00E04C239987"), Self.dongle(port: 2, serial: "00E04C239987"))
-        guard case .here = home.sight(of: [first, second]) else {
+        guard case .here = identity.sight(of: [first, second]) else {
             Issue.record("the old place counts")
             return
         }
-        #expect(home.sight(of: [first, Self.dongle(port: 3, serial: "00E04C239987")]) == .absent)
-        let lost = USBHome(.location(bus: 1, ports: [2]), Self.dongle(port: 2, serial: "A1"))
+        #expect(identity.sight(of: [first, Self.dongle(port: 3, serial: "00E04C239987")]) == .absent)
+        let lost = USBDeviceIdentity(.location(bus: 1, ports: [2]), Self.dongle(port: 2, serial: "A1"))
         #expect(lost.sight(of: [Self.dongle(port: 2, serial: nil)]) == .here(.location(bus: 1, ports: [2])))
     }
 }

@@ -116,8 +116,8 @@ private final class Held<Value> {
     }
 
     @Test func itIsAwaitedSoOftenAndNoMore() {
-        var absence = USBAbsence()
-        for _ in 0..<USBAbsence.most {
+        var absence = ReconnectState()
+        for _ in 0..<ReconnectState.most {
             let isAwaited = absence.left(.portReset, at: 10, within: 20)
             #expect(isAwaited && absence.isAway && !absence.isOver(at: 29) && absence.isOver(at: 30))
             let time = absence.ended(at: 15)

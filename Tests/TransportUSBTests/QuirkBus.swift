@@ -41,10 +41,10 @@
         /// Starts a host on every dongle, in one process; nil when that does not end.
         ///
         /// - Parameter firmware: a folder with files for those that wait for some, or `none`.
-        func start(firmware: String = "none", patience: Double, within limit: Microseconds) throws -> [StartOutcome]? {
+        func start(firmware: String = "none", timeout: Double, within limit: Microseconds) throws -> [StartOutcome]? {
             let devices = (1...server.count).map { "usb:1-\($0)" }
             let program = try SpawnedProgram(
-                ["start"] + devices + ["--firmware", firmware, "--usb-patience", "\(patience)"], folder: folder)
+                ["start"] + devices + ["--firmware", firmware, "--usb-timeout", "\(timeout)"], folder: folder)
             guard try program.end(within: limit, on: loop) else { return nil }
             program.reap()
             let decoder = JSONDecoder()
@@ -63,7 +63,7 @@
         }
 
         var device: String
-        var obstacle: String?
+        var impediment: String?
         var trouble: String?
         var startup: String?
         var address: String?

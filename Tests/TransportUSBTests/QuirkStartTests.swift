@@ -8,7 +8,7 @@
     @Suite(.serialized, .onFakeUSB)
     struct QuirkStartTests {
         /// Switches with which no host starts, and a part of the reason.
-        static let obstacles = [
+        static let impediments = [
             "vendor-interface": "no such dongle", "hid-proxy": "no such dongle", "amp-protocol": "AMP controller",
             "vendor-requests": "does not answer HCI_Reset",
         ]
@@ -31,7 +31,7 @@
         /// of those that nothing in particular is expected of.
         static let groups: [[String]] = {
             let whole = ProcessInfo.processInfo.environment["SOAK"] != nil
-            let expected = Set(obstacles.keys).union(troubles.keys).union(lessons.keys)
+            let expected = Set(impediments.keys).union(troubles.keys).union(lessons.keys)
             let names = DongleQuirk.all.filter { $0.standard != nil }.map(\.name).enumerated().filter {
                 whole || $0.offset % 3 == 0 || expected.contains($0.element) || values[$0.element] != nil
             }.map(\.element)
@@ -41,9 +41,9 @@
         @Test(arguments: groups)
         func itStartsOrSaysWhyNot(names: [String]) throws {
             let bus = try QuirkBus(names.map { name in try DongleConduct([Self.values[name].map { "\(name)=\($0)" } ?? name]) })
-            let outcomes = try #require(try bus.start(patience: 1, within: .seconds(180)), "it hangs with one of \(names)")
+            let outcomes = try #require(try bus.start(timeout: 1, within: .seconds(180)), "it hangs with one of \(names)")
             for (name, outcome) in zip(names, outcomes) {
-                #expect(Self.fits(outcome.obstacle, Self.obstacles[name]), "\(name): \(outcome)")
+                #expect(Self.fits(outcome.impediment, Self.impediments[name]), "\(name): \(outcome)")
                 #expect(Self.fits(outcome.trouble, Self.troubles[name]), "\(name): \(outcome)")
                 #expect(outcome.isClean, "\(name): \(outcome)")
                 if let kind = Self.lessons[name] { #expect(outcome.learned[kind] != nil, "\(name): \(outcome)") }

@@ -204,7 +204,7 @@
             var selector: USBSelector
             var lost: USBDongleDescription
             var found: [USBDongleDescription]
-            var sight: USBHome.Sight
+            var sight: USBDeviceIdentity.Sight
         }
 
         private static let sightings: [Sighting] = {
@@ -227,8 +227,8 @@
 
         @Test func theSameDongleIsToldByItsPortOrItsSerialNumber() {
             for sighting in Self.sightings {
-                let home = USBHome(sighting.selector, sighting.lost)
-                #expect(home.sight(of: sighting.found) == sighting.sight, "\(sighting)")
+                let identity = USBDeviceIdentity(sighting.selector, sighting.lost)
+                #expect(identity.sight(of: sighting.found) == sighting.sight, "\(sighting)")
             }
         }
     }

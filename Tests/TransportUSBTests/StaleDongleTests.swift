@@ -89,7 +89,7 @@
             let folder = bus.folder + ".report"
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let arguments =
-                ["run"] + trial.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", folder, "--usb-patience", "0.25"]
+                ["run"] + trial.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", folder, "--usb-timeout", "0.25"]
                 + trial.options
             let result = try #require(try bus.run(arguments, within: 60))
             let report = try RunReport(folder: folder)

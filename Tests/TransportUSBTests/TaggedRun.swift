@@ -32,7 +32,7 @@
                 var verdict: String
                 var message: String
                 var virtualMs: Double
-                var worstLatenessMs: Double?
+                var worstSchedulingDelayMs: Double?
                 var evidence: [Evidence]
             }
 
@@ -91,7 +91,7 @@
 
         static func summary(_ cases: [Document.Case]) -> String {
             let counts = Dictionary(grouping: cases, by: \.verdict).mapValues(\.count)
-            let late = cases.compactMap(\.worstLatenessMs).max() ?? 0
+            let late = cases.compactMap(\.worstSchedulingDelayMs).max() ?? 0
             return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
                 + ", bench late by \(late) ms at worst"
         }

@@ -47,7 +47,7 @@ extension CaseRun {
         let numbers = seen.isEmpty ? origin.map { ", \($0)" } ?? "" : Self.numbers(seen)
         throw StepFailure(
             .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart)
-        ).contrasting(Contrast(mismatch, of: step.name, packet: seen.last?.number))
+        ).comparing(ExpectationDiff(mismatch, of: step.name, packet: seen.last?.number))
     }
 
     /// True if a step that does not check errors itself has lost its connection to a device over the air.

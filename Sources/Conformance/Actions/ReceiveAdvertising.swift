@@ -73,7 +73,7 @@ enum ReceiveAdvertising: NamedAction {
     }
 
     private static func reports(of observation: Observation) -> [Report] {
-        guard case .list(let rows)? = PDUBook.record(of: observation)["Reports"] else { return [] }
+        guard case .list(let rows)? = PDUCodec.record(of: observation)["Reports"] else { return [] }
         return rows.compactMap { row in
             guard case .record(let fields) = row, let type = fields["Event_Type"]?.asNumber else { return nil }
             return Report(

@@ -9,7 +9,7 @@ public enum CaseTag {
 
 extension TestCase {
     /// Why the case cannot be what a tag says, or nil.
-    func obstacle(to tag: String) -> String? {
+    func impediment(to tag: String) -> String? {
         guard tag == CaseTag.usb else { return nil }
         if let needs, !needs.canHold(without: ["air", "virtual"]) { return "the case needs the simulation" }
         return world.isDefault ? nil : "the case sets up the simulated world"

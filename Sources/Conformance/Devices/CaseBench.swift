@@ -18,7 +18,7 @@ final class CaseBench {
     let isForeign: Bool
     /// What is added to the ends of windows; none in virtual time.
     let slack: Microseconds
-    let lateness: MachineLateness
+    let schedulingDelay: SchedulingDelay
     /// Who the device over the air is, and what is known of it.
     var peer = PeerSelector.name(ReferenceAccessory.name)
     /// Which of our accessories the subject is.
@@ -61,7 +61,7 @@ final class CaseBench {
         self.log = log
         self.world = world
         isForeign = world == nil
-        lateness = MachineLateness(loop: loop)
+        schedulingDelay = SchedulingDelay(loop: loop)
         self.slack = loop.mode == .virtual ? .zero : slack
         self.hostSides = hostSides
         self.kind = kind
@@ -80,7 +80,7 @@ final class CaseBench {
 
     /// Opens both ends, resets them and asks what they are.
     func prepare() async throws {
-        lateness.start()
+        schedulingDelay.start()
         if loop.mode == .virtual { features.insert("virtual") }
         if let world {
             features.insert("air")
@@ -89,7 +89,7 @@ final class CaseBench {
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
             try end.start()
-            _ = end.takeDisorder()
+            _ = end.takeReordering()
             try await probe(end)
         }
         // Where there is no tester, cases find an address that nobody has.
@@ -150,7 +150,7 @@ final class CaseBench {
         }
         // The far ends of the pipes hear of it.
         await loop.cleanUp(within: .seconds(1)) { [loop] in try await loop.sleep(for: .zero) }
-        lateness.stop()
+        schedulingDelay.stop()
     }
 
     // MARK: Probing

@@ -89,7 +89,7 @@ enum ControllerSettings {
     ]
 
     private static let lists: [String: ApplyNames] = [
-        "withoutCommands": { $0.choices.withoutCommands.formUnion($1.compactMap(PDUBook.opcode)) },
+        "withoutCommands": { $0.choices.withoutCommands.formUnion($1.compactMap(PDUCodec.opcode)) },
         "withoutEvents": { $0.choices.withoutEvents.formUnion($1) },
     ]
 

@@ -26,15 +26,15 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// What the controller has said about its connections.
     private(set) var tracker = ConnectionTracker()
     /// The connection-oriented channels of its BR/EDR links.
-    private(set) var channels = ChannelBook()
+    private(set) var channels = ChannelTracker()
     /// Answers L2CAP_INFORMATION_REQ with this Extended Feature Mask by itself; nil: the case answers, or nobody.
     var extendedFeatures: UInt32?
     private let scheduler: ACLScheduler
     private var outstanding = OutstandingPackets()
     /// What the controller did first against the rules that hold in every case.
     private(set) var violation: HCIViolation?
-    /// What keeps it from being a witness against the other end.
-    private(set) var witness = WitnessRecord()
+    /// What keeps it from being a reliability against the other end.
+    private(set) var reliability = TesterReliability()
     /// What was outstanding before the first reset is not known.
     private var wasReset = false
     /// What is known of its controller by a table; nil where that says nothing, as of a simulated one.
@@ -91,7 +91,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     /// A controller answers a command within a second. Core Vol 4, Part E, 4.4.
-    private static let longPatience = Microseconds.milliseconds(1_000)
+    private static let longTimeout = Microseconds.milliseconds(1_000)
 
     /// The scheduler must not own the end that owns it.
     private final class Outlet {
@@ -99,7 +99,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     var name: String { transport.name }
-    func takeDisorder() -> PipeDisorder { transport.takeDisorder() }
+    func takeReordering() -> ReorderingStatistics { transport.takeReordering() }
     var learned: LearnedConductList { transport.learned }
 
     func start() throws(TransportError) {
@@ -179,7 +179,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
-        if channel == ChannelBook.signalling { note(payload, .sent, handle) }
+        if channel == ChannelTracker.signalling { note(payload, .sent, handle) }
         if let slot = scheduler.slot(of: handle) {
             scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
         } else {
@@ -192,8 +192,8 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     func isClassic(_ handle: UInt16) -> Bool { tracker[ConnectionHandle(handle)]?.kind == .classic }
 
-    private func note(_ pdu: [UInt8], _ way: ChannelBook.Way, _ handle: UInt16) {
-        for command in ChannelBook.commands(in: pdu) { channels.note(command, way, on: handle) }
+    private func note(_ pdu: [UInt8], _ way: ChannelTracker.Way, _ handle: UInt16) {
+        for command in ChannelTracker.commands(in: pdu) { channels.note(command, way, on: handle) }
     }
 
     // MARK: The host's end
@@ -208,7 +208,7 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
-            if isClassic(handle.rawValue), let pdu = ChannelBook.signalling(in: packet) { note(pdu, .sent, handle.rawValue) }
+            if isClassic(handle.rawValue), let pdu = ChannelTracker.signalling(in: packet) { note(pdu, .sent, handle.rawValue) }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -257,20 +257,20 @@ final class Endpoint: HCITransport, HCITransportSink {
         func add(_ layer: PDULayer, _ name: String, _ bytes: [UInt8]) {
             log.add(side, name, .upper(layer, bytes, handle: handle), number: number, at: time)
         }
-        if isClassic, cid == ChannelBook.signalling {
-            for command in ChannelBook.commands(in: payload) {
+        if isClassic, cid == ChannelTracker.signalling {
+            for command in ChannelTracker.commands(in: payload) {
                 channels.note(command, .received, on: handle)
-                add(.signalling, PDUBook.name(of: command, in: .signalling), command)
-                if let answer = extendedFeatures.flatMap({ ChannelBook.information($0, for: command) }) {
-                    sendFrame(answer, channel: ChannelBook.signalling, handle: handle)
+                add(.signalling, PDUCodec.name(of: command, in: .signalling), command)
+                if let answer = extendedFeatures.flatMap({ ChannelTracker.information($0, for: command) }) {
+                    sendFrame(answer, channel: ChannelTracker.signalling, handle: handle)
                 }
             }
             return
         }
         let layer = isClassic && cid >= L2CAPFrame.usualChannel ? channels.layer(of: cid, on: handle) : PDULayer(channel: cid)
-        add(layer, PDUBook.name(of: payload, in: layer), payload)
+        add(layer, PDUCodec.name(of: payload, in: layer), payload)
         guard case .profile(.rfcomm, _) = layer else { return }
-        for message in RFCOMMFrames.messages(in: payload) { add(layer, PDUBook.name(ofMessage: message), message) }
+        for message in RFCOMMFrames.messages(in: payload) { add(layer, PDUCodec.name(ofMessage: message), message) }
     }
 
     func closed(_ reason: TransportError) {
@@ -294,11 +294,11 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
         let answer = try? CommandAnswer(event: packet)
         let actions = answer.map { commands.answered($0) } ?? []
-        if let answer { witness.answered(answer, number: number, at: side) }
-        if packet.eventCode == HCIEvents.HardwareError.code { witness.crashed(number, at: side) }
+        if let answer { reliability.answered(answer, number: number, at: side) }
+        if packet.eventCode == HCIEvents.HardwareError.code { reliability.crashed(number, at: side) }
         if let answer, !actions.isEmpty, violation == nil { violation = HCIViolation(answer, packet, number: number, at: side) }
         let isForStep = finish(actions, packet, number, at: time)
-        log.add(side, PDUBook.name(of: packet), .event(fragments.joined(packet).bytes), number: number, at: time)
+        log.add(side, PDUCodec.name(of: packet), .event(fragments.joined(packet).bytes), number: number, at: time)
         host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
         perform(actions)
     }
@@ -368,8 +368,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     private func expire(_ id: Int) {
-        if let command = pending[id], let sent = command.sent, loop.now - sent.time >= Self.longPatience {
-            witness.leftUnanswered(command.opcode, number: sent.number, at: side)
+        if let command = pending[id], let sent = command.sent, loop.now - sent.time >= Self.longTimeout {
+            reliability.leftUnanswered(command.opcode, number: sent.number, at: side)
         }
         pending[id] = nil
         perform(commands.expire(id: id))

@@ -14,7 +14,7 @@ public final class HeldDevices {
     private let opener: DeviceOpener
     private let knownDongles: KnownDongles
     private(set) var devices: [Side: HeldTransport] = [:]
-    private var homes: [Side: USBHome] = [:]
+    private var identities: [Side: USBDeviceIdentity] = [:]
     /// Dongles stay this run's while they are off the bus.
     private var locks: [DongleLock] = []
     private var books: [Side: DeviceReport] = [:]
@@ -67,39 +67,39 @@ public final class HeldDevices {
         let deadline = loop.now + (timeOut ?? .zero)
         var told = Microseconds.zero - .seconds(1)
         while true {
-            guard let obstacle = await attempt(side, selector) else {
+            guard let impediment = await attempt(side, selector) else {
                 if lost != nil || told >= .zero { observer?.isBack(name, after: loop.now - began) }
                 noteReturn(of: side, after: loop.now - began)
                 return nil
             }
-            guard let timeOut, obstacle.mayPass else { return lost ?? obstacle.text }
+            guard let timeOut, impediment.mayPass else { return lost ?? impediment.text }
             guard loop.now < deadline else {
-                return lost.map { "\($0); \(obstacle.text) within \(timeOut.text)" }
-                    ?? "no device within \(timeOut.text): \(obstacle.text)"
+                return lost.map { "\($0); \(impediment.text) within \(timeOut.text)" }
+                    ?? "no device within \(timeOut.text): \(impediment.text)"
             }
             if loop.now - told >= .seconds(1) {
                 told = loop.now
-                observer?.waits(for: name, because: obstacle.text, left: deadline - loop.now)
+                observer?.waits(for: name, because: impediment.text, left: deadline - loop.now)
             }
             do { try await loop.sleep(for: .milliseconds(50)) } catch {
-                return (lost ?? obstacle.text) + "; the run was stopped while it waited"
+                return (lost ?? impediment.text) + "; the run was stopped while it waited"
             }
         }
     }
 
     /// What keeps a device from being opened.
-    private struct Obstacle {
+    private struct Impediment {
         var text: String
         /// Whether waiting may help.
         var mayPass = true
     }
 
-    private func attempt(_ side: Side, _ selector: DeviceSelector) async -> Obstacle? {
+    private func attempt(_ side: Side, _ selector: DeviceSelector) async -> Impediment? {
         var selector = selector
-        if let home = homes[side] {
-            switch home.look() {
-            case .absent: return Obstacle(text: "it did not come back")
-            case .stranger(let other): return Obstacle(text: "only another dongle came, \(other.serial ?? "without a serial number"),")
+        if let identity = identities[side] {
+            switch identity.look() {
+            case .absent: return Impediment(text: "it did not come back")
+            case .stranger(let other): return Impediment(text: "only another dongle came, \(other.serial ?? "without a serial number"),")
             case .here(let name): selector = .usb(name)
             }
         }
@@ -112,10 +112,10 @@ public final class HeldDevices {
             return nil
         } catch is CancellationError {
             put(away: side)
-            return Obstacle(text: "the run was stopped before its devices were there", mayPass: false)
+            return Impediment(text: "the run was stopped before its devices were there", mayPass: false)
         } catch {
             put(away: side)
-            return Obstacle(text: "\(error)", mayPass: homes[side] != nil || Self.mayAppear(selector, error))
+            return Impediment(text: "\(error)", mayPass: identities[side] != nil || Self.mayAppear(selector, error))
         }
     }
 
@@ -153,7 +153,7 @@ public final class HeldDevices {
         note(identity.address, of: side)
         report.controller = "Core \(identity.coreVersion), \(identity.chip)\(address)"
         books[side] = report
-        homes[side] = held.usb?.home
+        identities[side] = held.usb?.identity
         if let dongle = held.usb { locks.append(try DongleLock(dongle.description.location)) }
     }
 
@@ -175,11 +175,11 @@ public final class HeldDevices {
     /// Adds what has happened since the last time.
     private func account(for side: Side) {
         guard let held = devices[side], var report = books[side] else { return }
-        _ = held.takeDisorder()
-        let disorder = held.takeAllDisorder()
-        report.held += disorder.held
-        report.dropped += disorder.dropped
-        report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, disorder.worstWait.milliseconds)
+        _ = held.takeReordering()
+        let reordering = held.takeAllReordering()
+        report.held += reordering.held
+        report.dropped += reordering.dropped
+        report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, reordering.worstWait.milliseconds)
         report.clearedHalts += held.takeClearedHalts()
         var learned = held.learned
         if let noted = noted[side] { learned.add(noted) }

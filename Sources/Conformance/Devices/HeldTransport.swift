@@ -16,7 +16,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
     let isReady: Promise<Void>
 
     private(set) var wasReady = false
-    private var disorder = PipeDisorder()
+    private var reordering = ReorderingStatistics()
     private var clearedHalts = 0
     var product: String? { inner.product }
     var startOfPipe: PipeStart? { inner.startOfPipe }
@@ -53,16 +53,16 @@ final class HeldTransport: HCITransport, HCITransportSink {
 
     func release() { inner.close() }
 
-    func takeDisorder() -> PipeDisorder {
-        let recent = inner.takeDisorder()
-        disorder.add(recent)
+    func takeReordering() -> ReorderingStatistics {
+        let recent = inner.takeReordering()
+        reordering.add(recent)
         return recent
     }
 
     /// What all users together have met since the last call.
-    func takeAllDisorder() -> PipeDisorder {
-        defer { disorder = PipeDisorder() }
-        return disorder
+    func takeAllReordering() -> ReorderingStatistics {
+        defer { reordering = ReorderingStatistics() }
+        return reordering
     }
 
     func takeClearedHalts() -> Int {

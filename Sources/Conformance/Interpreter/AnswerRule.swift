@@ -68,7 +68,7 @@ struct AnswerRule {
         }
         let isEvent = AlternativeEvents.matches(search.name, observation.name)
         guard isEvent || observation.name == HCIEvents.DisconnectionComplete.name else { return false }
-        let record = PDUBook.record(of: observation)
+        let record = PDUCodec.record(of: observation)
         let hasFailed = record["Status"]?.asNumber != Int(ErrorCode.success.rawValue)
         guard let handle = command.handle else { return isEvent && hasFailed }
         return record["Connection_Handle"]?.asNumber == handle && isEvent == hasFailed

@@ -15,13 +15,13 @@ extension CaseRun {
                 guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.precondition, "raw must be octets") }
                 bytes = octets
             } else {
-                bytes = try PDUBook.encode(command.name, fields)
+                bytes = try PDUCodec.encode(command.name, fields)
             }
-        } catch let error as PDUBook.Failure {
+        } catch let error as PDUCodec.Failure {
             throw StepFailure(.precondition, "\(command.name) cannot be encoded: \(error.text)")
         }
         let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
-        guard let opcode = PDUBook.opcode(of: command.name) else {
+        guard let opcode = PDUCodec.opcode(of: command.name) else {
             lastCommands[step.side] = nil
             try sendUpper(command, bytes + trailing, fields, on: end, scope)
             scope.reference = TimeReference(loop.now)
@@ -40,7 +40,7 @@ extension CaseRun {
         }
         lastConnections[end.side] = Int(handle)
         if command.name == SynchronousPacket.name { return end.send(SynchronousPacket.packet(bytes, handle: handle)) }
-        guard let layer = PDUBook.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
+        guard let layer = PDUCodec.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
         let channel = given ?? (end.isClassic(handle) ? layer.classicChannel : layer.channel)
         var frame = bytes
@@ -68,7 +68,7 @@ extension CaseRun {
                 blame, "the \(step.side.rawValue) did not answer \(command.name) within \((step.limit ?? testCase.limits.step).text)")
         }
         scope.reference = TimeReference(reply, of: step.side)
-        let answer = PDUBook.returns(reply)
+        let answer = PDUCodec.returns(reply)
         let proof = Self.evidence(opcode, parameters, reply, at: step.side)
         lastCommands[step.side]?.exchange = proof
         if step.states != nil { evidence += proof }
@@ -83,13 +83,13 @@ extension CaseRun {
         if case .success = command.answer, answer["Status"] == nil { return reply }
         if let mismatch = try predicate.mismatch(.record(answer), scope.frame.variables) {
             let text =
-                "\(command.name) of the \(step.side.rawValue): \(PDUBook.spoken(mismatch, in: DecodedLayer(hci: reply.event))) (packet \(reply.number))"
+                "\(command.name) of the \(step.side.rawValue): \(PDUCodec.spoken(mismatch, in: DecodedLayer(hci: reply.event))) (packet \(reply.number))"
             if isMissing(command.name, at: step.side), answer["Status"]?.asNumber == Int(ErrorCode.unknownHCICommand.rawValue) {
                 throw StepFailure(.limitation, "the \(step.side.rawValue) has no \(command.name) (packet \(reply.number))", evidence: proof)
             }
-            let worded = PDUBook.worded(mismatch, in: DecodedLayer(hci: reply.event))
+            let worded = PDUCodec.worded(mismatch, in: DecodedLayer(hci: reply.event))
             throw StepFailure(blame, step.stating(text), evidence: proof)
-                .contrasting(Contrast(worded, of: command.name, packet: reply.number))
+                .comparing(ExpectationDiff(worded, of: command.name, packet: reply.number))
         }
         return reply
     }
@@ -118,7 +118,7 @@ extension CaseRun {
         save(value, of: step, in: scope)
         guard let mismatch = try predicate.mismatch(value, scope.frame.variables) else { return }
         throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, mismatch, scope)))
-            .contrasting(Contrast(mismatch, of: operand.text))
+            .comparing(ExpectationDiff(mismatch, of: operand.text))
     }
 
     /// The packet that brought what does not fit.

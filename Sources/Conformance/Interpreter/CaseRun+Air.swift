@@ -25,7 +25,7 @@ extension CaseRun {
                 evidence: [Self.evidence(found)])
         }
         guard let found else { throw missed(search, step, waited: loop.now - began) }
-        save(.record(PDUBook.record(of: found)), of: step, in: scope, from: found.place)
+        save(.record(PDUCodec.record(of: found)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
@@ -34,12 +34,12 @@ extension CaseRun {
         let fields = try record(air.fields, scope)
         if case .inject = air.operation {
             do {
-                let pdu = try PDUBook.encode(air.name, fields)
+                let pdu = try PDUCodec.encode(air.name, fields)
                 let isLMP = PDUCatalog.declaration(layer: "LMP", name: air.name) != nil
                 guard isLMP ? world.inject(lmp: pdu, at: step.side) : world.inject(pdu, at: step.side, inClear: air.isInClear) else {
                     throw StepFailure(.precondition, "\(step.summary): there is no link")
                 }
-            } catch let error as PDUBook.Failure {
+            } catch let error as PDUCodec.Failure {
                 throw StepFailure(.precondition, "\(air.name) cannot be encoded: \(error.text)")
             }
             return

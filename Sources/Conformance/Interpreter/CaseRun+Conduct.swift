@@ -16,22 +16,22 @@ extension CaseRun {
         return fault
     }
 
-    /// A failure that is not held against the subject where the tester's dongle is no witness.
+    /// A failure that is not held against the subject where the tester's dongle is no reliability.
     func excused(_ failure: StepFailure) -> StepFailure {
         guard failure.blame == .subject, bench.end(.subject)?.violation == nil, let tester = bench.end(.tester),
-            let obstacle = obstacle(of: tester)
+            let impediment = impediment(of: tester)
         else { return failure }
         var excused = failure
         excused.blame = .environment
         excused.message =
-            "\(failure.message) Not held against the subject: of the tester's dongle, \(obstacle.text) (packet \(obstacle.packet))"
-        excused.evidence.append(obstacle)
+            "\(failure.message) Not held against the subject: of the tester's dongle, \(impediment.text) (packet \(impediment.packet))"
+        excused.evidence.append(impediment)
         return excused
     }
 
-    /// Why an end's dongle is no witness: it broke off, or lost count of its buffers, in which data is lost.
-    func obstacle(of end: Endpoint) -> Evidence? {
-        if let obstacle = end.witness.obstacle(isClaimed: { feature("\(end.side.rawValue).\($0)") }) { return obstacle }
+    /// Why an end's dongle is no reliability: it broke off, or lost count of its buffers, in which data is lost.
+    func impediment(of end: Endpoint) -> Evidence? {
+        if let impediment = end.reliability.impediment(isClaimed: { feature("\(end.side.rawValue).\($0)") }) { return impediment }
         guard let violation = end.violation, violation.isAboutCredits else { return nil }
         return Evidence(packet: violation.evidence.first?.packet ?? 0, side: end.side.rawValue, text: violation.text)
     }

@@ -110,7 +110,7 @@ extension CaseRun {
             if let label = first.label { marks[label] = found.index }
             ledger.began(first, at: found.time)
             ledger.ended(first, .done, at: found.time)
-            save(.record(PDUBook.record(of: found)), of: first, in: scope, from: found.place)
+            save(.record(PDUCodec.record(of: found)), of: first, in: scope, from: found.place)
             if first.states != nil || step.states != nil { evidence.append(Self.evidence(found)) }
         }
         try await run(Array(branches[index].dropFirst()), &scope)
@@ -132,13 +132,13 @@ extension CaseRun {
         var text = "expected \(names) within \(waited.text), but "
         var evidence = recent(at: step.side, from: scope.searchStart)
         if let answer, !misses.contains(where: { $0.miss.observation.index == answer.index }) {
-            text = "expected \(names), got \(answer.name) \(PDUBook.record(of: answer)) (\(answer.place))"
+            text = "expected \(names), got \(answer.name) \(PDUCodec.record(of: answer)) (\(answer.place))"
             evidence.append(Self.evidence(answer))
         } else if misses.isEmpty {
             text += "none came" + lastWords(at: step.side)
         } else {
             text += misses.map { name, miss in
-                "\(name): \(PDUBook.spoken(miss.mismatch, in: miss.observation.decoded.pdu)) (\(miss.observation.place))"
+                "\(name): \(PDUCodec.spoken(miss.mismatch, in: miss.observation.decoded.pdu)) (\(miss.observation.place))"
             }.joined(separator: "; ")
             evidence += misses.map { Self.evidence($0.miss.observation) }
         }
@@ -161,7 +161,7 @@ extension CaseRun {
             let waitUntil = awaited.window == nil ? loop.now : turn.limits.waitUntil
             if let found = try await log.take(from: start, until: waitUntil, where: { turn.matches($0) }) {
                 scope.reference.pass(to: found.time)
-                save(.record(PDUBook.record(of: found)), of: step, in: scope, from: found.place)
+                save(.record(PDUCodec.record(of: found)), of: step, in: scope, from: found.place)
                 if step.states != nil { evidence.append(Self.evidence(found)) }
                 return
             }

@@ -43,7 +43,7 @@ final class Search {
 
     func matches(_ observation: Observation) -> Bool {
         guard observation.side == side, observation.isAir == isAir, AlternativeEvents.matches(name, observation.name) else { return false }
-        let record = PDUBook.record(of: observation)
+        let record = PDUCodec.record(of: observation)
         do {
             if let mismatch = try Predicate.parts(predicates).mismatch(.record(record), variables) {
                 if misses.count < 64 { misses.append((observation, mismatch)) }
@@ -94,14 +94,14 @@ extension CaseRun {
     private func take(_ search: Search, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
         while true {
             if let found = try await log.take(from: search.start, until: search.limits.waitUntil, where: wants) { return found }
-            let delays = bench.lateness.total(since: search.limits.origin.latest)
+            let delays = bench.schedulingDelay.total(since: search.limits.origin.latest)
             guard loop.mode == .wall, search.prolong(by: delays, slack: bench.slack, last: caseDeadline) else { return nil }
         }
     }
 
     /// What the packet says, and which element of a list it was taken for.
     private func record(of found: Observation, for expectation: Expectation, _ scope: Scope) throws -> CaseRecord {
-        var record = PDUBook.record(of: found)
+        var record = PDUCodec.record(of: found)
         guard let searched = expectation.listSearched, case .list(let elements)? = record[searched.name] else { return record }
         let match = try elements.first { try searched.element.mismatch($0, scope.frame.variables) == nil }
         if let match { record[Expectation.match] = match }
@@ -116,14 +116,14 @@ extension CaseRun {
         if let found {
             let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
             throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
-                .contrasting(Contrast(expected: "no \(expectation.name)", got: found.decoded.description, packet: found.number))
+                .comparing(ExpectationDiff(expected: "no \(expectation.name)", got: found.decoded.description, packet: found.number))
         }
         scope.reference.pass(to: min(search.limits.notAfter, loop.now))
     }
 
     func search(_ expectation: Expectation, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> Search {
         let search = Search(
-            expectation.name, expectation.fields, at: step.side, isAir: PDUBook.layerIsAir(expectation.name), scope.frame.variables,
+            expectation.name, expectation.fields, at: step.side, isAir: PDUCodec.layerIsAir(expectation.name), scope.frame.variables,
             try limits(of: expectation.window, step, scope, isForbidden: isForbidden))
         search.window = (expectation.window?.within?.text ?? (step.limit ?? testCase.limits.step).text) + toleranceText(expectation.window)
         return search
@@ -148,18 +148,18 @@ extension CaseRun {
     /// The failure when what answers the request is something else than was expected.
     private func answered(_ search: Search, _ step: Step, with other: Observation) -> StepFailure {
         let text: String
-        var contrast = Contrast(expected: search.name, got: other.decoded.description, packet: other.number)
+        var diff = ExpectationDiff(expected: search.name, got: other.decoded.description, packet: other.number)
         if let miss = search.misses.last(where: { $0.observation.index == other.index }) {
-            text = "\(search.name): \(PDUBook.spoken(miss.mismatch, in: other.decoded.pdu)) (\(other.place))"
-            contrast = Contrast(PDUBook.worded(miss.mismatch, in: other.decoded.pdu), of: search.name, packet: other.number)
+            text = "\(search.name): \(PDUCodec.spoken(miss.mismatch, in: other.decoded.pdu)) (\(other.place))"
+            diff = ExpectationDiff(PDUCodec.worded(miss.mismatch, in: other.decoded.pdu), of: search.name, packet: other.number)
         } else {
-            text = "expected \(search.name), got \(other.name) \(PDUBook.record(of: other)) (\(other.place))"
+            text = "expected \(search.name), got \(other.name) \(PDUCodec.record(of: other)) (\(other.place))"
         }
         // A controller that refuses the tester's own command says nothing about the subject.
         let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
         let blame = isRefusal && search.side == .tester ? .precondition : blame(for: search, step)
         let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
-        return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).contrasting(contrast)
+        return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).comparing(diff)
     }
 
     /// Where in the log a step begins to look.
@@ -177,13 +177,13 @@ extension CaseRun {
             text += "none came" + early(search) + lastWords(at: search.side, isAir: search.isAir)
         } else if let last = search.misses.last {
             let others = search.misses.count - 1
-            text += "\(PDUBook.spoken(last.mismatch, in: last.observation.decoded.pdu)) (\(last.observation.place))"
+            text += "\(PDUCodec.spoken(last.mismatch, in: last.observation.decoded.pdu)) (\(last.observation.place))"
             if others > 0 { text += ", and \(others) more did not fit" }
         }
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, granted: search.limits.granted, evidence: near)
-        failure.contrast = contrast(of: search)
+        failure.diff = diff(of: search)
         if failure.blame == .subject { failure.blame = blame(for: search, step) }
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
@@ -205,17 +205,17 @@ extension CaseRun {
     /// The side to blame for a missing packet. An event that the tester's controller owes its host says nothing about the subject, unless the step states
     /// what the subject has to do for it.
     func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
-        let isEvent = !search.isAir && PDUBook.layer(of: search.name) == nil && search.name != SynchronousPacket.name
+        let isEvent = !search.isAir && PDUCodec.layer(of: search.name) == nil && search.name != SynchronousPacket.name
         return search.side == .tester && isEvent && step.states == nil ? .precondition : .subject
     }
 
     /// What was searched for beside the last packet that was nearly it.
-    private func contrast(of search: Search) -> Contrast {
+    private func diff(of search: Search) -> ExpectationDiff {
         guard let last = search.misses.last else {
-            return Contrast(expected: "\(search.name) within \(search.window)", got: "nothing of it")
+            return ExpectationDiff(expected: "\(search.name) within \(search.window)", got: "nothing of it")
         }
-        let worded = PDUBook.worded(last.mismatch, in: last.observation.decoded.pdu)
-        return Contrast(worded, of: search.name, packet: last.observation.number)
+        let worded = PDUCodec.worded(last.mismatch, in: last.observation.decoded.pdu)
+        return ExpectationDiff(worded, of: search.name, packet: last.observation.number)
     }
 
     /// What came last at an end, for a message that nothing came.
@@ -228,8 +228,8 @@ extension CaseRun {
     func lateSubject(
         _ step: Step, _ text: String, since time: Microseconds, granted: Microseconds = .zero, evidence: [Evidence] = []
     ) -> StepFailure {
-        let late = bench.lateness.worst(since: time)
-        guard loop.mode == .wall, late > bench.slack, bench.lateness.total(since: time) > granted else {
+        let late = bench.schedulingDelay.worst(since: time)
+        guard loop.mode == .wall, late > bench.slack, bench.schedulingDelay.total(since: time) > granted else {
             return StepFailure(.subject, step.stating(text), evidence: evidence)
         }
         let excuse = "; the machine served the bench \(late.text) late, more than the slack of \(bench.slack.text), so this says nothing"
@@ -251,7 +251,8 @@ extension CaseRun {
         let limits = WindowLimits(origin: scope.reference, notBefore: began, notAfter: end, waitUntil: min(end + bench.slack, caseDeadline))
         try await log.rest(until: limits.waitUntil)
         let search = Search(
-            measurement.name, measurement.fields, at: step.side, isAir: PDUBook.layerIsAir(measurement.name), scope.frame.variables, limits)
+            measurement.name, measurement.fields, at: step.side, isAir: PDUCodec.layerIsAir(measurement.name), scope.frame.variables, limits
+        )
         let counted = log.observations[start...].filter { !(bench.isForeign && $0.isTaken) && search.matches($0) }
         scope.reference.pass(to: end)
         if let failure = search.failure { throw failure }
@@ -267,7 +268,7 @@ extension CaseRun {
             let text =
                 "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text)\(Self.numbers(counted)))"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
-                .contrasting(Contrast(mismatch, of: "\(measurement.metric.rawValue)\(unit) of \(measurement.name)"))
+                .comparing(ExpectationDiff(mismatch, of: "\(measurement.metric.rawValue)\(unit) of \(measurement.name)"))
         }
         if step.states != nil { evidence += proof }
     }

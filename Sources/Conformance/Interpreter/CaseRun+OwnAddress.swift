@@ -15,7 +15,7 @@ extension CaseRun {
     private func leavesOwnAddress(_ fields: CaseRecord, of command: String) -> Bool {
         guard fields[Self.ownAddressType] == nil else { return false }
         let declaration = PDUCatalog.declaration(layer: "HCICommands", name: command)
-        return declaration.map { PDUBook.flat($0.fields).contains { $0.name == Self.ownAddressType } } ?? false
+        return declaration.map { PDUCodec.flat($0.fields).contains { $0.name == Self.ownAddressType } } ?? false
     }
 
     /// Gives a random address again to a controller that has just been reset, and to an advertising set that is to use it, for a set has an address
@@ -24,7 +24,7 @@ extension CaseRun {
     /// - Parameter fields: as the case wrote them.
     func restoreOwnAddress(after command: String, _ fields: CaseRecord, _ reply: Endpoint.Reply, at end: Endpoint) async throws {
         guard let address = end.address, address.kind == .random, reply.parameters.first == ErrorCode.success.rawValue else { return }
-        switch PDUBook.opcode(of: command) {
+        switch PDUCodec.opcode(of: command) {
         case HCICommands.Reset.opcode: _ = try await end.ask(HCICommands.LESetRandomAddress(randomAddress: address.bdADDR))
         case HCICommands.LESetExtendedAdvertisingParameters.opcode, HCICommands.LESetExtendedAdvertisingParametersV2.opcode:
             guard leavesOwnAddress(fields, of: command) else { return }

@@ -21,7 +21,7 @@ final class CaseRun {
     var lastConnections: [Side: Int] = [:]
     /// How many steps have begun.
     private var stepCount = 0
-    var ledger: StepLedger
+    var ledger: StepLog
     private let bounds: RunBounds
     private let isStopped: () -> Bool
     /// When the case's own limit is reached.
@@ -67,7 +67,7 @@ final class CaseRun {
         self.onStep = onStep
         self.onFailure = onFailure
         loop = bench.loop
-        ledger = StepLedger(testCase)
+        ledger = StepLog(testCase)
     }
 
     /// Runs the whole case.
@@ -100,14 +100,14 @@ final class CaseRun {
         result.evidence = Array((result.evidence + evidence).withoutRepetitions.prefix(24))
         notes += bench.remarks
         if let conduct = bench.end(.tester)?.violation { notes.append(conduct.text) }
-        if let obstacle = bench.end(.tester)?.witness.obstacle(isClaimed: { feature("tester.\($0)") }) {
-            notes.append("the tester's dongle: \(obstacle.text) (packet \(obstacle.packet))")
+        if let impediment = bench.end(.tester)?.reliability.impediment(isClaimed: { feature("tester.\($0)") }) {
+            notes.append("the tester's dongle: \(impediment.text) (packet \(impediment.packet))")
         }
         result.notes = notes
         result.steps = ledger.steps
         result.trace = log.trail?.trace
         await bench.finish()
-        result.worstLatenessMilliseconds = loop.mode == .wall ? bench.lateness.worst.milliseconds : nil
+        result.worstSchedulingDelayMilliseconds = loop.mode == .wall ? bench.schedulingDelay.worst.milliseconds : nil
         result.evidence += Side.allCases.flatMap(account)
         return result
     }
@@ -164,7 +164,7 @@ final class CaseRun {
         let stray = count == 0 ? nil : "threw away \(count) packet\(count == 1 ? "" : "s") of connections that no event had told of"
         let credits = end.strayCredits == 0 ? nil : "was given \(end.strayCredits) credits for packets that it had not sent"
         let masked = end.maskedReports == 0 ? nil : "advertising reports had reserved bits set: masked in \(end.maskedReports)"
-        return [end.takeDisorder().text, stray, credits, masked].compactMap {
+        return [end.takeReordering().text, stray, credits, masked].compactMap {
             $0.map { Evidence(packet: 0, side: side.rawValue, text: $0) }
         }
     }
@@ -183,7 +183,7 @@ final class CaseRun {
         result.lostLink = failure.lostLink
         if let step = failure.step {
             result.failedStep = FailedStep(
-                position: step.position.description, step: step.summary, requirement: step.states, contrast: failure.contrast)
+                position: step.position.description, step: step.summary, requirement: step.states, diff: failure.diff)
         }
     }
 

@@ -25,7 +25,7 @@ extension CaseRun {
     func end(of search: Search, told observation: Observation) -> LostLink? {
         guard let handle = awaitedConnection(search), observation.side == search.side,
             observation.name == HCIEvents.DisconnectionComplete.name,
-            observation.connection == handle, let reason = PDUBook.record(of: observation)["Reason"]?.asNumber
+            observation.connection == handle, let reason = PDUCodec.record(of: observation)["Reason"]?.asNumber
         else { return nil }
         return LostLink(ErrorCode(rawValue: UInt8(truncatingIfNeeded: reason)))
     }
@@ -47,7 +47,7 @@ extension CaseRun {
     ]
 
     private func awaitedConnection(_ search: Search) -> Int? {
-        guard testCase.subject == .accessory, search.side == .tester, PDUBook.isUpper(search.name) else { return nil }
+        guard testCase.subject == .accessory, search.side == .tester, PDUCodec.isUpper(search.name) else { return nil }
         return search.connection ?? lastConnections[search.side]
     }
 
@@ -63,6 +63,6 @@ extension CaseRun {
             let text = "the device ended the connection, \(link.reason)\(place), in place of \(what)"
             failure = StepFailure(.subject, step.stating(text), evidence: evidence)
         }
-        return failure.contrasting(Contrast(expected: what, got: "\(link.reason)", packet: packet?.number))
+        return failure.comparing(ExpectationDiff(expected: what, got: "\(link.reason)", packet: packet?.number))
     }
 }

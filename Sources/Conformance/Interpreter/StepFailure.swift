@@ -24,7 +24,7 @@ struct StepFailure: Error {
     /// The connection was lost where an answer of the subject's was awaited.
     var lostLink: LostLink?
     /// What was expected beside what came, where the two can be set side by side.
-    var contrast: Contrast?
+    var diff: ExpectationDiff?
 
     init(_ blame: Blame, _ message: String, evidence: [Evidence] = []) {
         self.blame = blame
@@ -33,9 +33,9 @@ struct StepFailure: Error {
     }
 
     /// The same failure, with what was expected beside what came.
-    func contrasting(_ contrast: Contrast?) -> StepFailure {
+    func comparing(_ diff: ExpectationDiff?) -> StepFailure {
         var failure = self
-        failure.contrast = contrast
+        failure.diff = diff
         return failure
     }
 }

@@ -212,8 +212,8 @@ extension SourceReader {
     }
 
     mutating func compose(_ text: String) -> Node? {
-        if let obstacle = SourceLimits.obstacle(in: text) {
-            report(Position(file: file, line: obstacle.line, column: obstacle.column), obstacle.text)
+        if let impediment = SourceLimits.impediment(in: text) {
+            report(Position(file: file, line: impediment.line, column: impediment.column), impediment.text)
             return nil
         }
         do {

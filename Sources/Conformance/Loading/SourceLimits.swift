@@ -11,7 +11,7 @@ enum SourceLimits {
     static let nodes = 50_000
 
     /// What is wrong with the text as a whole, with its line and column.
-    static func obstacle(in text: String) -> (line: Int, column: Int, text: String)? {
+    static func impediment(in text: String) -> (line: Int, column: Int, text: String)? {
         guard text.utf8.count <= octets else { return (1, 1, "the file is longer than \(octets / 1024) KiB") }
         var open = 0
         var aliasCount = 0

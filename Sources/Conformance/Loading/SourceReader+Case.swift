@@ -39,7 +39,9 @@ extension SourceReader {
             report(constant.position, "the constant '\(constant.name)' is never used")
         }
         for tag in tags {
-            if let obstacle = testCase.obstacle(to: tag.name) { report(tag.position, "it cannot have the tag '\(tag.name)': \(obstacle)") }
+            if let impediment = testCase.impediment(to: tag.name) {
+                report(tag.position, "it cannot have the tag '\(tag.name)': \(impediment)")
+            }
         }
         return testCase
     }

@@ -45,7 +45,7 @@ extension Vocabulary {
 
     private static func fields(_ declarations: [FieldDeclaration], isCommand: Bool = false) -> [Field] {
         let implied = FieldDeclaration.implied(in: declarations)
-        return PDUBook.flat(declarations).map { declaration in
+        return PDUCodec.flat(declarations).map { declaration in
             var field = Field(declaration, declaration.shape)
             field.label(declaration)
             field.isRequired = isCommand && declaration.isConnectionHandle
@@ -77,7 +77,7 @@ extension Vocabulary.Field {
     }
 
     private static func columns(_ declarations: [FieldDeclaration]) -> [Vocabulary.Field] {
-        PDUBook.flat(declarations).map { declaration in
+        PDUCodec.flat(declarations).map { declaration in
             var field = Vocabulary.Field(declaration, declaration.shape)
             field.label(declaration)
             field.initial = field.least(of: declaration.range)

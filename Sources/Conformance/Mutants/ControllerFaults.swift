@@ -15,7 +15,7 @@ enum ControllerFaults {
             rewrite.every = rule.every
             rewrite.condition = try condition(rule, fields)
             return rewrite
-        } catch let error as PDUBook.Failure {
+        } catch let error as PDUCodec.Failure {
             throw Problem(rule.position, "\(rule.pdu): \(error.text)")
         } catch let error as DynamicPDUError {
             throw Problem(rule.position, "\(error)")
@@ -42,8 +42,8 @@ enum ControllerFaults {
         case .duplicate: .duplicate
         case .delay(let events): .delay(.milliseconds(30) * events)
         case .fields(let edits): .change(try edits.map { try fieldChange($0, fields) })
-        case .replace(let name, let entries): .replace(try PDUBook.encode(name, try values(entries)))
-        case .follow(let name, let entries, let names): .follow(try PDUBook.event(name, try values(entries)), carrying: names)
+        case .replace(let name, let entries): .replace(try PDUCodec.encode(name, try values(entries)))
+        case .follow(let name, let entries, let names): .follow(try PDUCodec.event(name, try values(entries)), carrying: names)
         case .swap: .swap
         case .answer(let form): .answer(PacketRewrite.AnswerForm(rawValue: form) ?? .both)
         case .pretend: .pretend
@@ -58,14 +58,14 @@ enum ControllerFaults {
         case .value(let operand):
             let steps = edit.path.split(separator: ".")
             var inner = fields
-            for step in steps.dropLast() { inner = PDUBook.flat(inner).first { $0.name == step }?.inner ?? [] }
+            for step in steps.dropLast() { inner = PDUCodec.flat(inner).first { $0.name == step }?.inner ?? [] }
             let name = String(steps.last ?? "")
             let resolved = try Variables().resolve(operand)
             // The identifier of signalling PDUs stands before their declared fields.
             if name == PDUChange.identifier, let number = resolved.asNumber {
                 return FieldChange(edit.path, .value(.integer(Int128(number))))
             }
-            let value = try PDUBook.dynamic(CaseRecord([(name, resolved)]), inner)
+            let value = try PDUCodec.dynamic(CaseRecord([(name, resolved)]), inner)
             return FieldChange(edit.path, .value(value.first?.value ?? 0))
         }
     }
@@ -83,6 +83,6 @@ enum ControllerFaults {
             }
             record[field.name] = try Variables().resolve(operand)
         }
-        return try PDUBook.dynamic(record, fields)
+        return try PDUCodec.dynamic(record, fields)
     }
 }

@@ -74,7 +74,7 @@ enum HostFaults {
             apply(&quirks, number)
         }
         for rule in rewrites where rule.target == .sent || rule.target == .received {
-            guard let layer = PDUBook.layer(of: rule.pdu),
+            guard let layer = PDUCodec.layer(of: rule.pdu),
                 let declaration = PDUCatalog.declaration(layer: layer.catalogName, name: rule.pdu)
             else { continue }
             let change = try PDUChange(rule, declaration)
@@ -114,11 +114,11 @@ struct PDUChange: Sendable {
                 guard case .record(let record) = try Variables().resolve(.record(entries)) else {
                     throw Problem(rule.position, "no values")
                 }
-                effect = .replace(try PDUBook.encode(name, record))
+                effect = .replace(try PDUCodec.encode(name, record))
             case .delay, .follow, .swap, .answer, .pretend:
                 throw Problem(rule.position, "\(rule.pdu) can be dropped, duplicated, changed and replaced")
             }
-        } catch let error as PDUBook.Failure {
+        } catch let error as PDUCodec.Failure {
             throw Problem(rule.position, "\(rule.pdu): \(error.text)")
         }
     }
@@ -127,7 +127,7 @@ struct PDUChange: Sendable {
     /// - Returns: what takes its place.
     func applied(to bytes: [UInt8]) -> [[UInt8]] {
         if !conditions.isEmpty {
-            let record = PDUBook.record(layer: layer, bytes: bytes)
+            let record = PDUCodec.record(layer: layer, bytes: bytes)
             guard (try? Predicate.parts(conditions).mismatch(.record(record), Variables())) == .some(nil) else { return [bytes] }
         }
         switch effect {

@@ -58,7 +58,7 @@ struct Observation: Sendable {
     var connection: Int? {
         switch content {
         case .upper(_, _, let handle): Int(handle)
-        case .event, .voice: PDUBook.record(of: self)["Connection_Handle"]?.asNumber
+        case .event, .voice: PDUCodec.record(of: self)["Connection_Handle"]?.asNumber
         case .air, .baseband: nil
         }
     }

@@ -41,8 +41,8 @@ struct AdvertisingIntervalEstimate: Equatable {
         interval = Microseconds(Int64((mean - delay / 2).rounded()))
         // The delays are spread evenly: their mean is off by 10 ms / sqrt(12 n), four times which is never seen.
         let spread: Double = 4 * delay / (12 * count).squareRoot()
-        let lateness: Double = 2 * Double(jitter.rawValue) / count
-        tolerance = Microseconds(Int64(spread + lateness + 312.5))
+        let schedulingDelay: Double = 2 * Double(jitter.rawValue) / count
+        tolerance = Microseconds(Int64(spread + schedulingDelay + 312.5))
     }
 
     /// The interval of a list that it can be; nil if it is none of them.

@@ -47,7 +47,7 @@ enum WatchFastAdvertising: NamedAction {
     static let results = ["lasted", "fault"]
     static let needsHost = true
     /// In that time something has to be heard at the fast interval.
-    private static let patience = Microseconds.seconds(3)
+    private static let timeout = Microseconds.seconds(3)
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let rule = try context.rule().values
@@ -76,10 +76,10 @@ enum WatchFastAdvertising: NamedAction {
     private static func slowness(_ times: [Microseconds], _ longest: Microseconds) -> (
         at: Microseconds, gap: Microseconds
     )? {
-        guard let last = times.last, let first = times.first, last - first >= patience else {
+        guard let last = times.last, let first = times.first, last - first >= timeout else {
             return nil
         }
-        let recent = times.drop { $0 < last - patience }
+        let recent = times.drop { $0 < last - timeout }
         guard let least = AdvertisingIntervalEstimate.gaps(Array(recent)).min(), least > longest else {
             return nil
         }

@@ -8,7 +8,7 @@ extension CaseResult: Codable {
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
-        case lateness = "worst_lateness_ms"
+        case schedulingDelay = "worst_lateness_ms"
         case file, purpose, reference, tags, steps, packets
         case firstPacket = "first_packet"
         case lastPacket = "last_packet"
@@ -27,7 +27,7 @@ extension CaseResult: Codable {
         covers.removeAll { partialCovers.contains($0) }
         durationMilliseconds = try values.decodeIfPresent(Double.self, forKey: .duration) ?? 0
         virtualMilliseconds = try values.decodeIfPresent(Double.self, forKey: .virtual) ?? 0
-        worstLatenessMilliseconds = try values.decodeIfPresent(Double.self, forKey: .lateness)
+        worstSchedulingDelayMilliseconds = try values.decodeIfPresent(Double.self, forKey: .schedulingDelay)
         seed = try values.decodeIfPresent(SeedText.self, forKey: .seed)?.value ?? 0
         capture = try values.decodeIfPresent(String.self, forKey: .capture)
         evidence = try values.decodeIfPresent([Evidence].self, forKey: .evidence) ?? []
@@ -57,7 +57,7 @@ extension CaseResult: Codable {
         if !partialCovers.isEmpty { try values.encode(partialCovers, forKey: .partialCovers) }
         try values.encode(Self.rounded(durationMilliseconds), forKey: .duration)
         try values.encode(Self.rounded(virtualMilliseconds), forKey: .virtual)
-        try values.encodeIfPresent(worstLatenessMilliseconds.map(Self.rounded), forKey: .lateness)
+        try values.encodeIfPresent(worstSchedulingDelayMilliseconds.map(Self.rounded), forKey: .schedulingDelay)
         try values.encode(SeedText(seed), forKey: .seed)
         try values.encodeIfPresent(capture, forKey: .capture)
         try values.encode(evidence, forKey: .evidence)

@@ -63,7 +63,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         public var text: String
         public var count: Int
 
-        public init(_ conduct: LearnedConduct) { (kind, text, count) = (conduct.kind.rawValue, conduct.text, conduct.count) }
+        public init(_ conduct: ObservedQuirk) { (kind, text, count) = (conduct.kind.rawValue, conduct.text, conduct.count) }
 
         public var line: String { text + (count > 1 ? " (\(count) times)" : "") }
     }
@@ -97,11 +97,11 @@ public struct DeviceReport: Sendable, Hashable, Codable {
 
     /// What the race between a device's pipes cost; nil when there was none.
     public var race: String? {
-        PipeDisorder(held: held, worstWait: Microseconds(Int64(worstWaitMilliseconds * 1_000)), dropped: dropped).text
+        ReorderingStatistics(held: held, worstWait: Microseconds(Int64(worstWaitMilliseconds * 1_000)), dropped: dropped).text
     }
 }
 
-extension PipeDisorder {
+extension ReorderingStatistics {
     /// In words; nil when all came in order.
     var text: String? {
         var parts: [String] = []

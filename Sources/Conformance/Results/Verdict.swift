@@ -63,10 +63,10 @@ public struct FailedStep: Sendable, Hashable, Codable {
     /// The packet that brought it, by its number in the capture; nil where there was none.
     public var packet: Int?
 
-    public init(position: String, step: String, requirement: String?, contrast: Contrast? = nil) {
-        expected = contrast?.expected
-        got = contrast?.got
-        packet = contrast?.packet
+    public init(position: String, step: String, requirement: String?, diff: ExpectationDiff? = nil) {
+        expected = diff?.expected
+        got = diff?.got
+        packet = diff?.packet
         self.position = position
         self.step = step
         self.requirement = requirement
@@ -85,7 +85,7 @@ public struct CaseResult: Sendable, Hashable {
     /// How long it lasted in the run's own time.
     public var virtualMilliseconds: Double
     /// How late the machine served the bench, at worst; nil in virtual time.
-    public var worstLatenessMilliseconds: Double?
+    public var worstSchedulingDelayMilliseconds: Double?
     /// The seed the case ran with: the run's seed and the case's id mixed.
     public var seed: UInt64
     /// When the case began: as in ISO 8601, in UTC; nil where nobody told.
@@ -177,7 +177,7 @@ public struct RunResult: Sendable {
     }
 
     /// How late the machine served the bench in the run, at worst; nil in virtual time.
-    public var worstLatenessMilliseconds: Double? { cases.compactMap(\.worstLatenessMilliseconds).max() }
+    public var worstSchedulingDelayMilliseconds: Double? { cases.compactMap(\.worstSchedulingDelayMilliseconds).max() }
 
     public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
 

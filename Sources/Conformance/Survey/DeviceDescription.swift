@@ -51,7 +51,7 @@ public struct DeviceDescription: Sendable, Hashable {
         public var dataLength = 27
         /// What the device asks for by itself on a new connection.
         public var asks: [String] = []
-        /// How long it took to advertise again after the connection; nil if it did not within the survey's patience.
+        /// How long it took to advertise again after the connection; nil if it did not within the survey's timeout.
         public var readvertises: Microseconds?
     }
 
@@ -117,7 +117,7 @@ extension DeviceDescription {
     }
 
     /// What does not lie in its service, after its declaration or before the next; empty if everything does. Core Vol 3, Part G, 3.
-    var disorder: String {
+    var reordering: String {
         for (service, next) in zip(services, services.dropFirst()) where next.start <= service.end {
             return "\(next.uuid) begins at \(next.start), before \(service.uuid) ends at \(service.end)"
         }

@@ -52,7 +52,7 @@ struct DeviceFacts: Sendable {
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
-        "beyond": .number(0...0xFFFF), "period": .number(0...Int.max), "last": .number(0...0xFFFF), "disorder": .any,
+        "beyond": .number(0...0xFFFF), "period": .number(0...Int.max), "last": .number(0...0xFFFF), "reordering": .any,
         "readvertisesWithin": .number(0...Int.max),
     ]
 
@@ -114,16 +114,16 @@ struct DeviceFacts: Sendable {
                 ("address", .text(address.digits)), ("type", .number(Int(address.kind.rawValue))), ("mtu", .number(description.link.mtu)),
                 ("data", .octets(description.advertising.data)), ("response", .octets(description.advertising.response ?? [])),
                 ("beyond", .number(beyond)), ("last", .number(max(used, 1))),
-                ("period", .number(Int(description.advertising.period?.rawValue ?? 0))), ("disorder", .text(description.disorder)),
+                ("period", .number(Int(description.advertising.period?.rawValue ?? 0))), ("reordering", .text(description.reordering)),
                 ("readvertisesWithin", .number(Int(Self.readvertises(description)?.rawValue ?? 0))),
             ] + values.map { ($0.0, .list($0.1)) })
     }
 
     func offers(_ service: BluetoothUUID) -> Bool { services.contains(service) }
 
-    /// The time that is declared; of a device that was seen to advertise again, the patience of a survey.
+    /// The time that is declared; of a device that was seen to advertise again, the timeout of a survey.
     private static func readvertises(_ description: DeviceDescription) -> Microseconds? {
-        description.declares.readvertisesWithin ?? description.link.readvertises.map { _ in Surveyor.patience }
+        description.declares.readvertisesWithin ?? description.link.readvertises.map { _ in Surveyor.timeout }
     }
 
     private static func record(_ found: Found, in service: DeviceDescription.Service) -> CaseValue {

@@ -65,14 +65,14 @@ struct DeviceFinder {
     ) async throws -> [Microseconds] {
         let began = host.loop.now
         // Its name may be in the scan response alone.
-        let sighting = try await find(peer, until: min(deadline, began + Surveyor.patience), connectable: false, waitsForResponse: false)
+        let sighting = try await find(peer, until: min(deadline, began + Surveyor.timeout), connectable: false, waitsForResponse: false)
         let address = sighting.address.map { PeerSelector.address($0.value, $0.kind) } ?? peer
         let heard = Heard(address, connectable: false, on: host.loop)
         var settings = ScanSettings()
         settings.isActive = false
         let scan = try await host.scan(settings) { report in heard.add(report) }
         do {
-            let key = try await heard.found.value(until: min(deadline, began + Surveyor.patience))
+            let key = try await heard.found.value(until: min(deadline, began + Surveyor.timeout))
             let end = min(deadline, host.loop.now + length)
             while host.loop.now < end, !isEnough(heard.devices[key]?.times ?? []) {
                 try await host.loop.sleep(for: min(.milliseconds(100), end - host.loop.now))
@@ -135,7 +135,7 @@ extension PeerSelector {
     /// - Throws: `SurveyFailure` if it is not there; `HostError`.
     public func find(with host: Host) async throws -> DeviceAddress {
         do {
-            let sighting = try await DeviceFinder(host: host).find(self, until: host.loop.now + Surveyor.patience, waitsForResponse: false)
+            let sighting = try await DeviceFinder(host: host).find(self, until: host.loop.now + Surveyor.timeout, waitsForResponse: false)
             guard let address = sighting.address else { throw SurveyFailure(description: "\(self) advertises without an address") }
             return address
         } catch let error as DeviceFinder.NotFound {

@@ -10,7 +10,7 @@ public final class Surveyor {
     private var description = DeviceDescription()
 
     /// How long to look for the device, and for it to advertise again.
-    public static let patience = Microseconds.seconds(10)
+    public static let timeout = Microseconds.seconds(10)
     private static let mostCharacteristics = 256
     /// A peripheral waits five seconds before it asks for connection parameters. Core Vol 3, Part C, 9.3.12.2 and Appendix A.
     private static let unaskedLimit = Microseconds.seconds(6)
@@ -29,7 +29,7 @@ public final class Surveyor {
         let finder = DeviceFinder(host: host)
         let sighting: Sighting
         do {
-            sighting = try await finder.find(peer, until: loop.now + Self.patience, connectable: false, more: .seconds(2))
+            sighting = try await finder.find(peer, until: loop.now + Self.timeout, connectable: false, more: .seconds(2))
         } catch let error as DeviceFinder.NotFound {
             throw SurveyFailure(description: error.description)
         }
@@ -43,7 +43,7 @@ public final class Surveyor {
             // From the connection's first moment: some devices ask at once.
             let listener = host.newConnections.add { [self] link in watch(link, asked) }
             defer { host.newConnections.remove(listener) }
-            let (link, _) = try await finder.connect(peer, until: loop.now + Self.patience)
+            let (link, _) = try await finder.connect(peer, until: loop.now + Self.timeout)
             let connected = loop.now
             await look(at: link)
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
@@ -76,10 +76,10 @@ public final class Surveyor {
     private func waitForAdvertising(_ peer: PeerSelector) async throws {
         let began = loop.now
         do {
-            let again = try await DeviceFinder(host: host).find(peer, until: began + Self.patience, isActive: true)
+            let again = try await DeviceFinder(host: host).find(peer, until: began + Self.timeout, isActive: true)
             description.link.readvertises = again.times.first.map { $0 - began }
         } catch let error where !(error is CancellationError) {
-            description.remarks.append("it did not advertise within \(Self.patience.text) of the end of the connection")
+            description.remarks.append("it did not advertise within \(Self.timeout.text) of the end of the connection")
         }
     }
 
@@ -106,7 +106,7 @@ public final class Surveyor {
         ]
         link.pduObservers.add { direction, channel, payload in
             guard direction == .received else { return }
-            if let word = words[PDUBook.name(of: payload.octets, in: PDULayer(channel: channel))] { asked.add(word) }
+            if let word = words[PDUCodec.name(of: payload.octets, in: PDULayer(channel: channel))] { asked.add(word) }
         }
     }
 

@@ -35,7 +35,7 @@ struct PacketTrail: Sendable {
         guard packet.eventCode != HCIEvents.NumberOfCompletedPackets.code else { return }
         let kind: String? =
             switch packet.kind {
-            case .event where packet.leSubevent != nil: "\(PDUBook.name(of: packet))"
+            case .event where packet.leSubevent != nil: "\(PDUCodec.name(of: packet))"
             case .sco: "voice \(direction)"
             case .command, .event, .acl, .iso: nil
             }

@@ -38,8 +38,8 @@ final class CheckUpLink: HCITransportSink {
     private var news: Promise<Void>?
     private var hasWrongOpcodes = false
     private var silentInARow = 0
-    private static let patience = Microseconds.milliseconds(2_000)
-    private static let creditPatience = Microseconds.milliseconds(4_000)
+    private static let timeout = Microseconds.milliseconds(2_000)
+    private static let creditTimeout = Microseconds.milliseconds(4_000)
     /// Under which some answer commands that they do not know.
     private static let nobodys = UInt16.max
     private static let mostEntries = 20_000
@@ -118,7 +118,7 @@ final class CheckUpLink: HCITransportSink {
     // MARK: Commands
 
     @discardableResult
-    func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = patience) async throws -> Reply {
+    func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = timeout) async throws -> Reply {
         try await ask(Command.opcode, command.parameters, within: limit)
     }
 
@@ -135,7 +135,7 @@ final class CheckUpLink: HCITransportSink {
         return true
     }
 
-    func ask(_ opcode: UInt16, _ parameters: [UInt8], within limit: Microseconds = patience) async throws -> Reply {
+    func ask(_ opcode: UInt16, _ parameters: [UInt8], within limit: Microseconds = timeout) async throws -> Reply {
         try await waitForCredit()
         let start = log.count
         let began = loop.now
@@ -170,7 +170,7 @@ final class CheckUpLink: HCITransportSink {
         if watch.hasCrashed { throw Dead() }
         guard watch.credits <= 0 else { return }
         let start = log.count
-        let limit = has("credit-zero") ? Microseconds.zero : Self.creditPatience
+        let limit = has("credit-zero") ? Microseconds.zero : Self.creditTimeout
         if limit > .zero { _ = try await first(from: start, within: limit) { [self] _ in watch.credits > 0 ? true : nil } }
         guard watch.credits <= 0 else { return }
         note("credit-zero", "Num_HCI_Command_Packets stays 0 with nothing under way")
@@ -204,7 +204,7 @@ final class CheckUpLink: HCITransportSink {
     }
 
     func event<Event: HCIEvent>(
-        _ type: Event.Type, from start: Int = 0, within limit: Microseconds = patience, _ fits: (Event) -> Bool = { _ in true }
+        _ type: Event.Type, from start: Int = 0, within limit: Microseconds = timeout, _ fits: (Event) -> Bool = { _ in true }
     ) async throws -> Event? {
         try await first(from: start, within: limit) { packet in (try? packet.event(as: type)).flatMap { fits($0) ? $0 : nil } }
     }

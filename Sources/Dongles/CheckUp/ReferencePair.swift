@@ -14,7 +14,7 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
 
         public init(name: String, report: CheckUpReport, isUnfit: Bool) { (self.name, self.report, self.isUnfit) = (name, report, isUnfit) }
 
-        fileprivate var obstacle: String? {
+        fileprivate var impediment: String? {
             if let ended = report.ended { return ended }
             if let fault = report.faults.first(where: { CheckUpAdvice.forbidsReference($0.name) }) { return fault.name }
             return isUnfit ? "known as unfit" : nil
@@ -28,8 +28,8 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
     /// - Returns: nil where nothing was checked.
     public static func choose(_ candidates: [Candidate]) -> ReferencePair? {
         guard !candidates.isEmpty else { return nil }
-        let fit = candidates.filter { $0.obstacle == nil }.sorted { ($0.faults, $0.name) < ($1.faults, $1.name) }
-        let unfit = candidates.compactMap { one in one.obstacle.map { "not \(one.name): \($0)" } }
+        let fit = candidates.filter { $0.impediment == nil }.sorted { ($0.faults, $0.name) < ($1.faults, $1.name) }
+        let unfit = candidates.compactMap { one in one.impediment.map { "not \(one.name): \($0)" } }
         guard let best = fit.first else {
             return ReferencePair(
                 tester: "", second: nil, reason: "no dongle here is fit to be a reference (\(unfit.joined(separator: "; ")))")

@@ -23,7 +23,7 @@ public final class DongleProbe: HCITransportSink {
     private var answers: [Int: Promise<CommandAnswer>] = [:]
     private var lastCommand = 0
     private var end: TransportError?
-    static let patience = Microseconds.milliseconds(1_000)
+    static let timeout = Microseconds.milliseconds(1_000)
 
     /// Opens the pipe.
     public init(_ transport: any HCITransport, on loop: RunLoop) throws(TransportError) {
@@ -84,7 +84,7 @@ public final class DongleProbe: HCITransportSink {
     }
 
     /// Nil when there is no answer in time.
-    func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = patience) async throws -> CommandAnswer? {
+    func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = timeout) async throws -> CommandAnswer? {
         if let end { throw end }
         lastCommand += 1
         let id = lastCommand
@@ -110,7 +110,7 @@ public final class DongleProbe: HCITransportSink {
         }
     }
 
-    private func ask<Command: HCICommand>(_ command: Command, within time: Microseconds = patience) async throws -> Command.Return? {
+    private func ask<Command: HCICommand>(_ command: Command, within time: Microseconds = timeout) async throws -> Command.Return? {
         guard let answer = try await raw(Command.opcode, command.parameters, within: time), answer.status == .success else { return nil }
         return try? Command.Return(prefixOf: answer.returns)
     }

@@ -19,9 +19,9 @@ public struct EventOrder: Sendable {
     /// How many packets may wait.
     public static let heldLimit = 64
 
-    /// What the disorder cost.
-    public private(set) var statistics = PipeDisorder()
-    private var recent = PipeDisorder()
+    /// What the reordering cost.
+    public private(set) var statistics = ReorderingStatistics()
+    private var recent = ReorderingStatistics()
     /// Packets that came after the end of their connection.
     public private(set) var late = 0
     private var known: Set<ConnectionHandle> = []
@@ -36,14 +36,14 @@ public struct EventOrder: Sendable {
     public init() {}
 
     /// The statistics since the last call.
-    public mutating func takeRecent() -> PipeDisorder {
-        defer { recent = PipeDisorder() }
+    public mutating func takeRecent() -> ReorderingStatistics {
+        defer { recent = ReorderingStatistics() }
         return recent
     }
 
-    private mutating func count(_ disorder: PipeDisorder) {
-        statistics.add(disorder)
-        recent.add(disorder)
+    private mutating func count(_ reordering: ReorderingStatistics) {
+        statistics.add(reordering)
+        recent.add(reordering)
     }
 
     /// When `expire(at:)` should be called next.
@@ -55,10 +55,10 @@ public struct EventOrder: Sendable {
         let mustWait = !known.contains(handle) || isEncrypting(handle, at: time)
         guard mustWait || held.contains(where: { $0.handle == handle }) else { return true }
         guard held.count < Self.heldLimit else {
-            count(PipeDisorder(dropped: 1))
+            count(ReorderingStatistics(dropped: 1))
             return false
         }
-        count(PipeDisorder(held: 1))
+        count(ReorderingStatistics(held: 1))
         let since = waitingSince[handle] ?? time
         if encrypting.contains(handle) { waitingSince[handle] = since }
         held.append(Held(packet: packet, handle: handle, since: since))
@@ -92,11 +92,11 @@ public struct EventOrder: Sendable {
         while let first = held.first, time - first.since >= Self.holdTime {
             held.removeFirst()
             if known.contains(first.handle) {
-                count(PipeDisorder(worstWait: time - first.since))
+                count(ReorderingStatistics(worstWait: time - first.since))
                 passing.append(first.packet)
             } else {
                 if ended.contains(first.handle) { late += 1 }
-                count(PipeDisorder(dropped: 1))
+                count(ReorderingStatistics(dropped: 1))
             }
         }
         return passing
@@ -118,19 +118,19 @@ public struct EventOrder: Sendable {
         guard known.contains(handle), !held.isEmpty else { return [] }
         let released = held.filter { $0.handle == handle }
         held.removeAll { $0.handle == handle }
-        for entry in released { count(PipeDisorder(worstWait: time - entry.since)) }
+        for entry in released { count(ReorderingStatistics(worstWait: time - entry.since)) }
         return released.map(\.packet)
     }
 
     private mutating func closed(_ handle: ConnectionHandle) {
         if known.remove(handle) != nil { ended.insert(handle) }
         endsEncrypting(handle)
-        count(PipeDisorder(dropped: held.count { $0.handle == handle }))
+        count(ReorderingStatistics(dropped: held.count { $0.handle == handle }))
         held.removeAll { $0.handle == handle }
     }
 
     private mutating func reset() {
-        count(PipeDisorder(dropped: held.count))
+        count(ReorderingStatistics(dropped: held.count))
         known.removeAll()
         ended.removeAll()
         encrypting.removeAll()

@@ -2,7 +2,7 @@ import Packets
 
 /// What a host avoids or does for one controller because of how that behaves. The defaults ask for nothing.
 ///
-/// Known controllers come with theirs from a table; others are learned in a run (`LearnedConduct`).
+/// Known controllers come with theirs from a table; others are learned in a run (`ObservedQuirk`).
 public struct ControllerWorkarounds: Sendable, Hashable {
     /// Commands that are not sent by themselves although the controller claims them, by opcode: it refuses them, or falls silent.
     public var avoidedCommands: Set<UInt16> = []

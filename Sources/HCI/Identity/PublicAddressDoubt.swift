@@ -28,7 +28,7 @@ public enum PublicAddressDoubt: Sendable, Hashable {
         }
     }
 
-    public var kind: LearnedConduct.Kind {
+    public var kind: ObservedQuirk.Kind {
         switch self {
         case .missing: .addressMissing
         case .known: .addressIsDefault

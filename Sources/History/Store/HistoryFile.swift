@@ -10,14 +10,14 @@ public final class HistoryFile: Sendable {
     ///
     /// - Parameters:
     ///   - makes: whether a file that is not there is made; else it is an error.
-    ///   - patience: how long to wait for another process that writes, in seconds.
+    ///   - timeout: how long to wait for another process that writes, in seconds.
     /// - Throws: `HistoryError`.
-    public init(_ path: String, makes: Bool, patience: Double = 30) throws(HistoryError) {
+    public init(_ path: String, makes: Bool, timeout: Double = 30) throws(HistoryError) {
         self.path = path
         let exists = FileManager.default.fileExists(atPath: path)
         guard makes || exists else { throw HistoryError("there is no history \(path); `bluebench history add` makes one") }
         var configuration = Configuration()
-        configuration.busyMode = .timeout(patience)
+        configuration.busyMode = .timeout(timeout)
         // What a writer that was killed left half done is undone by the next one that may write, even if it only reads.
         configuration.readonly = exists && !FileManager.default.isWritableFile(atPath: path)
         guard !makes || !configuration.readonly else { throw HistoryError("\(path) may not be written") }

@@ -70,9 +70,9 @@ extension Connection {
             host.forget(waiter)
             throw error
         }
-        let patience = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
+        let timeout = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
         do {
-            _ = try await host.wait(promise, waiter, patience, .environment(.timedOut(.event(HCIEvents.LEDataLengthChange.name))))
+            _ = try await host.wait(promise, waiter, timeout, .environment(.timedOut(.event(HCIEvents.LEDataLengthChange.name))))
         } catch HostError.environment(.timedOut) {
             // Nothing had to change, or the peer cannot.
         }

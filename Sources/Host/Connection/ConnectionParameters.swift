@@ -48,7 +48,7 @@ public enum CodingPreference: UInt16, Sendable, Hashable {
     case s8 = 2
 }
 
-/// What happens on a connection without being asked for, or at the peer's wish.
+/// What happens on a connection without being asked for, or at the peer's request.
 public enum ConnectionEvent: Sendable, Equatable {
     case parametersUpdated(ConnectionParameters)
     case phyUpdated(LinkPHYs)

@@ -94,7 +94,7 @@ extension HostError.PeerFault: CustomStringConvertible {
         case .disconnected(let reason): "disconnected: \(reason)"
         case .pairingFailed(let reason): "the peer ended the pairing: \(reason)"
         case .pairingRefused(let reason): "pairing ended by this side: \(reason)"
-        case .noLinkKey(let obstacle): "the pairing over LE gives no link key for BR/EDR: \(obstacle.text)"
+        case .noLinkKey(let impediment): "the pairing over LE gives no link key for BR/EDR: \(impediment.text)"
         case .channel(let end): "the L2CAP channel \(end)"
         case .notReconfigured(let result): "the peer did not take the channels' new limits: \(result)"
         case .serviceDiscovery(let failure): "service discovery: \(failure.text)"
@@ -104,7 +104,7 @@ extension HostError.PeerFault: CustomStringConvertible {
     }
 }
 
-extension KeyDerivationPolicy.Obstacle {
+extension KeyDerivationPolicy.Impediment {
     fileprivate var text: String {
         switch self {
         case .notAgreed: "the peer does not offer one (LinkKey in its key distribution, Core Vol 3, Part H, 3.6.1)"

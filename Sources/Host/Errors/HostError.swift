@@ -104,7 +104,7 @@ public enum HostError: Error, Sendable, Equatable {
         /// This side has ended the pairing, and for which reason.
         case pairingRefused(PairingFailedReason)
         /// The pairing over LE gave no link key for BR/EDR, and why not. Core Vol 3, Part C, 14.1.
-        case noLinkKey(KeyDerivationPolicy.Obstacle)
+        case noLinkKey(KeyDerivationPolicy.Impediment)
         /// An L2CAP channel was refused, or is no more.
         case channel(ChannelEnd)
         /// L2CAP_CREDIT_BASED_RECONFIGURE_RSP. Core Vol 3, Part A, 4.28.

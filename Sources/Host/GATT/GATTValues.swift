@@ -15,7 +15,7 @@ public struct GATTValues {
     /// Notifies a value at once or not at all: the way for many packets, which allocates nothing.
     public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult {
         guard bearer.isOpen else { return .disconnected }
-        if let obstacle = obstacle(to: characteristic) { return obstacle }
+        if let impediment = impediment(to: characteristic) { return impediment }
         let result = bearer.trySend(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         if result == .sent, bearer.context.quirks.duplicatesNotifications {
             bearer.channel.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
@@ -24,7 +24,7 @@ public struct GATTValues {
     }
 
     /// Why the client is not to be notified of a characteristic; nil if it is.
-    private func obstacle(to characteristic: UInt16) -> SendResult? {
+    private func impediment(to characteristic: UInt16) -> SendResult? {
         guard configuration(of: characteristic) & 1 != 0 || bearer.context.quirks.notifiesUnasked else { return .notSubscribed }
         guard !bearer.client.isOutOfSync else { return .outOfSync }
         return bearer.client.maySend(characteristic) ? nil : .notEncrypted
@@ -64,7 +64,7 @@ public struct GATTValues {
             throw HostError.misuse(.notSubscribed(.notification))
         }
         for value in values {
-            if let obstacle = obstacle(to: value.characteristic) { try bearer.check(obstacle, octets: value.value.count) }
+            if let impediment = impediment(to: value.characteristic) { try bearer.check(impediment, octets: value.value.count) }
         }
         let list = values.map {
             ATT.MultipleHandleValueNtf.HandleLengthValueTupleList(attributeHandle: $0.characteristic, attributeValue: $0.value)

@@ -123,7 +123,7 @@ struct BREDRPairing {
 
     /// Whether an LTK of that size may come of the link key.
     private static func allows(_ link: BREDREncryption, size: Int, _ setup: PairingSetup) -> Bool {
-        KeyDerivationPolicy.obstacle(toLongTermKeyFrom: link, isAgreed: true, size: size, over: setup.bond?.strength)
+        KeyDerivationPolicy.impediment(toLongTermKeyFrom: link, isAgreed: true, size: size, over: setup.bond?.strength)
             .map {
                 KeyDerivationPolicy.isOverlooked($0, setup.quirks, replacesStronger: setup.quirks.replacesStrongerLongTermKeys)
             } ?? true

@@ -3,7 +3,7 @@ import Packets
 /// Whether a key of one transport gives one of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
 public enum KeyDerivationPolicy {
     /// Why it does not, the first of all reasons.
-    public enum Obstacle: Sendable, Hashable, CaseIterable {
+    public enum Impediment: Sendable, Hashable, CaseIterable {
         /// Not both sides have set LinkKey, or EncKey over BR/EDR, for both directions.
         case notAgreed
         /// The key comes of LE legacy pairing, or of P-192, a PIN or debug mode.
@@ -23,10 +23,10 @@ public enum KeyDerivationPolicy {
     /// - Parameters:
     ///   - identities: of both sides.
     ///   - known: the link key that is there.
-    static func obstacle(
+    static func impediment(
         toLinkKeyFrom longTermKey: KeyStrength, isAgreed: Bool, identities: [DeviceAddress], over known: LinkKey?
-    ) -> Obstacle? {
-        if let obstacle = obstacle(longTermKey, isAgreed) { return obstacle }
+    ) -> Impediment? {
+        if let impediment = impediment(longTermKey, isAgreed) { return impediment }
         if identities.contains(where: { $0.kind != .public }) { return .noPublicIdentity }
         return known.map { longTermKey.isWeaker(than: $0.strength) } ?? false ? .weaker : nil
     }
@@ -36,12 +36,12 @@ public enum KeyDerivationPolicy {
     /// - Parameters:
     ///   - size: octets of the key that would come of it.
     ///   - known: what the LTK that is there is worth.
-    static func obstacle(
+    static func impediment(
         toLongTermKeyFrom link: BREDREncryption, isAgreed: Bool, size: Int, over known: KeyStrength?
-    ) -> Obstacle? {
+    ) -> Impediment? {
         var strength = link.linkKey.strength
         strength.size = min(strength.size, size)
-        if let obstacle = obstacle(strength, isAgreed) { return obstacle }
+        if let impediment = impediment(strength, isAgreed) { return impediment }
         guard link.isAESCCM else { return .notAESCCM }
         return known.map(strength.isWeaker) ?? false ? .weaker : nil
     }
@@ -49,15 +49,15 @@ public enum KeyDerivationPolicy {
     /// Whether a host that departs from good conduct goes on all the same.
     ///
     /// - Parameter replacesStronger: it puts such a key in the place of any other.
-    static func isOverlooked(_ obstacle: Obstacle, _ quirks: PairingQuirks, replacesStronger: Bool) -> Bool {
-        switch obstacle {
+    static func isOverlooked(_ impediment: Impediment, _ quirks: PairingQuirks, replacesStronger: Bool) -> Bool {
+        switch impediment {
         case .notSecureConnections, .notAESCCM: quirks.derivesFromWeakKeys
         case .weaker: replacesStronger
         case .notAgreed, .tooShort, .noPublicIdentity: false
         }
     }
 
-    private static func obstacle(_ source: KeyStrength, _ isAgreed: Bool) -> Obstacle? {
+    private static func impediment(_ source: KeyStrength, _ isAgreed: Bool) -> Impediment? {
         guard isAgreed else { return .notAgreed }
         guard source.isSecureConnections else { return .notSecureConnections }
         return source.size < LongTermKeySize.minimum ? .tooShort : nil

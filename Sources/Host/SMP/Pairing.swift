@@ -211,17 +211,17 @@ struct Pairing {
         state = .ended
         var bond = phase.bond
         let own = terms.sentKeys.contains(.idKey) ? setup.identity : setup.own
-        let obstacle = KeyDerivationPolicy.obstacle(
+        let impediment = KeyDerivationPolicy.impediment(
             toLinkKeyFrom: terms.strength, isAgreed: terms.derivesLinkKey, identities: [own, bond.identity], over: setup.bond?.linkKey)
         let quirks = setup.quirks
-        let goesOn = obstacle.map {
+        let goesOn = impediment.map {
             KeyDerivationPolicy.isOverlooked($0, quirks, replacesStronger: quirks.replacesStrongerLinkKeys)
         }
         if goesOn ?? true { bond.linkKey = derivedLinkKey }
         let result = PairingResult(
             peer: PeerIdentity(bond.identity, isResolved: bond.identity != setup.peer), level: terms.level, model: terms.association.model,
             isSecureConnections: terms.isSecureConnections, keySize: terms.keySize, isBonded: terms.isBonding,
-            linkKeyObstacle: goesOn ?? true ? nil : obstacle)
+            linkKeyImpediment: goesOn ?? true ? nil : impediment)
         return [.completed(result, terms.isBonding ? bond : nil, acceptsWeaker: settings.acceptsWeakerBond)]
     }
 

@@ -111,5 +111,5 @@ public struct PairingResult: Sendable, Hashable {
     /// The key store has the keys.
     public var isBonded: Bool
     /// Why a pairing over LE gives no link key for BR/EDR; nil if it gives one.
-    public var linkKeyObstacle: KeyDerivationPolicy.Obstacle? = nil
+    public var linkKeyImpediment: KeyDerivationPolicy.Impediment? = nil
 }

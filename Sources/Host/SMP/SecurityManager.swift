@@ -45,7 +45,7 @@ struct SecurityManager {
         case .awaitCentral, .encrypting, .pairing: true
         }
     }
-    /// The peripheral's wish is being fulfilled with a key that is there.
+    /// The peripheral's Security Request is being served with an existing key.
     var isEncrypting: Bool { if case .encrypting = state { true } else { false } }
     var isSilent: Bool { if case .timedOut = state { true } else { false } }
 

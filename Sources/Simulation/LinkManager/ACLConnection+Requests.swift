@@ -66,15 +66,15 @@ extension ACLConnection {
     }
 
     /// Setup_Synchronous_Connection.
-    func setUpSynchronous(_ wish: SynchronousWish) { request(SynchronousSetup(wish)) }
+    func setUpSynchronous(_ wanted: SynchronousRequest) { request(SynchronousSetup(wanted)) }
 
     /// Disconnect, of voice.
     func endSynchronous(_ id: UInt8, _ reason: ErrorCode) { request(LocalSynchronousEnd(id, reason)) }
 
     /// Sniff_Mode.
-    func enterSniff(_ wish: SniffWish) -> ErrorCode {
+    func enterSniff(_ wanted: SniffRequest) -> ErrorCode {
         guard state.sniff == nil, !engine.isBusy(with: .sniff) else { return .commandDisallowed }
-        request(LocalSniff(wish))
+        request(LocalSniff(wanted))
         return .success
     }
 

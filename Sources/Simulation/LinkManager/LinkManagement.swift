@@ -10,7 +10,7 @@ enum LinkManagement: ControlLayer {
     typealias Change = ACLLinkChange
     typealias Report = ACLReport
     typealias HostReply = ACLReply
-    typealias Prospect = Never
+    typealias Pending = Never
 
     /// The procedures. Core Vol 2, Part C, 4.
     enum Kind: CaseIterable {

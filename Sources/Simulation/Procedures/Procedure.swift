@@ -17,7 +17,7 @@ protocol ControlLayer {
     /// What a host replies to a report.
     associatedtype HostReply
     /// What a procedure may bring into use, and what is sent while it runs has to suit already.
-    associatedtype Prospect
+    associatedtype Pending
 
     /// The procedure response time-out: 40 s in the link layer, 30 s in the link manager.
     static var responseTimeout: Microseconds { get }
@@ -93,7 +93,7 @@ enum ProcedureAction<Layer: ControlLayer> {
     case change(Layer.Change)
     case report(Layer.Report)
     /// Another procedure takes its place, and starts.
-    case goOn(any Procedure<Layer>)
+    case continueWith(any Procedure<Layer>)
     /// The procedure is over.
     case finish
     /// The link is over.
@@ -112,7 +112,7 @@ protocol Procedure<Layer> {
     /// Why the link ends when data comes, or a PDU that the procedure does not await; nil where it may come.
     var violation: ErrorCode? { get }
     /// What it may bring into use.
-    var prospect: Layer.Prospect? { get }
+    var pendingParameters: Layer.Pending? { get }
     /// How long the other side has for what is awaited.
     func timeout(_ context: Layer.Context) -> Microseconds
     /// Takes an event; nil when the procedure does not await it in this state.
@@ -123,6 +123,6 @@ extension Procedure {
     var isAwaitingPeer: Bool { false }
     var holdsData: Bool { false }
     var violation: ErrorCode? { nil }
-    var prospect: Layer.Prospect? { nil }
+    var pendingParameters: Layer.Pending? { nil }
     func timeout(_ context: Layer.Context) -> Microseconds { Layer.responseTimeout }
 }

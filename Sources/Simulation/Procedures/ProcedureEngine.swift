@@ -55,7 +55,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
     /// Why the link ends if data comes now; nil where it may come.
     var violation: ErrorCode? { running.isEmpty ? nil : running.lazy.compactMap { $0.procedure.violation }.first }
     /// What the procedures that run may bring into use.
-    var prospects: [Layer.Prospect] { running.compactMap { $0.procedure.prospect } }
+    var pendingParameters: [Layer.Pending] { running.compactMap { $0.procedure.pendingParameters } }
     /// Whether the other side may have to say something at any time.
     var isAwaitingPeer: Bool { running.contains { $0.procedure.isAwaitingPeer || isTerminating($0) } }
     /// Whether this side is ending the link.
@@ -286,7 +286,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
                 pending.append(PendingChange(instant: instant + instantOffset, change: change, number: number))
             case .change(let change): _ = apply(change, at: nil, &context)
             case .report(let report): outputs.append(.report(report))
-            case .goOn(let next): goOn(number, as: next, at: now, &context)
+            case .continueWith(let next): continueWith(number, as: next, at: now, &context)
             case .finish: running.removeAll { $0.number == number }
             case .disconnect(let reason): outputs.append(.disconnect(reason))
             }
@@ -298,7 +298,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
     }
 
     /// Puts a procedure in the place of one that runs, on behalf of the same side.
-    private mutating func goOn(
+    private mutating func continueWith(
         _ number: Int, as next: any Procedure<Layer>, at now: Microseconds, _ context: inout Layer.Context
     ) {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }

@@ -15,7 +15,7 @@ public struct LoopbackPlan: Sendable {
     /// Octets of data in a packet, 8 or more; nil for as many as the controller's buffers take, and for voice as many as its pace says.
     public var octets: Int?
     /// How long an answer or the next packet may take.
-    public var patience = Microseconds.seconds(2)
+    public var timeout = Microseconds.seconds(2)
     /// What the pipe carries at most, if it is known.
     public var pipe: LoopbackPipe?
 

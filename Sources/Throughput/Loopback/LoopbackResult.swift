@@ -14,7 +14,7 @@ public struct LoopbackResult: Sendable, Hashable {
     public var returned = 0
     public var lost = 0
     public var duplicated = 0
-    public var disordered = 0
+    public var reordered = 0
     public var corrupted = 0
     /// Packets the controller said did not fit.
     public var overflows = 0
@@ -28,7 +28,7 @@ public struct LoopbackResult: Sendable, Hashable {
 
     /// Whether every packet was sent and came back once, in order and intact.
     public var isClean: Bool {
-        sent == planned && sent == returned && lost == 0 && duplicated == 0 && disordered == 0 && corrupted == 0 && overflows == 0
+        sent == planned && sent == returned && lost == 0 && duplicated == 0 && reordered == 0 && corrupted == 0 && overflows == 0
     }
 
     public var packetsPerSecond: Double { time > .zero ? Double(returned) / time.seconds : 0 }
@@ -71,7 +71,7 @@ public struct LoopbackResult: Sendable, Hashable {
 
 extension LoopbackResult: Encodable {
     private enum Key: String, CodingKey {
-        case channel, handles, octets, buffers, planned, sent, returned, lost, duplicated, disordered, corrupted, overflows, limit,
+        case channel, handles, octets, buffers, planned, sent, returned, lost, duplicated, reordered, corrupted, overflows, limit,
             explanation
         case bufferOctets = "buffer_octets"
         case time = "time_us"
@@ -90,7 +90,7 @@ extension LoopbackResult: Encodable {
         for (key, number) in [
             (Key.handles, handles), (.octets, octets), (.buffers, buffers), (.bufferOctets, bufferOctets), (.planned, planned),
             (.sent, sent),
-            (.returned, returned), (.lost, lost), (.duplicated, duplicated), (.disordered, disordered), (.corrupted, corrupted),
+            (.returned, returned), (.lost, lost), (.duplicated, duplicated), (.reordered, reordered), (.corrupted, corrupted),
             (.overflows, overflows),
         ] {
             try values.encode(number, forKey: key)

@@ -22,7 +22,7 @@ struct LoopbackRun {
     private static let settling = Microseconds.milliseconds(100)
 
     /// Limit for leaving loopback mode when the test is being stopped.
-    private static let lastPatience = Microseconds.milliseconds(500)
+    private static let lastTimeout = Microseconds.milliseconds(500)
 
     private static let mostVoiceOnTheWay = 32
 
@@ -76,7 +76,7 @@ struct LoopbackRun {
         guard state == .running else { return fail(.stopped) }
         result.planned = result.sent
         leave(at: now, send)
-        deadline = min(deadline, now + Self.lastPatience)
+        deadline = min(deadline, now + Self.lastTimeout)
     }
 
     mutating func timeOut(at now: Microseconds, _ send: (HCIPacket) -> Void) {
@@ -145,7 +145,7 @@ struct LoopbackRun {
         _ next: State, _ command: Command, _ now: Microseconds, _ send: (HCIPacket) -> Void
     ) {
         state = next
-        deadline = now + plan.patience
+        deadline = now + plan.timeout
         perform(commands.submit(id: 0, opcode: Command.opcode, HCIPacket(command: command)), now: now, send)
     }
 
@@ -185,7 +185,7 @@ struct LoopbackRun {
         state = .running
         buffers = ACLBuffers(fragmentLength: result.bufferOctets, total: result.buffers)
         (began, last) = (now, now)
-        deadline = now + (pace == nil ? plan.patience : .zero)
+        deadline = now + (pace == nil ? plan.timeout : .zero)
         sendData(at: now, send)
     }
 
@@ -234,9 +234,9 @@ struct LoopbackRun {
             deadline = deadline + pace.interval
         }
         if result.sent == plan.packets {
-            deadline = now + plan.patience
+            deadline = now + plan.timeout
         } else if deadline <= now {
-            guard now - last < plan.patience else { return leave(at: now, send) }
+            guard now - last < plan.timeout else { return leave(at: now, send) }
             deadline = now + pace.interval
         }
     }
@@ -250,7 +250,7 @@ struct LoopbackRun {
         result.returned += 1
         guard state == .running else { return }
         if result.returned >= plan.packets { return leave(at: now, send) }
-        if pace == nil || result.sent == plan.packets { deadline = now + plan.patience }
+        if pace == nil || result.sent == plan.packets { deadline = now + plan.timeout }
     }
 
     // MARK: End
@@ -260,7 +260,7 @@ struct LoopbackRun {
         let tallies = flows.map(\.tally)
         result.lost = tallies.reduce(0) { $0 + $1.lost }
         result.duplicated = tallies.reduce(0) { $0 + $1.duplicated }
-        result.disordered = tallies.reduce(0) { $0 + $1.disordered }
+        result.reordered = tallies.reduce(0) { $0 + $1.reordered }
         result.corrupted = tallies.reduce(0) { $0 + $1.corrupted }
         result.worstRoundTrip = flows.map(\.worstRoundTrip).max() ?? .zero
         result.meanRoundTrip = Microseconds(flows.reduce(0) { $0 + $1.meanRoundTrip.rawValue } / Int64(max(1, flows.count)))

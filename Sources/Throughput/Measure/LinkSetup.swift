@@ -84,7 +84,7 @@ struct LinkSetup {
         let supervision = UInt16(clamping: min(3_200, max(200, request.interval.rawValue * 20 / 10_000)))
         settings.parameters = ConnectionParameterRequest(interval: units, supervisionTimeout: supervision)
         guard let subject = bench.subject else {
-            settings.limit = bench.patience
+            settings.limit = bench.timeout
             return (try await bench.tester.host.connect(to: try await bench.foreignSubject(), settings), nil)
         }
         for _ in 0..<attempts {
@@ -103,9 +103,9 @@ struct LinkSetup {
         let set = try await subject.advertise(advertising)
         do {
             let link = try await tester.connect(to: subject.address, settings)
-            let patience = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
+            let timeout = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
             do {
-                let incoming = try await subject.nextIncomingConnection(within: patience)
+                let incoming = try await subject.nextIncomingConnection(within: timeout)
                 if link.isConnected, incoming.isConnected { return (link, incoming) }
             } catch HostError.environment(.timedOut) {
                 try await set.stop()
@@ -191,7 +191,7 @@ extension ThroughputBench {
             found.fulfil(address)
         }
         do {
-            let address = try await found.value(until: loop.now + patience)
+            let address = try await found.value(until: loop.now + timeout)
             try await scan.stop()
             foreignAddress = address
             return address

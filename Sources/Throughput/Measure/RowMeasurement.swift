@@ -12,9 +12,9 @@ struct RowMeasurement {
     private let events: Int
     private let receiver: FlowReceiver
     /// Where it waits for the flows that go on at the same time.
-    private let meeting: FlowMeeting?
+    private let meeting: PeerDiscovery?
 
-    init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int? = nil, meeting: FlowMeeting? = nil) {
+    init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int? = nil, meeting: PeerDiscovery? = nil) {
         self.bench = bench
         self.setup = setup
         self.meeting = meeting
@@ -57,7 +57,7 @@ struct RowMeasurement {
     }
 
     static func complaint(_ tally: FlowTally) -> String {
-        "the flow was not whole: lost \(tally.lost), duplicated \(tally.duplicated), disordered \(tally.disordered), corrupted \(tally.corrupted)"
+        "the flow was not whole: lost \(tally.lost), duplicated \(tally.duplicated), reordered \(tally.reordered), corrupted \(tally.corrupted)"
     }
 
     // MARK: Flows
@@ -202,11 +202,11 @@ struct RowMeasurement {
     private func verify(sent: UInt32) async throws {
         let counters = try await setup.client.readCounters()
         guard isForeignServer else { return receiver.close(sent: sent) }
-        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.disordered == 0, counters.corrupted == 0
+        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.reordered == 0, counters.corrupted == 0
         else {
             throw MeasurementFailure(
                 "of \(sent) packets the subject received \(counters.received): lost \(counters.lost), duplicated \(counters.duplicated), "
-                    + "disordered \(counters.disordered), corrupted \(counters.corrupted)")
+                    + "reordered \(counters.reordered), corrupted \(counters.corrupted)")
         }
     }
 }

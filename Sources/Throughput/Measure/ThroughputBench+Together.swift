@@ -13,7 +13,7 @@ extension ThroughputBench {
         var rows: [ThroughputRow] = []
         do {
             for bench in benches {
-                (bench.limits, bench.patience) = (limits, patience)
+                (bench.limits, bench.timeout) = (limits, timeout)
                 setups.append(try await LinkSetup(bench, request))
             }
             rows = try await flows(zip(benches, setups).map { (bench: $0, setup: $1) }, seconds)
@@ -36,7 +36,7 @@ extension ThroughputBench {
         let flows = links.enumerated().flatMap { index, link in
             [link.setup, link.setup.turned].compactMap(\.self).map { (link: index + 1, bench: link.bench, setup: $0) }
         }
-        let meeting = FlowMeeting(loop, of: flows.count)
+        let meeting = PeerDiscovery(loop, of: flows.count)
         let running = flows.map { link, bench, setup in
             loop.start {
                 var row = ThroughputRow(setup.request)

@@ -32,7 +32,7 @@ public final class ThroughputBench {
     /// The subject, where it has no throughput service.
     public var product: ProductFlow?
     /// How long to look for a foreign subject.
-    public var patience = Microseconds.seconds(30)
+    public var timeout = Microseconds.seconds(30)
     let testerServer: ThroughputServer
     let subjectServer: ThroughputServer?
     /// Benches of the same tester with a subject each, for rows of several links.

@@ -114,7 +114,7 @@ extension ThroughputRow {
         }
         if let fairness = place?.fairness { text += "; fairness \(Explanation.figure(fairness)), where 1 is the same for all" }
         if !tally.isClean {
-            text += "; lost \(tally.lost), duplicated \(tally.duplicated), disordered \(tally.disordered), corrupted \(tally.corrupted)"
+            text += "; lost \(tally.lost), duplicated \(tally.duplicated), reordered \(tally.reordered), corrupted \(tally.corrupted)"
         }
         return text
     }

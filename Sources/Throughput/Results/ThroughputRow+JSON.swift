@@ -53,7 +53,7 @@ extension ThroughputRow: Encodable {
         var octets: Int
         var lost: Int
         var duplicated: Int
-        var disordered: Int
+        var reordered: Int
         var corrupted: Int
     }
 
@@ -156,7 +156,7 @@ extension ThroughputRow: Encodable {
 
     private var received: Received {
         Received(
-            packets: packets, octets: octets, lost: tally.lost, duplicated: tally.duplicated, disordered: tally.disordered,
+            packets: packets, octets: octets, lost: tally.lost, duplicated: tally.duplicated, reordered: tally.reordered,
             corrupted: tally.corrupted)
     }
 

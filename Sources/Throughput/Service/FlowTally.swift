@@ -8,7 +8,7 @@ public struct FlowTally: Sendable, Hashable {
     /// Packets whose sequence number had been seen already.
     public private(set) var duplicated = 0
     /// Packets that arrived after one with a higher sequence number.
-    public private(set) var disordered = 0
+    public private(set) var reordered = 0
     /// Packets whose checksum was wrong.
     public private(set) var corrupted = 0
 
@@ -20,7 +20,7 @@ public struct FlowTally: Sendable, Hashable {
     public init() {}
 
     /// Whether every packet came once, in order and intact.
-    public var isClean: Bool { lost == 0 && duplicated == 0 && disordered == 0 && corrupted == 0 }
+    public var isClean: Bool { lost == 0 && duplicated == 0 && reordered == 0 && corrupted == 0 }
 
     /// Counts a packet. True when it carried something new.
     @discardableResult
@@ -41,7 +41,7 @@ public struct FlowTally: Sendable, Hashable {
             }
             gaps.remove(at: index)
             lost -= 1
-            disordered += 1
+            reordered += 1
         }
         octets += packet.byteCount
         return true
@@ -57,8 +57,8 @@ public struct FlowTally: Sendable, Hashable {
     /// Adds what the receiver of another flow has seen.
     mutating func add(_ other: FlowTally) {
         (packets, octets, lost) = (packets + other.packets, octets + other.octets, lost + other.lost)
-        (duplicated, disordered, corrupted) = (
-            duplicated + other.duplicated, disordered + other.disordered, corrupted + other.corrupted
+        (duplicated, reordered, corrupted) = (
+            duplicated + other.duplicated, reordered + other.reordered, corrupted + other.corrupted
         )
     }
 

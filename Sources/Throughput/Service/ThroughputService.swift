@@ -64,7 +64,7 @@ public enum ThroughputService {
         public var octets: UInt32 = 0
         public var lost: UInt32 = 0
         public var duplicated: UInt32 = 0
-        public var disordered: UInt32 = 0
+        public var reordered: UInt32 = 0
         public var corrupted: UInt32 = 0
 
         public init() {}
@@ -75,18 +75,18 @@ public enum ThroughputService {
             octets = UInt32(truncatingIfNeeded: tally.octets)
             lost = UInt32(truncatingIfNeeded: tally.lost)
             duplicated = UInt32(truncatingIfNeeded: tally.duplicated)
-            disordered = UInt32(truncatingIfNeeded: tally.disordered)
+            reordered = UInt32(truncatingIfNeeded: tally.reordered)
             corrupted = UInt32(truncatingIfNeeded: tally.corrupted)
         }
 
-        public var octetString: [UInt8] { [sent, received, octets, lost, duplicated, disordered, corrupted].flatMap { Octets.little($0) } }
+        public var octetString: [UInt8] { [sent, received, octets, lost, duplicated, reordered, corrupted].flatMap { Octets.little($0) } }
 
         /// Nil unless there are 28 octets or more; what follows them is of a later version.
         public init?(octets string: [UInt8]) {
             guard string.count >= 28 else { return nil }
             let numbers = (0..<7).map { UInt32(Octets.number(string[(4 * $0)..<(4 * $0 + 4)])) }
             (sent, received, octets, lost) = (numbers[0], numbers[1], numbers[2], numbers[3])
-            (duplicated, disordered, corrupted) = (numbers[4], numbers[5], numbers[6])
+            (duplicated, reordered, corrupted) = (numbers[4], numbers[5], numbers[6])
         }
     }
 }

@@ -123,10 +123,10 @@ public final class ByteStream {
     }
 
     /// One octet, waited for before delivery begins; nil when none comes in so many milliseconds.
-    func nextOctet(within patience: Int32) -> UInt8? {
+    func nextOctet(within timeout: Int32) -> UInt8? {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         var octet: UInt8 = 0
-        guard isOpen, poll(&entry, 1, patience) > 0, read(descriptor, &octet, 1) == 1 else { return nil }
+        guard isOpen, poll(&entry, 1, timeout) > 0, read(descriptor, &octet, 1) == 1 else { return nil }
         return octet
     }
 

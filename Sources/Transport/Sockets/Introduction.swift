@@ -45,7 +45,7 @@ public struct AccessToken: Sendable, Equatable {
 
 /// Waits for a client's introduction.
 public final class TokenGate: ByteStream.Sink {
-    private static let patience = Microseconds.seconds(5)
+    private static let timeout = Microseconds.seconds(5)
 
     /// The address of the client, without its port.
     public let peer: [UInt8]
@@ -67,7 +67,7 @@ public final class TokenGate: ByteStream.Sink {
     public func start(then: @escaping (Bool) -> Void) throws(TransportError) {
         self.then = then
         try stream.open(self)
-        timer = loop.schedule(after: Self.patience) { [weak self] in self?.end(false) }
+        timer = loop.schedule(after: Self.timeout) { [weak self] in self?.end(false) }
     }
 
     /// Turns the client away.
@@ -98,14 +98,14 @@ public final class TokenGate: ByteStream.Sink {
 extension ByteStream {
     /// Connects to a server that wants a token.
     ///
-    /// - Throws: as `connect(to:on:patience:)`; `notPermitted` when the server does not take the token.
-    static func connect(to address: SocketAddress, with token: AccessToken, on loop: RunLoop, patience: Int32 = 5_000)
+    /// - Throws: as `connect(to:on:timeout:)`; `notPermitted` when the server does not take the token.
+    static func connect(to address: SocketAddress, with token: AccessToken, on loop: RunLoop, timeout: Int32 = 5_000)
         throws(TransportError)
         -> ByteStream
     {
-        let stream = try connect(to: address, on: loop, patience: patience)
+        let stream = try connect(to: address, on: loop, timeout: timeout)
         stream.send(token.line)
-        guard stream.takes(AccessToken.answer, within: patience) else {
+        guard stream.takes(AccessToken.answer, within: timeout) else {
             stream.close()
             throw .notPermitted("\(address) does not take the token, or serves somebody else")
         }
@@ -113,10 +113,10 @@ extension ByteStream {
     }
 
     /// Whether the other end says this next.
-    private func takes(_ answer: [UInt8], within patience: Int32) -> Bool {
+    private func takes(_ answer: [UInt8], within timeout: Int32) -> Bool {
         var got: [UInt8] = []
         while got.count < answer.count {
-            guard let octet = nextOctet(within: patience) else { return false }
+            guard let octet = nextOctet(within: timeout) else { return false }
             got.append(octet)
         }
         return got == answer

@@ -9,9 +9,9 @@ import Timing
 extension ByteStream {
     /// Connects to a listener.
     ///
-    /// - Parameter patience: how long the other end may take, in milliseconds.
+    /// - Parameter timeout: how long the other end may take, in milliseconds.
     /// - Throws: `unreachable`, `notPermitted`.
-    public static func connect(to address: SocketAddress, on loop: RunLoop, patience: Int32 = 5_000) throws(TransportError)
+    public static func connect(to address: SocketAddress, on loop: RunLoop, timeout: Int32 = 5_000) throws(TransportError)
         -> ByteStream
     {
         let outcome = address.withSystemAddresses(passive: false) { family, system, length in
@@ -20,7 +20,7 @@ extension ByteStream {
             setNonBlocking(descriptor)
             let status = systemConnect(descriptor, system, length)
             if status == 0 { return .success(descriptor) }
-            if let failure = errno == EINPROGRESS ? failureOfConnecting(descriptor, patience: patience) : SystemError(code: errno) {
+            if let failure = errno == EINPROGRESS ? failureOfConnecting(descriptor, timeout: timeout) : SystemError(code: errno) {
                 systemClose(descriptor)
                 return .failure(failure)
             }
@@ -37,9 +37,9 @@ extension ByteStream {
     }
 
     /// Waits until a connection stands; what went wrong otherwise.
-    private static func failureOfConnecting(_ descriptor: Int32, patience: Int32) -> SystemError? {
+    private static func failureOfConnecting(_ descriptor: Int32, timeout: Int32) -> SystemError? {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&entry, 1, patience) > 0 else { return SystemError(code: ETIMEDOUT) }
+        guard poll(&entry, 1, timeout) > 0 else { return SystemError(code: ETIMEDOUT) }
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)

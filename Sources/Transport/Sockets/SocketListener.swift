@@ -12,7 +12,7 @@ public final class SocketListener {
     /// Where it listens; a port that was given as 0 is the chosen one here.
     public let address: SocketAddress
     /// Told, on the loop, why no connection can be taken for the moment.
-    public var onObstacle: ((String) -> Void)?
+    public var onImpediment: ((String) -> Void)?
 
     private let loop: RunLoop
     private var descriptor: Int32
@@ -85,7 +85,7 @@ public final class SocketListener {
     /// The connection that cannot be taken stays in the queue, and the descriptor ready: to look again at once would only heat the machine.
     private func rest(because reason: String) {
         loop.unwatch(descriptor)
-        if !isHindered { onObstacle?("\(address): no connection can be taken: \(reason)") }
+        if !isHindered { onImpediment?("\(address): no connection can be taken: \(reason)") }
         isHindered = true
         loop.schedule(after: Self.pause) { [weak self] in self?.watch() }
     }

@@ -3,7 +3,7 @@ import Packets
 /// What a loader wants done.
 enum FirmwareAction: Equatable {
     /// Send a command and wait so long for what comes of it.
-    case send(HCIPacket, patience: Microseconds)
+    case send(HCIPacket, timeout: Microseconds)
     /// Wait so long for what comes by itself.
     case wait(Microseconds)
     /// From here on the commands that carry the image go through the bulk pipe, and answers come there, too; or no more.
@@ -12,8 +12,8 @@ enum FirmwareAction: Equatable {
     case done(FirmwareOutcome)
     case fail(FirmwareError)
 
-    static func ask<Command: HCICommand>(_ command: Command, patience: Microseconds = .seconds(2)) -> FirmwareAction {
-        .send(HCIPacket(command: command), patience: patience)
+    static func ask<Command: HCICommand>(_ command: Command, timeout: Microseconds = .seconds(2)) -> FirmwareAction {
+        .send(HCIPacket(command: command), timeout: timeout)
     }
 }
 

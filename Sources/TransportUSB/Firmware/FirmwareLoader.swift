@@ -13,7 +13,7 @@ struct FirmwareLoader {
     }
 
     /// Enough for the start-up ladder, too.
-    static let firstPatience = Microseconds.seconds(5)
+    static let firstTimeout = Microseconds.seconds(5)
     static let realtek: UInt16 = 0x005D
     static let intel: UInt16 = 0x0002
 
@@ -29,7 +29,7 @@ struct FirmwareLoader {
         return procedure.abandonedFor
     }
 
-    func start() -> [FirmwareAction] { [.ask(HCICommands.ReadLocalVersionInformation(), patience: Self.firstPatience)] }
+    func start() -> [FirmwareAction] { [.ask(HCICommands.ReadLocalVersionInformation(), timeout: Self.firstTimeout)] }
 
     mutating func received(_ packet: HCIPacket) -> [FirmwareAction] {
         guard let event = FirmwareEvent(packet) else { return [] }

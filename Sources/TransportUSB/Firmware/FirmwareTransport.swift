@@ -71,7 +71,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         if waiting.count < Self.mostWaiting { waiting.append(packet) } else { finish(with: .overrun(dropped: waiting.count)) }
     }
 
-    public func takeDisorder() -> PipeDisorder { inner.takeDisorder() }
+    public func takeReordering() -> ReorderingStatistics { inner.takeReordering() }
     public var learned: LearnedConductList { inner.learned }
 
     public func close() {
@@ -99,10 +99,10 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     private func perform(_ actions: [FirmwareAction]) {
         for action in actions {
             switch action {
-            case .send(let command, let patience):
+            case .send(let command, let timeout):
                 inner.send(command)
-                wait(patience)
-            case .wait(let patience): wait(patience)
+                wait(timeout)
+            case .wait(let timeout): wait(timeout)
             case .useBulkPipe(let uses): dongle?.usesBulkPipeForImages = uses
             case .read(let need): read(need)
             case .done(.needed(let need)) where refusal != nil: give(up: .withheld(need))
@@ -145,14 +145,14 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         }
     }
 
-    private func wait(_ patience: Microseconds) {
+    private func wait(_ timeout: Microseconds) {
         stopWaiting()
-        timer = loop.schedule(after: patience) { [weak self] in
+        timer = loop.schedule(after: timeout) { [weak self] in
             guard let self else { return }
             timer = nil
             guard end == nil else { return }
             // A dongle that is still being brought to answer has not been asked yet.
-            if let dongle, dongle.startup == nil { wait(patience) } else { perform(loader.timedOut()) }
+            if let dongle, dongle.startup == nil { wait(timeout) } else { perform(loader.timedOut()) }
         }
     }
 

@@ -251,7 +251,7 @@ final class USBDevice: @unchecked Sendable {
         var isCancelled = false
         var isVoiceCancelled = false
         while true {
-            var patience = timeval(tv_sec: 1, tv_usec: 0)
+            var timeout = timeval(tv_sec: 1, tv_usec: 0)
             let (isEnding, mustReset, left) = locked { (self.isEnding, wantsReset, inFlight) }
             announce()
             if isEnding || mustReset {
@@ -263,14 +263,14 @@ final class USBDevice: @unchecked Sendable {
                 }
                 if !isCancelled { cancelAll() }
                 isCancelled = true
-                patience = timeval(tv_sec: 0, tv_usec: 50_000)
+                timeout = timeval(tv_sec: 0, tv_usec: 50_000)
             } else if locked({ voice.mustChange }) {
                 if !isVoiceCancelled { cancelVoice() }
                 isVoiceCancelled = !changeVoiceIfIdle()
                 if !isVoiceCancelled { continue }
-                patience = timeval(tv_sec: 0, tv_usec: 50_000)
+                timeout = timeval(tv_sec: 0, tv_usec: 50_000)
             }
-            libusb_handle_events_timeout_completed(library.context, &patience, nil)
+            libusb_handle_events_timeout_completed(library.context, &timeout, nil)
             clearStalls()
         }
         release()

@@ -3,7 +3,7 @@ import Transport
 /// A Bluetooth dongle as USB describes it.
 public struct USBDongleDescription: Sendable, Equatable {
     /// What keeps the bench from using it.
-    public enum Obstacle: Sendable, Equatable {
+    public enum Impediment: Sendable, Equatable {
         /// The user may not open it; the text is the udev rule and where to put it.
         case permission(rule: String)
         /// Somebody else holds it.
@@ -22,7 +22,7 @@ public struct USBDongleDescription: Sendable, Equatable {
     public var serial: String?
     /// The kernel driver bound to its first interface.
     public var driver: String?
-    public var obstacle: Obstacle?
+    public var impediment: Impediment?
     /// Why it can never be used, where it is only related to dongles.
     public var unfit: String?
 
@@ -55,7 +55,7 @@ public struct USBDongleDescription: Sendable, Equatable {
     public static let udevRulePath = "/etc/udev/rules.d/70-bluebench.rules"
 }
 
-extension USBDongleDescription.Obstacle: CustomStringConvertible {
+extension USBDongleDescription.Impediment: CustomStringConvertible {
     public var description: String {
         switch self {
         case .permission(let rule): "no permission: put into \(USBDongleDescription.udevRulePath) and replug: \(rule)"

@@ -62,7 +62,7 @@ public enum USBEnumeration {
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
         if case .unfit(let reason) = match {
             description.unfit = reason
-            description.obstacle = .other(reason)
+            description.impediment = .other(reason)
             nameBySystem(&description)
             return description
         }
@@ -73,7 +73,7 @@ public enum USBEnumeration {
             description.serial = text(handle, descriptor.iSerialNumber)
             USBHandle.close(handle)
         } else {
-            description.obstacle = obstacle(status, description)
+            description.impediment = impediment(status, description)
             nameBySystem(&description)
         }
         return description
@@ -87,7 +87,7 @@ public enum USBEnumeration {
         description.serial = USBSystem.attribute("serial", bus: bus, ports: ports)
     }
 
-    static func obstacle(_ status: Int32, _ description: USBDongleDescription) -> USBDongleDescription.Obstacle {
+    static func impediment(_ status: Int32, _ description: USBDongleDescription) -> USBDongleDescription.Impediment {
         switch libusb_error(status) {
         case LIBUSB_ERROR_ACCESS: .permission(rule: description.udevRule)
         case LIBUSB_ERROR_BUSY: .busy(holder: USBSystem.holder(bus: description.bus, ports: description.ports))

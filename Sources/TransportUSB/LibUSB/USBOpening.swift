@@ -60,7 +60,7 @@ struct USBOpening {
     private static func failure(_ status: Int32, _ description: USBDongleDescription) -> TransportError {
         let place = description.location.description
         if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return .lost(place) }
-        switch USBEnumeration.obstacle(status, description) {
+        switch USBEnumeration.impediment(status, description) {
         case .permission(let rule): return .notPermitted("\(place): put into \(USBDongleDescription.udevRulePath) and replug: \(rule)")
         case .busy(let holder): return .busy(holder.map { "\(place), held by \($0)," } ?? place)
         case .other(let text): return .unreachable("\(place): \(text)")

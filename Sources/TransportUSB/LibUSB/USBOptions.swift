@@ -22,9 +22,9 @@ public struct USBLimits: Sendable, Hashable {
     /// For the answer to the second one, and to the one after a reset of the port.
     public var laterReset = Microseconds.seconds(4)
     /// Away from the bus after a reset of which nobody knew that it would leave.
-    public var surprisingAbsence = Microseconds.seconds(1)
+    public var unexpectedReconnectTime = Microseconds.seconds(1)
     /// Away from the bus where that was to be expected.
-    public var expectedAbsence = Microseconds.seconds(6)
+    public var expectedReconnectTime = Microseconds.seconds(6)
     /// For the answer to the last HCI_Reset.
     public var lastReset = Microseconds.milliseconds(300)
     /// To be suspended by the system.
@@ -36,7 +36,7 @@ public struct USBLimits: Sendable, Hashable {
     public func scaled(by factor: Double) -> USBLimits {
         var limits = self
         for path in [
-            \USBLimits.drain, \.firstReset, \.laterReset, \.surprisingAbsence, \.expectedAbsence, \.lastReset, \.suspension,
+            \USBLimits.drain, \.firstReset, \.laterReset, \.unexpectedReconnectTime, \.expectedReconnectTime, \.lastReset, \.suspension,
         ] {
             limits[keyPath: path] = Microseconds(Int64(Double(self[keyPath: path].rawValue) * factor))
         }

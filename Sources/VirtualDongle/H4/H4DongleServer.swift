@@ -32,7 +32,7 @@ public final class H4DongleServer {
     public func offer(_ controller: Int, at address: SocketAddress) throws(TransportError) -> SocketAddress {
         let listener = try SocketListener(address, on: loop)
         listeners.append(listener)
-        listener.onObstacle = { [weak self] in self?.onEvent?(.failed(controller: controller, reason: $0)) }
+        listener.onImpediment = { [weak self] in self?.onEvent?(.failed(controller: controller, reason: $0)) }
         listener.start { [weak self] stream in self?.admit(stream, for: controller) }
         return listener.address
     }

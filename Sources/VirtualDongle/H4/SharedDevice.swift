@@ -59,17 +59,17 @@ public final class SharedDevice: DongleBackend {
         if let loss {
             onTrouble?("\(loss)")
             device.close()
-            return goOn()
+            return continueWith()
         }
         do {
             try clean(device) { [weak self] failure in
                 if let failure { self?.onTrouble?("\(failure)") }
-                self?.goOn()
+                self?.continueWith()
             }
         } catch {
             onTrouble?("\(error)")
             device.close()
-            goOn()
+            continueWith()
         }
     }
 
@@ -87,7 +87,7 @@ public final class SharedDevice: DongleBackend {
         }
     }
 
-    private func goOn() {
+    private func continueWith() {
         guard let end = next else { return }
         next = nil
         do { try share(with: end) } catch {
@@ -153,7 +153,7 @@ final class SharedSession {
 
 /// HCI_Reset on a device that nobody uses, and its end: what a client left on the air ends with it. Core Vol 4, Part E, 7.3.2.
 final class DeviceReset: HCITransportSink {
-    private static let patience = Microseconds.seconds(5)
+    private static let timeout = Microseconds.seconds(5)
 
     private let device: any HCITransport
     private let loop: RunLoop
@@ -168,7 +168,7 @@ final class DeviceReset: HCITransportSink {
     func start(then: @escaping (TransportError?) -> Void) throws(TransportError) {
         self.then = then
         try device.open(self)
-        timer = loop.schedule(after: Self.patience) { [weak self] in
+        timer = loop.schedule(after: Self.timeout) { [weak self] in
             guard let self else { return }
             end(.unprepared("\(device.name) does not answer to HCI_Reset"))
         }

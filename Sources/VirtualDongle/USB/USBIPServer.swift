@@ -46,7 +46,7 @@ public final class USBIPServer: USBIPBus {
     }
 
     public func start() {
-        listener.onObstacle = { [weak self] in self?.report?($0) }
+        listener.onImpediment = { [weak self] in self?.report?($0) }
         listener.start { [weak self] in self?.serve($0) }
     }
 

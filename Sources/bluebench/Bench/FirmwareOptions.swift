@@ -21,9 +21,9 @@ struct FirmwareOptions: ParsableArguments {
     var forcesUSB = false
 
     @Option(
-        name: .customLong("usb-patience"),
+        name: .customLong("usb-timeout"),
         help: ArgumentHelp("Multiply the time that a USB dongle has to answer at its start.", valueName: "factor", visibility: .hidden))
-    var usbPatience = 1.0
+    var usbTimeout = 1.0
 
     @OptionGroup var known: KnownDonglesOptions
 
@@ -31,7 +31,7 @@ struct FirmwareOptions: ParsableArguments {
     func usb() throws -> USBOptions {
         var options = USBOptions().knowing(try known.read())
         options.isForced = forcesUSB
-        options.limits = options.limits.scaled(by: max(0.01, usbPatience))
+        options.limits = options.limits.scaled(by: max(0.01, usbTimeout))
         return options
     }
 

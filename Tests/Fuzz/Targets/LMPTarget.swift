@@ -60,7 +60,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
         case .synchronousRequested:
             connection.reply(
                 .acceptsSynchronous(
-                    SynchronousWish(
+                    SynchronousRequest(
                         transmitBandwidth: 8_000, receiveBandwidth: 8_000, maxLatency: 13, airMode: 3, effort: .some,
                         types: [.twoEV3, .hv3])))
         default: break

@@ -39,40 +39,40 @@ import Timing
         (strength(false, true, 7), "xxxxxxx++"),
     ]
 
-    private static let letters: [Character: KeyDerivationPolicy.Obstacle?] = [
+    private static let letters: [Character: KeyDerivationPolicy.Impediment?] = [
         "+": nil, "-": .weaker, "s": .tooShort, "x": .notSecureConnections,
     ]
 
     @Test(arguments: overLinkKeys) func aLinkKeyComesOfAnLTK(_ row: (known: LinkKey?, row: String)) {
         let addresses = [DeviceAddress(value: 1), DeviceAddress(value: 2)]
         for (source, letter) in zip(Self.longTermKeys, row.row) {
-            func obstacle(isAgreed: Bool = true, _ identities: [DeviceAddress] = addresses) -> KeyDerivationPolicy.Obstacle? {
-                KeyDerivationPolicy.obstacle(toLinkKeyFrom: source, isAgreed: isAgreed, identities: identities, over: row.known)
+            func impediment(isAgreed: Bool = true, _ identities: [DeviceAddress] = addresses) -> KeyDerivationPolicy.Impediment? {
+                KeyDerivationPolicy.impediment(toLinkKeyFrom: source, isAgreed: isAgreed, identities: identities, over: row.known)
             }
-            #expect(obstacle() == Self.letters[letter] ?? .notAgreed, "\(source)")
-            #expect(obstacle(isAgreed: false) == .notAgreed)
+            #expect(impediment() == Self.letters[letter] ?? .notAgreed, "\(source)")
+            #expect(impediment(isAgreed: false) == .notAgreed)
             let isPossible = letter == "+" || letter == "-"
             for index in addresses.indices {
                 var identities = addresses
                 identities[index] = DeviceAddress(value: 0xC000_0000_0001, kind: .random)
-                #expect(obstacle(identities) == (isPossible ? .noPublicIdentity : Self.letters[letter] ?? .notAgreed))
+                #expect(impediment(identities) == (isPossible ? .noPublicIdentity : Self.letters[letter] ?? .notAgreed))
             }
         }
     }
 
     @Test(arguments: overLongTermKeys) func anLTKComesOfALinkKey(_ row: (known: KeyStrength?, row: String)) {
         for (source, letter) in zip(Self.linkKeys, row.row) {
-            func obstacle(isAgreed: Bool = true, isAESCCM: Bool = true, size: Int = 16) -> KeyDerivationPolicy.Obstacle? {
+            func impediment(isAgreed: Bool = true, isAESCCM: Bool = true, size: Int = 16) -> KeyDerivationPolicy.Impediment? {
                 let link = BREDREncryption(linkKey: source, isAESCCM: isAESCCM, keySize: size)
-                return KeyDerivationPolicy.obstacle(toLongTermKeyFrom: link, isAgreed: isAgreed, size: size, over: row.known)
+                return KeyDerivationPolicy.impediment(toLongTermKeyFrom: link, isAgreed: isAgreed, size: size, over: row.known)
             }
-            #expect(obstacle() == Self.letters[letter] ?? .notAgreed, "\(source.type)")
-            #expect(obstacle(isAgreed: false) == .notAgreed)
+            #expect(impediment() == Self.letters[letter] ?? .notAgreed, "\(source.type)")
+            #expect(impediment(isAgreed: false) == .notAgreed)
             let isPossible = letter == "+" || letter == "-"
-            #expect(obstacle(isAESCCM: false) == (isPossible ? .notAESCCM : .notSecureConnections))
-            #expect(obstacle(size: 6) == (isPossible ? .tooShort : .notSecureConnections))
+            #expect(impediment(isAESCCM: false) == (isPossible ? .notAESCCM : .notSecureConnections))
+            #expect(impediment(size: 6) == (isPossible ? .tooShort : .notSecureConnections))
             let isShorter = (row.known?.size ?? 0) > 7
-            #expect(obstacle(size: 7) == (isPossible && isShorter ? .weaker : Self.letters[letter] ?? .notAgreed))
+            #expect(impediment(size: 7) == (isPossible && isShorter ? .weaker : Self.letters[letter] ?? .notAgreed))
         }
     }
 

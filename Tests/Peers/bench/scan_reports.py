@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from bumble.device import Device  # noqa: E402
 
-from support import PATIENCE, bluebench, dongles, host  # noqa: E402
+from support import TIMEOUT, bluebench, dongles, host  # noqa: E402
 
 REPORTS = {"our host": 400_000, "Bumble's host": 30_000}
 AT_LEAST = 20
@@ -63,7 +63,7 @@ class Flood:
 
 def ours(port, count):
     flood = Flood(port, count)
-    line = [bluebench(), "scan", f"tcp:127.0.0.1:{flood.port}", "--passive", "--duplicates", "--summary", "--count", str(count), "--seconds", str(PATIENCE)]
+    line = [bluebench(), "scan", f"tcp:127.0.0.1:{flood.port}", "--passive", "--duplicates", "--summary", "--count", str(count), "--seconds", str(TIMEOUT)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as scan:
         assert scan.stdout.readline().startswith(f"{count} reports from 50")
         return count / (time.monotonic() - flood.start)

@@ -174,7 +174,7 @@ import Timing
             act: { $0.inject(LMP.SwitchReq(switchInstant: 0).bytes(.central), from: $0.a) }),
     ]
 
-    private static let wish = SniffWish(intervals: 80...800, attempt: 4, timeout: 1)
+    private static let wish = SniffRequest(intervals: 80...800, attempt: 4, timeout: 1)
     /// A sniff request of A for an interval.
     private static func sniff(_ interval: UInt16, offset: UInt16 = 0, attempt: UInt16 = 4) -> [UInt8] {
         LMP.SniffReq(timingControlFlags: 0, dSniff: offset, tSniff: interval, sniffAttempt: attempt, sniffTimeout: 1).bytes(.central)

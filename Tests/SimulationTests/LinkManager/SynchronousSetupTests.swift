@@ -12,7 +12,7 @@ import Timing
         var a: [String]
         var b: [String]
         /// What the host that is asked accepts; nil where it refuses with 0x0D.
-        var accepts: SynchronousWish? = anything
+        var accepts: SynchronousRequest? = anything
         /// Before anything is asked for.
         var setUp: @Sendable (LMPBench) -> Void = { _ in }
         var act: @Sendable (LMPBench) -> Void
@@ -21,22 +21,26 @@ import Timing
     private static let all = Set(SynchronousOffer.basicTypes + SynchronousOffer.extendedTypes.map(\.type))
 
     private static func wish(
-        _ types: Set<BREDRPacketType> = all, latency: UInt16 = SynchronousWish.anyLatency, _ effort: SynchronousWish.Effort = .any,
+        _ types: Set<BREDRPacketType> = all, latency: UInt16 = SynchronousRequest.anyLatency, _ effort: SynchronousRequest.Effort = .any,
         airMode: UInt8 = 3, bandwidth: UInt32 = 8_000
-    ) -> SynchronousWish {
-        SynchronousWish(
+    ) -> SynchronousRequest {
+        SynchronousRequest(
             transmitBandwidth: bandwidth, receiveBandwidth: bandwidth, maxLatency: latency, airMode: airMode, effort: effort, types: types)
     }
 
-    private static let anything = wish(bandwidth: SynchronousWish.anyBandwidth)
+    private static let anything = wish(bandwidth: SynchronousRequest.anyBandwidth)
     /// The sets of the Hands-Free Profile: T2, S1, D1.
     private static let t2 = wish([.twoEV3], latency: 13, .some)
     private static let s1 = wish([.ev3], latency: 7, .some)
     private static let d1 = wish([.hv3])
     private static let wideband = "eSCO 1 2-EV3 12+4 60/60"
 
-    private static func byA(_ wish: SynchronousWish) -> @Sendable (LMPBench) -> Void { { $0.a.connection.request(SynchronousSetup(wish)) } }
-    private static func byB(_ wish: SynchronousWish) -> @Sendable (LMPBench) -> Void { { $0.b.connection.request(SynchronousSetup(wish)) } }
+    private static func byA(_ wish: SynchronousRequest) -> @Sendable (LMPBench) -> Void {
+        { $0.a.connection.request(SynchronousSetup(wish)) }
+    }
+    private static func byB(_ wish: SynchronousRequest) -> @Sendable (LMPBench) -> Void {
+        { $0.b.connection.request(SynchronousSetup(wish)) }
+    }
     private static func without(_ features: LMPFeatures) -> @Sendable (LMPBench) -> Void {
         { $0.b.linkManagerSettings.pages[0] &= ~features.rawValue }
     }
@@ -83,7 +87,7 @@ import Timing
             pdus: [
                 "A0 escoLinkReq", "B0 escoLinkReq", "A0 escoLinkReq", "B0 escoLinkReq", "A0 escoLinkReq", "B0 escoLinkReq",
                 "A0 escoLinkReq", "B0 escoLinkReq", "A0 -escoLinkReq 20",
-            ], a: ["no voice 20"], b: ["eSCO?", "no voice 20"], accepts: wish(all, SynchronousWish.Effort.none), act: byA(t2)),
+            ], a: ["no voice 20"], b: ["eSCO?", "no voice 20"], accepts: wish(all, SynchronousRequest.Effort.none), act: byA(t2)),
         Row(
             testDescription: "another air mode", pdus: ["A0 escoLinkReq", "B0 -escoLinkReq 1D"], a: ["no voice 1D"],
             b: ["eSCO?", "no voice 1D"], accepts: wish(airMode: 2), act: byA(t2)),

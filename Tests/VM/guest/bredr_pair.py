@@ -19,7 +19,7 @@ INFORMATION, LOAD_LINK_KEYS, DISCONNECT, IO_CAPABILITY, PAIR, CONFIRM_REPLY, STA
 DISPLAY_YES_NO = 1
 SOL_L2CAP, L2CAP_OPTIONS, SOL_BLUETOOTH, BT_SECURITY = 6, 1, 274, 4
 BASIC, ERTM = 0, 3
-PATIENCE = 20
+TIMEOUT = 20
 failed = []
 
 
@@ -34,7 +34,7 @@ class Management:
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
         address = struct.pack("<HHH", socket.AF_BLUETOOTH, NO_INDEX, CONTROL)
         if ctypes.CDLL(None, use_errno=True).bind(self.socket.fileno(), address, len(address)):
             raise OSError(ctypes.get_errno(), "bind")
@@ -103,7 +103,7 @@ class Management:
 def channel(kind, mode, level, *address):
     """A socket of L2CAP or RFCOMM, bound to an adapter and, who listens, to a number."""
     made = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_STREAM if kind == socket.BTPROTO_RFCOMM else socket.SOCK_SEQPACKET, kind)
-    made.settimeout(PATIENCE)
+    made.settimeout(TIMEOUT)
     made.setsockopt(SOL_BLUETOOTH, BT_SECURITY, bytes([level, 0]))
     if kind == socket.BTPROTO_L2CAP:
         made.setsockopt(SOL_L2CAP, L2CAP_OPTIONS, struct.pack("<HHHBBBxH", 672, 672, 0xFFFF, mode, 1, 3, 63))
@@ -114,7 +114,7 @@ def channel(kind, mode, level, *address):
 def echo(listener):
     try:
         accepted = listener.accept()[0]
-        accepted.settimeout(PATIENCE)
+        accepted.settimeout(TIMEOUT)
         while data := accepted.recv(4096):
             accepted.sendall(data)
     except OSError as error:
@@ -137,7 +137,7 @@ def exchange(kind, number, mode, level, near, far, count=20, length=600):
                 back += client.recv(4096)
             if back != sent:
                 return False
-    server.join(PATIENCE)
+    server.join(TIMEOUT)
     listener.close()
     return True
 

@@ -69,11 +69,11 @@ public struct AVCTPAssembler: Sendable {
             if type == .single { return message }
             partial = message
             return nil
-        case .next, .end: return goOn(label: header >> 4, reader.rest(), isLast: type == .end)
+        case .next, .end: return continueWith(label: header >> 4, reader.rest(), isLast: type == .end)
         }
     }
 
-    private mutating func goOn(label: UInt8, _ octets: [UInt8], isLast: Bool) -> AVCTPMessage? {
+    private mutating func continueWith(label: UInt8, _ octets: [UInt8], isLast: Bool) -> AVCTPMessage? {
         guard var message = partial else { return nil }
         partial = nil
         packetsLeft -= 1

@@ -20,7 +20,7 @@ extension AVRCPSession {
         guard let pdu = try? AVRCPPDU(operands: frame.operands) else { return finish(message.label, .malformed) }
         switch pdu.type {
         case .single: return finish(message.label, Self.result(frame.code, pdu.parameters, of: pdu.id, for: transaction.request))
-        case .start, .next: return goOn(message.label, &transaction, pdu, at: now)
+        case .start, .next: return continueWith(message.label, &transaction, pdu, at: now)
         case .end:
             let whole = transaction.partial + pdu.parameters
             return finish(message.label, Self.result(frame.code, whole, of: pdu.id, for: transaction.request))
@@ -39,7 +39,7 @@ extension AVRCPSession {
     }
 
     /// More of a long response is asked for, one frame at a time. AVRCP 1.6, 4.7.7 and 6.8.
-    private mutating func goOn(
+    private mutating func continueWith(
         _ label: UInt8, _ transaction: inout Transaction, _ pdu: AVRCPPDU, at now: Microseconds
     ) -> [AVRCPAction] {
         transaction.partial += pdu.parameters

@@ -71,11 +71,11 @@ public struct AVDTPAssembler: Sendable {
             if type == .single { return message }
             partial = message
             return nil
-        case .next, .end: return goOn(label: header >> 4, kind, reader.rest(), isLast: type == .end)
+        case .next, .end: return continueWith(label: header >> 4, kind, reader.rest(), isLast: type == .end)
         }
     }
 
-    private mutating func goOn(label: UInt8, _ kind: AVDTPMessage.Kind, _ octets: [UInt8], isLast: Bool) -> AVDTPMessage? {
+    private mutating func continueWith(label: UInt8, _ kind: AVDTPMessage.Kind, _ octets: [UInt8], isLast: Bool) -> AVDTPMessage? {
         guard var message = partial else { return nil }
         partial = nil
         packetsLeft -= 1

@@ -2,7 +2,7 @@ import HCI
 import Packets
 import Timing
 
-/// What happens on a BR/EDR connection without being asked for, or at the peer's wish.
+/// What happens on a BR/EDR connection without being asked for, or at the peer's request.
 public enum ClassicConnectionEvent: Sendable, Equatable {
     /// The link is encrypted, or encrypted anew, and worth this.
     case secured(SecurityMode4Level)

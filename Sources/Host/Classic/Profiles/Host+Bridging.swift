@@ -86,7 +86,9 @@ extension Host {
         }
         let result = try await link.pair(bridgingSettings)
         step(.paired(result))
-        guard let bond = keys[result.peer], bond.linkKey != nil else { throw HostError.peer(.noLinkKey(result.linkKeyObstacle ?? .weaker)) }
+        guard let bond = keys[result.peer], bond.linkKey != nil else {
+            throw HostError.peer(.noLinkKey(result.linkKeyImpediment ?? .weaker))
+        }
         return bond
     }
 

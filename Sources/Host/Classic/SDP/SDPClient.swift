@@ -73,11 +73,11 @@ public struct SDPClient: Sendable {
         case (.errorResponse(let code), _): return finish(.failure(.refused(code)))
         case (.serviceSearchResponse(_, let handles, let continuation), .search):
             next.handles += handles
-            return goOn(next, continuation, hasMore: !handles.isEmpty, at: now)
+            return continueWith(next, continuation, hasMore: !handles.isEmpty, at: now)
         case (.attributeResponse(let list, let continuation), .attributes),
             (.searchAttributeResponse(let list, let continuation), .searchAttributes):
             next.octets += list
-            return goOn(next, continuation, hasMore: !list.isEmpty, at: now)
+            return continueWith(next, continuation, hasMore: !list.isEmpty, at: now)
         default: return finish(.failure(.malformed))
         }
     }
@@ -102,7 +102,7 @@ public struct SDPClient: Sendable {
         return [.send(SDPPDU(message, transaction: transaction).octets)]
     }
 
-    private mutating func goOn(
+    private mutating func continueWith(
         _ progress: Progress, _ continuation: [UInt8], hasMore: Bool, at now: Microseconds
     ) -> [SDPClientAction] {
         guard !continuation.isEmpty else { return finish(Self.result(of: progress)) }

@@ -10,7 +10,7 @@ final class ClassicSecurity {
     }
 
     /// A user may take his time; a link on which nothing happens for so long does not reach the level.
-    private static let patience = Microseconds.seconds(120)
+    private static let timeout = Microseconds.seconds(120)
 
     private(set) var machine: BREDRSecurity
     /// Owns this.
@@ -44,7 +44,7 @@ final class ClassicSecurity {
         waiters.append(waiter)
         proceed()
         do {
-            try await waiter.promise.value(until: host.loop.now + Self.patience)
+            try await waiter.promise.value(until: host.loop.now + Self.timeout)
         } catch is TimeOut {
             waiters.removeAll { $0.promise === waiter.promise }
             throw HostError.peer(.timedOut(.encryption))
@@ -59,7 +59,7 @@ final class ClassicSecurity {
         learn()
         perform(machine.pair(settings))
         do {
-            return try await promise.value(until: host.loop.now + Self.patience)
+            return try await promise.value(until: host.loop.now + Self.timeout)
         } catch is TimeOut {
             pairing = nil
             throw HostError.peer(.timedOut(.encryption))

@@ -48,7 +48,7 @@ struct BasebandLinkState {
     /// Turns since the other side was heard.
     private var silentTurns = 0
     /// How many of them a side that was sending may have before it is polled as an idle one.
-    private static let patience = 4
+    private static let timeout = 4
 
     init(_ parameters: BasebandLinkParameters) {
         role = parameters.role
@@ -222,6 +222,6 @@ struct BasebandLinkState {
     /// Nothing of the other side came where it was due; it may still have more to send.
     mutating func heardNothing() {
         silentTurns += 1
-        if silentTurns >= Self.patience { peerIsSending = false }
+        if silentTurns >= Self.timeout { peerIsSending = false }
     }
 }

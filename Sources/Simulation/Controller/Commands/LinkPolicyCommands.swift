@@ -23,8 +23,8 @@ extension BREDRController {
     func execute(_ command: HCICommands.SniffMode) throws(CommandFailure) {
         let (longest, shortest) = (command.sniffMaxInterval, command.sniffMinInterval)
         try Check.that(shortest <= longest && shortest % 2 == 0 && longest % 2 == 0)
-        let wish = SniffWish(intervals: shortest...longest, attempt: command.sniffAttempt, timeout: command.sniffTimeout)
-        try link(command.connectionHandle).connection.enterSniff(wish).check()
+        let wanted = SniffRequest(intervals: shortest...longest, attempt: command.sniffAttempt, timeout: command.sniffTimeout)
+        try link(command.connectionHandle).connection.enterSniff(wanted).check()
     }
 
     func execute(_ command: HCICommands.ExitSniffMode) throws(CommandFailure) {

@@ -25,10 +25,10 @@ private protocol SynchronousTerms {
 }
 
 extension SynchronousTerms {
-    func wish() throws(CommandFailure) -> SynchronousWish {
+    func wanted() throws(CommandFailure) -> SynchronousRequest {
         let types = SynchronousPacketTypes(rawValue: packetType).types
         try Check.that(!types.isEmpty, else: .unsupportedValue)
-        return SynchronousWish(
+        return SynchronousRequest(
             transmitBandwidth: transmitBandwidth, receiveBandwidth: receiveBandwidth, maxLatency: maxLatency,
             airMode: try setting().airMode,
             effort: retransmissionEffort == 0 ? .none : retransmissionEffort == 0xFF ? .any : .some, types: types)
@@ -85,9 +85,9 @@ extension BREDRController {
     private func setUp(_ terms: some SynchronousTerms, on handle: ConnectionHandle) throws(CommandFailure) {
         let end = try link(handle)
         try Check.that(end.voice.stage == .idle, else: .disallowed)
-        let (wish, setting) = (try terms.wish(), try terms.setting())
+        let (wanted, setting) = (try terms.wanted(), try terms.setting())
         (end.voice.stage, end.voice.setting) = (.negotiating, setting)
-        end.connection.setUpSynchronous(wish)
+        end.connection.setUpSynchronous(wanted)
     }
 
     private func requestedSynchronous(by peer: BDADDR) throws(CommandFailure) -> ACLLinkEnd {
@@ -105,10 +105,10 @@ extension BREDRController {
 
     private func accept(_ terms: some SynchronousTerms, of peer: BDADDR) throws(CommandFailure) {
         let end = try requestedSynchronous(by: peer)
-        let (wish, setting) = (try terms.wish(), try terms.setting())
+        let (wanted, setting) = (try terms.wanted(), try terms.setting())
         end.voice.acceptTimer?.cancel()
         (end.voice.stage, end.voice.setting) = (.negotiating, setting)
-        end.connection.reply(.acceptsSynchronous(wish))
+        end.connection.reply(.acceptsSynchronous(wanted))
     }
 
     func execute(_ command: HCICommands.RejectSynchronousConnectionRequest) throws(CommandFailure) {

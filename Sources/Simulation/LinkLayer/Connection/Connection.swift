@@ -186,8 +186,8 @@ final class Connection: RadioActivity {
 
     /// Holds data back or lets it go, keeps packets short enough for what may come, and times what the engine awaits.
     private func followEngine() {
-        let prospects = engine.prospects
-        if prospects != state.prospects { state.prospects = prospects }
+        let pendingParameters = engine.pendingParameters
+        if pendingParameters != state.pendingParameters { state.pendingParameters = pendingParameters }
         if packets.isDataHeld != holdsData {
             packets.isDataHeld = holdsData
             wake()

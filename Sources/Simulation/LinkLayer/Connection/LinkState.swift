@@ -15,7 +15,7 @@ struct LinkState {
     /// LL_VERSION_IND is sent once in a link's life.
     private(set) var hasSentVersion = false
     /// What the procedures that run may bring into use.
-    var prospects: [LinkProspect] = [] { didSet { updatePayloadLimit() } }
+    var pendingParameters: [PendingParameters] = [] { didSet { updatePayloadLimit() } }
     /// The most data octets of a PDU sent now.
     private(set) var payloadLimit = 27
 
@@ -104,10 +104,10 @@ struct LinkState {
     /// A PDU may have to be sent again after the change that a procedure brings, so it suits both. Core Vol 6, Part B, 5.1.7.4 and 5.1.10.1.
     private mutating func updatePayloadLimit() {
         payloadLimit = longestPayload(phys.transmit, phys.receive, timing.interval)
-        for prospect in prospects {
-            for transmit in PHY.allCases where transmit == phys.transmit || prospect.transmitPHYs.contains(transmit.flag) {
-                for receive in PHY.allCases where receive == phys.receive || prospect.receivePHYs.contains(receive.flag) {
-                    for interval in [timing.interval, prospect.interval ?? timing.interval] {
+        for pendingParameters in pendingParameters {
+            for transmit in PHY.allCases where transmit == phys.transmit || pendingParameters.transmitPHYs.contains(transmit.flag) {
+                for receive in PHY.allCases where receive == phys.receive || pendingParameters.receivePHYs.contains(receive.flag) {
+                    for interval in [timing.interval, pendingParameters.interval ?? timing.interval] {
                         payloadLimit = min(payloadLimit, longestPayload(transmit, receive, interval))
                     }
                 }
@@ -123,7 +123,7 @@ struct LinkState {
 }
 
 /// What a procedure may bring into use at its end.
-struct LinkProspect: Equatable {
+struct PendingParameters: Equatable {
     var transmitPHYs: PHYs = []
     var receivePHYs: PHYs = []
     var interval: Microseconds?

@@ -11,7 +11,7 @@ struct LocalParameterRequest: LinkProcedure {
 
     let requested: RequestedParameters
     private(set) var state = State.awaitingStart
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
@@ -25,12 +25,12 @@ struct LocalParameterRequest: LinkProcedure {
             state = .awaitingAnswer
             let request = requested.request(link)
             // Whatever of the range the central takes. Core Vol 6, Part B, 5.1.7.4.
-            if link.role == .peripheral { prospect = LinkProspect(interval: request.intervalMinMicroseconds) }
+            if link.role == .peripheral { pendingParameters = PendingParameters(interval: request.intervalMinMicroseconds) }
             return [.send(request)]
         case (.message(.connectionUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
             guard let actions = pdu.acceptance(link) else { return nil }
             state = .awaitingInstant
-            prospect = LinkProspect(interval: pdu.intervalMicroseconds)
+            pendingParameters = PendingParameters(interval: pdu.intervalMicroseconds)
             return actions
         case (.message(.connectionParamRsp(let pdu)), .awaitingAnswer, .central): return decide(pdu, link)
         case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.ConnectionParamReq.opcode):
@@ -54,7 +54,7 @@ struct LocalParameterRequest: LinkProcedure {
 
     private mutating func announce(_ update: LLControl.ConnectionUpdateInd, _ link: LinkState) -> [LinkAction] {
         state = .awaitingInstant
-        prospect = LinkProspect(interval: update.intervalMicroseconds)
+        pendingParameters = PendingParameters(interval: update.intervalMicroseconds)
         return update.announcement(link)
     }
 
@@ -77,7 +77,7 @@ struct RemoteParameterRequest: LinkProcedure {
     }
 
     private(set) var state = State.awaitingRequest
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.parameterRequest
     var isAwaitingPeer: Bool { state == .awaitingUpdate }
 
@@ -92,19 +92,19 @@ struct RemoteParameterRequest: LinkProcedure {
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .peripheral):
             state = .awaitingUpdate
             let response = accepted.response(link)
-            prospect = LinkProspect(interval: response.intervalMinMicroseconds)
+            pendingParameters = PendingParameters(interval: response.intervalMinMicroseconds)
             return [.send(response)]
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .central):
             guard let update = LLControl.ConnectionUpdateInd(accepted, link) else {
                 return [refusal(.unsupportedLMPParameterValue), .finish]
             }
             state = .awaitingInstant
-            prospect = LinkProspect(interval: update.intervalMicroseconds)
+            pendingParameters = PendingParameters(interval: update.intervalMicroseconds)
             return update.announcement(link)
         case (.message(.connectionUpdateInd(let pdu)), .awaitingUpdate, .peripheral):
             guard let actions = pdu.acceptance(link) else { return nil }
             state = .awaitingInstant
-            prospect = LinkProspect(interval: pdu.intervalMicroseconds)
+            pendingParameters = PendingParameters(interval: pdu.intervalMicroseconds)
             return actions
         case (.refused(let refusal), .awaitingUpdate, _) where refusal.concerns(LLControl.ConnectionParamRsp.opcode): return [.finish]
         case (.instantReached(let isChanged), _, _): return isChanged ? [.report(.updated(.success)), .finish] : [.finish]

@@ -3,7 +3,7 @@ import Packets
 /// Connection update by the central. Core Vol 6, Part B, 5.1.1.
 struct LocalConnectionUpdate: LinkProcedure {
     let requested: RequestedParameters
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.connectionUpdate
 
     init(_ requested: RequestedParameters) { self.requested = requested }
@@ -14,7 +14,7 @@ struct LocalConnectionUpdate: LinkProcedure {
             guard let update = LLControl.ConnectionUpdateInd(requested, link) else {
                 return [.report(.updated(.unsupportedLMPParameterValue)), .finish]
             }
-            prospect = LinkProspect(interval: update.intervalMicroseconds)
+            pendingParameters = PendingParameters(interval: update.intervalMicroseconds)
             return update.announcement(link)
         case .instantReached: return [.report(.updated(.success)), .finish]
         default: return nil
@@ -24,13 +24,13 @@ struct LocalConnectionUpdate: LinkProcedure {
 
 /// The peripheral's part.
 struct RemoteConnectionUpdate: LinkProcedure {
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.connectionUpdate
 
     mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
         switch event {
         case .message(.connectionUpdateInd(let pdu)):
-            prospect = LinkProspect(interval: pdu.intervalMicroseconds)
+            pendingParameters = PendingParameters(interval: pdu.intervalMicroseconds)
             return link.role == .peripheral ? pdu.acceptance(link) : nil
         case .instantReached(let isChanged): return isChanged ? [.report(.updated(.success)), .finish] : [.finish]
         default: return nil

@@ -9,7 +9,7 @@ enum LinkLayerControl: ControlLayer {
     typealias Context = LinkState
     typealias Change = LinkChange
     typealias Report = LinkReport
-    typealias Prospect = LinkProspect
+    typealias Pending = PendingParameters
 
     /// What a host replies.
     enum HostReply {

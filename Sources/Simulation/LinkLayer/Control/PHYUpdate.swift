@@ -10,7 +10,7 @@ struct LocalPHYUpdate: LinkProcedure {
     }
 
     private(set) var state = State.awaitingStart
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.phy
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
@@ -20,19 +20,19 @@ struct LocalPHYUpdate: LinkProcedure {
             guard !link.peer.lacks([.le2MPHY, .leCodedPHY]) else { return [.report(.phy(.unsupportedRemoteFeature)), .finish] }
             state = .awaitingAnswer
             let preference = PHYPreference(link)
-            if link.role == .peripheral { prospect = preference.prospect }
+            if link.role == .peripheral { pendingParameters = preference.pendingParameters }
             return [.send(LLControl.PHYReq(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyRsp(let pdu)), .awaitingAnswer, .central):
             let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .report(.phy(.success)), .finish] }
             state = .awaitingInstant
-            prospect = decision.prospect(link.role)
+            pendingParameters = decision.pendingParameters(link.role)
             return decision.announcement(link)
         case (.message(.phyUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
             guard let decision = PHYDecision(pdu, link) else { return [.report(.phy(.success)), .finish] }
             state = .awaitingInstant
-            prospect = decision.prospect(link.role)
+            pendingParameters = decision.pendingParameters(link.role)
             return decision.acceptance(pdu, link)
         case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.PHYReq.opcode):
             return [.report(.phy(refusal.reason)), .finish]
@@ -51,7 +51,7 @@ struct RemotePHYUpdate: LinkProcedure {
     }
 
     private(set) var state = State.awaitingRequest
-    private(set) var prospect: LinkProspect?
+    private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.phy
     var isAwaitingPeer: Bool { state == .awaitingUpdate }
 
@@ -60,19 +60,19 @@ struct RemotePHYUpdate: LinkProcedure {
         case (.message(.phyReq), .awaitingRequest, .peripheral):
             state = .awaitingUpdate
             let preference = PHYPreference(link, isAnswer: true)
-            prospect = preference.prospect
+            pendingParameters = preference.pendingParameters
             return [.send(LLControl.PHYRsp(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyReq(let pdu)), .awaitingRequest, .central):
             let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
             let decision = PHYDecision(PHYPreference(link, isAnswer: true), peer: peer, link)
             guard decision.isChange else { return [decision.noChange, .finish] }
             state = .awaitingInstant
-            prospect = decision.prospect(link.role)
+            pendingParameters = decision.pendingParameters(link.role)
             return decision.announcement(link)
         case (.message(.phyUpdateInd(let pdu)), .awaitingUpdate, .peripheral):
             guard let decision = PHYDecision(pdu, link) else { return [.finish] }
             state = .awaitingInstant
-            prospect = decision.prospect(link.role)
+            pendingParameters = decision.pendingParameters(link.role)
             return decision.acceptance(pdu, link)
         case (.instantReached(let isChanged), _, _): return isChanged ? [.report(.phy(.success)), .finish] : [.finish]
         default: return nil
@@ -86,7 +86,7 @@ struct PHYPreference {
     var receive: PHYs
 
     /// What a peripheral that has told its preference reckons with. Core Vol 6, Part B, 5.1.10.1.
-    var prospect: LinkProspect { LinkProspect(transmitPHYs: transmit, receivePHYs: receive) }
+    var pendingParameters: PendingParameters { PendingParameters(transmitPHYs: transmit, receivePHYs: receive) }
 
     /// The one PHY that it names both ways, to which a central changes both directions or neither. Core Vol 6, Part B, 5.1.10.
     var symmetric: PHY? { transmit == receive ? PHY.allCases.first { $0.flag == transmit } : nil }
@@ -150,11 +150,11 @@ struct PHYDecision {
     }
 
     /// What it brings to one side.
-    func prospect(_ role: ConnectionParameters.Role) -> LinkProspect {
+    func pendingParameters(_ role: ConnectionParameters.Role) -> PendingParameters {
         let (toPeripheral, toCentral) = (toPeripheral?.flag ?? [], toCentral?.flag ?? [])
         return role == .central
-            ? LinkProspect(transmitPHYs: toPeripheral, receivePHYs: toCentral)
-            : LinkProspect(transmitPHYs: toCentral, receivePHYs: toPeripheral)
+            ? PendingParameters(transmitPHYs: toPeripheral, receivePHYs: toCentral)
+            : PendingParameters(transmitPHYs: toCentral, receivePHYs: toPeripheral)
     }
 
     /// What the peripheral does then.

@@ -79,7 +79,7 @@ enum ACLReply: Equatable {
     /// Remote_OOB_Data_Request_Reply or its extended form; nil for the negative one.
     case outOfBandData(RemoteOutOfBandData?)
     /// Accept_Synchronous_Connection_Request.
-    case acceptsSynchronous(SynchronousWish)
+    case acceptsSynchronous(SynchronousRequest)
     /// Reject_Synchronous_Connection_Request, or the connection accept time-out.
     case refusesSynchronous(ErrorCode)
     /// The instant of a switch of roles has come.

@@ -18,7 +18,7 @@ struct LocalConnectionSetup: LMPProcedure {
             state = .awaitingSetupComplete
             return [.send(LMP.SetupComplete(), link.ownTransaction), .change(.setupCompleteSent)]
         case (.refused(let refusal), .awaitingAnswer) where refusal.concerns(LMP.HostConnectionReq.self):
-            return [.report(.connected(refusal.reason)), .goOn(LocalDetach(refusal.reason))]
+            return [.report(.connected(refusal.reason)), .continueWith(LocalDetach(refusal.reason))]
         case (.message(let message), .awaitingSetupComplete):
             guard case .setupComplete = message.pdu else { return nil }
             return [.change(.setupCompleteReceived), .finish]

@@ -1,7 +1,7 @@
 import Packets
 
 /// What this side's host wants of sniff mode.
-struct SniffWish: Equatable {
+struct SniffRequest: Equatable {
     /// T_sniff in slots: even, both of them.
     var intervals: ClosedRange<UInt16>
     var attempt: UInt16
@@ -35,26 +35,26 @@ extension SniffParameters {
 
 /// Sniff mode, wanted by this side: LMP_sniff_req, which the other side may answer with one of its own. Core Vol 2, Part C, 4.5.3.1.
 struct LocalSniff: LMPProcedure {
-    private let wish: SniffWish
+    private let wanted: SniffRequest
     private var proposal: SniffParameters?
     let kind = LinkManagement.Kind.sniff
     let isAwaitingPeer = true
 
-    init(_ wish: SniffWish) { self.wish = wish }
+    init(_ wanted: SniffRequest) { self.wanted = wanted }
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
         switch event {
         case .start:
             guard link.bothSupport(.sniff) else { return end(.unsupportedRemoteFeature) }
             guard link.sniff == nil else { return end(.lmpPDUNotAllowed) }
-            let proposal = link.sniff(every: wish)
+            let proposal = link.sniff(every: wanted)
             self.proposal = proposal
             return [.send(proposal.request, link.ownTransaction)]
         case .message(let message):
             if message.accepts(LMP.SniffReq.self), let proposal { return proposal.entered }
             guard case .sniffReq(let pdu) = message.pdu else { return nil }
             let other = SniffParameters(pdu)
-            guard other.isLegal, wish.intervals.contains(other.interval) else {
+            guard other.isLegal, wanted.intervals.contains(other.interval) else {
                 return [.reject(LMP.SniffReq.self, .unsupportedLMPParameterValue, message.transaction)] + end(.unsupportedLMPParameterValue)
             }
             return [.accept(LMP.SniffReq.self, message.transaction)] + other.entered
@@ -90,7 +90,7 @@ struct RemoteSniff: LMPProcedure {
     private func refusal(of wanted: SniffParameters, _ link: ACLLinkState) -> ErrorCode? {
         guard link.settings.allowsSniff, link.sniff == nil else { return .lmpPDUNotAllowed }
         guard wanted.isLegal else { return .invalidLMPParameters }
-        return SniffWish.mandatory.contains(wanted.interval) ? nil : .unsupportedLMPParameterValue
+        return SniffRequest.mandatory.contains(wanted.interval) ? nil : .unsupportedLMPParameterValue
     }
 }
 
@@ -110,7 +110,7 @@ struct LocalUnsniff: LMPProcedure {
     }
 }
 
-/// The other side's wish, which has to be granted.
+/// The other side's wanted, which has to be granted.
 struct RemoteUnsniff: LMPProcedure {
     let kind = LinkManagement.Kind.sniff
 
@@ -128,12 +128,12 @@ extension SniffParameters {
 
 extension ACLLinkState {
     /// The first anchor point lies some slots ahead; which formula tells where goes by the uppermost bit of the clock. Core Vol 2, Part B, 8.7.
-    fileprivate func sniff(every wish: SniffWish) -> SniffParameters {
+    fileprivate func sniff(every wanted: SniffRequest) -> SniffParameters {
         let isUpperHalf = slot & Self.slots >> 1 != 0
         let count = (isUpperHalf ? slot ^ Self.slots >> 1 : slot) + 64
-        let interval = wish.interval
+        let interval = wanted.interval
         return SniffParameters(
             flags: isUpperHalf ? 2 : 0, offset: UInt16(count % UInt32(interval)) & ~1, interval: interval,
-            attempt: max(1, min(wish.attempt, interval / 2)), timeout: wish.timeout)
+            attempt: max(1, min(wanted.attempt, interval / 2)), timeout: wanted.timeout)
     }
 }

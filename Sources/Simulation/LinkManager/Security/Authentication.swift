@@ -45,7 +45,10 @@ struct LocalAuthentication: LMPProcedure {
         case (.hostReplied(.linkKey(let key)), .awaitingKey):
             return [.change(.linkKey(key))] + challenge(link)
         case (.hostReplied(.noLinkKey), .awaitingKey):
-            return [.goOn(link.usesSimplePairing ? LocalIOCapabilities(transaction) : LocalLegacyPairing(transaction) as any LMPProcedure)]
+            return [
+                .continueWith(
+                    link.usesSimplePairing ? LocalIOCapabilities(transaction) : LocalLegacyPairing(transaction) as any LMPProcedure)
+            ]
         case (.message(let message), .awaitingResponse):
             switch message.pdu {
             case .sres(let pdu) where !link.usesSecureConnections: return legacyResponse(pdu.authenticationRsp, link)
@@ -105,7 +108,7 @@ struct LocalAuthentication: LMPProcedure {
     private func fail() -> [LMPAction] {
         [
             .change(.linkKey(nil)), .report(.proofFailed), .report(result(.authenticationFailure)),
-            .goOn(LocalDetach(.authenticationFailure)),
+            .continueWith(LocalDetach(.authenticationFailure)),
         ]
     }
 }
@@ -148,7 +151,7 @@ struct RemoteAuthentication: LMPProcedure {
             guard case .sres(let pdu) = message.pdu else { return nil }
             return link.usesSecureConnections ? secureResponse(pdu.authenticationRsp, link) : legacyResponse(pdu.authenticationRsp, link)
         case (.refused(let refusal), .awaitingResponse) where refusal.concerns(LMP.AuRand.self):
-            return [.goOn(LocalDetach(.authenticationFailure))]
+            return [.continueWith(LocalDetach(.authenticationFailure))]
         default: return nil
         }
     }
@@ -187,7 +190,9 @@ struct RemoteAuthentication: LMPProcedure {
         return answer + [.change(.cipheringOffset(answers.offset))] + link.told(purpose) + [.finish]
     }
 
-    private func fail() -> [LMPAction] { [.change(.linkKey(nil)), .report(.proofFailed), .goOn(LocalDetach(.authenticationFailure))] }
+    private func fail() -> [LMPAction] {
+        [.change(.linkKey(nil)), .report(.proofFailed), .continueWith(LocalDetach(.authenticationFailure))]
+    }
 }
 
 extension ACLLinkState {

@@ -51,6 +51,6 @@ struct DHKeyCheck: LMPProcedure {
         let authentication: any LMPProcedure =
             session.isInitiator
             ? LocalAuthentication(.paired(session.keyType), session.transaction) : RemoteAuthentication(.paired(session.keyType))
-        return [.report(.simplePairingComplete(.success)), .change(.linkKey(session.linkKey)), .goOn(authentication)]
+        return [.report(.simplePairingComplete(.success)), .change(.linkKey(session.linkKey)), .continueWith(authentication)]
     }
 }

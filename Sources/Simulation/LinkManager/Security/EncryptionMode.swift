@@ -20,7 +20,7 @@ struct LocalEncryptionMode: LMPProcedure {
             }
             return [.send(LMP.EncryptionModeReq(encryptionMode: isOn ? 1 : 0), link.ownTransaction)]
         case .message(let message) where message.accepts(LMP.EncryptionModeReq.self):
-            return [.goOn(EncryptionChange(message.transaction, isOn: isOn))]
+            return [.continueWith(EncryptionChange(message.transaction, isOn: isOn))]
         case .refused(let refusal) where refusal.concerns(LMP.EncryptionModeReq.self):
             return [.report(.encryptionChanged(link.security.mode, refusal.reason)), .finish]
         default: return nil
@@ -45,7 +45,7 @@ struct RemoteEncryptionMode: LMPProcedure {
         guard isOn != (link.security.mode != .off) else {
             return [.reject(LMP.EncryptionModeReq.self, .lmpPDUNotAllowed, message.transaction), .finish]
         }
-        return [.accept(LMP.EncryptionModeReq.self, message.transaction), .goOn(EncryptionChange(message.transaction, isOn: isOn))]
+        return [.accept(LMP.EncryptionModeReq.self, message.transaction), .continueWith(EncryptionChange(message.transaction, isOn: isOn))]
     }
 }
 

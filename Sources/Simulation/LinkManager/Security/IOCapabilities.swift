@@ -31,7 +31,7 @@ struct LocalIOCapabilities: LMPProcedure {
                 capability: pdu.ioCapabilities, hasOutOfBandData: pdu.oobAuthenticationData == 1,
                 requirements: pdu.authenticationRequirements)
             let session = PairingSession(isInitiator: true, transaction, own: own, peer: peer, link)
-            return [.change(.streamTaken), .report(.ioCapabilityResponse(peer)), .goOn(PublicKeyExchange(session))]
+            return [.change(.streamTaken), .report(.ioCapabilityResponse(peer)), .continueWith(PublicKeyExchange(session))]
         case (.refused(let refusal), .awaitingResponse) where refusal.concerns(LMP.IOCapabilityReq.self): return end(refusal.reason)
         default: return nil
         }
@@ -64,7 +64,7 @@ struct RemoteIOCapabilities: LMPProcedure {
             let response = LMP.IOCapabilityRes(
                 ioCapabilities: own.capability, oobAuthenticationData: own.hasOutOfBandData ? 1 : 0,
                 authenticationRequirements: own.requirements)
-            return [.change(.streamTaken), .send(response, transaction), .goOn(PublicKeyExchange(session))]
+            return [.change(.streamTaken), .send(response, transaction), .continueWith(PublicKeyExchange(session))]
         case .hostReplied(.noIOCapability(let reason)):
             return [
                 .reject(LMP.IOCapabilityReq.self, reason, transaction), .report(.simplePairingComplete(.authenticationFailure)), .finish,

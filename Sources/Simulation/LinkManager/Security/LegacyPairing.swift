@@ -38,7 +38,7 @@ struct LocalLegacyPairing: LMPProcedure {
         case (.message(let message), .awaitingKey):
             guard case .combKey(let pdu) = message.pdu else { return nil }
             let key = link.combinationKey(own, pdu.randomNumber ^ initialization)
-            return [.change(.linkKey(key)), .goOn(LocalAuthentication(.paired(.combination), transaction))]
+            return [.change(.linkKey(key)), .continueWith(LocalAuthentication(.paired(.combination), transaction))]
         case (.refused(let refusal), _) where refusal.concerns(LMP.InRand.self) || refusal.concerns(LMP.CombKey.self):
             return end(refusal.reason)
         default: return nil
@@ -88,7 +88,7 @@ struct RemoteLegacyPairing: LMPProcedure {
             let key = link.combinationKey(own, pdu.randomNumber ^ initialization)
             return [
                 .change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ initialization), transaction), .change(.linkKey(key)),
-                .goOn(RemoteAuthentication(.paired(.combination))),
+                .continueWith(RemoteAuthentication(.paired(.combination))),
             ]
         default: return nil
         }

@@ -18,7 +18,7 @@ struct LocalLinkKeyChange: LMPProcedure {
         case .message(let message):
             guard case .combKey(let pdu) = message.pdu, let current = link.security.linkKey else { return nil }
             let key = link.combinationKey(own, pdu.randomNumber ^ current)
-            return [.change(.linkKey(key)), .goOn(LocalAuthentication(.changed, message.transaction))]
+            return [.change(.linkKey(key)), .continueWith(LocalAuthentication(.changed, message.transaction))]
         case .refused(let refusal) where refusal.concerns(LMP.CombKey.self): return end(refusal.reason)
         default: return nil
         }
@@ -41,7 +41,7 @@ struct RemoteLinkKeyChange: LMPProcedure {
         let key = link.combinationKey(own, pdu.randomNumber ^ current)
         return [
             .change(.streamTaken), .send(LMP.CombKey(randomNumber: own ^ current), message.transaction), .change(.linkKey(key)),
-            .goOn(RemoteAuthentication(.changed)),
+            .continueWith(RemoteAuthentication(.changed)),
         ]
     }
 }

@@ -34,7 +34,7 @@ struct NumericComparison: LMPProcedure {
         case .message(let message): return session.isFailure(message) ? session.fail() : take(message, link)
         case .hostReplied(.confirmsNumber(let isEqual)):
             guard case .awaitingUser = state else { return nil }
-            return isEqual ? [.goOn(DHKeyCheck(session, pending: check))] : refuse(link)
+            return isEqual ? [.continueWith(DHKeyCheck(session, pending: check))] : refuse(link)
         default: return nil
         }
     }

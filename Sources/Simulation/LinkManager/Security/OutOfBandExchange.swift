@@ -75,7 +75,7 @@ struct OutOfBandExchange: LMPProcedure {
             return []
         case (.simplePairingNumber(let pdu), .awaitingNumber): return take(number: UInt128(littleEndianOctets: pdu.nonceValue))
         case (_, .awaitingAcceptance) where message.accepts(LMP.SimplePairingNumber.self):
-            guard session.isInitiator else { return [.goOn(DHKeyCheck(session, pending: nil))] }
+            guard session.isInitiator else { return [.continueWith(DHKeyCheck(session, pending: nil))] }
             state = .awaitingNumber
             return []
         default: return nil
@@ -90,6 +90,6 @@ struct OutOfBandExchange: LMPProcedure {
             state = .awaitingAcceptance
             return [accept, number]
         }
-        return [accept, .goOn(DHKeyCheck(session, pending: nil))]
+        return [accept, .continueWith(DHKeyCheck(session, pending: nil))]
     }
 }

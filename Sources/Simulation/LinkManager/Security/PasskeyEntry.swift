@@ -112,7 +112,7 @@ struct PasskeyEntry: LMPProcedure {
 
     private mutating func next() -> [LMPAction] {
         round += 1
-        guard round < Self.rounds else { return [.goOn(DHKeyCheck(session, pending: nil))] }
+        guard round < Self.rounds else { return [.continueWith(DHKeyCheck(session, pending: nil))] }
         state = .awaitingConfirm
         return session.isInitiator ? [confirm()] : []
     }

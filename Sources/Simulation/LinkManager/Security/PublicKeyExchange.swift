@@ -59,7 +59,7 @@ struct PublicKeyExchange: LMPProcedure {
         state = .sending(next)
         let data = own.dropFirst(next * Self.payload).prefix(Self.payload)
         if !data.isEmpty { return [.send(LMP.EncapsulatedPayload(encapsulatedData: Array(data)), session.transaction)] }
-        guard session.isInitiator else { return [.goOn(session.firstStage)] }
+        guard session.isInitiator else { return [.continueWith(session.firstStage)] }
         state = .awaitingHeader
         return []
     }
@@ -73,7 +73,7 @@ struct PublicKeyExchange: LMPProcedure {
         guard session.computation.take(key, isUnchecked: isUnchecked) else {
             return [.reject(LMP.EncapsulatedPayload.self, .invalidLMPParameters, session.transaction)] + session.fail()
         }
-        guard !session.isInitiator else { return [accept, .goOn(session.firstStage)] }
+        guard !session.isInitiator else { return [accept, .continueWith(session.firstStage)] }
         state = .sending(nil)
         return [accept, header]
     }

@@ -18,7 +18,7 @@ struct SynchronousSetup: LMPProcedure {
     private static let mostOffers = 4
 
     /// Nil until the host has answered.
-    private var wish: SynchronousWish?
+    private var wanted: SynchronousRequest?
     private let isLocal: Bool
     private var transaction = LMPTransaction.central
     private var state = State.awaitingOffer
@@ -26,8 +26,8 @@ struct SynchronousSetup: LMPProcedure {
     let kind = LinkManagement.Kind.synchronous
 
     /// For a host that wants it; eSCO is tried first.
-    init(_ wish: SynchronousWish) {
-        self.wish = wish
+    init(_ wanted: SynchronousRequest) {
+        self.wanted = wanted
         isLocal = true
     }
 
@@ -51,10 +51,10 @@ struct SynchronousSetup: LMPProcedure {
     }
 
     private mutating func begin(_ link: ACLLinkState) -> [LMPAction]? {
-        guard let wish else { return nil }
+        guard let wanted else { return nil }
         transaction = link.ownTransaction
-        guard let offer = wish.offer(isExtended: true, link) ?? wish.offer(isExtended: false, link) else {
-            return [.report(.synchronousFailed(isExtended: true, wish.impediment(link))), .finish]
+        guard let offer = wanted.offer(isExtended: true, link) ?? wanted.offer(isExtended: false, link) else {
+            return [.report(.synchronousFailed(isExtended: true, wanted.impediment(link))), .finish]
         }
         return propose(offer, isAnswer: false)
     }
@@ -67,7 +67,7 @@ struct SynchronousSetup: LMPProcedure {
             .connectionRejectedDueToUnacceptableBDADDR, .connectionAcceptTimeoutExceeded, .lmpErrorTransactionCollision,
             .differentTransactionCollision, .scoAirModeRejected,
         ]
-        guard isLocal, refused.isExtended, !isDecided.contains(reason), let offer = wish?.offer(isExtended: false, link) else {
+        guard isLocal, refused.isExtended, !isDecided.contains(reason), let offer = wanted?.offer(isExtended: false, link) else {
             return [.report(.synchronousFailed(isExtended: refused.isExtended, reason)), .finish]
         }
         return propose(offer, isAnswer: false)
@@ -101,8 +101,8 @@ struct SynchronousSetup: LMPProcedure {
     private mutating func hostReplied(_ reply: ACLReply, _ link: ACLLinkState) -> [LMPAction]? {
         guard case .awaitingHost(let offer) = state else { return nil }
         switch reply {
-        case .acceptsSynchronous(let wish):
-            self.wish = wish
+        case .acceptsSynchronous(let wanted):
+            self.wanted = wanted
             return consider(offer, link)
         case .refusesSynchronous(let reason):
             return give(up: offer, reason)
@@ -112,9 +112,9 @@ struct SynchronousSetup: LMPProcedure {
 
     /// An offer of the other side: taken as it is, or with slots of this side's piconet, or answered with a better one.
     private mutating func consider(_ offer: SynchronousOffer, _ link: ACLLinkState) -> [LMPAction] {
-        guard let wish else { return [.finish] }
-        if let objection = wish.objection(to: offer, link) {
-            guard objection != .scoAirModeRejected, offers < Self.mostOffers, let better = wish.offer(isExtended: offer.isExtended, link)
+        guard let wanted else { return [.finish] }
+        if let objection = wanted.objection(to: offer, link) {
+            guard objection != .scoAirModeRejected, offers < Self.mostOffers, let better = wanted.offer(isExtended: offer.isExtended, link)
             else { return give(up: offer, objection) }
             return propose(better.inPlace(of: offer, link), isAnswer: true)
         }

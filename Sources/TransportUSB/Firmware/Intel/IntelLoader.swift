@@ -31,9 +31,9 @@ struct IntelLoader: FirmwareProcedure {
 
     /// Asks newer generations for the whole list; older ones ignore it.
     static let everything: [UInt8] = [0xFF]
-    static let verdictPatience = Microseconds.seconds(5)
-    static let bootPatience = Microseconds.seconds(3)
-    static let resetPatience = Microseconds.milliseconds(150)
+    static let verdictTimeout = Microseconds.seconds(5)
+    static let bootTimeout = Microseconds.seconds(3)
+    static let resetTimeout = Microseconds.milliseconds(150)
 
     private var state = State.awaitingVersion
 
@@ -127,7 +127,7 @@ struct IntelLoader: FirmwareProcedure {
         guard fragment < job.image.fragments.count else {
             guard !job.isAccepted else { return boot(job) }
             state = .awaitingVerdict(job)
-            return [.wait(Self.verdictPatience)]
+            return [.wait(Self.verdictTimeout)]
         }
         state = .sending(job, fragment: fragment)
         let piece = job.image.fragments[fragment]
@@ -157,7 +157,7 @@ struct IntelLoader: FirmwareProcedure {
         state = .awaitingBoot(job)
         let reset = HCICommands.IntelReset(
             resetType: 0, patchEnable: 1, ddcReload: 0, bootOption: 1, bootAddress: job.image.bootAddress)
-        return [.ask(reset, patience: Self.bootPatience)]
+        return [.ask(reset, timeout: Self.bootTimeout)]
     }
 
     private mutating func configure(_ job: Job, from entry: Int) -> [FirmwareAction] {
@@ -181,7 +181,7 @@ struct IntelLoader: FirmwareProcedure {
     private mutating func giveUp(_ error: FirmwareError) -> [FirmwareAction] {
         let reset = HCICommands.IntelReset(resetType: 1, patchEnable: 1, ddcReload: 1, bootOption: 0, bootAddress: 0)
         state = .abandoning(error)
-        return [.ask(reset, patience: Self.resetPatience)]
+        return [.ask(reset, timeout: Self.resetTimeout)]
     }
 
     private mutating func end(_ action: FirmwareAction) -> [FirmwareAction] {

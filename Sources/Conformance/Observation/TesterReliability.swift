@@ -1,12 +1,12 @@
 import HCI
 import Packets
 
-/// What a controller did in a case that keeps it from being a witness: it crashed, fell silent, or refused what it claims.
+/// What a controller did in a case that keeps it from being a reliability: it crashed, fell silent, or refused what it claims.
 ///
 /// Of the tester's dongle that is an observation, and no FAIL of the subject comes of it.
-struct WitnessRecord: Sendable {
+struct TesterReliability: Sendable {
     /// What it did first, with its packet.
-    private(set) var obstacle: Evidence?
+    private(set) var impediment: Evidence?
     private var refused: [(name: String, evidence: Evidence)] = []
 
     /// Commands that it has refused as unknown; whether it claims them is known later.
@@ -17,15 +17,15 @@ struct WitnessRecord: Sendable {
     }
 
     mutating func crashed(_ number: Int, at side: Side) {
-        obstacle = obstacle ?? Evidence(packet: number, side: side.rawValue, text: "its controller crashed: Hardware_Error")
+        impediment = impediment ?? Evidence(packet: number, side: side.rawValue, text: "its controller crashed: Hardware_Error")
     }
 
-    /// A command was not answered within the host's patience.
+    /// A command was not answered within the host's timeout.
     mutating func leftUnanswered(_ opcode: UInt16, number: Int, at side: Side) {
         let name = PDUCatalog.command(opcode: opcode)?.name ?? Hex.number(opcode)
-        obstacle = obstacle ?? Evidence(packet: number, side: side.rawValue, text: "\(name) was not answered")
+        impediment = impediment ?? Evidence(packet: number, side: side.rawValue, text: "\(name) was not answered")
     }
 
     /// - Parameter isClaimed: whether it claims the command of that name.
-    func obstacle(isClaimed: (String) -> Bool) -> Evidence? { obstacle ?? refused.first { isClaimed($0.name) }?.evidence }
+    func impediment(isClaimed: (String) -> Bool) -> Evidence? { impediment ?? refused.first { isClaimed($0.name) }?.evidence }
 }

@@ -5,7 +5,7 @@ import Transport
 ///
 /// A dongle that was named by its port is awaited at this port; one that was named by its id, wherever it is plugged in, by its serial number if it
 /// has one. A dongle of another id or serial number is another device, even in the same port: results of two devices never meet in one run.
-public struct USBHome: Sendable, Equatable {
+public struct USBDeviceIdentity: Sendable, Equatable {
     public let selector: USBSelector
     public let description: USBDongleDescription
 

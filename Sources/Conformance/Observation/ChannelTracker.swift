@@ -2,7 +2,7 @@ import Capture
 import Packets
 
 /// The connection-oriented channels of BR/EDR links, as the signalling at one end has opened and configured them. Core Vol 3, Part A, 4 and 7.1.
-struct ChannelBook {
+struct ChannelTracker {
     /// Which way a command went.
     enum Way: Hashable {
         case sent
@@ -98,7 +98,7 @@ struct ChannelBook {
         proposed = proposed.filter { $0.key.handle != handle }
     }
 
-    mutating func forgetAll() { self = ChannelBook() }
+    mutating func forgetAll() { self = ChannelTracker() }
 
     // MARK: What is said
 

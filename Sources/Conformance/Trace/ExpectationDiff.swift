@@ -1,5 +1,5 @@
 /// What a step expected beside what came.
-public struct Contrast: Sendable, Hashable {
+public struct ExpectationDiff: Sendable, Hashable {
     public var expected: String
     public var got: String
     /// The packet that brought it, by its number in the capture; nil where there was none.

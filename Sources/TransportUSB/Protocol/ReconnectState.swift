@@ -1,7 +1,7 @@
 import Packets
 
 /// Decides whether a dongle that has left the bus is awaited at its port: some leave when they are reset or have got their firmware, and come back.
-struct USBAbsence {
+struct ReconnectState {
     /// Why it may have left.
     enum Cause: Equatable {
         case controllerReset

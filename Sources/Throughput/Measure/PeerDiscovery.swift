@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 /// Where flows that are to be counted over the same time wait for one another.
-final class FlowMeeting {
+final class PeerDiscovery {
     private let loop: RunLoop
     private let begin: Promise<Microseconds>
     private var missing: Int

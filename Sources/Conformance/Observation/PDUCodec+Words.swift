@@ -1,6 +1,6 @@
 import Packets
 
-extension PDUBook {
+extension PDUCodec {
     /// A mismatch with the values as everything shows them: by name, with their units.
     ///
     /// - Parameter pdu: what the values were looked for in.

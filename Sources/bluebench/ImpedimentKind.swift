@@ -6,7 +6,7 @@ import Transport
 import TransportUSB
 
 /// What prevents a dongle's use, in a word that programs can rely on; the sentence beside it is for people.
-enum ObstacleKind: String, Encodable, CaseIterable {
+enum ImpedimentKind: String, Encodable, CaseIterable {
     /// The user may not open it.
     case permission
     /// Another program, or a kernel driver that does not let go, holds it.
@@ -23,7 +23,7 @@ enum ObstacleKind: String, Encodable, CaseIterable {
     case other
 
     init?(_ dongle: USBDongleDescription) {
-        switch dongle.obstacle {
+        switch dongle.impediment {
         case nil: return nil
         case .permission: self = .permission
         case .busy: self = .busy
@@ -40,7 +40,7 @@ enum ObstacleKind: String, Encodable, CaseIterable {
         }
     }
 
-    private static func kind(of error: TransportError) -> ObstacleKind {
+    private static func kind(of error: TransportError) -> ImpedimentKind {
         switch error {
         case .notPermitted: .permission
         case .busy: .busy
@@ -62,7 +62,7 @@ extension DeviceRows {
             let isLast = MonotonicClock.now() >= deadline
             if try isLast || listed(names) >= needed {
                 let found = try all(names)
-                if isLast || found.count(where: { $0.obstacle == nil }) >= needed { return found }
+                if isLast || found.count(where: { $0.impediment == nil }) >= needed { return found }
             }
             do { try stopping.run(on: loop) { try await loop.sleep(for: .milliseconds(250)) } } catch { return [] }
         }
@@ -77,6 +77,6 @@ extension DeviceRows {
         guard selectors.count == names.count else { throw CommandFailure(.usage, "--wait-for-device is for dongles on USB") }
         let dongles: [USBDongleDescription]
         do { dongles = try USBEnumeration.dongles() } catch { throw CommandFailure(.bench, "\(error)") }
-        return dongles.count { dongle in dongle.obstacle == nil && (names.isEmpty || selectors.contains { dongle.matches($0) }) }
+        return dongles.count { dongle in dongle.impediment == nil && (names.isEmpty || selectors.contains { dongle.matches($0) }) }
     }
 }

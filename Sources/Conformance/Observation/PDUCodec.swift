@@ -2,7 +2,7 @@ import Capture
 import Packets
 
 /// The declared PDUs as cases see them: by name, with values of `CaseValue`.
-enum PDUBook {
+enum PDUCodec {
     struct Failure: Error {
         var text: String
     }

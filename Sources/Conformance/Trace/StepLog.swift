@@ -1,7 +1,7 @@
 import Packets
 
 /// Which of a case's own steps have run, when and with what outcome. Steps of procedures belong to the step that uses the procedure.
-struct StepLedger {
+struct StepLog {
     private(set) var steps: [StepRecord] = []
     private var places: [Position: Int] = [:]
 

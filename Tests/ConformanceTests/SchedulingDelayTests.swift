@@ -4,7 +4,7 @@ import Testing
 @testable import Conformance
 
 /// A window in wall time that the machine served late is prolonged by the delay, and no more than that.
-struct LatenessTests {
+struct SchedulingDelayTests {
     struct Row: Sendable {
         /// Delays in the window, in ms, of which those up to the period do not count.
         var delays: [Int]

@@ -3,14 +3,14 @@ import Timing
 
 /// How late the machine serves the bench: a timer of the run's own, compared with the clock each time it fires. A bench that comes late itself cannot
 /// blame a subject for being late.
-final class MachineLateness {
+final class SchedulingDelay {
     private static let period = Microseconds.milliseconds(20)
     private let loop: RunLoop
     private var timer: Timer?
     private var due = Microseconds.zero
     /// The worst of the case.
     private(set) var worst = Microseconds.zero
-    private var delays = SchedulingDelays(period: MachineLateness.period)
+    private var delays = SchedulingDelays(period: SchedulingDelay.period)
 
     init(loop: RunLoop) { self.loop = loop }
 

@@ -1,7 +1,7 @@
 import Packets
 
 /// Something that a device was found to do in the run, and that the bench works around or tells of.
-public struct LearnedConduct: Sendable, Hashable {
+public struct ObservedQuirk: Sendable, Hashable {
     /// What kind of conduct it is; texts of one kind may differ in their details.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         // Commands and events
@@ -73,19 +73,19 @@ public struct LearnedConduct: Sendable, Hashable {
 public struct LearnedConductList: Sendable, Hashable {
     public static let limit = 64
 
-    public private(set) var all: [LearnedConduct] = []
+    public private(set) var all: [ObservedQuirk] = []
     /// Kinds of texts that found no room.
     public private(set) var omitted = 0
 
     public init() {}
 
     /// Notes something; the same text again only raises its count.
-    public mutating func note(_ kind: LearnedConduct.Kind, _ text: String, count: Int = 1) {
+    public mutating func note(_ kind: ObservedQuirk.Kind, _ text: String, count: Int = 1) {
         guard count > 0 else { return }
         if let index = all.firstIndex(where: { $0.kind == kind && $0.text == text }) {
             all[index].count += count
         } else if all.count < Self.limit {
-            all.append(LearnedConduct(kind, text, count: count))
+            all.append(ObservedQuirk(kind, text, count: count))
         } else {
             omitted += 1
         }
@@ -97,5 +97,5 @@ public struct LearnedConductList: Sendable, Hashable {
         omitted += other.omitted
     }
 
-    public subscript(_ kind: LearnedConduct.Kind) -> LearnedConduct? { all.first { $0.kind == kind } }
+    public subscript(_ kind: ObservedQuirk.Kind) -> ObservedQuirk? { all.first { $0.kind == kind } }
 }

@@ -1,7 +1,7 @@
 import Packets
 
 /// What a host wants of a synchronous connection, or accepts. Core Vol 4, Part E, 7.1.26 and 7.1.27.
-struct SynchronousWish: Equatable {
+struct SynchronousRequest: Equatable {
     static let anyBandwidth: UInt32 = 0xFFFF_FFFF
     static let anyLatency: UInt16 = 0xFFFF
     private static let voice: UInt32 = 8_000
