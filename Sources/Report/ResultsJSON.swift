@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import TransportUSB
 
-/// `results.json`: documented in docs/results.md.
+/// `results.json`: documented in docs/guide/results.md.
 public enum ResultsJSON {
     struct Document: Codable {
         struct Summary: Codable {

@@ -7,7 +7,7 @@ import Timing
 struct AdvertiseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "advertise", abstract: "Be an accessory for phones and other stacks: advertise, serve and notify.",
-        discussion: "The accessories are those of docs/accessory.md. It advertises again after each connection, and serves until Ctrl-C.")
+        discussion: "The accessories are described in docs/guide/accessory.md. Advertises again after each connection until Ctrl-C.")
 
     @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
     @Option(name: .customLong("as"), help: "Which accessory: heart-rate, keyboard, thermometer, serial or reference.")

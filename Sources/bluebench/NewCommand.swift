@@ -13,7 +13,7 @@ struct NewCommand: ParsableCommand {
 struct NewCaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "case", abstract: "Write a case that passes `bluebench check` and runs, to be changed into your own.",
-        discussion: "What may stand in it is in docs/cases.md; `bluebench schema` completes it in an editor.")
+        discussion: "What may stand in it is in docs/guide/cases.md; `bluebench schema` completes it in an editor.")
 
     @Argument(help: "Suite and name: battery/level-is-told.", completion: Completions.suites) var name: String
     @Option(help: ArgumentHelp("The folder of the suites, made if need be.", valueName: "folder"), completion: .directory) var cases =

@@ -29,7 +29,7 @@ struct PairCommand: ParsableCommand {
     var secureConnectionsOnly = false
     @Option(help: "Pair only with keys of at least so many octets.", transform: Arguments.whole(7...16)) var minKeySize = 7
     @Option(help: "Offer keys of at most so many octets.", transform: Arguments.whole(7...16)) var maxKeySize = 16
-    @Option(help: ArgumentHelp("The peer's data out of band, as docs/bonds.md says.", valueName: "file"), completion: .file()) var oob:
+    @Option(help: ArgumentHelp("The peer's out-of-band data (docs/guide/bonds.md).", valueName: "file"), completion: .file()) var oob:
         String?
     @Option(help: ArgumentHelp("Write this side's data out of band for the peer.", valueName: "file"), completion: .file()) var oobOwn:
         String?

@@ -14,7 +14,7 @@ struct ThroughputCommand: ParsableCommand {
         discussion: """
             Every combination of the lists is a row. Notifications go from the subject to the tester, writes the other way, unless --direction \
             says otherwise. With two virtual devices a row takes virtual time only. A subject of its own offers the service of \
-            docs/throughput-service.md and is found over the air (--subject air), or connects its host to a port of this program (--subject-port).
+            docs/guide/throughput-service.md and is found over the air (--subject air), or connects its host to a port of this program (--subject-port).
             """)
 
     @Option(help: "virtual, usb:BUS-PORT, usb:VID:PID[/SERIAL], tcp:HOST:PORT, unix:PATH or serial:PATH.") var tester = "virtual"

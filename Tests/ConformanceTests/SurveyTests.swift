@@ -91,7 +91,7 @@ struct SurveyTests {
         let messages = Dictionary(uniqueKeysWithValues: result.cases.map { ($0.id, $0.message) })
         #expect(result.cases.allSatisfy { $0.verdict == .notApplicable })
         #expect(messages["accessory-att/mtu"] == "left out: the maker says so")
-        #expect(messages["gatt/read"]?.contains("docs/accessory.md") == true)
+        #expect(messages["gatt/read"]?.contains("docs/guide/accessory.md") == true)
     }
 
     /// No case fails an accessory of ours, and each has something to judge.

@@ -1,4 +1,4 @@
-"""The reference accessory of docs/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT`, or a transport by Bumble's name.
+"""The reference accessory of docs/guide/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT`, or a transport by Bumble's name.
 
 Takes the controller that listens there, advertises, and serves one central after another until it is ended.
 """

@@ -1,4 +1,4 @@
-"""The jobs of docs/ci.md, run command by command: the simulation's parts and their report, and the dongles on a simulated bus."""
+"""The jobs of docs/guide/ci.md, run command by command: the simulation's parts and their report, and the dongles on a simulated bus."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ CASES = ["hci/buffer-size", "hci/random-numbers", "phy/read"]
 
 
 def blocks():
-    page = (ROOT / "docs" / "ci.md").read_text()
+    page = (ROOT / "docs" / "guide" / "ci.md").read_text()
     return {title: yaml.safe_load(text) for title, text in re.findall(r"^## (\w+)\n\n```yaml\n(.*?)^```", page, re.M | re.S)}
 
 

@@ -1,6 +1,6 @@
 """Our host on foreign controllers, with Bumble's host as the peer on the other one.
 
-What a controller is known to lack or to do wrong (docs/peers.md) is not asked of it.
+What a controller is known to lack or to do wrong (docs/design/peers.md) is not asked of it.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ import pytest
 from products import ADDRESS, DUAL, NAMES
 from support import HERE, Process, bluebench, dongles, run_bench
 
-# Faults of Bumble's own, with the section in docs/peers.md.
+# Faults of Bumble's own, with the section in docs/design/peers.md.
 OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",

@@ -1,4 +1,4 @@
-"""Bumble runs the throughput service of docs/throughput-service.md and is measured over the simulated air, in real time."""
+"""Bumble runs the throughput service of docs/guide/throughput-service.md and is measured over the simulated air, in real time."""
 
 import json
 import sys

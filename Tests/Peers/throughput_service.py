@@ -1,4 +1,4 @@
-"""The throughput service of docs/throughput-service.md as a Bumble peripheral: `throughput_service.py HOST:PORT`.
+"""The throughput service of docs/guide/throughput-service.md as a Bumble peripheral: `throughput_service.py HOST:PORT`.
 
 `--fault KIND` plants a fault in the packets it sends, to show that it is noticed: loss, duplicate, disorder or corrupt.
 """

@@ -1,4 +1,4 @@
-"""A GATT client on a USB dongle, all of it Bumble's: `usb_client.py TRANSPORT PEER`, the peer being the accessory of docs/accessory.md.
+"""A GATT client on a USB dongle, all of it Bumble's: `usb_client.py TRANSPORT PEER`, the peer being the accessory of docs/guide/accessory.md.
 
 Prints what it saw as one JSON object for each stage; octets are strings of hexadecimal digits. It judges nothing.
 """

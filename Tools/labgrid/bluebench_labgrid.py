@@ -102,7 +102,7 @@ remote_exporter.exports["BluebenchDongle"] = BluebenchDongleExport
 
 @attr.s(eq=False)
 class Outcome:
-    """What came of a run: PASS, FAIL, INCONC or USAGE, the results as `docs/results.md` has them (None without any), and what was printed."""
+    """What came of a run: PASS, FAIL, INCONC or USAGE, the results as `docs/guide/results.md` has them (None without any), and what was printed."""
 
     verdict = attr.ib()
     results = attr.ib()

@@ -4,7 +4,7 @@ import Timing
 
 /// The accessories of our own that testers, phones and other stacks can meet.
 public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {
-    /// That of docs/accessory.md.
+    /// That of docs/guide/accessory.md.
     case reference
     case heartRate = "heart-rate"
     case keyboard

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The part of the accessory of docs/accessory.md that needs protection, and the characteristic by which a client tells the accessory how to pair.
+/// The part of the accessory of docs/guide/accessory.md that needs protection, and the characteristic by which a client tells the accessory how to pair.
 final class ProtectedService {
     private let host: Host
     private let loop: RunLoop
@@ -141,7 +141,7 @@ final class ProtectedService {
         return nil
     }
 
-    /// The application error of docs/accessory.md for what an accessory does not have.
+    /// The application error of docs/guide/accessory.md for what an accessory does not have.
     private static let notAble = ATTErrorCode(0x81)
 
     private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Connection) {

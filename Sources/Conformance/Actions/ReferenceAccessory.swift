@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The accessory of docs/accessory.md, run by a host of ours.
+/// The accessory of docs/guide/accessory.md, run by a host of ours.
 final class ReferenceAccessory: Accessory {
     private let host: Host
     private let loop: RunLoop
@@ -104,7 +104,7 @@ final class ReferenceAccessory: Accessory {
         handles.indicator = service[Self.uuid(5)]?.value ?? 0
     }
 
-    /// Services that no profile of docs/accessory.md speaks of.
+    /// Services that no profile of docs/guide/accessory.md speaks of.
     private func addServices(_ count: Int, from first: UInt16) {
         for turn in 0..<UInt16(count) {
             host.database.add(

@@ -33,7 +33,7 @@ public struct TestCase: Sendable {
     public var teardown: [Step]
     /// It is about what is known of a device over the air: `$device`, or a feature of it.
     var mentionsDevice = false
-    /// It looks for the accessory of docs/accessory.md by its name.
+    /// It looks for the accessory of docs/guide/accessory.md by its name.
     var mentionsReference = false
 
     public var suite: String { String(id.prefix { $0 != "/" }) }

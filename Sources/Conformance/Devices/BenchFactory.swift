@@ -186,7 +186,7 @@ extension TestCase {
                 })
     }
 
-    /// Whether the case looks for the accessory of docs/accessory.md by its name.
+    /// Whether the case looks for the accessory of docs/guide/accessory.md by its name.
     func meetsReference(_ catalogue: Catalogue) -> Bool {
         subject == .accessory
             && (mentionsReference

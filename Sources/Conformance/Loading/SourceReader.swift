@@ -18,7 +18,7 @@ struct SourceReader {
     var isAccessoryCase = false
     /// `$device` or a feature of it was read.
     var mentionsDevice = false
-    /// The name of the accessory of docs/accessory.md was read.
+    /// The name of the accessory of docs/guide/accessory.md was read.
     var mentionsReference = false
     /// Numbers may be written as times, in microseconds.
     var readsTimes = false

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One case as `results.json` writes it; documented in docs/results.md.
+/// One case as `results.json` writes it; documented in docs/guide/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
         case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky

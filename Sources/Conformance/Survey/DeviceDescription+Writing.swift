@@ -5,7 +5,7 @@ extension DeviceDescription {
     /// The description as YAML, for people to read, to fill in and to keep under version control.
     public var yaml: String {
         var lines = [
-            "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/accessory.md tells what they can say."
+            "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/guide/accessory.md tells what they can say."
         ]
         lines.append("device:")
         if let name = device.name { lines.append("  name: \(Self.quoted(name))") }

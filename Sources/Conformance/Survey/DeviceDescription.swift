@@ -142,7 +142,7 @@ extension DeviceDescription {
 
     func isLeftOut(_ uuid: BluetoothUUID) -> Bool { leaveOut.contains { $0.what == .characteristic(uuid) } }
 
-    /// Whether it offers the profile of docs/accessory.md.
+    /// Whether it offers the profile of docs/guide/accessory.md.
     var isReference: Bool { services.contains { $0.uuid == ReferenceAccessory.uuid(0) } }
 
     /// Names of the properties, by their bits. Core Vol 3, Part G, 3.3.1.1.

@@ -35,7 +35,7 @@ extension Runner {
         let isOther = plan.setup.peer != nil || plan.device != nil || plan.setup.accessory != .reference
         if isOther, testCase.meetsReference(plan.catalogue) {
             guard case .success(let description) = surveyed(), !description.isReference else { return nil }
-            result.message = "it is about the profile of docs/accessory.md, which the device does not offer"
+            result.message = "it is about the profile of docs/guide/accessory.md, which the device does not offer"
             return result
         }
         guard testCase.needsDevice(plan.catalogue) else { return nil }

@@ -6,7 +6,7 @@ import Timing
 struct AccessoryConduct: Sendable {
     /// Server_Rx_MTU.
     var mtu: Int?
-    /// Services of its own before and after those of docs/accessory.md.
+    /// Services of its own before and after those of docs/guide/accessory.md.
     var servicesBefore = 0
     var servicesAfter = 0
     /// What it asks for by itself on a new connection, and how long after its beginning.

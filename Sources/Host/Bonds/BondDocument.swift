@@ -1,6 +1,6 @@
 import Packets
 
-/// What a bond file says, as it stands there. Keys and numbers are hexadecimal, most significant octet first; docs/bonds.md describes it.
+/// What a bond file says, as it stands there. Keys and numbers are hexadecimal, most significant octet first; docs/guide/bonds.md describes it.
 struct BondDocument: Codable {
     static let format = "bluebench bonds"
     static let version = 2

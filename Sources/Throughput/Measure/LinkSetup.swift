@@ -198,7 +198,7 @@ extension ThroughputBench {
         } catch {
             await loop.cleanUp(within: Host.commandTimeOut) { try await scan.stop() }
             if error is CancellationError { throw error }
-            throw MeasurementFailure("no device advertises the throughput service (docs/throughput-service.md)", isEnvironment: true)
+            throw MeasurementFailure("no device advertises the throughput service (docs/guide/throughput-service.md)", isEnvironment: true)
         }
     }
 }

@@ -15,7 +15,7 @@ struct ThroughputClient {
     init(discoveringOn link: Connection) async throws {
         self.link = link
         guard let service = try await link.gatt.discoverServices(uuid: ThroughputService.service).first else {
-            throw MeasurementFailure("the server has no throughput service (docs/throughput-service.md)")
+            throw MeasurementFailure("the server has no throughput service (docs/guide/throughput-service.md)")
         }
         let found = try await link.gatt.discoverCharacteristics(in: service)
         func characteristic(_ uuid: BluetoothUUID, _ name: String) throws -> RemoteCharacteristic {

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The server of the throughput service on one host. See docs/throughput-service.md.
+/// The server of the throughput service on one host. See docs/guide/throughput-service.md.
 final class ThroughputServer {
     private let loop: RunLoop
     let sink = FlowReceiver()

@@ -1,7 +1,7 @@
 import Foundation
 import Packets
 
-/// A row as `--json` writes it; documented in docs/throughput.md.
+/// A row as `--json` writes it; documented in docs/guide/throughput.md.
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure

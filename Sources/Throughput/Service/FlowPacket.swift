@@ -1,4 +1,4 @@
-/// A packet of a flow: sequence number, filler, checksum. See docs/throughput-service.md.
+/// A packet of a flow: sequence number, filler, checksum. See docs/guide/throughput-service.md.
 ///
 /// Octets 0...3 hold the sequence number, the last four the CRC-32 of all before them, both little-endian; filler octet `i` of the packet is the low
 /// octet of sequence number + `i`.

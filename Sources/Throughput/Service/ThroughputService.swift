@@ -1,6 +1,6 @@
 import Packets
 
-/// The GATT service that both ends of a throughput measurement know. See docs/throughput-service.md.
+/// The GATT service that both ends of a throughput measurement know. See docs/guide/throughput-service.md.
 public enum ThroughputService {
     public static let service = uuid(0x0200)
     /// Notifies the server's packets.
