@@ -23,7 +23,7 @@ enum MadeUpLayer: ControlLayer {
     typealias PDU = Message
     typealias Opcode = Kind
     typealias HostReply = Bool
-    typealias Prospect = Never
+    typealias Pending = Never
 
     enum Kind: CaseIterable {
         /// Asked and answered.
