@@ -1,102 +1,102 @@
 import Packets
 
-/// Faults planted in a virtual controller; by default it has none.
+/// Faults of a virtual controller; none by default.
 public struct ControllerQuirks: Sendable {
-    /// The gap it leaves before an answer.
+    /// Interframe space before a reply.
     public var interFrameSpace: Microseconds = 150
-    /// The octets of CRC it sends.
+    /// Number of CRC octets sent.
     public var crcOctets = 3
-    /// Exchanges it starts in a connection event although they no longer fit.
+    /// Number of exchanges started per connection event although they no longer fit.
     public var extraExchangesPerEvent = 0
-    /// Sends every new PDU under the sequence number of the one before.
+    /// Sends every new PDU with the sequence number of the previous one.
     public var sequenceNumberIsStuck = false
-    /// Added to each data channel it hops to.
+    /// Offset added to each data channel of the hop sequence.
     public var hopOffset: UInt8 = 0
-    /// How many events after the instant it applies a change.
+    /// Number of connection events after the instant at which a change is applied.
     public var instantOffset = 0
-    /// Treats every PDU as acknowledged once it was sent.
+    /// Treats every PDU as acknowledged once it has been sent.
     public var neverRetransmits = false
-    /// Keeps a silent link for ever.
+    /// Keeps a silent link forever.
     public var ignoresSupervisionTimeout = false
-    /// The PHYs it answers an LL_PHY_REQ with, in place of those it knows and wants.
+    /// PHYs sent in reply to LL_PHY_REQ instead of the supported and preferred ones.
     public var phyAnswer: PHYs?
-    /// The octets it answers an LL_LENGTH_REQ with.
+    /// TX and RX octets sent in reply to LL_LENGTH_REQ.
     public var dataLengthAnswer: UInt16?
-    /// Advertises at the interval exactly, without advDelay.
+    /// Advertises at exactly the interval, without advDelay.
     public var hasNoAdvertisingDelay = false
-    /// Reports a packet of the host as completed when it has come, before the peer has it.
+    /// Reports a host packet as completed on arrival, before the peer has acknowledged it.
     public var creditsAtOnce = false
-    /// The bits of its random numbers that vary.
+    /// Mask of the random bits that vary.
     public var varyingRandomBits = UInt64.max
-    /// What a reset leaves as it was.
+    /// State that HCI_Reset does not clear.
     public var resetKeeps: ResetKeeps = []
-    /// Leaves resolvable private addresses as they are.
+    /// Does not resolve resolvable private addresses.
     public var resolvesNoAddress = false
-    /// What it does wrong when links are encrypted.
+    /// Faults of LE link encryption.
     public var encryption: EncryptionQuirks = []
-    /// What it does wrong on links over BR/EDR.
+    /// Faults of BR/EDR links.
     public var bredr: BREDRQuirks = []
-    /// Rules for what it sends, on the air and to its host, and for the commands it takes.
+    /// Rules that change packets sent on the air and to the host, and received commands.
     public var rewrites: [PacketRewrite] = []
 
     public init() {}
 }
 
-/// Faults of a link's encryption. Core Vol 6, Part B, 5.1.3; Part E.
+/// Faults of LE link encryption. Core Vol 6, Part B, 5.1.3; Part E.
 public struct EncryptionQuirks: OptionSet, Sendable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Takes a PDU whatever its MIC.
+    /// Accepts PDUs with any MIC.
     public static let ignoresMIC = EncryptionQuirks(rawValue: 1)
-    /// Begins a new session with the packet counters of the one before.
+    /// Starts a new session with the packet counters of the previous session.
     public static let keepsPacketCounters = EncryptionQuirks(rawValue: 2)
-    /// Encrypts a PDU anew when it is sent again.
+    /// Encrypts a PDU again, with a new packet counter, when it is retransmitted.
     public static let countsRetransmissions = EncryptionQuirks(rawValue: 4)
     /// Sends empty PDUs with a MIC.
     public static let sealsEmptyPDUs = EncryptionQuirks(rawValue: 8)
     /// Sends data while encryption starts or pauses.
     public static let sendsDataWhileStarting = EncryptionQuirks(rawValue: 16)
-    /// As a peripheral, starts encryption with a key of zero without asking its host.
+    /// As a peripheral, starts encryption with an all-zero key without asking its host.
     public static let needsNoKey = EncryptionQuirks(rawValue: 32)
-    /// Tells the same half of SKD and IV for each session of a link.
+    /// Sends the same half of SKD and IV in each session of a link.
     public static let repeatsSessionHalves = EncryptionQuirks(rawValue: 64)
-    /// Takes data in clear while encryption starts.
+    /// Accepts unencrypted data while encryption starts.
     public static let takesAnythingWhileStarting = EncryptionQuirks(rawValue: 128)
 }
 
-/// Faults of links over BR/EDR. Core Vol 2, Parts B, C and H.
+/// Faults of BR/EDR links. Core Vol 2, Parts B, C and H.
 public struct BREDRQuirks: OptionSet, Sendable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// As a central, polls ten times as rarely as agreed.
+    /// As a central, polls at ten times the agreed interval.
     public static let ignoresPollInterval = BREDRQuirks(rawValue: 1)
-    /// Takes any LMP_sres for the right one.
+    /// Accepts any LMP_sres.
     public static let takesAnyResponse = BREDRQuirks(rawValue: 2)
-    /// Takes a public key that is not on the curve.
+    /// Accepts a public key that is not on the curve.
     public static let takesInvalidKeys = BREDRQuirks(rawValue: 4)
-    /// Takes its own public key for the other side's.
+    /// Accepts its own public key as the peer's.
     public static let takesOwnKey = BREDRQuirks(rawValue: 8)
-    /// Agrees to encryption keys below its minimum.
+    /// Accepts encryption key sizes below its minimum.
     public static let takesShortKeys = BREDRQuirks(rawValue: 16)
-    /// Draws the same random numbers for each procedure of a link.
+    /// Uses the same random numbers in each procedure of a link.
     public static let repeatsRandomNumbers = BREDRQuirks(rawValue: 32)
-    /// Takes any LMP_DHkey_check for the right one.
+    /// Accepts any LMP_DHkey_check.
     public static let takesAnyCheck = BREDRQuirks(rawValue: 64)
-    /// Sends packet types that its host has forbidden.
+    /// Sends packet types that its host has disabled.
     public static let sendsForbiddenTypes = BREDRQuirks(rawValue: 128)
-    /// Sends every new packet under the sequence number of the one before.
+    /// Sends every new packet with the sequence number of the previous one.
     public static let repeatsSequenceNumber = BREDRQuirks(rawValue: 256)
-    /// Treats every packet as acknowledged by the next that it hears.
+    /// Treats every packet as acknowledged by the next packet received.
     public static let neverRetransmits = BREDRQuirks(rawValue: 512)
-    /// Takes any commitment for the right one.
+    /// Accepts any commitment value.
     public static let takesAnyCommitment = BREDRQuirks(rawValue: 1_024)
 }
 
-/// State that a reset ought to take back. Core Vol 4, Part E, 7.3.2.
+/// State that HCI_Reset should clear but keeps. Core Vol 4, Part E, 7.3.2.
 public struct ResetKeeps: OptionSet, Sendable {
     public let rawValue: Int
 

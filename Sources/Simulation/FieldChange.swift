@@ -1,13 +1,13 @@
 import Packets
 
-/// Another value for one field of a PDU, wherever it stands: `Status`, `Handles.Num_Completed_Packets` (in every row).
-/// The return parameters of a Command Complete go by their own names.
+/// A new value for one field of a PDU, named by its path: `Status`, or `Handles.Num_Completed_Packets` (in every row). Return parameters of
+/// Command Complete are named without a prefix.
 public struct FieldChange: Sendable, Hashable {
     public enum Source: Sendable, Hashable {
         case value(FieldValue)
-        /// So much more, or less, than it would be.
+        /// Adds this number to the original value.
         case more(Int)
-        /// What another field beside it would be.
+        /// Copies another field of the same PDU.
         case field(String)
     }
 
@@ -21,7 +21,7 @@ public struct FieldChange: Sendable, Hashable {
 }
 
 extension DynamicPDU {
-    /// Makes the changes; a field that is not there is added if it can have a value of its own.
+    /// Applies the changes. A missing field is added if it can have a value of its own.
     public mutating func apply(_ changes: [FieldChange]) {
         let before = fields
         for change in changes {

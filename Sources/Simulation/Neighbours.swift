@@ -2,18 +2,18 @@ import Packets
 import Timing
 import Transport
 
-/// How many devices there are in a simulation that have nothing to do with those that are looked at.
+/// Number of background devices in a simulation, which take no part in the test.
 public struct Neighbours: Sendable, Hashable {
     public var advertisers = 0
     public var scanners = 0
-    /// Connections, each between two of them.
+    /// Connections, each between two background devices.
     public var links = 0
-    /// Phones whose users have opened the list of Bluetooth devices: BR/EDR, discoverable.
+    /// Phones with the Bluetooth settings page open: BR/EDR, discoverable.
     public var phones = 0
 
     public init() {}
 
-    /// So many devices: of four, one advertises, one scans, and two have a connection.
+    /// Splits a number of devices: of four, one advertises, one scans, and two are connected.
     public init(devices: Int) {
         links = devices / 4
         scanners = (devices + 2) / 4
@@ -22,7 +22,7 @@ public struct Neighbours: Sendable, Hashable {
 }
 
 extension Simulation {
-    /// Puts neighbours into the world.
+    /// Adds the background devices to the world.
     public func settle(_ count: Neighbours) throws {
         var number: UInt64 = 0
         func next(_ profile: ControllerConfiguration.Profile = .le) throws -> Neighbour {
@@ -45,7 +45,7 @@ extension Simulation {
     }
 }
 
-/// A device that has nothing to do with those looked at: commands go into its controller, and nobody listens to what it says.
+/// A background device: it sends commands to its controller and ignores all events.
 final class Neighbour: HCITransportSink {
     fileprivate let address: DeviceAddress
     private let transport: any HCITransport
@@ -56,7 +56,7 @@ final class Neighbour: HCITransportSink {
         try transport.open(self)
     }
 
-    /// Connectable, scannable and non-connectable by turns, every 100 ms and more.
+    /// Advertises with an interval from 100 ms up, connectable, scannable or non-connectable depending on `turn`.
     fileprivate func advertise(_ turn: Int) {
         let types: [LegacyAdvertisingType] = [.advInd, .advScanInd, .advNonconnInd]
         let interval = UInt16(0x00A0 + 7 * turn)
@@ -71,7 +71,7 @@ final class Neighbour: HCITransportSink {
         send(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
     }
 
-    /// A smartphone with its inquiry scan on.
+    /// Enables inquiry scan with a smartphone's class of device.
     fileprivate func beDiscoverable() {
         send(HCICommands.WriteClassOfDevice(classOfDevice: 0x5A020C))
         send(HCICommands.WriteScanEnable(scanEnable: 1))

@@ -1,37 +1,37 @@
 import Packets
 
-/// A rule for the packets of a virtual controller: what it sends on the air and to its host, and the commands it takes. By such rules a case disturbs a procedure,
-/// and a mutant has its defect.
+/// A rule that changes packets of a virtual controller: packets sent on the air and to its host, and received commands. Cases use such
+/// rules to disturb a procedure; mutants use them to inject a defect.
 public struct PacketRewrite: Sendable {
     public enum Layer: String, Sendable, Hashable {
         case linkLayerControl = "LLControl"
         case linkManager = "LMP"
         case events = "HCIEvents"
-        /// Commands of the host, before they are carried out.
+        /// Commands from the host, before they are executed.
         case commands = "HCICommands"
-        /// ACL data for the host.
+        /// ACL data to the host.
         case data = "HCIData"
     }
 
-    /// What happens to a packet that the rule is about.
+    /// Effect on a matching packet.
     public enum Effect: Sendable, Hashable {
         case drop
-        /// It is sent with other values.
+        /// Send it with changed field values.
         case change([FieldChange])
-        /// These octets are sent instead: the PDU with its opcode, or the event with its code and length.
+        /// Send these octets instead: a PDU with its opcode, or an event with its code and length.
         case replace([UInt8])
-        /// Octets are added at its end.
+        /// Append octets.
         case append([UInt8])
         case duplicate
-        /// It is sent so much later; what follows may overtake it.
+        /// Send it later by this time; later packets may overtake it.
         case delay(Microseconds)
-        /// It is sent after the next packet that the rule is about.
+        /// Send it after the next matching packet.
         case swap
-        /// An event of these octets comes right after it, with the same values in these fields.
+        /// Send an event with these octets right after it, with the named fields copied from the packet.
         case follow([UInt8], carrying: [String])
-        /// A command is answered by these events instead of the one that it should be answered by.
+        /// Answer a command with these events instead of the correct one.
         case answer(AnswerForm)
-        /// A command is answered with success, but not carried out.
+        /// Answer a command with success without executing it.
         case pretend
 
         public static func set(_ fields: [DynamicField]) -> Effect { .change(fields.map { FieldChange($0.name, .value($0.value)) }) }
@@ -45,21 +45,21 @@ public struct PacketRewrite: Sendable {
 
     public let layer: Layer
     public let effect: Effect
-    /// The rule is about packets with these values only.
+    /// Only packets with these field values match.
     public var condition: [DynamicField] = []
-    /// How many packets pass untouched first.
+    /// Number of matching packets to leave unchanged first.
     public var skip = 0
-    /// How many packets the rule acts on; nil for all.
+    /// Maximum number of packets changed; nil for no limit.
     public var count: Int?
-    /// The rule acts on each so manieth packet only.
+    /// Apply the effect to every n-th matching packet.
     public var every = 1
     fileprivate let code: Int
     fileprivate let subevent: Int?
-    /// The rule is about the answers to the command of this opcode.
+    /// The rule applies to the answer to the command with this opcode.
     private let isAboutAnswers: Bool
 
-    /// - Parameter name: as the specification has it: `LL_PHY_RSP`, `LE_PHY_Update_Complete`, `LE_Set_PHY`, `ACL_Data`.
-    /// - Throws: an unknown PDU or field; values that do not fit their fields.
+    /// - Parameter name: name in the specification: `LL_PHY_RSP`, `LE_PHY_Update_Complete`, `LE_Set_PHY`, `ACL_Data`.
+    /// - Throws: if a PDU or field is unknown, or a value does not fit its field.
     public init(_ layer: Layer, _ name: String, _ effect: Effect) throws(DynamicPDUError) {
         var sample = try DynamicPDU(layer: layer.rawValue, name: name)
         if case .change(let changes) = effect {
@@ -76,7 +76,7 @@ public struct PacketRewrite: Sendable {
         isAboutAnswers = false
     }
 
-    /// A rule for what a command is answered with: Command Status, or Command Complete with its return parameters.
+    /// A rule for the answer to a command: Command Status, or Command Complete with its return parameters.
     public init(answersTo command: String, _ effect: Effect) throws(DynamicPDUError) {
         layer = .events
         self.effect = effect
@@ -106,7 +106,7 @@ public struct PacketRewrite: Sendable {
         }
     }
 
-    /// The command that an event answers, if it does.
+    /// Opcode of the command that an event answers; nil for other events.
     fileprivate static func opcodeAnswered(_ event: HCIPacket) -> UInt16? {
         event.completedOpcode ?? (try? event.event(as: HCIEvents.CommandStatus.self))?.commandOpcode
     }
@@ -120,7 +120,7 @@ public struct PacketRewrite: Sendable {
         }
     }
 
-    /// The packet with other values. What cannot be encoded stays as it was.
+    /// The packet with changed field values; unchanged if the result cannot be encoded.
     func changed(_ bytes: [UInt8], _ changes: [FieldChange]) -> [UInt8] {
         var pdu = Self.decode(layer, bytes)
         pdu.apply(changes)
@@ -128,18 +128,18 @@ public struct PacketRewrite: Sendable {
     }
 }
 
-/// The rules of one controller, and how often each has acted.
+/// The rules of one controller and their match counts.
 final class PacketRewriter {
     private struct Rule {
         var rewrite: PacketRewrite
         var passed = 0
         var met = 0
         var acted = 0
-        /// A packet that waits for the next one to go first.
+        /// A packet held back until the next matching packet has been sent.
         var held: [UInt8]?
     }
 
-    /// What becomes of a command.
+    /// Handling of a command from the host.
     enum Arrival {
         case carryOut([UInt8])
         case pretend
@@ -147,7 +147,7 @@ final class PacketRewriter {
     }
 
     private var rules: [Rule]
-    /// Whether some rule is about them: all others take the short way.
+    /// True if a rule exists for this kind of packet; without one, packets take the fast path.
     private(set) var isAboutData = false
     private(set) var isAboutCommands = false
     private(set) var isAboutEvents = false
@@ -167,11 +167,11 @@ final class PacketRewriter {
         }
     }
 
-    /// Sends a packet, or what the first rule about it makes of it.
+    /// Sends a packet, changed by the first matching rule.
     ///
     /// - Parameters:
-    ///   - send: sends now.
-    ///   - later: sends after a time.
+    ///   - send: sends a packet now.
+    ///   - later: sends a packet after a delay.
     func pass(
         _ layer: PacketRewrite.Layer, _ bytes: [UInt8], send: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void
     ) {
@@ -201,7 +201,7 @@ final class PacketRewriter {
         }
     }
 
-    /// What becomes of a command of the host.
+    /// Handling of a command, by the first matching rule.
     func arriving(_ bytes: [UInt8]) -> Arrival {
         guard let index = ruleInForce(.commands, bytes) else { return .carryOut(bytes) }
         let rewrite = rules[index].rewrite
@@ -232,7 +232,7 @@ final class PacketRewriter {
         return nil
     }
 
-    /// A message of the link manager in the transaction of the one that it replaces.
+    /// An LMP message with the transaction ID of the message that it replaces.
     private func inTransaction(of bytes: [UInt8], _ octets: [UInt8]) -> [UInt8] {
         guard let old = bytes.first, let new = octets.first else { return octets }
         return [new & 0xFE | old & 1] + octets.dropFirst()

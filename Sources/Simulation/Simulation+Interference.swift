@@ -1,20 +1,20 @@
 import Capture
 import Packets
 
-/// One transmission, as an observer of the whole world sees it.
+/// One LE transmission, as seen by an observer of the whole world.
 public struct AirObservation: Sendable {
     public var sender: ControllerID
-    /// When its first bit was sent.
+    /// Time of the first bit.
     public var start: Microseconds
     public var frame: AirFrame
-    /// The PDU before it was encrypted: two octets of header with the length without MIC, and the payload; nil where it was sent in clear.
+    /// The PDU before encryption: 2-octet header, with the length without MIC, and payload; nil if it was sent unencrypted.
     public var plain: [UInt8]?
 }
 
-/// One packet of BR/EDR with a header, as an observer of the whole world sees it.
+/// One BR/EDR packet with a header, as seen by an observer of the whole world.
 public struct BasebandObservation: Sendable {
     public var sender: ControllerID
-    /// When its first bit was sent.
+    /// Time of the first bit.
     public var start: Microseconds
     public var type: BREDRPacketType
     public var rfChannel: UInt8
@@ -22,9 +22,9 @@ public struct BasebandObservation: Sendable {
     public var flow: Bool
     public var arqn: Bool
     public var seqn: Bool
-    /// Payload header and data, before E0 encrypted them; AES-CCM's data are as they are sent.
+    /// Payload header and data, before E0 encryption. AES-CCM data are as sent.
     public var payload: [UInt8]
-    /// Whether E0 encrypted it.
+    /// True if the payload was encrypted with E0.
     public var isEncrypted: Bool
 
     init(_ packet: BREDRPacket, _ type: BREDRPacketType, from sender: ControllerID, at start: Microseconds) {
@@ -38,32 +38,32 @@ public struct BasebandObservation: Sendable {
         isEncrypted = packet.clear != nil
     }
 
-    /// LLID of the payload header; nil where there is none.
+    /// LLID of the payload header; nil if the packet has none.
     public var logicalLink: UInt8? { type.payloadHeaderLength > 0 ? payload.first.map { $0 & 3 } : nil }
-    /// The payload behind its header.
+    /// The payload without its header.
     public var data: ArraySlice<UInt8> { payload.dropFirst(type.payloadHeaderLength) }
-    /// A message of the link manager; nil for other packets.
+    /// The LMP message; nil for other packets.
     public var message: [UInt8]? { logicalLink == LLID.control ? Array(data) : nil }
 }
 
-/// What a case may do to the simulated world, and see of it.
+/// Observation of the air and interference, for cases.
 extension Simulation {
-    /// Shows every transmission from now on, at its start; nil ends it.
+    /// Calls `observer` at the start of each LE transmission from now on; nil stops it.
     public func observeAir(_ observer: ((AirObservation) -> Void)?) { air.observer = observer }
 
-    /// The same for packets of BR/EDR that have a header.
+    /// Calls `observer` for each BR/EDR packet that has a header; nil stops it.
     public func observeBaseband(_ observer: ((BasebandObservation) -> Void)?) { air.basebandObserver = observer }
 
-    /// Adds a rule for what a controller sends, after those it has.
+    /// Adds a packet rule to a controller, after its existing rules.
     public func add(_ rewrite: PacketRewrite, to identifier: ControllerID) { controller(identifier)?.rewriter.add(rewrite) }
 
-    /// Makes a controller send a link layer control PDU that no procedure of its own asks for.
+    /// Makes a controller send an LL control PDU outside any procedure.
     ///
     /// - Parameters:
     ///   - pdu: opcode and CtrData.
-    ///   - handle: the link, as the controller's host knows it; by default its first.
-    ///   - inClear: without encryption, whatever the link.
-    /// - Returns: false when there is no such link.
+    ///   - handle: the link, by the connection handle on this controller; nil for its first link.
+    ///   - inClear: send unencrypted even on an encrypted link.
+    /// - Returns: false if there is no such link.
     public func inject(_ pdu: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil, inClear: Bool = false) -> Bool {
         guard let links = controller(identifier)?.links, let link = links.first(where: { handle == nil || $0.handle == handle }) else {
             return false
@@ -72,12 +72,12 @@ extension Simulation {
         return true
     }
 
-    /// Makes a link manager send a message that no procedure of its own asks for.
+    /// Makes a link manager send an LMP message outside any procedure.
     ///
     /// - Parameters:
-    ///   - message: opcode and parameters; the transaction is the sender's own.
-    ///   - handle: the link, as the controller's host knows it; by default its first.
-    /// - Returns: false when there is no such link.
+    ///   - message: opcode and parameters; the sender is the initiator of the transaction.
+    ///   - handle: the link, by the connection handle on this controller; nil for its first link.
+    /// - Returns: false if there is no such link.
     public func inject(lmp message: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil) -> Bool {
         guard let links = controller(identifier)?.bredr.links, let link = links.first(where: { handle == nil || $0.handle == handle }),
             var first = message.first
@@ -87,22 +87,22 @@ extension Simulation {
         return true
     }
 
-    /// Makes a controller send so many encrypted PDUs with a wrong MIC.
+    /// Makes a controller send its next `count` encrypted PDUs with a wrong MIC.
     ///
-    /// - Parameter handle: the link, as the controller's host knows it; by default its first.
+    /// - Parameter handle: the link, by the connection handle on this controller; nil for its first link.
     public func spoilMIC(of identifier: ControllerID, on handle: ConnectionHandle? = nil, count: Int = 1) {
         let link = controller(identifier)?.links.first { handle == nil || $0.handle == handle }
         link?.connection.spoilMIC(count)
     }
 
-    /// How packets fare from now on.
+    /// Sets the packet loss of a path from now on.
     ///
     /// - Parameters:
-    ///   - corrupted: probability, 0...1, that a packet arrives with a wrong CRC.
-    ///   - unnoticed: probability that a packet does not arrive at all.
+    ///   - corrupted: probability, 0...1, that a packet arrives with a bad CRC.
+    ///   - unnoticed: probability, 0...1, that a packet is not received at all.
     ///   - source: the sender; nil for all.
     ///   - destination: the receiver; nil for all.
-    ///   - channel: the channel index; nil for all.
+    ///   - channel: channel index; nil for all.
     public func setLoss(
         corrupted: Double, unnoticed: Double = 0, from source: ControllerID? = nil, to destination: ControllerID? = nil,
         channel: UInt8? = nil
@@ -112,7 +112,7 @@ extension Simulation {
         air.propagation.setLoss(.init(corrupted: corrupted, unnoticed: unnoticed), on: path)
     }
 
-    /// The path loss between two controllers, one way, in dB.
+    /// Sets the path loss from one controller to another, one way, in dB.
     public func setPathLoss(_ decibels: Int, from source: ControllerID? = nil, to destination: ControllerID? = nil) {
         air.propagation.setPathLoss(decibels, on: PropagationModel.Path(source: source?.rawValue, destination: destination?.rawValue))
     }

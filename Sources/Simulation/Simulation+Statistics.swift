@@ -1,14 +1,14 @@
 import Packets
 
 extension Simulation {
-    /// What a link of a controller has done since it came up; nil when there is no such link.
+    /// Statistics of a link since it was established; nil if there is no such link.
     public func statistics(of handle: ConnectionHandle, on identifier: ControllerID) -> LinkStatistics? {
         guard let controller = controller(identifier) else { return nil }
         if let link = controller.bredr.links.first(where: { $0.handle == handle }) { return link.link.state.exchange.statistics }
         return controller.links.first { $0.handle == handle }?.connection.statistics
     }
 
-    /// How many packets, of all that are sent, a receiver gets with a wrong CRC.
+    /// Sets the packet error rate of all paths: the share of packets received with a bad CRC.
     ///
     /// - Parameter rate: 0...1.
     public func setPacketErrorRate(_ rate: Double) {

@@ -2,9 +2,9 @@ import Capture
 import Transport
 
 extension Simulation {
-    /// Adds a controller whose host is in this program.
+    /// Adds a controller whose host runs in this process.
     ///
-    /// - Returns: the controller, and the host's end of its pipe.
+    /// - Returns: the controller, and the host's end of its HCI pipe.
     public func addController(
         _ configuration: ControllerConfiguration
     ) throws(TransportError) -> (identifier: ControllerID, host: any HCITransport) {

@@ -3,29 +3,29 @@ import Capture
 import Packets
 import Timing
 
-/// The medium: who transmits, who listens, and what each listener makes of it.
+/// The shared radio medium. Delivers each transmission to the radios tuned to its channel, with RSSI, loss and collisions.
 final class Air {
     let loop: RunLoop
     private let seed: UInt64
     let propagation: PropagationModel
-    /// Where every transmission is logged.
+    /// Sink that logs every transmission.
     var log: AirLogSink?
-    /// Who is told the key of each session of an encrypted link.
+    /// Called with the long term key of each encryption session of an LE link.
     var keyLog: ((_ accessAddress: UInt32, _ longTermKey: UInt128) -> Void)?
-    /// Who sees every transmission of LE.
+    /// Called at the start of every LE transmission.
     var observer: ((AirObservation) -> Void)?
-    /// Who sees every packet of BR/EDR that has a header.
+    /// Called for every BR/EDR packet that has a header.
     var basebandObserver: ((BasebandObservation) -> Void)?
-    /// How long answers within connection events will be.
+    /// Durations of the next replies within connection events.
     var replyForecasts = ReplyForecasts()
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     private(set) var transmissions = 0
 
-    /// How much stronger a packet must be to survive another on its channel, in dB.
+    /// Minimum signal-to-interference ratio, in dB, at which a packet survives an overlapping packet on its channel.
     static let captureRatio = 10
 
     private var radios = 0
-    /// The radios that listen, by the centre frequency of their channel.
+    /// Listening radios, indexed by the centre frequency of their channel.
     private var tuned: [[Radio]] = Array(repeating: [], count: RadioChannel.frequencies)
     private var active: [Transmission] = []
 
@@ -35,7 +35,7 @@ final class Air {
         propagation = PropagationModel(seed: seed)
     }
 
-    /// The secrets of one device or link.
+    /// Source of secrets for one device or link.
     func secrets(of owner: String) -> SecretSource { SecretSource(seed: seed, label: "secrets of \(owner)", on: loop) }
 
     func makeRadio() -> Radio {
@@ -90,19 +90,19 @@ final class Air {
 
     func finish(_ transmission: Transmission) {
         remove(transmission)
-        // The sender may use the transmission again at once.
+        // `transmitted(at:)` may reuse the transmission object, so its content is taken out first.
         guard let packet = transmission.takePacket() else { return }
         let (start, end) = (transmission.start, transmission.end)
         var listeners: [Transmission.Listener] = []
         swap(&listeners, &transmission.listeners)
         transmission.source.sent()
         for listener in listeners { listener.radio.deliver(packet, from: start, to: end, rssi: listener.rssi, isIntact: listener.isIntact) }
-        // The array goes back, so that its memory is used again.
+        // Return the array to the transmission to reuse its storage.
         listeners.removeLast(listeners.count)
         swap(&listeners, &transmission.listeners)
     }
 
-    /// A transmission cut off by its own radio: what was heard of it is a bad packet.
+    /// Ends a transmission that its own radio cut off: receivers get a packet with a bad CRC.
     func abandon(_ transmission: Transmission) {
         for index in transmission.listeners.indices { transmission.listeners[index].isIntact = false }
         remove(transmission)
@@ -119,7 +119,7 @@ final class Air {
         active.remove(at: index)
     }
 
-    /// Spoils, at each receiver, the packets on the air that a new one on the same channel drowns.
+    /// Marks packets on the air as corrupted at each receiver where a new transmission on the same channel interferes too strongly.
     private func collide(_ transmission: Transmission) {
         for other in active where other.overlaps(transmission) {
             for index in other.listeners.indices {
@@ -130,7 +130,7 @@ final class Air {
         }
     }
 
-    /// What `radio` makes of a packet it is tuned to; nil when it does not notice it.
+    /// The reception of a packet by a radio tuned to it; nil if the radio does not detect it.
     private func listener(_ radio: Radio, to transmission: Transmission) -> Transmission.Listener? {
         let rssi = propagation.rssi(of: transmission, at: radio)
         var isIntact = radio.recovers(transmission)

@@ -1,11 +1,11 @@
 import Capture
 import Packets
 
-/// Takes each transmission as it starts, stamped with the time of its first bit.
+/// Receives each transmission at its start, with the time of its first bit.
 typealias AirLogSink = (_ frame: AnyAirFrame, _ start: Microseconds) -> Void
 
 extension AirFrame {
-    /// What a perfect sniffer next to the sender notes.
+    /// The frame as an error-free sniffer beside the sender records it.
     init(_ packet: LEPacket) {
         let pdu = packet.pdu
         var bytes: [UInt8] = []
@@ -43,12 +43,12 @@ extension AirFrame {
 }
 
 extension LEPacket {
-    /// Header and payload as they were before encryption; nil where they were sent in clear.
+    /// Header and payload before encryption; nil if sent unencrypted.
     var plain: [UInt8]? { clear.map { [pdu.header, UInt8(truncatingIfNeeded: $0.count)] + $0 } }
 }
 
 extension BasebandFrame {
-    /// What a perfect sniffer next to the sender notes.
+    /// The frame as an error-free sniffer beside the sender records it.
     init(_ packet: BREDRPacket) {
         var flags: Flags = [.dewhitened, .signalPowerValid, .referenceLAPValid, .referenceUAPValid]
         let crc = packet.crc
@@ -70,8 +70,8 @@ extension BasebandFrame {
 }
 
 extension BREDRPacket {
-    /// Whether a reader of the log may go on into the payload: it is in clear, and no piece of an L2CAP message. Wireshark 4.0 crashes where it begins to put
-    /// such pieces together.
+    /// True if the payload may be marked as dissectable: it is unencrypted and holds no L2CAP fragment. Wireshark 4.0 crashes when it
+    /// starts to reassemble such fragments.
     fileprivate var isReadable: Bool {
         guard clear == nil, !isSealed, let width = type?.payloadHeaderLength else { return false }
         guard width > 0, let first = payload.first else { return true }
@@ -87,7 +87,7 @@ extension BREDRPacket {
 }
 
 extension BasebandFrame.Transport {
-    /// By which the type code is to be read.
+    /// The logical transport that defines how the packet's type code is read.
     init(_ type: BREDRPacketType?) {
         switch type {
         case nil: self = .any

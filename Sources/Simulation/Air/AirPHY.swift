@@ -1,13 +1,13 @@
 import Packets
 
-/// How a packet is modulated and coded: a PHY, and on LE Coded also the coding of its payload. Core Vol 6, Part B, 2.1 and 2.2.
+/// Modulation and coding of a packet: the PHY and, on LE Coded, the coding of its payload. Core Vol 6, Part B, 2.1 and 2.2.
 enum AirPHY: UInt8 {
     case le1M
     case le2M
     case codedS8
     case codedS2
 
-    /// - Parameter prefersS2: the coding a transmitter uses on LE Coded.
+    /// - Parameter prefersS2: use S=2 coding instead of S=8 on LE Coded.
     init(_ phy: PHY, prefersS2: Bool = false) {
         switch phy {
         case .le1M: self = .le1M
@@ -24,9 +24,9 @@ enum AirPHY: UInt8 {
         }
     }
 
-    /// How long a packet is on the air, from the preamble's first bit to the last bit of the CRC (and TERM2).
+    /// Duration of a packet, from the first bit of the preamble to the last bit of the CRC (and TERM2).
     ///
-    /// - Parameter payload: octets after the two of the header, the MIC among them.
+    /// - Parameter payload: payload octets after the 2-octet header, including the MIC.
     func airTime(payload: Int, crcOctets: Int = 3) -> Microseconds {
         let octets = 2 + payload
         return switch self {
@@ -37,7 +37,7 @@ enum AirPHY: UInt8 {
         }
     }
 
-    /// The most payload octets whose packet takes no longer than `time`; negative when not even an empty packet does.
+    /// The largest payload, in octets, whose packet fits in `time`; negative if not even an empty packet fits.
     func payload(within time: Microseconds) -> Int {
         let empty = airTime(payload: 0)
         let octet = airTime(payload: 1) - empty
@@ -45,9 +45,9 @@ enum AirPHY: UInt8 {
     }
 }
 
-/// The time between the end of a packet and the start of the answer. Core Vol 6, Part B, 4.1.1.
+/// T_IFS: time between the end of a packet and the start of the reply. Core Vol 6, Part B, 4.1.1.
 let interFrameSpace: Microseconds = 150
-/// How far a packet may start from where T_IFS puts it. Core Vol 6, Part B, 4.2.1.
+/// Maximum deviation of a packet's start from T_IFS. Core Vol 6, Part B, 4.2.1.
 let activeClockTolerance: Microseconds = 2
-/// The least time between the packets of an extended advertising event. Core Vol 6, Part B, 4.1.2.
+/// T_MAFS: minimum time between the packets of an extended advertising event. Core Vol 6, Part B, 4.1.2.
 let minimumAuxiliaryFrameSpace: Microseconds = 300

@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// A deadline that can be set again and again without allocating: the loop keeps the handler.
+/// A reusable one-shot timer that allocates only once: the loop keeps the handler.
 ///
-/// The handler must not own the timer's owner; it captures it unowned.
+/// The handler must capture the owner of the timer unowned, otherwise it makes a reference cycle.
 final class AirTimer {
     private let loop: RunLoop
     private let timer: Timer
@@ -17,7 +17,7 @@ final class AirTimer {
 
     var isSet: Bool { loop.isSet(timer) }
 
-    /// Sets the deadline, in place of one set before.
+    /// Sets the deadline and replaces an earlier one.
     func set(at deadline: Microseconds) { loop.set(timer, at: deadline) }
 
     func cancel() { loop.unset(timer) }

@@ -1,6 +1,7 @@
-/// The CRC of the link layer: x^24 + x^10 + x^9 + x^6 + x^4 + x^3 + x + 1 over header and payload. Core Vol 6, Part B, 3.1.1.
+/// The link layer CRC: x^24 + x^10 + x^9 + x^6 + x^4 + x^3 + x + 1 over header and payload. Core Vol 6, Part B, 3.1.1.
 ///
-/// The register is kept mirrored (bit 23 of the specification's drawing is bit 0 here), so that octets enter as they are sent, least significant bit first.
+/// The register is mirrored (bit 23 in the specification's figure is bit 0 here) so that octets enter in transmission order, least
+/// significant bit first.
 struct CRC24 {
     private var register: UInt32
 
@@ -24,7 +25,7 @@ struct CRC24 {
         for octet in octets { add(octet) }
     }
 
-    /// The three octets in the order of transmission.
+    /// The three CRC octets in transmission order.
     var octets: [UInt8] {
         [UInt8(truncatingIfNeeded: register), UInt8(truncatingIfNeeded: register >> 8), UInt8(truncatingIfNeeded: register >> 16)]
     }

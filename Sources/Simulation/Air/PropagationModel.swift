@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// How packets fare between radios: path loss and seeded losses, by link and by channel.
+/// Path loss and seeded packet loss between radios, per link and per channel.
 final class PropagationModel {
-    /// One direction between two radios, or all when nil.
+    /// One direction between two radios on one channel; nil matches all.
     struct Path: Hashable {
         var source: Int?
         var destination: Int?
@@ -11,9 +11,9 @@ final class PropagationModel {
     }
 
     struct Loss {
-        /// Probability, 0...1, that a packet arrives with a wrong CRC.
+        /// Probability, 0...1, that a packet arrives with a bad CRC.
         var corrupted = 0.0
-        /// Probability, 0...1, that a packet is not noticed at all.
+        /// Probability, 0...1, that a packet is not detected at all.
         var unnoticed = 0.0
     }
 
@@ -23,9 +23,9 @@ final class PropagationModel {
         case unnoticed
     }
 
-    /// In dB, where no path says otherwise.
+    /// Default path loss in dB, for paths without an entry of their own.
     var pathLoss = 50
-    /// The weakest packet that is noticed, in dBm.
+    /// Receiver sensitivity in dBm: weaker packets are not detected.
     var sensitivity = -97
 
     private var random: RandomSource
@@ -49,7 +49,7 @@ final class PropagationModel {
         return random.chance(loss.corrupted) ? .corrupted : .received
     }
 
-    /// The most particular entry.
+    /// The value of the most specific matching entry.
     private func lookUp<Value>(_ table: [Path: Value], _ transmission: Transmission, _ radio: Radio) -> Value? {
         let (source, destination) = (transmission.source.identifier, radio.identifier)
         let channel = transmission.tuning.channel

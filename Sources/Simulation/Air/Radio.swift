@@ -1,23 +1,23 @@
 import Packets
 import Timing
 
-/// One use of a radio at a time: an advertising event, a scan window, an initiator's window, a connection event.
+/// One exclusive use of a radio: an advertising event, a scan window, an initiator's window or a connection event.
 ///
-/// The calls come from the loop, never from within the call on the radio that led to them.
+/// Callbacks come from the loop, never from within the activity's own call to the radio.
 protocol RadioActivity: AnyObject {
-    /// Who wins when two want the radio; see `RadioPriority`. Read at every contest, so it may grow with each event missed.
+    /// Arbitration priority; see `RadioPriority`. Read at every contest, so it may grow with each missed event.
     var priority: Int { get }
-    /// The packet handed to `transmit` has left; the radio is idle.
+    /// The packet given to `transmit` has been sent; the radio is idle.
     func transmitted(at end: Microseconds)
-    /// A packet arrived, intact or not; the radio is idle until told to listen again.
+    /// An LE packet arrived, intact or corrupted; the radio is idle until it is told to listen again.
     func received(_ reception: Reception)
-    /// The same for a packet of BR/EDR.
+    /// A BR/EDR packet arrived; otherwise as for LE.
     func received(_ reception: BREDRReception)
-    /// No packet started within the window; the radio is idle.
+    /// No packet started within the listening window; the radio is idle.
     func windowClosed()
-    /// A more important activity took the radio: what was under way is lost, nothing more will be heard of it.
+    /// An activity of higher priority took the radio. The current transmission or reception is aborted without further callbacks.
     func preempted()
-    /// The radio that was waited for (`Radio.wait(_:)`) is free; whoever acquires first has it.
+    /// The radio that the activity waited for with `Radio.wait(_:)` is free; the first to acquire it gets it.
     func radioIsFree()
 }
 
@@ -28,17 +28,17 @@ extension RadioActivity {
     func radioIsFree() {}
 }
 
-/// The usual priorities; a connection that misses events rises above its neighbours.
+/// Default arbitration priorities. A connection's priority grows with each missed event.
 enum RadioPriority {
     static let scanning = 10
     static let initiating = 20
-    /// Inquiry and inquiry scan, which share the radio with the windows of LE by giving it back.
+    /// Inquiry and inquiry scan; they release the radio regularly so that LE windows get their share.
     static let inquiry = 25
     static let advertising = 30
     static let connection = 100
 }
 
-/// A controller's one radio, for LE and BR/EDR: half duplex, on one channel at a time, used by one activity at a time.
+/// The single radio of a controller, for LE and BR/EDR: half duplex, one channel and one activity at a time.
 final class Radio {
     private enum State {
         case idle
@@ -48,13 +48,13 @@ final class Radio {
         case receiving
     }
 
-    /// Its number on the air, in order of making.
+    /// Number of the radio on its air, in order of creation.
     let identifier: Int
     let air: Air
     private var tuning = AirTuning.le(Tuning(channel: 37, phy: .le1M))
-    /// The tuning's.
+    /// Centre frequency of `tuning`.
     private var frequency = 0
-    /// Unowned, since an activity leaves before it goes: a weak reference would slow down every other to it.
+    /// Unowned: every activity leaves before it is released, and a weak reference would slow down each access.
     private(set) unowned var owner: (any RadioActivity)?
     private var ownerIdentity: ObjectIdentifier?
     private var state = State.idle
@@ -73,12 +73,13 @@ final class Radio {
         timer = AirTimer(on: air.loop) { [unowned self] in timerFired() }
     }
 
-    /// Whether nobody uses it, waits for it, or will need it.
+    /// True if no activity uses the radio, waits for it or has reserved it.
     var isAtRest: Bool { ownerIdentity == nil && reservations.isEmpty && waiting.isEmpty && state == .idle }
 
     // MARK: Arbitration
 
-    /// Gives the radio to `activity` if nobody as important has it. The loser is told by `preempted()`, after the radio has changed hands.
+    /// Gives the radio to `activity` unless an activity of the same or higher priority owns it. The previous owner gets `preempted()` after
+    /// the change of owner.
     func acquire(_ activity: any RadioActivity) -> Bool {
         let identity = ObjectIdentifier(activity)
         if ownerIdentity == identity { return true }
@@ -93,7 +94,7 @@ final class Radio {
         return true
     }
 
-    /// Gives the radio back, ending whatever it does for `activity`, and tells those that wait.
+    /// Releases the radio, aborts what it does for `activity` and notifies waiting activities in order of priority.
     func release(_ activity: any RadioActivity) { release(ObjectIdentifier(activity)) }
 
     private func release(_ activity: ObjectIdentifier) {
@@ -109,25 +110,25 @@ final class Radio {
         }
     }
 
-    /// Asks for `radioIsFree()` once, when the radio is next given back.
+    /// Requests one `radioIsFree()` callback when the radio is next released.
     func wait(_ activity: any RadioActivity) {
         guard !waiting.contains(where: { $0 === activity }) else { return }
         waiting.append(activity)
     }
 
-    /// Takes `activity` out of every list; it hears nothing more.
+    /// Removes `activity` from all lists; it gets no further callbacks.
     func forget(_ activity: any RadioActivity) {
         waiting.removeAll { $0 === activity }
         leave(ObjectIdentifier(activity))
     }
 
-    /// The same for an activity that ceases to exist.
+    /// Removes the reservation of an activity that is being destroyed and releases the radio if it owned it.
     func leave(_ activity: ObjectIdentifier) {
         reservations.removeAll { $0.activity == activity }
         release(activity)
     }
 
-    /// Announces when `activity` next needs the radio, so that others end in time; nil withdraws it.
+    /// Reserves the radio for `activity` from `start` on, so that other activities end in time; nil removes the reservation.
     func reserve(_ activity: any RadioActivity, at start: Microseconds?) {
         let key = ObjectIdentifier(activity)
         if let index = reservations.firstIndex(where: { $0.activity == key }) {
@@ -137,9 +138,9 @@ final class Radio {
         }
     }
 
-    /// The earliest time from now on at which an activity other than `activity` has announced to need the radio.
+    /// Start of the earliest future reservation of an activity other than `activity`.
     ///
-    /// - Parameter least: what counts, by the priority that it had when it began to announce.
+    /// - Parameter least: lowest priority that counts, as it was when the reservation was made.
     func nextReservation(besides activity: any RadioActivity, from least: Int = .min) -> Microseconds {
         let key = ObjectIdentifier(activity)
         let now = air.loop.now
@@ -153,7 +154,7 @@ final class Radio {
 
     // MARK: Sending and listening
 
-    /// Sends a packet that starts at `start`, now at the earliest. Only the owner may ask.
+    /// Sends a packet at `start`, or now if `start` has passed. Only the owner may call it.
     func transmit(_ packet: consuming LEPacket, at start: Microseconds) { transmit(.le(packet), at: start) }
     func transmit(_ packet: consuming BREDRPacket, at start: Microseconds) { transmit(.bredr(packet), at: start) }
 
@@ -164,9 +165,9 @@ final class Radio {
         timer.set(at: outgoing.start)
     }
 
-    /// Listens for a packet that starts within `start...end`; one that has started is received to its end.
+    /// Listens for a packet that starts within `start...end`. A packet that has started is received to its end.
     ///
-    /// Ends with `received(_:)` or `windowClosed()`; to go on listening, ask again.
+    /// Ends with `received(_:)` or `windowClosed()`. Call again to continue listening.
     func listen(_ tuning: Tuning, from start: Microseconds, until end: Microseconds) { listen(.le(tuning), from: start, until: end) }
     func listen(_ tuning: BREDRTuning, from start: Microseconds, until end: Microseconds) {
         listen(.bredr(tuning), from: start, until: end)
@@ -183,7 +184,7 @@ final class Radio {
         if end != .never { timer.set(at: end + 1) }
     }
 
-    /// Stops sending or listening; the owner keeps the radio.
+    /// Stops transmitting or listening; the owner keeps the radio.
     func idle() {
         switch state {
         case .idle: return
@@ -198,7 +199,7 @@ final class Radio {
         timer.cancel()
     }
 
-    /// Whether a packet is being received.
+    /// True while a packet is being received.
     var isReceiving: Bool { state == .receiving }
 
     private func timerFired() {
@@ -218,14 +219,14 @@ final class Radio {
         }
     }
 
-    // MARK: What the air tells
+    // MARK: Called by the air
 
-    /// Whether a packet that starts now would be followed.
+    /// True if the radio would synchronize to a packet that starts now.
     func follows(_ transmission: Transmission) -> Bool {
         state == .listening && windowStart <= transmission.start && transmission.start <= windowEnd && tuning.hears(transmission.tuning)
     }
 
-    /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
+    /// True if the receiver's CRC settings match the packet's, so that the CRC is correct when no bit is corrupted.
     func recovers(_ transmission: Transmission) -> Bool { tuning.recovers(transmission.tuning) }
 
     func lock(on transmission: Transmission) {

@@ -1,4 +1,4 @@
-/// A channel of the LE radio by its index: data channels 0...36, primary advertising channels 37...39. Core Vol 6, Part B, 1.4.1.
+/// An LE channel index: data channels 0...36, primary advertising channels 37...39. Core Vol 6, Part B, 1.4.1.
 struct ChannelIndex: Hashable, Comparable, RawRepresentable, ExpressibleByIntegerLiteral {
     var rawValue: UInt8
     init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -10,7 +10,7 @@ struct ChannelIndex: Hashable, Comparable, RawRepresentable, ExpressibleByIntege
     static let count = 40
     static let primaryAdvertising: [ChannelIndex] = [37, 38, 39]
 
-    /// The physical channel: its frequency is 2402 MHz + 2 MHz times this.
+    /// The physical channel number; its centre frequency is 2402 MHz + 2 MHz times this number.
     var physicalChannel: UInt8 {
         switch rawValue {
         case 0...10: rawValue + 1
@@ -22,13 +22,13 @@ struct ChannelIndex: Hashable, Comparable, RawRepresentable, ExpressibleByIntege
     }
 }
 
-/// A channel of the 2.4 GHz band, as LE or BR/EDR numbers it.
+/// A channel of the 2.4 GHz band in the numbering of LE or BR/EDR.
 enum RadioChannel: Hashable {
     case le(ChannelIndex)
     /// RF channel 0...78. Core Vol 2, Part A, 2.
     case bredr(UInt8)
 
-    /// The centre frequency in MHz above 2402, 0...78. Both grids meet on the even ones, so equal numbers are one channel on the air.
+    /// Offset of the centre frequency from 2402 MHz, in MHz, 0...78. LE and BR/EDR channels with equal offsets share the medium.
     var frequency: Int {
         switch self {
         case .le(let index): 2 * Int(index.physicalChannel)
@@ -36,11 +36,11 @@ enum RadioChannel: Hashable {
         }
     }
 
-    /// How many centre frequencies there are.
+    /// Number of centre frequencies.
     static let frequencies = 79
 }
 
-/// The access address of every advertising packet but AUX_SYNC_IND's. Core Vol 6, Part B, 2.1.2.
+/// Access address of all advertising physical channel packets except AUX_SYNC_IND and its chain. Core Vol 6, Part B, 2.1.2.
 let advertisingAccessAddress: UInt32 = 0x8E89_BED6
-/// The CRC's initial value on advertising channels. Core Vol 6, Part B, 3.1.1.
+/// CRC initial value on advertising physical channels. Core Vol 6, Part B, 3.1.1.
 let advertisingCRCInit: UInt32 = 0x55_5555

@@ -1,17 +1,18 @@
 import Packets
 
-/// The end of a link that answers within a connection event.
+/// The peer that replies within a connection event.
 protocol ReplyForecast: AnyObject {
-    /// How long it takes from the end of a packet to the end of the answer, gap included.
+    /// Time from the end of a packet to the end of its reply, including T_IFS.
     ///
     /// - Parameter nextExpected: NESN of the packet.
     func replyTime(after nextExpected: UInt8) -> Microseconds
 }
 
-/// An idealisation, and the only thing that a central gets to know of its peer other than by packets: how long the very next answer will be. `EventFilling.actual` fills events by it to the last microsecond, which a
-/// real central may miss by one exchange; `.reserveMax` does without.
+/// Durations of the next replies, by access address. This is an idealization: it is the only thing that a central learns about its peer
+/// other than from packets. `EventFilling.actual` uses it to fill events to the microsecond, where a real central may stop one exchange
+/// earlier; `.reserveMax` does not use it.
 struct ReplyForecasts {
-    /// Whoever adds itself removes itself before it goes.
+    /// Not retained: each peer removes its own entry before it is destroyed.
     private struct Entry {
         unowned let source: any ReplyForecast
         let identity: ObjectIdentifier
@@ -27,7 +28,7 @@ struct ReplyForecasts {
         if entries[accessAddress]?.identity == source { entries[accessAddress] = nil }
     }
 
-    /// Nil when nobody on this air answers.
+    /// The duration of the next reply; nil if no peer replies on this access address.
     func time(on accessAddress: UInt32, after nextExpected: UInt8) -> Microseconds? {
         entries[accessAddress]?.source.replyTime(after: nextExpected)
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a receiver of LE tunes to, and where a packet of LE goes.
+/// LE channel, PHY and access address that a receiver is tuned to or a packet is sent on.
 struct Tuning {
     var channel: ChannelIndex
     var phy: PHY
@@ -8,9 +8,9 @@ struct Tuning {
     var crcInit: UInt32 = advertisingCRCInit
 }
 
-/// A link-layer packet to send: the first header octet and the payload; the second octet is the payload's length.
+/// A link layer PDU to send: first header octet and payload. The second header octet is the payload length.
 ///
-/// The payload is a view into a shared array: sending the fragments of an ACL packet copies nothing.
+/// The payload is a slice of a shared array, so fragmenting an ACL packet copies nothing.
 struct AirPDU {
     var header: UInt8
     var payload: ArraySlice<UInt8>
@@ -28,27 +28,27 @@ struct AirPDU {
     var bytes: [UInt8] { [header, UInt8(truncatingIfNeeded: payload.count)] + payload }
 }
 
-/// What an air log says of a packet's physical channel, which its content does not tell.
+/// Physical channel of a packet for the air log, since the packet content does not determine it.
 enum PacketKind: UInt8 {
-    /// On a primary advertising channel.
+    /// Primary advertising channel.
     case advertising
-    /// On a secondary one.
+    /// Secondary advertising channel.
     case auxiliary
     case dataFromCentral
     case dataFromPeripheral
 }
 
-/// A packet of LE as it goes out: what, where, how, and how strong.
+/// An LE packet to transmit: PDU, channel, PHY and power.
 struct LEPacket {
     var pdu: AirPDU
     var tuning: Tuning
     var phy: AirPHY
     var kind: PacketKind
-    /// In dBm.
+    /// Transmit power in dBm.
     var power: Int8
-    /// Three, unless a fault is planted.
+    /// CRC octets sent: 3 unless a fault is injected.
     var crcOctets: Int
-    /// The payload before it was encrypted; nil where it is sent in clear.
+    /// The payload before encryption; nil if sent unencrypted.
     var clear: ArraySlice<UInt8>?
 
     init(
@@ -67,12 +67,12 @@ struct LEPacket {
     var channel: RadioChannel { .le(tuning.channel) }
 }
 
-/// A packet of either kind as it goes out.
+/// An LE or BR/EDR packet to transmit.
 enum AirPacket {
     case le(LEPacket)
     case bredr(BREDRPacket)
 
-    /// What a receiver must be tuned to.
+    /// Tuning that a receiver needs for this packet.
     var tuning: AirTuning {
         switch self {
         case .le(let packet): .le(packet.tuning)
@@ -95,7 +95,7 @@ enum AirPacket {
     }
 }
 
-/// What a receiver of either kind listens for, and where a packet goes.
+/// Receiver tuning, or packet destination, for LE or BR/EDR.
 enum AirTuning {
     case le(Tuning)
     case bredr(BREDRTuning)
@@ -107,7 +107,7 @@ enum AirTuning {
         }
     }
 
-    /// Whether a packet on the channel is followed: by its access address and PHY, or by its access code.
+    /// True if a receiver with this tuning synchronizes to a packet on its channel: same access address and PHY or same access code.
     func hears(_ packet: AirTuning) -> Bool {
         switch (self, packet) {
         case (.le(let own), .le(let packet)): own.accessAddress == packet.accessAddress && own.phy == packet.phy
@@ -116,41 +116,41 @@ enum AirTuning {
         }
     }
 
-    /// Whether the CRC of a packet that is followed comes out right, if nothing happens to it.
+    /// True if the CRC settings match, so that the CRC is correct when no bit is corrupted.
     func recovers(_ packet: AirTuning) -> Bool {
         guard case .le(let own) = self, case .le(let packet) = packet else { return true }
         return own.crcInit == packet.crcInit
     }
 }
 
-/// A packet of LE as a receiver got it.
+/// A received LE packet.
 struct Reception {
     var pdu: AirPDU
     var phy: AirPHY
-    /// What the receiver was tuned to; the answer goes there too.
+    /// Tuning of the receiver; the reply uses the same.
     var tuning: Tuning
-    /// The packet's first bit.
+    /// Time of the first bit.
     var start: Microseconds
-    /// The packet's last bit: the answer starts T_IFS later.
+    /// Time of the last bit; the reply starts T_IFS later.
     var end: Microseconds
-    /// In dBm.
+    /// RSSI in dBm.
     var rssi: Int8
-    /// False when the CRC failed: then the PDU's content means nothing.
+    /// False if the CRC failed; the PDU content is then meaningless.
     var isIntact: Bool
 }
 
 /// A packet on the air.
 final class Transmission {
     unowned let source: Radio
-    /// Until it ends.
+    /// The packet; nil after the transmission has ended.
     private(set) var packet: AirPacket?
-    /// The packet's, which is asked for more often than the packet itself.
+    /// Tuning of the packet, cached because it is read more often than the packet.
     private(set) var tuning = AirTuning.le(Tuning(channel: 37, phy: .le1M))
     private(set) var frequency = 0
     private(set) var power: Int8 = 0
     private(set) var start: Microseconds = .zero
     private(set) var end: Microseconds = .zero
-    /// The radios that follow it, and what each makes of it; none before it begins and after its end.
+    /// Radios receiving the packet and their reception; empty outside the transmission.
     var listeners: [Listener] = []
 
     struct Listener {
@@ -170,9 +170,9 @@ final class Transmission {
         self.packet = packet
     }
 
-    /// The packet, which does not stay: its sender may have the next one.
+    /// Takes the packet out, so that the sender can reuse the transmission for the next one.
     func takePacket() -> AirPacket? { packet.take() }
 
-    /// Whether it is still on the air when another begins on the same channel.
+    /// True if this transmission is still on the air when a later one starts on the same channel.
     func overlaps(_ later: Transmission) -> Bool { end > later.start && self !== later && frequency == later.frequency }
 }

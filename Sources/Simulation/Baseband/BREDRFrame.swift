@@ -1,21 +1,21 @@
 import BluetoothCrypto
 
-/// Header and payload of a packet as the bits that are sent: checked, encrypted, whitened and coded. Core Vol 2, Part B, 7.
+/// Header and payload of a packet as transmitted bits: with checks, encryption, whitening and FEC. Core Vol 2, Part B, 7.
 ///
-/// The access code before them is `AccessCode`; the synchronization sequence and trailer of a payload at 2 or 3 Mb/s are no data.
+/// The access code is `AccessCode`. The synchronization sequence and trailer of a 2 or 3 Mb/s payload are not included.
 public struct BREDRFrame: Sendable, Equatable {
-    /// 54 bits, the one that is sent first in the least significant place.
+    /// 54 bits, first transmitted bit in the least significant position.
     public let header: UInt64
-    /// The payload's bits, eight to an octet, the one that is sent first in the least significant place.
+    /// Payload bits, eight per octet, first transmitted bit in the least significant position.
     public let payload: [UInt8]
     public let payloadBits: Int
 
     /// - Parameters:
-    ///   - payload: payload header and user data. AES-CCM has encrypted them before, and the CRC counts its MIC; E0 encrypts what the CRC has counted, and the
-    ///     CRC with it.
-    ///   - uap: of the access code's address; DCI for inquiry access codes.
-    ///   - clock: CLK at the packet's start; nil leaves the whitening out, as the specification's sample data does.
-    ///   - keyStream: of E0; nil where the payload is in clear or AES-CCM protects it.
+    ///   - payload: payload header and user data. With AES-CCM, data is already encrypted and the CRC covers the MIC; with E0, data and CRC
+    ///     are encrypted here.
+    ///   - uap: UAP of the access code's address; DCI for inquiry access codes.
+    ///   - clock: CLK at the start of the packet; nil omits whitening, as in the specification's sample data.
+    ///   - keyStream: E0 key stream; nil without E0.
     public init(_ type: BREDRPacketType, _ header: BREDRHeader, payload: [UInt8], uap: UInt8, clock: UInt32?, keyStream: E0? = nil) {
         let format = type.format
         var octets = payload + (format.hasCRC ? CRC16.of(payload, uap: uap) : [])
@@ -23,7 +23,7 @@ public struct BREDRFrame: Sendable, Equatable {
         self.init(header: header.bits(uap: uap), octets, format.coding, clock.map { Whitening(clock: $0) })
     }
 
-    /// What a packet is on the air; nil for an ID packet, which has neither header nor payload.
+    /// The transmitted bits of a packet; nil for an ID packet, which has neither header nor payload.
     init?(_ packet: BREDRPacket) {
         guard let type = packet.type, let whitening = packet.whitening else { return nil }
         self.init(header: packet.header, packet.payload + (packet.crc ?? []), type.format.coding, whitening)
@@ -36,7 +36,7 @@ public struct BREDRFrame: Sendable, Equatable {
         (payload, payloadBits) = Self.coded(octets, coding)
     }
 
-    /// Header and payload, each from an octet of its own on.
+    /// Header and payload, each starting on an octet boundary.
     var octets: [UInt8] { (0..<7).map { UInt8(truncatingIfNeeded: header >> UInt64(8 * $0)) } + payload }
 
     private static func coded(_ octets: [UInt8], _ coding: PayloadCoding) -> (octets: [UInt8], count: Int) {
@@ -46,7 +46,7 @@ public struct BREDRFrame: Sendable, Equatable {
         case .oneThird:
             for octet in octets { bits.append(OneThirdCode.encode(UInt32(octet), count: 8), bits: 24) }
         case .twoThirds:
-            // The last block is filled up with zeros.
+            // The last block is padded with zeros.
             for start in stride(from: 0, to: octets.count * 8, by: TwoThirdsCode.dataBits) {
                 let data = (0..<TwoThirdsCode.dataBits).reduce(UInt16(0)) { data, bit in
                     let place = start + bit
@@ -59,7 +59,7 @@ public struct BREDRFrame: Sendable, Equatable {
     }
 }
 
-/// Octets made of fields, the least significant bit of each first.
+/// Packs fields into octets, least significant bit first.
 struct BitWriter {
     private(set) var octets: [UInt8] = []
     private(set) var count = 0

@@ -1,13 +1,13 @@
 import Packets
 
-/// A packet of BR/EDR as it goes out: what, where and how strong. Core Vol 2, Part B, 6.
+/// A BR/EDR packet to transmit: content, channel and power. Core Vol 2, Part B, 6.
 struct BREDRPacket {
     var rfChannel: UInt8
-    /// Of the access code.
+    /// LAP of the access code.
     var lap: UInt32
-    /// What HEC and CRC begin with: of the access code's address, or DCI for inquiry access codes.
+    /// Initial value of HEC and CRC: the UAP of the access code's address, or DCI for inquiry access codes.
     var uap = defaultCheckInitialization
-    /// Nil for an ID packet, which is an access code alone.
+    /// Nil for an ID packet, which consists of an access code only.
     var type: BREDRPacketType?
     var ltAddr: UInt8 = 0
     var flow = false
@@ -15,68 +15,68 @@ struct BREDRPacket {
     var seqn = false
     /// Payload header and data, without CRC.
     var payload: [UInt8] = []
-    /// The CRC as E0 has encrypted it; nil where it is sent in clear.
+    /// The CRC after E0 encryption; nil if sent unencrypted.
     var encryptedCRC: [UInt8]?
-    /// The payload before E0 encrypted it; nil where it is sent in clear.
+    /// The payload before E0 encryption; nil if sent unencrypted.
     var clear: [UInt8]?
-    /// Whether AES-CCM has encrypted its user data.
+    /// True if the user data is encrypted with AES-CCM.
     var isSealed = false
-    /// Of header and payload; nil for an ID packet.
+    /// Whitening of header and payload; nil for an ID packet.
     var whitening: Whitening?
-    /// Whether its sender is the central of the piconet, or becomes one by it; nil where there is none.
+    /// True if the sender is the central of the piconet, or becomes it with this packet; nil if there is no piconet.
     var isFromCentral: Bool?
-    /// In dBm.
+    /// Transmit power in dBm.
     var power: Int8 = TransmitPower.preferred
 
     var channel: RadioChannel { .bredr(rfChannel) }
 
-    /// The packet header and HEC, the bit that is sent first in the least significant place; zero for an ID packet.
+    /// Packet header with HEC, first transmitted bit in the least significant position; zero for an ID packet.
     var header: UInt32 {
         type.map { BREDRHeader(ltAddr: ltAddr, type: $0.code, flow: flow, arqn: arqn, seqn: seqn).bits(uap: uap) } ?? 0
     }
 
-    /// The two octets after the payload; nil for a type without.
+    /// The two CRC octets; nil if the packet type has no CRC.
     var crc: [UInt8]? {
         guard let type, type.format.hasCRC else { return nil }
         return encryptedCRC ?? CRC16.of(payload, uap: uap)
     }
 
-    /// Preamble and sync word.
+    /// Duration of preamble and sync word.
     static let idAirTime: Microseconds = 68
 
     var airTime: Microseconds { type.map { Microseconds($0.airTime(payload: payload.count)) } ?? Self.idAirTime }
 }
 
-/// What a receiver of BR/EDR tunes to.
+/// RF channel and access codes that a BR/EDR receiver is tuned to.
 struct BREDRTuning {
     var rfChannel: UInt8
-    /// Of the access code that is listened for, or sent.
+    /// LAP of the access code to receive or send.
     var lap: UInt32
-    /// Another access code that is listened for at the same time.
+    /// LAP of a second access code to receive at the same time.
     var otherLAP: UInt32?
 
     func hears(_ packet: BREDRTuning) -> Bool { packet.rfChannel == rfChannel && (packet.lap == lap || packet.lap == otherLAP) }
 }
 
-/// A packet of BR/EDR as a receiver got it.
+/// A received BR/EDR packet.
 struct BREDRReception {
     var packet: BREDRPacket
-    /// The packet's first bit.
+    /// Time of the first bit.
     var start: Microseconds
-    /// In dBm.
+    /// RSSI in dBm.
     var rssi: Int8
-    /// False when header or payload came broken: then the payload means nothing, and the header only where there is a payload, since it is
-    /// sent three times.
+    /// False if the header or payload is corrupted. The payload is then meaningless. The header is still valid if the packet has a payload,
+    /// since header bits are sent three times.
     var isIntact: Bool
 }
 
-/// The default check initialization: what stands for the UAP with inquiry access codes. Core Vol 2, Part B, 1.2.1.
+/// The default check initialization (DCI), used instead of the UAP with inquiry access codes. Core Vol 2, Part B, 1.2.1.
 let defaultCheckInitialization: UInt8 = 0
 
-/// The parts of an address. Core Vol 2, Part B, 1.2.
+/// The parts of a BD_ADDR. Core Vol 2, Part B, 1.2.
 extension BDADDR {
     var lap: UInt32 { UInt32(rawValue & 0xFF_FFFF) }
     var uap: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 24) }
-    /// The 28 low bits, UAP above LAP, to which a hopping sequence belongs.
+    /// The 28 low bits of the address (UAP and LAP), which select the hopping sequence.
     var hopAddress: UInt32 { UInt32(rawValue & 0xFFF_FFFF) }
 }

@@ -1,4 +1,4 @@
-/// The packet types of BR/EDR with a header. Core Vol 2, Part B, 6.5. An ID packet is an access code alone and has no type.
+/// BR/EDR packet types that have a header. Core Vol 2, Part B, 6.5. An ID packet is an access code only and has no type.
 public enum BREDRPacketType: String, Sendable, CaseIterable {
     case null = "NULL"
     case poll = "POLL"
@@ -27,15 +27,15 @@ public enum BREDRPacketType: String, Sendable, CaseIterable {
     case threeEV3 = "3-EV3"
     case threeEV5 = "3-EV5"
 
-    /// What a type says about a packet. Core Vol 2, Part B, 6.7.
+    /// Properties of a packet type. Core Vol 2, Part B, 6.7.
     struct Format {
         /// TYPE in the packet header.
         var code: UInt8
-        /// How many slots a packet may take.
+        /// Maximum number of slots.
         var slots = 1
-        /// Octets of payload header.
+        /// Payload header length in octets.
         var header = 0
-        /// The most octets of user data.
+        /// Maximum user data in octets.
         var capacity = 0
         var coding = PayloadCoding.none
         var hasCRC = false
@@ -73,28 +73,28 @@ public enum BREDRPacketType: String, Sendable, CaseIterable {
         }
     }
 
-    /// TYPE in the packet header: it means one type per logical transport, and per packet type table of it.
+    /// TYPE in the packet header. Its meaning depends on the logical transport and on the packet type table.
     public var code: UInt8 { format.code }
-    /// How many slots a packet may take: 1, 3 or 5.
+    /// Number of slots a packet may occupy: 1, 3 or 5.
     public var slots: Int { format.slots }
-    /// The most octets of user data.
+    /// Maximum user data in octets.
     public var capacity: Int { format.capacity }
-    /// Octets of payload header before the user data.
+    /// Payload header length in octets.
     public var payloadHeaderLength: Int { format.header }
-    /// Whether the payload is sent at rate 2/3.
+    /// True if the payload is sent with rate 2/3 FEC.
     var isForwardErrorCorrected: Bool { format.coding == .twoThirds }
 }
 
-/// How the bits of a payload are protected. Core Vol 2, Part B, 7.4 and 7.5.
+/// Forward error correction of a payload. Core Vol 2, Part B, 7.4 and 7.5.
 enum PayloadCoding {
     case none
-    /// Each bit three times.
+    /// Rate 1/3: each bit is sent three times.
     case oneThird
-    /// Ten bits in fifteen.
+    /// Rate 2/3: 10 data bits in a 15-bit block.
     case twoThirds
 }
 
-/// How a payload is modulated; access code and header are always GFSK. Core Vol 2, Part A, 3.
+/// Modulation of a payload; access code and header are always GFSK. Core Vol 2, Part A, 3.
 enum PayloadModulation {
     case gfsk
     /// pi/4-DQPSK: 2 Mb/s.
@@ -111,20 +111,20 @@ enum PayloadModulation {
     }
 }
 
-// MARK: Time on the air
+// MARK: Air time
 
 extension BREDRPacketType {
-    /// An access code with its trailer, at a bit each microsecond. Core Vol 2, Part B, 6.3.
+    /// Access code with trailer, in bits of 1 us. Core Vol 2, Part B, 6.3.
     static let accessCodeLength = 72
-    /// The header's 18 bits, each sent three times. Core Vol 2, Part B, 6.4.
+    /// Header: 18 bits, each sent three times. Core Vol 2, Part B, 6.4.
     static let headerLength = 54
-    /// Between the header and a payload at 2 or 3 Mb/s: the guard time, 4.75...5.25 us, and the synchronization sequence of 11 symbols. Core Vol 2, Part B,
-    /// 6.6.
+    /// Gap between the header and a 2 or 3 Mb/s payload, in us: guard time of 4.75...5.25 us and synchronization sequence of 11 symbols.
+    /// Core Vol 2, Part B, 6.6.
     private static let guardAndSync = 5 + 11
-    /// Symbols after a payload at 2 or 3 Mb/s. Core Vol 2, Part B, 6.6.
+    /// Trailer of a 2 or 3 Mb/s payload, in symbols. Core Vol 2, Part B, 6.6.
     private static let trailer = 2
 
-    /// How long a packet is on the air in microseconds: a symbol each.
+    /// Duration of a packet in microseconds; one symbol takes 1 us.
     ///
     /// - Parameter payload: octets of payload header and user data, without CRC.
     public func airTime(payload: Int) -> Int {

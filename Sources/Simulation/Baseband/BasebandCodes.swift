@@ -1,10 +1,10 @@
-/// The sync word of an access code: 30 bits of information, 34 of parity, scrambled. Core Vol 2, Part B, 6.3.3.
+/// The sync word of an access code: 30 information bits and 34 parity bits, scrambled. Core Vol 2, Part B, 6.3.3.
 public enum SyncWord {
-    /// 260534236651 octal.
+    /// Generator polynomial, 260534236651 octal.
     private static let generator: UInt64 = 0o2605_3423_6651
     private static let scrambler: UInt64 = 0x8384_8D96_BBCC_54FC
 
-    /// - Returns: the bit that is sent first in the least significant place.
+    /// - Returns: the sync word, first transmitted bit in the least significant position.
     public static func of(lap: UInt32) -> UInt64 {
         let barker: UInt64 = lap >> 23 & 1 == 1 ? 0b01_0011 : 0b10_1100
         let information = (barker << 24 | UInt64(lap & 0xFF_FFFF)) ^ scrambler >> 34
@@ -14,14 +14,15 @@ public enum SyncWord {
     }
 }
 
-/// The access code, by which a receiver knows for whom a packet is. Core Vol 2, Part B, 6.3.
+/// The access code, which identifies the intended receivers of a packet. Core Vol 2, Part B, 6.3.
 public enum AccessCode {
-    /// Preamble and sync word, as an ID packet is.
+    /// Length of preamble and sync word, that is of an ID packet, in bits.
     public static let shortLength = 68
 
-    /// Preamble, sync word and trailer: 72 bits, the bit that is sent first in the least significant place. Without the trailer it is the lowest 68.
+    /// Preamble, sync word and trailer: 72 bits, first transmitted bit in the least significant position. The lowest 68 bits are the code
+    /// without trailer.
     ///
-    /// Preamble and trailer alternate, and go on so into the sync word's first bit and out of its last.
+    /// The alternating bits of preamble and trailer continue into the first bit and from the last bit of the sync word.
     public static func of(lap: UInt32) -> UInt128 {
         let word = SyncWord.of(lap: lap)
         let preamble: UInt128 = word & 1 == 1 ? 0b0101 : 0b1010
@@ -32,7 +33,7 @@ public enum AccessCode {
 
 /// The header error check: x^8 + x^7 + x^5 + x^2 + x + 1 over the ten bits of a packet header. Core Vol 2, Part B, 7.1.1.
 public enum HeaderErrorCheck {
-    /// - Returns: the bit that is sent first in the least significant place.
+    /// - Returns: the HEC, first transmitted bit in the least significant position.
     public static func of(_ header: UInt32, uap: UInt8) -> UInt8 {
         var register = uap
         for bit in 0..<10 {
@@ -45,9 +46,9 @@ public enum HeaderErrorCheck {
 
 /// The CRC of a BR/EDR payload: x^16 + x^12 + x^5 + 1. Core Vol 2, Part B, 7.1.2.
 public enum CRC16 {
-    /// The two octets in the order of transmission.
+    /// The two CRC octets in transmission order.
     public static func of(_ octets: some Sequence<UInt8>, uap: UInt8) -> [UInt8] {
-        // The register is kept mirrored, so that octets enter as they are sent.
+        // The register is mirrored, so that octets enter in transmission order.
         var register: UInt16 = 0
         for bit in 0..<8 where uap >> UInt8(bit) & 1 == 1 { register |= 1 << UInt16(15 - bit) }
         for octet in octets {

@@ -1,14 +1,14 @@
-/// The header of a packet: ten bits and their check. Core Vol 2, Part B, 6.4.
+/// A packet header: ten bits and the HEC. Core Vol 2, Part B, 6.4.
 public struct BREDRHeader: Sendable, Hashable {
-    /// LT_ADDR, 0...7; 0 is for broadcasts and for packets outside of a connection.
+    /// LT_ADDR, 0...7; 0 in broadcasts and outside a connection.
     public var ltAddr: UInt8
     /// TYPE, 0...15.
     public var type: UInt8
-    /// FLOW: the sender takes more data.
+    /// FLOW: the sender can receive more data.
     public var flow: Bool
-    /// ARQN: the last payload came right.
+    /// ARQN: the last payload was received correctly.
     public var arqn: Bool
-    /// SEQN: alternates with each new payload.
+    /// SEQN: toggles with each new payload.
     public var seqn: Bool
 
     public init(ltAddr: UInt8 = 0, type: UInt8, flow: Bool = false, arqn: Bool = false, seqn: Bool = false) {
@@ -19,15 +19,15 @@ public struct BREDRHeader: Sendable, Hashable {
         self.seqn = seqn
     }
 
-    /// The ten bits and HEC, the bit that is sent first in the least significant place.
+    /// The ten bits and the HEC, first transmitted bit in the least significant position.
     ///
-    /// - Parameter uap: of the access code's address; DCI for inquiry access codes.
+    /// - Parameter uap: UAP of the access code's address; DCI for inquiry access codes.
     public func bits(uap: UInt8) -> UInt32 {
         let fields = UInt32(ltAddr) | UInt32(type) << 3 | (flow ? 1 << 7 : 0) | (arqn ? 1 << 8 : 0) | (seqn ? 1 << 9 : 0)
         return fields | UInt32(HeaderErrorCheck.of(fields, uap: uap)) << 10
     }
 
-    /// Nil when the check does not match.
+    /// Returns nil if the HEC does not match.
     public init?(bits: UInt32, uap: UInt8) {
         guard HeaderErrorCheck.of(bits & 0x3FF, uap: uap) == UInt8(truncatingIfNeeded: bits >> 10) else { return nil }
         self.init(
@@ -36,23 +36,23 @@ public struct BREDRHeader: Sendable, Hashable {
     }
 }
 
-/// The header of a payload of the asynchronous transport. Core Vol 2, Part B, 6.6.2.
+/// Payload header of an ACL packet. Core Vol 2, Part B, 6.6.2.
 public struct BREDRPayloadHeader: Sendable, Hashable {
-    /// LLID: what the user data is.
+    /// LLID: kind of user data.
     public enum LogicalLink: UInt8, Sendable {
         case reserved = 0
-        /// More of an L2CAP message, or nothing.
+        /// Continuation of an L2CAP message, or no data.
         case continuation = 1
         /// The start of an L2CAP message.
         case start = 2
-        /// A message of the link manager.
+        /// An LMP message.
         case lmp = 3
     }
 
     public var logicalLink: LogicalLink
-    /// FLOW of this logical link.
+    /// FLOW of the logical link.
     public var flow: Bool
-    /// Octets of user data: up to 31, or up to 1,023 where the header has two octets.
+    /// User data in octets: up to 31, or up to 1,023 with a two-octet header.
     public var length: Int
 
     public init(_ logicalLink: LogicalLink, flow: Bool, length: Int) {
@@ -61,13 +61,13 @@ public struct BREDRPayloadHeader: Sendable, Hashable {
         self.length = length
     }
 
-    /// - Parameter count: 1 or 2, `payloadHeaderLength` of the packet's type.
+    /// - Parameter count: 1 or 2, `payloadHeaderLength` of the packet type.
     public func octets(count: Int) -> [UInt8] {
         let fields = UInt16(truncatingIfNeeded: length) << 3 | (flow ? 1 << 2 : 0) | UInt16(logicalLink.rawValue)
         return Array([UInt8(truncatingIfNeeded: fields), UInt8(truncatingIfNeeded: fields >> 8) & 0x1F].prefix(count))
     }
 
-    /// Nil when there are fewer octets; the three reserved bits of a header of two octets do not count.
+    /// Returns nil if there are too few octets; ignores the three reserved bits of a two-octet header.
     ///
     /// - Parameter count: 1 or 2.
     public init?(_ octets: some Collection<UInt8>, count: Int) {

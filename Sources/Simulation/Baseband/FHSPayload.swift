@@ -1,19 +1,19 @@
 import Packets
 
-/// What an FHS packet tells of its sender: the answer to an inquiry, and what a pager hands over. Core Vol 2, Part B, 6.5.1.4.
+/// Payload of an FHS packet: the response to an inquiry, and the central's parameters in a page. Core Vol 2, Part B, 6.5.1.4.
 struct FHSPayload: Equatable {
     var address: BDADDR
     var classOfDevice: UInt32
-    /// SR: how often the device scans for pages, 0...2 for R0...R2.
+    /// SR: page scan repetition mode, 0...2 for R0...R2.
     var pageScanRepetition: UInt8
     /// CLKN27-2 at the start of the FHS packet.
     var clock: UInt32
-    /// EIR, the bit of the FHS packet that announces an extended response.
+    /// EIR: an extended inquiry response follows.
     var announcesExtended: Bool
-    /// Of the device that is paged; zero in an answer to an inquiry.
+    /// LT_ADDR assigned to the paged device; 0 in an inquiry response.
     var ltAddr: UInt8 = 0
 
-    // MARK: The payload of the FHS packet
+    // MARK: Encoding
 
     private static let length = 18
 
@@ -25,7 +25,7 @@ struct FHSPayload: Equatable {
         writer.append(announcesExtended ? 1 : 0, bits: 1)
         writer.append(0, bits: 1)
         writer.append(UInt64(pageScanRepetition), bits: 2)
-        // SP, of which one value is left.
+        // SP: only one value is defined.
         writer.append(0b10, bits: 2)
         writer.append(address.rawValue >> 24, bits: 24)
         writer.append(UInt64(classOfDevice), bits: 24)
@@ -47,7 +47,7 @@ struct FHSPayload: Equatable {
         self.ltAddr = ltAddr
     }
 
-    /// Nil when this is no FHS packet's payload.
+    /// Returns nil if this is not the payload of an FHS packet.
     init?(payload: [UInt8]) {
         guard payload.count == Self.length else { return nil }
         func field(_ offset: Int, _ bits: Int) -> UInt64 {

@@ -1,20 +1,20 @@
 /// The hop selection kernel for 79 channels. Core Vol 2, Part B, 2.6.2 to 2.6.4.
 public enum HopSelection {
-    /// The pairs of bits that PERM5's butterflies exchange, by control bit.
+    /// Bit pairs exchanged by the butterflies of PERM5, by control bit.
     private static let butterflies: [(Int, Int)] = [
         (0, 1), (2, 3), (1, 2), (3, 4), (0, 4), (1, 3), (0, 2), (3, 4), (1, 4), (0, 3), (2, 4), (1, 3), (0, 3), (1, 2),
     ]
 
-    /// What the kernel computes with, by the names of the specification's drawing.
+    /// Inputs of the kernel, named as in the specification's figure.
     private struct Inputs {
         var x: Int
-        /// Y1; Y2 is 32 times as much.
+        /// Y1; Y2 is 32 * Y1.
         var y: Int
         var a, b, c, d, e: Int
 
-        /// What depends on the address alone.
+        /// Inputs that depend only on the address.
         ///
-        /// - Parameter address: the 28 low bits of an address, UAP above LAP.
+        /// - Parameter address: UAP and LAP, 28 bits.
         init(phase: Int, isResponse: Bool, address: UInt32) {
             let address = Int(address)
             x = phase & 31
@@ -26,7 +26,7 @@ public enum HopSelection {
             e = HopSelection.everySecondBit(of: address >> 1, count: 7)
         }
 
-        /// In a connection the clock enters, too.
+        /// Inputs in the connection state, which also depend on the clock.
         init(clock: UInt32, address: UInt32) {
             self.init(phase: Int(clock >> 2), isResponse: clock >> 1 & 1 == 1, address: address)
             a ^= Int(clock >> 21 & 0x1F)
@@ -34,44 +34,44 @@ public enum HopSelection {
             d ^= Int(clock >> 7 & 0x1FF)
         }
 
-        /// Where the register bank of so many channels is read.
+        /// Index into a register bank with `count` channels.
         func position(of count: Int, f: Int) -> Int {
             let permuted = HopSelection.permute((x + a) & 31 ^ b, control: d | (c ^ (y == 1 ? 0x1F : 0)) << 9)
             return (permuted + e + f % count + 32 * y) % count
         }
     }
 
-    /// How many RF channels there are.
+    /// Number of RF channels.
     static let channels = 79
 
-    /// The register bank holds the even channels first.
+    /// The register bank lists the even channels first.
     private static func channel(at position: Int) -> UInt8 { UInt8(position * 2 % channels) }
 
-    /// The RF channel of a phase of inquiry, page or scan.
+    /// The RF channel for a phase of inquiry, page or scan.
     ///
     /// - Parameters:
     ///   - phase: X, 0...31.
     ///   - isResponse: Y1.
-    ///   - address: the 28 low bits of an address, UAP above LAP.
+    ///   - address: UAP and LAP, 28 bits.
     public static func rfChannel(phase: Int, isResponse: Bool, address: UInt32) -> UInt8 {
         channel(at: Inputs(phase: phase, isResponse: isResponse, address: address).position(of: channels, f: 0))
     }
 
-    /// The RF channel of a slot by the basic channel hopping sequence. Core Vol 2, Part B, 2.6.4.7.
+    /// The RF channel of a slot in the basic channel hopping sequence. Core Vol 2, Part B, 2.6.4.7.
     ///
     /// - Parameters:
     ///   - clock: CLK, 28 bits that count half slots.
-    ///   - address: the 28 low bits of the central's address, UAP above LAP.
+    ///   - address: UAP and LAP of the central, 28 bits.
     public static func basicChannel(clock: UInt32, address: UInt32) -> UInt8 {
         channel(at: Inputs(clock: clock, address: address).position(of: channels, f: offset(clock)))
     }
 
-    /// The RF channel of a slot by the adapted channel hopping sequence: the peripheral answers on the channel on which the central sent, and a channel that
-    /// is not used is replaced. Core Vol 2, Part B, 2.6.3 and 2.6.4.7.
+    /// The RF channel of a slot in the adapted channel hopping sequence. The peripheral replies on the channel of the central's packet, and
+    /// unused channels are remapped. Core Vol 2, Part B, 2.6.3 and 2.6.4.7.
     ///
     /// - Parameters:
     ///   - clock: CLK, 28 bits that count half slots.
-    ///   - address: the 28 low bits of the central's address, UAP above LAP.
+    ///   - address: UAP and LAP of the central, 28 bits.
     public static func adaptedChannel(clock: UInt32, address: UInt32, map: AdaptedChannelMap) -> UInt8 {
         let clock = clock & ~2
         let inputs = Inputs(clock: clock, address: address)
@@ -87,7 +87,7 @@ public enum HopSelection {
         (0..<count).reduce(0) { $0 | (value >> (2 * $1) & 1) << $1 }
     }
 
-    /// PERM5: the butterfly of the highest control bit comes first.
+    /// PERM5: applies the butterfly of the highest control bit first.
     private static func permute(_ value: Int, control: Int) -> Int {
         var value = value
         for (index, pair) in butterflies.enumerated().reversed() where control >> index & 1 == 1 {
@@ -98,18 +98,18 @@ public enum HopSelection {
     }
 }
 
-/// The channels that an adapted hopping sequence uses: AFH_Channel_Map. Core Vol 2, Part B, 2.3.
+/// Channels used by an adapted hopping sequence: AFH_Channel_Map. Core Vol 2, Part B, 2.3.
 public struct AdaptedChannelMap: Sendable, Hashable {
-    /// The least number of channels. Core Vol 2, Part B, 2.3.1.
+    /// N_min: minimum number of used channels. Core Vol 2, Part B, 2.3.1.
     public static let leastChannels = 20
     public static let all = AdaptedChannelMap(checked: 1 << UInt128(HopSelection.channels) - 1)
 
     /// Bit n is RF channel n.
     public let mask: UInt128
-    /// The even channels, then the odd ones, each from the lowest on: the mapping table of the adapted kernel.
+    /// Mapping table of the adapted kernel: used even channels, then used odd channels, each in ascending order.
     let used: [UInt8]
 
-    /// Nil for fewer channels than have to be used, or a bit that is none's.
+    /// Returns nil if fewer than N_min channels are used or a bit beyond channel 78 is set.
     public init?(_ mask: UInt128) {
         guard mask >> UInt128(HopSelection.channels) == 0, mask.nonzeroBitCount >= Self.leastChannels else { return nil }
         self.init(checked: mask)

@@ -1,4 +1,5 @@
-/// Half of the 32 channels of an inquiry or page sequence, which is sent over and over before the other half has its turn. Core Vol 2, Part B, 2.6.4.
+/// One of the two trains of an inquiry or page sequence: 16 of its 32 channels, repeated before the other train is sent. Core Vol 2, Part
+/// B, 2.6.4.
 public enum HopTrain: Sendable {
     case a
     case b
@@ -6,9 +7,9 @@ public enum HopTrain: Sendable {
     /// k_offset.
     private var offset: Int { self == .a ? 24 : 8 }
 
-    /// Xi or Xp: where the ID packet of a tick is sent.
+    /// Xi or Xp: phase of the ID packet in a tick.
     ///
-    /// - Parameter clock: CLKN for an inquiry; CLKE, what the pager takes for the other's clock, for a page.
+    /// - Parameter clock: CLKN for inquiry; CLKE, the estimated clock of the paged device, for page.
     public func phase(clock: UInt32) -> Int {
         let slow = Int(clock >> 12 & 0x1F)
         let fast = Int(clock >> 2 & 7) << 1 | Int(clock & 1)
@@ -16,24 +17,24 @@ public enum HopTrain: Sendable {
     }
 }
 
-/// The page hopping sequences, which belong to the address of the device that is paged. Core Vol 2, Part B, 2.6.4.1 to 2.6.4.4.
+/// The page hopping sequences, derived from the address of the paged device. Core Vol 2, Part B, 2.6.4.1 to 2.6.4.4.
 public enum PageHops {
-    /// Xps: where the device listens.
+    /// Xps: page scan phase.
     ///
-    /// - Parameter clock: its CLKN.
+    /// - Parameter clock: CLKN of the scanning device.
     public static func scanPhase(clock: UInt32) -> Int { Int(clock >> 12 & 0x1F) }
 
-    /// Xprp: where the device is during the response.
+    /// Xprp: peripheral page response phase.
     ///
     /// - Parameters:
-    ///   - clock: its CLKN when it heard the page, which stands still.
-    ///   - count: N: how often CLKN1 has become zero since.
+    ///   - clock: CLKN when the page was received, frozen during the response.
+    ///   - count: N: number of times that CLKN1 has become 0 since.
     public static func peripheralResponsePhase(clock: UInt32, count: Int) -> Int { (scanPhase(clock: clock) + count) & 31 }
 
-    /// Xprc: where the pager is during the response.
+    /// Xprc: central page response phase.
     ///
     /// - Parameters:
-    ///   - clock: CLKE when it sent the page that was answered, which stands still.
-    ///   - count: N: 1 with the first packet after the answer, and one more whenever CLKE1 has become zero since.
+    ///   - clock: CLKE when the answered page was sent, frozen during the response.
+    ///   - count: N: 1 for the first packet after the response, incremented each time CLKE1 becomes 0.
     public static func centralResponsePhase(clock: UInt32, train: HopTrain, count: Int) -> Int { (train.phase(clock: clock) + count) & 31 }
 }

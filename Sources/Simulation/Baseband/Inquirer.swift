@@ -2,34 +2,36 @@ import Packets
 import Timing
 
 protocol InquirerDelegate: AnyObject {
+    /// Reports an inquiry response.
+    ///
     /// - Parameters:
-    ///   - extended: nil when there is none, or it did not get through.
-    ///   - start: of the FHS packet.
+    ///   - extended: nil if there was none or it was not received.
+    ///   - start: start of the FHS packet.
     func inquirer(
         _ inquirer: Inquirer, heard response: FHSPayload, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8)
-    /// The time is over; the inquirer has stopped.
+    /// The inquiry duration has elapsed; the inquirer has stopped.
     func inquirerFinished(_ inquirer: Inquirer)
 }
 
-/// The inquiry substate: ID packets in the even slots, two a slot, and an ear for the answers in the odd ones. Core Vol 2, Part B, 8.4.2.
+/// The inquiry substate: sends two ID packets in each even slot and listens for responses in odd slots. Core Vol 2, Part B, 8.4.2.
 final class Inquirer: RadioActivity {
     struct Settings {
         var lap: UInt32
         var duration: Microseconds
-        /// Of the ID packets, in dBm.
+        /// Transmit power of ID packets, in dBm.
         var power: Int8
-        /// Whether it stays for extended responses.
+        /// True if extended inquiry responses are received.
         var hearsExtended: Bool
     }
 
     private enum Phase {
-        /// The radio is somebody else's.
+        /// Another activity has the radio.
         case away
         /// Sending the ID packet of a tick.
         case sending(tick: Int)
-        /// Listening for the answer that starts in a tick.
+        /// Listening for the response that starts in a tick.
         case awaitingResponse(tick: Int)
-        /// An FHS packet announced an extended response, which comes on the same channel.
+        /// Waiting for the extended response that an FHS packet announced, on the same channel.
         case awaitingExtended(FHSPayload, start: Microseconds, rssi: Int8)
     }
 
@@ -42,7 +44,7 @@ final class Inquirer: RadioActivity {
     private var endTimer: AirTimer!
     private var turns: TrainTurns!
 
-    /// How far an answer may start from where it is due. Core Vol 2, Part B, 2.2.5.
+    /// Maximum deviation of a response from its nominal start. Core Vol 2, Part B, 2.2.5.
     private static let uncertainty: Microseconds = 10
 
     private var loop: RunLoop { radio.air.loop }
@@ -98,7 +100,7 @@ final class Inquirer: RadioActivity {
 
     // MARK: Sending
 
-    /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
+    /// Sends the next ID packet in the first tick of an even slot, from `tick` on.
     private func sendNext(from tick: Int) {
         guard let tick = turns.nextTick(from: tick, for: self) else {
             phase = .away
@@ -122,7 +124,7 @@ final class Inquirer: RadioActivity {
 
     // MARK: Receiving
 
-    /// Listens where the answer to the ID packet of the slot before would start.
+    /// Listens in the tick where the response to the ID packet of the previous slot would start.
     private func listen(in tick: Int) {
         phase = .awaitingResponse(tick: tick)
         listen(on: InquiryHops.responseChannels[hop(in: tick)], around: clock.start(of: tick))
@@ -162,6 +164,6 @@ final class Inquirer: RadioActivity {
         delegate.inquirer(self, heard: response, extended: extended, at: start, rssi: rssi)
     }
 
-    /// Goes on with the next tick to come.
+    /// Continues with the next tick.
     private func resume() { sendNext(from: clock.tick(at: loop.now) + 1) }
 }

@@ -2,24 +2,24 @@ import Packets
 import Timing
 
 protocol InquiryScannerDelegate: AnyObject {
-    /// The answer to an ID packet, to be sent at `start`, and what follows it.
+    /// The response to an ID packet, sent at `start`, and the extended response that follows it.
     func response(of scanner: InquiryScanner, at start: Microseconds) -> (response: FHSPayload, extended: ExtendedResponse?)
 }
 
 /// The inquiry scan and inquiry response substates. Core Vol 2, Part B, 8.4.1 and 8.4.3.
 final class InquiryScanner: RadioActivity {
     struct Settings: Equatable {
-        /// From the start of one window to that of the next.
+        /// Inquiry scan interval, from the start of one window to the start of the next.
         var interval: Microseconds
         var window: Microseconds
-        /// Each window is followed by a second one, sixteen phases on.
+        /// Interlaced scan: each window is followed by a second one with the phase advanced by 16.
         var isInterlaced: Bool
-        /// One or two.
+        /// One or two LAPs to listen for.
         var laps: [UInt32]
     }
 
     private enum Phase {
-        /// Between windows, silent after an answer, or without the radio.
+        /// Between windows, in back-off after a response, or without the radio.
         case idle
         /// Listening in a phase of the sequence.
         case scanning(phase: Int)
@@ -33,14 +33,14 @@ final class InquiryScanner: RadioActivity {
     private unowned let delegate: any InquiryScannerDelegate
     private var random: RandomSource
     private var phase = Phase.idle
-    /// N.
+    /// N: phase increments by responses.
     private var shift = 0
-    /// The random time of silence after an answer.
+    /// End of the random back-off after a response.
     private var silentUntil = Microseconds.zero
     private var schedule: ScanSchedule!
 
     private var loop: RunLoop { radio.air.loop }
-    /// Who scans without a pause leaves the radio to others as a scanner of LE does.
+    /// Continuous scanning gets the priority of LE scanning.
     var priority: Int { schedule.priority }
 
     init(
@@ -75,7 +75,7 @@ final class InquiryScanner: RadioActivity {
         radio.forget(self)
     }
 
-    /// Scans on with other settings, in windows counted from now. An answer that is under way is sent all the same.
+    /// Continues to scan with new settings, with windows counted from now. A response under way is still sent.
     func change(_ settings: Settings) {
         guard settings != self.settings else { return }
         self.settings = settings
@@ -109,7 +109,7 @@ final class InquiryScanner: RadioActivity {
 
     func preempted() { scan() }
 
-    // MARK: Answering
+    // MARK: Responding
 
     func received(_ reception: BREDRReception) {
         guard case .scanning(let hop) = phase, reception.isIntact, reception.packet.type == nil else { return scan() }
@@ -130,7 +130,7 @@ final class InquiryScanner: RadioActivity {
             rfChannel: InquiryHops.responseChannels[hop], lap: lap, type: type, payload: payload, whitening: Whitening(phase: hop))
     }
 
-    /// Leaves a random number of slots to others and goes on in the next phase.
+    /// Back-off after a response: idle for a random number of slots, then scan in the next phase.
     private func fallSilent() {
         let slots = Int(random.next() % (settings.interval >= .milliseconds(1_280) ? 1_024 : 128))
         silentUntil = loop.now + NativeClock.slot * slots

@@ -1,28 +1,28 @@
 import Packets
 import Timing
 
-/// CLKN, the free-running clock of a BR/EDR radio: 28 bits that count half slots of 312.5 us. Core Vol 2, Part B, 1.1.
+/// CLKN, the free-running native clock: 28 bits that count half slots of 312.5 us. Core Vol 2, Part B, 1.1.
 struct NativeClock {
     static let slot: Microseconds = 625
     static let halfSlot = slot / 2
 
-    /// How long the clock had run when the simulation began.
+    /// Clock value at the start of the simulation.
     private let offset: Microseconds
 
-    /// - Parameter random: every device has been switched on at another time.
+    /// - Parameter random: selects a random clock value for each device.
     init(_ random: inout RandomSource) {
         offset = Microseconds(Int64(random.next() % (1 << 28 * 625 / 2)))
     }
 
-    /// A clock that shows so many ticks at `time`: another device's, as far as it is known.
+    /// A clock with the given tick count at `time`, for the estimated clock of another device.
     init(showing ticks: Int, at time: Microseconds) { offset = Self.halfSlot * ticks - time }
 
-    /// Ticks counted until `time`, without the wrap at 28 bits.
+    /// Ticks counted at `time`, without the 28-bit wrap.
     func tick(at time: Microseconds) -> Int { (time + offset) / Self.halfSlot }
 
-    /// When a tick begins.
+    /// Start of a tick.
     func start(of tick: Int) -> Microseconds { Self.halfSlot * tick - offset }
 
-    /// CLKN as it stands in packets and in the hop selection.
+    /// The 28-bit CLKN used in packets and hop selection.
     static func value(of tick: Int) -> UInt32 { UInt32(truncatingIfNeeded: tick) & 0x0FFF_FFFF }
 }

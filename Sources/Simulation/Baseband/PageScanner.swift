@@ -2,29 +2,29 @@ import Packets
 import Timing
 
 protocol PageScannerDelegate: AnyObject {
-    /// A pager has handed over its clock and address, and was answered: its first packet of the connection is due at `start`.
+    /// The FHS packet of a pager was received and acknowledged; the first packet of the connection is due at `start`.
     ///
-    /// - Parameter sent: when the FHS packet started, at which the clock in it stood.
+    /// - Parameter sent: start of the FHS packet, to which its clock value refers.
     func pageScanner(_ scanner: PageScanner, joins central: FHSPayload, sentAt sent: Microseconds, firstPacketAt start: Microseconds)
 }
 
 /// The page scan and peripheral page response substates. Core Vol 2, Part B, 8.3.1 and 8.3.3.1.
 final class PageScanner: RadioActivity {
     struct Settings: Equatable {
-        /// From the start of one window to that of the next.
+        /// Page scan interval, from the start of one window to the start of the next.
         var interval: Microseconds
         var window: Microseconds
-        /// Each window is followed by a second one, sixteen phases on.
+        /// Interlaced scan: each window is followed by a second one with the phase advanced by 16.
         var isInterlaced = false
     }
 
-    /// A page that was heard.
+    /// A page that was received.
     private struct Page {
-        /// Of the ID packet.
+        /// Start of the ID packet.
         var start: Microseconds
-        /// Of the hopping sequence, which stands still.
+        /// Hop phase, frozen while the page response is under way.
         var phase: Int
-        /// N: how many FHS packets were due so far.
+        /// N: number of FHS packets that were due so far.
         var count = 1
     }
 
@@ -48,7 +48,7 @@ final class PageScanner: RadioActivity {
 
     private var loop: RunLoop { radio.air.loop }
 
-    /// Who scans without a pause leaves the radio to others as a scanner of LE does; a pager that was answered is not kept waiting.
+    /// Continuous scanning gets the priority of LE scanning; a page response gets a higher one.
     var priority: Int {
         switch phase {
         case .idle, .scanning: schedule.priority
@@ -87,7 +87,7 @@ final class PageScanner: RadioActivity {
         radio.forget(self)
     }
 
-    /// Scans on with other settings, in windows counted from now. A response that is under way goes on.
+    /// Continues to scan with new settings, with windows counted from now. A response under way continues.
     func change(_ settings: Settings) {
         guard settings != self.settings else { return }
         self.settings = settings
@@ -127,8 +127,8 @@ final class PageScanner: RadioActivity {
         awaitHandover(page)
     }
 
-    /// Listens for the FHS packet, which comes in the pager's next even slot: 1,250 us after an ID packet of the first half of its slot, 937.5 us after one
-    /// of the second. After pagerespTO it scans again.
+    /// Listens for the FHS packet in the pager's next even slot: 1,250 us after an ID packet in the first half of its slot, 937.5 us after
+    /// one in the second half. Returns to scanning after pagerespTO.
     private func awaitHandover(_ page: Page) {
         let latest = page.start + NativeClock.slot * (2 * page.count)
         guard latest <= page.start + PageTiming.answerDelay + PageTiming.responseTimeout else { return scan() }
@@ -153,7 +153,7 @@ final class PageScanner: RadioActivity {
         }
     }
 
-    /// With its own access code, in the slot after the packet.
+    /// Replies with an ID packet (the device access code) in the slot after the packet.
     private func answer(on hop: Int, _ reception: BREDRReception) {
         radio.transmit(
             BREDRPacket(rfChannel: channels.response(hop), lap: address.lap), at: reception.start + PageTiming.answerDelay)

@@ -2,47 +2,47 @@ import Packets
 import Timing
 
 protocol PagerDelegate: AnyObject {
-    /// What the FHS packet that starts at `start` tells.
+    /// Content of the FHS packet that starts at `start`.
     func handover(of pager: Pager, at start: Microseconds) -> FHSPayload
-    /// The device has taken over clock and access code: the first POLL packet of the connection is due at `start`.
+    /// The paged device has acknowledged the FHS packet; the first POLL packet of the connection is due at `start`.
     ///
-    /// The pager waits until it is told to stop, or to go on.
+    /// The pager then waits for `stop()` or `resume()`.
     func pager(_ pager: Pager, reachedAt start: Microseconds)
-    /// The page time-out is over; the pager has stopped.
+    /// The page timeout has expired; the pager has stopped.
     func pagerTimedOut(_ pager: Pager)
 }
 
-/// The page and central page response substates: ID packets with the device's access code until it answers, then the FHS packet by which it joins the
-/// piconet. Core Vol 2, Part B, 8.3.2 and 8.3.3.2.
+/// The page and central page response substates: sends ID packets with the paged device's access code until it responds, then the FHS
+/// packet. Core Vol 2, Part B, 8.3.2 and 8.3.3.2.
 final class Pager: RadioActivity {
     struct Settings {
         var address: BDADDR
-        /// CLKE minus CLKN in ticks, a multiple of four; zero where nothing is known.
+        /// CLKE minus CLKN in ticks, a multiple of four; 0 if unknown.
         var clockOffset = 0
-        /// SR: 0...2 for R0...R2.
+        /// SR: page scan repetition mode, 0...2 for R0...R2.
         var repetitionMode: UInt8 = 1
         var timeout: Microseconds
     }
 
-    /// An ID packet that was answered, and the handover that follows it.
+    /// An ID packet that was answered, and the FHS packets that follow.
     private struct Answered {
-        /// Of the ID packet.
+        /// Tick of the ID packet.
         var tick: Int
-        /// N: how many FHS packets were due so far.
+        /// N: number of FHS packets that were due so far.
         var count = 1
 
-        /// When the FHS packet is due: in an even slot.
+        /// Tick of the next FHS packet, in an even slot.
         var handoverTick: Int { tick & ~3 + 4 * count }
     }
 
     private enum Phase {
-        /// The radio is somebody else's.
+        /// Another activity has the radio.
         case away
         case sending(tick: Int)
         case awaitingResponse(tick: Int)
         case sendingHandover(Answered)
         case awaitingAnswer(Answered)
-        /// The connection is tried; whether the page time-out has passed meanwhile.
+        /// Waiting for the first packet of the connection. isOverdue: the page timeout has expired meanwhile.
         case connecting(isOverdue: Bool)
     }
 
@@ -57,7 +57,7 @@ final class Pager: RadioActivity {
 
     private var loop: RunLoop { radio.air.loop }
 
-    /// A device that has answered is not kept waiting.
+    /// A page response under way gets a higher priority.
     var priority: Int {
         switch phase {
         case .away, .sending, .awaitingResponse: RadioPriority.inquiry
@@ -89,7 +89,7 @@ final class Pager: RadioActivity {
         radio.forget(self)
     }
 
-    /// The connection failed: pages again for what is left of the time.
+    /// The connection failed: pages again for the remaining time.
     func resume() {
         guard case .connecting(let isOverdue) = phase else { return }
         guard !isOverdue else { return finish() }
@@ -128,7 +128,7 @@ final class Pager: RadioActivity {
 
     // MARK: Paging
 
-    /// What the device's clock is taken for.
+    /// CLKE: the estimated clock of the paged device.
     private func estimate(at tick: Int) -> UInt32 { NativeClock.value(of: tick + settings.clockOffset) }
 
     private func train(in tick: Int) -> HopTrain {
@@ -136,7 +136,7 @@ final class Pager: RadioActivity {
         return (tick - turns.firstTick) / (TrainTurns.ticksPerTrain * repetitions) % 2 == 0 ? .a : .b
     }
 
-    /// Sends the next ID packet: in the first tick from `tick` on that is in an even slot.
+    /// Sends the next ID packet in the first tick of an even slot, from `tick` on.
     private func sendNext(from tick: Int) {
         guard let tick = turns.nextTick(from: tick, for: self) else {
             phase = .away
@@ -158,7 +158,7 @@ final class Pager: RadioActivity {
         }
     }
 
-    /// Listens for the answer to the ID packet of a tick.
+    /// Listens for the response to the ID packet of a tick.
     private func listen(in tick: Int) {
         phase = .awaitingResponse(tick: tick)
         listen(on: channels.response(train(in: tick).phase(clock: estimate(at: tick))), in: tick + 2)
@@ -194,14 +194,14 @@ final class Pager: RadioActivity {
         }
     }
 
-    // MARK: Handing over
+    // MARK: Central page response
 
-    /// Xprc.
+    /// Xprc: central page response phase.
     private func phase(of answered: Answered) -> Int {
         PageHops.centralResponsePhase(clock: estimate(at: answered.tick), train: train(in: answered.tick), count: answered.count)
     }
 
-    /// Sends the FHS packet, unless the device has been silent for too long since it answered.
+    /// Sends the FHS packet, unless pagerespTO has expired since the response.
     private func handOver(_ answered: Answered) {
         let start = clock.start(of: answered.handoverTick)
         guard start <= clock.start(of: answered.tick) + PageTiming.answerDelay + PageTiming.responseTimeout else {

@@ -1,24 +1,23 @@
 import Packets
 import Timing
 
-/// When a page or inquiry scanner listens: from the start of one window to that of the next, each followed by a second one where scanning is interlaced.
-/// Core Vol 2, Part B, 8.3.1 and 8.4.1.
+/// Scan windows of a page or inquiry scanner, each followed by a second window in interlaced scan. Core Vol 2, Part B, 8.3.1 and 8.4.1.
 final class ScanSchedule {
-    /// A stretch of a window in which the phase of the hopping sequence stands still.
+    /// A part of a window with a constant hop phase.
     struct Stretch {
-        /// In which it begins.
+        /// Tick in which it starts.
         var tick: Int
-        /// How many phases on it listens: 16 in the second window of two.
+        /// Offset added to the phase: 16 in the second window of an interlaced scan.
         var shift: Int
-        /// The latest start of an ID packet that falls whole into the window.
+        /// Latest start of an ID packet that ends within the window.
         var end: Microseconds
     }
 
-    /// The windows that a device takes which looks for others itself.
+    /// Share of the scan windows that a device uses while it inquires or pages itself.
     enum Share {
         case all
-        /// So many that two devices whose windows fall together find each other, and never two in succession: a page meets a device that scans each 1.28 s once at least
-        /// before it changes its train.
+        /// Enough windows for two devices with coinciding windows to find each other, but never two in succession. A page then meets a
+        /// device that scans every 1.28 s at least once per train.
         case some
         case none
     }
@@ -31,17 +30,17 @@ final class ScanSchedule {
     private var window = Microseconds.zero
     private var isInterlaced = false
     var share = Share.all
-    /// The start of the first window.
+    /// Start of the first window.
     private var began = Microseconds.zero
-    /// Another activity had the radio when the first window of an interval was due.
+    /// Another activity had the radio at the start of an interval's first window.
     private var isLate = false
-    /// The number of the interval in which the scanner last listened.
+    /// Number of the last interval in which the scanner listened.
     private var lastHeard: Int?
     private var timer: AirTimer!
 
     private var loop: RunLoop { radio.air.loop }
 
-    /// - Parameter isDue: the scanner's rest is over.
+    /// - Parameter isDue: called when the scanner's rest is over.
     init(clock: NativeClock, radio: Radio, isDue: @escaping () -> Void) {
         self.clock = clock
         self.radio = radio
@@ -62,18 +61,19 @@ final class ScanSchedule {
 
     func stop() { timer.cancel() }
 
-    /// Who scans without a pause leaves the radio to others as a scanner of LE does.
+    /// Continuous scanning gets the priority of LE scanning.
     var priority: Int { window == interval ? RadioPriority.scanning : RadioPriority.inquiry }
-    /// Interlaced scanning needs room for two windows. Core Vol 2, Part B, 8.3.1 and 8.4.1.
+    /// Interlaced scanning needs an interval of at least two windows. Core Vol 2, Part B, 8.3.1 and 8.4.1.
     private var windowsPerInterval: Int { isInterlaced && interval >= window * 2 ? 2 : 1 }
 
     /// Takes the radio for the rest of the window and of the phase.
     ///
-    /// Between the two windows of an interlaced scan the scanner keeps the radio. A first window that another activity took is made up for, and windows are counted
-    /// from there on: two scanners that began together would take the same ones from each other again and again. What is lost of an interval after the scanner has
-    /// listened in it is not made up for: otherwise each interruption would begin a new interval, and the scan would take the radio from inquiry and page.
+    /// The scanner keeps the radio between the two windows of an interlaced scan. A first window that another activity took is made up for
+    /// later, and further windows are counted from there; otherwise two scanners that started together would take the same windows from
+    /// each other forever. Time lost after the scanner has listened in an interval is not made up for; otherwise each interruption would
+    /// start a new interval, and the scan would take the radio from inquiry and page.
     ///
-    /// - Returns: nil when the scanner rests or waits for the radio; it scans again when it is told.
+    /// - Returns: nil if the scanner rests or waits for the radio; it is called again when it may scan.
     func open(for scanner: any RadioActivity) -> Stretch? {
         timer.cancel()
         radio.reserve(scanner, at: nil)
@@ -91,7 +91,7 @@ final class ScanSchedule {
             return nil
         }
         let end = start + window * (part + 1)
-        // An ID packet must fall whole into the last window.
+        // An ID packet must end within the last window.
         let latest = part + 1 < windowsPerInterval ? end - 1 : end - BREDRPacket.idAirTime
         guard now <= latest else {
             rest(scanner, until: end)
@@ -108,7 +108,7 @@ final class ScanSchedule {
         return Stretch(tick: tick, shift: part * 16, end: min(latest, nextPhase - 1))
     }
 
-    /// Of three windows the first or the second, in no rhythm that another device's windows could have.
+    /// Selects the first or second of every three windows in an aperiodic pattern, so that it does not stay in step with another device's windows.
     private func isTaken(_ number: Int) -> Bool {
         switch share {
         case .all: true
@@ -117,7 +117,7 @@ final class ScanSchedule {
         }
     }
 
-    /// Leaves the radio to others until then.
+    /// Leaves the radio to others until `time`.
     func rest(_ scanner: any RadioActivity, until time: Microseconds) {
         timer.set(at: time)
         radio.reserve(scanner, at: time)

@@ -1,23 +1,23 @@
 import Packets
 import Timing
 
-/// The turns of an inquirer or a pager at the radio: ID packets go out in even slots, between the reservations of others, and after each train the radio
-/// is offered to those that wait for it; whoever takes it has it for as long. Core Vol 2, Part B, 8.3.2 and 8.4.2.
+/// Radio access of an inquirer or a pager: ID packets are sent in even slots between the reservations of others. After each train the radio
+/// is offered to waiting activities for the duration of a train. Core Vol 2, Part B, 8.3.2 and 8.4.2.
 final class TrainTurns {
-    /// How long it takes to send a train once: 16 slots, in ticks.
+    /// Duration of one train in ticks: 16 slots.
     static let ticksPerTrain = 16 * 2
 
     private let clock: NativeClock
     private let radio: Radio
-    /// The first tick of all.
+    /// Tick of the first train.
     private(set) var firstTick = 0
-    /// The tick in which the train under way began.
+    /// Tick in which the current train started.
     private var trainStart = 0
     private var timer: AirTimer!
 
     private var loop: RunLoop { radio.air.loop }
 
-    /// - Parameter isDue: the radio was given to others for a train, and is to be taken back.
+    /// - Parameter isDue: called when the radio should be taken back after a train's duration.
     init(clock: NativeClock, radio: Radio, isDue: @escaping () -> Void) {
         self.clock = clock
         self.radio = radio
@@ -31,7 +31,7 @@ final class TrainTurns {
 
     func stop() { timer.cancel() }
 
-    /// - Returns: the tick to go on with; nil when the radio is somebody else's: then the activity hears `radioIsFree()`.
+    /// - Returns: the tick to continue with; nil if another activity has the radio. `radioIsFree()` is then called later.
     func takeRadio(for activity: any RadioActivity) -> Int? {
         guard radio.acquire(activity) else {
             radio.wait(activity)
@@ -44,7 +44,7 @@ final class TrainTurns {
         return clock.start(of: now) < loop.now ? now + 1 : now
     }
 
-    /// - Returns: the tick in which the activity's next ID packet goes out, `tick` at the earliest; nil when the radio is somebody else's for a train.
+    /// - Returns: tick of the activity's next ID packet, at least `tick`; nil if the radio is given away for a train's duration.
     func nextTick(from tick: Int, for activity: any RadioActivity) -> Int? {
         var tick = tick
         while true {

@@ -1,8 +1,8 @@
 import Packets
 
-/// Which procedures may not run beside each other, as data. Core Vol 6, Part B, 5.3.
+/// Incompatible procedures, as data. Core Vol 6, Part B, 5.3.
 struct CollisionTable<Kind: Hashable & Sendable>: Sendable {
-    /// Two procedures that are incompatible, in either order, and why the one that yields is refused.
+    /// Two incompatible procedures, in either order, and the error code with which the procedure that yields is rejected.
     struct Row: Sendable {
         var first: Kind
         var second: Kind
@@ -20,11 +20,11 @@ struct CollisionTable<Kind: Hashable & Sendable>: Sendable {
         var running: Kind
     }
 
-    /// Procedures that begin with an indication, which cannot be refused.
+    /// Procedures that start with an indication, which cannot be rejected.
     let indicated: Set<Kind>
-    /// Procedures that end the link: each begins at once, beside any other, and none begins after it.
+    /// Procedures that end the link: each starts at once beside any other, and no procedure starts after it.
     let terminating: Set<Kind>
-    /// Procedures that run alone: none of this side begins beside one, and the other side's wait until it is over.
+    /// Exclusive procedures: no local procedure starts beside one, and the peer's procedures are deferred until it is over.
     let exclusive: Set<Kind>
     private let reasons: [Pair: ErrorCode]
 
@@ -40,6 +40,6 @@ struct CollisionTable<Kind: Hashable & Sendable>: Sendable {
         self.reasons = reasons
     }
 
-    /// Why a procedure cannot run beside another; nil when it can.
+    /// The error code for a new procedure that is incompatible with a running one; nil if they are compatible.
     func reason(against new: Kind, beside running: Kind) -> ErrorCode? { reasons[Pair(new: new, running: running)] }
 }

@@ -1,121 +1,123 @@
 import Packets
 
-/// A layer whose control procedures a `ProcedureEngine` runs: link layer control, and the link manager. Core Vol 6, Part B, 5; Vol 2, Part C.
+/// A layer whose control procedures run in a `ProcedureEngine`: the link layer (Core Vol 6, Part B, 5) or the link manager (Core Vol 2,
+/// Part C).
 protocol ControlLayer {
-    /// A control PDU that arrived, decoded.
+    /// A received control PDU, decoded.
     associatedtype Message
     /// A control PDU to send.
     associatedtype PDU
-    /// What a refusal or LL_UNKNOWN_RSP names a PDU by.
+    /// Identifies a PDU in a rejection or LL_UNKNOWN_RSP.
     associatedtype Opcode: Equatable
     associatedtype Kind: Hashable & Sendable
-    /// The state of the link, which procedures read and changes alter.
+    /// The link state that procedures read and changes modify.
     associatedtype Context
     associatedtype Change
-    /// News for the host.
+    /// An event to report to the host.
     associatedtype Report
-    /// What a host replies to a report.
+    /// The host's reply to a report.
     associatedtype HostReply
-    /// What a procedure may bring into use, and what is sent while it runs has to suit already.
+    /// Parameters that a procedure may put into use; packets sent while it runs must already fit them.
     associatedtype Pending
 
-    /// The procedure response time-out: 40 s in the link layer, 30 s in the link manager.
+    /// The procedure response timeout: 40 s in the link layer, 30 s in the link manager.
     static var responseTimeout: Microseconds { get }
-    /// Which procedures may not run beside each other.
+    /// Incompatible procedures of this layer.
     static var collisions: CollisionTable<Kind> { get }
-    /// Whether this side's procedure prevails where two meet.
+    /// True if the local procedure wins a collision with an incompatible one of the peer.
     static func prevails(_ context: Context) -> Bool
-    /// Who began the transaction that a PDU belongs to, where the PDU says so, as the transaction ID of LMP does.
+    /// Initiator of the transaction that a PDU belongs to, if the PDU carries it, as the LMP transaction ID does; nil otherwise.
     static func initiator(of message: Message, _ context: Context) -> ProcedureInitiator?
-    /// The refusal that a PDU is: LL_UNKNOWN_RSP, LL_REJECT_IND, LMP_not_accepted ...
+    /// The rejection that a PDU carries (LL_UNKNOWN_RSP, LL_REJECT_IND, LMP_not_accepted ...); nil for other PDUs.
     static func refusal(in message: Message) -> ProcedureRefusal<Self>?
-    /// What a PDU that no running procedure awaits begins.
+    /// Response to a PDU that no running procedure awaits.
     static func response(to message: Message, _ context: Context) -> ProcedureResponse<Self>
-    /// The PDU that refuses another.
+    /// The PDU that rejects another.
     static func rejection(of opcode: Opcode, _ reason: ErrorCode, _ context: Context) -> PDU
-    /// The PDU that says that another is unknown; nil where it is an answer itself, lest two confused sides never come to rest.
+    /// The PDU that reports an unknown opcode; nil if the PDU is itself a response, so that two confused devices do not answer each other
+    /// forever.
     static func unknown(_ opcode: Opcode, _ context: Context) -> PDU?
-    /// Makes a change.
+    /// Applies a change.
     ///
-    /// - Parameter instant: where the change waited for one.
-    /// - Returns: whether anything differs from before, and what the host is to hear of it.
+    /// - Parameter instant: the instant that the change waited for; nil if it needed none.
+    /// - Returns: true if the link state differs from before, and the reports for the host.
     static func apply(_ change: Change, at instant: Int?, to context: inout Context) -> (isChanged: Bool, reports: [Report])
 }
 
 enum ProcedureInitiator {
-    /// This side.
+    /// The local device.
     case local
-    /// The other side.
+    /// The peer.
     case remote
 }
 
 struct ProcedureRefusal<Layer: ControlLayer> {
-    /// The PDU refused, where that is told.
+    /// The rejected PDU, if the rejection names it.
     var opcode: Layer.Opcode?
     var reason: ErrorCode
 
-    /// Whether it may mean the PDU with this opcode.
+    /// True if the rejection may concern the PDU with this opcode.
     func concerns(_ opcode: Layer.Opcode) -> Bool { self.opcode.map { $0 == opcode } ?? true }
 }
 
 enum ProcedureResponse<Layer: ControlLayer> {
-    /// The other side's procedure, which takes the PDU first of all.
+    /// Starts a procedure of the peer, whose first event is the PDU.
     case begin(any Procedure<Layer>)
     case reject(ErrorCode)
     case unknown
 }
 
-/// What happens to a procedure.
+/// Input of a procedure.
 enum ProcedureEvent<Layer: ControlLayer> {
-    /// A procedure of this side may speak.
+    /// The local procedure may start.
     case start
-    /// A PDU of the other side.
+    /// A PDU from the peer.
     case message(Layer.Message)
-    /// The other side refused a PDU, or did not know it.
+    /// The peer rejected a PDU or did not know it.
     case refused(ProcedureRefusal<Layer>)
     case hostReplied(Layer.HostReply)
-    /// A change that the procedure scheduled has been made.
+    /// A change that the procedure scheduled has been applied.
     case instantReached(isChanged: Bool)
-    /// The other side has acknowledged a PDU.
+    /// The peer has acknowledged a PDU.
     case acknowledged(Layer.Opcode)
-    /// A packet was sent that acknowledges all that the other side has sent.
+    /// A packet was sent that acknowledges everything received so far.
     case acknowledgementSent
-    /// The other side has not answered in time.
+    /// The procedure response timeout has expired.
     case timedOut
 }
 
-/// What a procedure wants done, in order.
+/// Output of a procedure; the actions are executed in order.
 enum ProcedureAction<Layer: ControlLayer> {
     case send(Layer.PDU)
-    /// Make a change at an instant.
+    /// Schedules a change for an instant.
     case schedule(Layer.Change, instant: Int)
-    /// Make a change now.
+    /// Applies a change now.
     case change(Layer.Change)
     case report(Layer.Report)
-    /// Another procedure takes its place, and starts.
+    /// Replaces this procedure with another, which starts at once.
     case continueWith(any Procedure<Layer>)
-    /// The procedure is over.
+    /// Ends the procedure.
     case finish
-    /// The link is over.
+    /// Ends the link.
     case disconnect(ErrorCode)
 }
 
-/// One side of a control procedure: a machine whose states say what it awaits.
+/// The local or the remote half of a control procedure: a state machine whose states are named after what they await.
 protocol Procedure<Layer> {
     associatedtype Layer: ControlLayer
 
     var kind: Layer.Kind { get }
-    /// Whether it waits for the other side.
+    /// True while it waits for the peer.
     var isAwaitingPeer: Bool { get }
-    /// Whether no data PDU may be sent meanwhile, as when encryption starts or pauses. Core Vol 6, Part B, 5.1.3.
+    /// True while no data PDU may be sent, as while encryption starts or pauses. Core Vol 6, Part B, 5.1.3.
     var holdsData: Bool { get }
-    /// Why the link ends when data comes, or a PDU that the procedure does not await; nil where it may come.
+    /// Error code with which the link ends if data or a PDU that the procedure does not await arrives; nil if both are allowed.
     var violation: ErrorCode? { get }
-    /// What it may bring into use.
+    /// Parameters that the procedure may put into use.
     var pendingParameters: Layer.Pending? { get }
-    /// How long the other side has for what is awaited.
+    /// Response timeout for the PDU now awaited.
     func timeout(_ context: Layer.Context) -> Microseconds
-    /// Takes an event; nil when the procedure does not await it in this state.
+    /// Handles an event; nil if the procedure does not await it in its current state.
     mutating func handle(_ event: ProcedureEvent<Layer>, _ context: Layer.Context) -> [ProcedureAction<Layer>]?
 }
 

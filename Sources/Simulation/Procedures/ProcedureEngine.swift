@@ -1,14 +1,15 @@
 import DequeModule
 import Packets
 
-/// Runs the control procedures of one link: those of this side one after another, those of the other side as they come.
+/// Runs the control procedures of one link: local procedures one after another, the peer's as they arrive.
 ///
-/// It routes PDUs, keeps instants and time-outs, and settles what happens where procedures meet. It sends nothing and has no clock: what is to be done is returned, in order.
+/// It routes PDUs, keeps instants and timeouts, and resolves collisions. It has no I/O and no clock: it returns the actions to take, in
+/// order.
 struct ProcedureEngine<Layer: ControlLayer> {
-    /// What the link has to do.
+    /// An action for the link.
     enum Output {
         case send(Layer.PDU)
-        /// The link's state has changed.
+        /// The link state has changed.
         case changed(Layer.Change)
         case report(Layer.Report)
         case disconnect(ErrorCode)
@@ -18,54 +19,54 @@ struct ProcedureEngine<Layer: ControlLayer> {
         let number: Int
         let initiator: ProcedureInitiator
         var procedure: any Procedure<Layer>
-        /// When the other side has been silent for too long.
+        /// Deadline of the procedure response timeout.
         var deadline: Microseconds?
     }
 
     private struct PendingChange {
         var instant: Int
         var change: Layer.Change
-        /// The procedure that waits for it.
+        /// Number of the procedure that scheduled the change.
         var number: Int
     }
 
     private var running: [Running] = []
     private var waiting = Deque<any Procedure<Layer>>()
     private var pending: [PendingChange] = []
-    /// PDUs of the other side that wait until the procedure that runs alone is over.
+    /// PDUs of the peer that are deferred until the exclusive procedure is over.
     private var deferred = Deque<(message: Layer.Message, opcode: Layer.Opcode)>()
     private var outputs: [Output] = []
     private var lastNumber = 0
     private let instantOffset: Int
 
-    /// No more procedures of the other side run at a time.
+    /// Maximum number of concurrent procedures of the peer.
     static var capacity: Int { 16 }
 
-    /// - Parameter instantOffset: how long after its instant a change is made; zero unless a fault is planted.
+    /// - Parameter instantOffset: events after its instant at which a change is applied; 0 unless a fault is injected.
     init(instantOffset: Int = 0) { self.instantOffset = instantOffset }
 
-    // MARK: What the link asks
+    // MARK: Queries
 
-    /// When `timedOut` is due.
+    /// Next deadline at which the link must call `timedOut`.
     var deadline: Microseconds? { running.lazy.compactMap(\.deadline).min() }
-    /// The instant of the next change.
+    /// Instant of the next change.
     var nextInstant: Int? { pending.lazy.map(\.instant).min() }
-    /// Whether data PDUs have to wait.
+    /// True while data PDUs must wait.
     var holdsData: Bool { running.contains { $0.procedure.holdsData } }
-    /// Why the link ends if data comes now; nil where it may come.
+    /// Error code with which the link ends if data arrives now; nil if data is allowed.
     var violation: ErrorCode? { running.isEmpty ? nil : running.lazy.compactMap { $0.procedure.violation }.first }
-    /// What the procedures that run may bring into use.
+    /// Parameters that the running procedures may put into use.
     var pendingParameters: [Layer.Pending] { running.compactMap { $0.procedure.pendingParameters } }
-    /// Whether the other side may have to say something at any time.
+    /// True if the peer may have something to send at any time.
     var isAwaitingPeer: Bool { running.contains { $0.procedure.isAwaitingPeer || isTerminating($0) } }
-    /// Whether this side is ending the link.
+    /// True if the local device is ending the link.
     var isTerminating: Bool { running.contains { $0.initiator == .local && isTerminating($0) } }
-    /// Whether either side is ending the link.
+    /// True if either device is ending the link.
     var isEnding: Bool { running.contains { isTerminating($0) } }
-    /// Whether nothing runs, waits or is due.
+    /// True if no procedure, change or PDU is running or pending.
     var isIdle: Bool { running.isEmpty && waiting.isEmpty && pending.isEmpty && deferred.isEmpty }
 
-    /// Whether a procedure of this side runs or waits.
+    /// True if a local procedure of this kind is running or queued.
     func isBusy(with kind: Layer.Kind) -> Bool {
         running.contains { $0.initiator == .local && $0.procedure.kind == kind } || waiting.contains { $0.kind == kind }
     }
@@ -74,7 +75,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
 
     // MARK: Events
 
-    /// Runs a procedure of this side, after those asked for before.
+    /// Starts a local procedure, after those requested earlier.
     mutating func request(_ procedure: some Procedure<Layer>, at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
         if !Layer.collisions.terminating.contains(procedure.kind) {
             waiting.append(procedure)
@@ -93,14 +94,14 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return takeOutputs()
     }
 
-    /// A PDU arrived that cannot be decoded.
+    /// Handles a PDU that cannot be decoded.
     mutating func receivedUnknown(_ opcode: Layer.Opcode, _ context: Layer.Context) -> [Output] {
         guard !running.contains(where: { $0.initiator == .remote && isTerminating($0) }) else { return [] }
         if let violation { outputs.append(.disconnect(violation)) } else { answerUnknown(opcode, context) }
         return takeOutputs()
     }
 
-    /// - Returns: nil when no procedure awaits a reply of the host.
+    /// - Returns: nil if no procedure awaits a reply from the host.
     mutating func hostReplied(_ reply: Layer.HostReply, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
         offer(.hostReplied(reply), to: nil, at: now, &context) ? takeOutputs() : nil
     }
@@ -113,7 +114,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         tellAll(.acknowledgementSent, at: now, &context)
     }
 
-    /// Makes the first change that is due by `instant`; nil when none is.
+    /// Applies the first change that is due by `instant`; nil if none is due.
     mutating func reachInstant(_ instant: Int, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
         guard let first = pending.indices.min(by: { pending[$0].instant < pending[$1].instant }), pending[first].instant <= instant else {
             return nil
@@ -126,7 +127,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return takeOutputs()
     }
 
-    /// The deadline has passed. Core Vol 6, Part B, 5.2.
+    /// Handles an expired procedure response timeout. Core Vol 6, Part B, 5.2.
     mutating func timedOut(at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
         guard let index = running.firstIndex(where: { $0.deadline.map { $0 <= now } ?? false }) else { return [] }
         running[index].deadline = nil
@@ -134,7 +135,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return takeOutputs()
     }
 
-    /// The link has ended.
+    /// Removes everything after the link has ended.
     mutating func removeAll() {
         running.removeAll()
         waiting.removeAll()
@@ -156,7 +157,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         if !offer(event, to: initiator, at: now, &context), refusal == nil { respond(to: message, opcode, at: now, &context) }
     }
 
-    /// Puts a PDU by that the procedure which runs alone does not await, or ends the link for it; false where it ends the link itself.
+    /// Defers a PDU that the exclusive procedure does not await, or ends the link because of it. False if the PDU itself ends the link.
     private mutating func keeps(
         _ message: Layer.Message, _ opcode: Layer.Opcode, from exclusive: Int, _ context: Layer.Context
     ) -> Bool {
@@ -173,14 +174,14 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return true
     }
 
-    /// The procedure that runs alone is over.
+    /// Handles the deferred PDUs after the exclusive procedure is over.
     private mutating func takeDeferred(at now: Microseconds, _ context: inout Layer.Context) {
         while exclusive == nil, let next = deferred.popFirst() { take(next.message, next.opcode, at: now, &context) }
     }
 
-    /// Gives an event to the first procedure that awaits it, this side's own before the other's.
+    /// Offers an event to the first procedure that awaits it, local procedures first.
     ///
-    /// - Parameter initiator: whose procedures are meant; nil for either side's.
+    /// - Parameter initiator: restricts the offer to procedures of this initiator; nil for both.
     private mutating func offer(
         _ event: ProcedureEvent<Layer>, to initiator: ProcedureInitiator?, at now: Microseconds, _ context: inout Layer.Context
     ) -> Bool {
@@ -225,9 +226,10 @@ struct ProcedureEngine<Layer: ControlLayer> {
         if let pdu = Layer.unknown(opcode, context) { outputs.append(.send(pdu)) }
     }
 
-    // MARK: Procedures that meet
+    // MARK: Collisions
 
-    /// Why a procedure of the other side cannot be served beside what runs. Where it meets one of this side, the side that prevails refuses, and the other serves it and has its own refused.
+    /// Error code for a procedure of the peer that collides with a running one. In a collision with a local procedure, the device that
+    /// prevails rejects; the other serves the peer's procedure, and its own is rejected.
     private func collision(of kind: Layer.Kind, _ context: Layer.Context) -> ErrorCode? {
         guard !Layer.collisions.indicated.contains(kind) else { return nil }
         let prevails = Layer.prevails(context)
@@ -239,13 +241,13 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return nil
     }
 
-    /// The procedure that runs alone.
+    /// Index of the running exclusive procedure.
     private var exclusive: Int? {
         guard !running.isEmpty, !Layer.collisions.exclusive.isEmpty else { return nil }
         return running.firstIndex { Layer.collisions.exclusive.contains($0.procedure.kind) }
     }
 
-    /// Whether a procedure of this side may begin: one at a time, and not beside an incompatible one of the other side.
+    /// True if a local procedure may start: one at a time, and not beside an incompatible one of the peer.
     private func mayStart(_ kind: Layer.Kind) -> Bool {
         if Layer.collisions.exclusive.contains(kind) { return running.isEmpty }
         return exclusive == nil
@@ -261,7 +263,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         }
     }
 
-    /// False when the procedure does not begin with this event.
+    /// Returns false if the procedure does not start with this event.
     private mutating func begin(
         _ procedure: any Procedure<Layer>, _ initiator: ProcedureInitiator, _ event: ProcedureEvent<Layer>, at now: Microseconds,
         _ context: inout Layer.Context
@@ -273,7 +275,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return hasBegun
     }
 
-    /// False when the procedure does not await the event.
+    /// Returns false if the procedure does not await the event.
     private mutating func give(
         _ event: ProcedureEvent<Layer>, to index: Int, at now: Microseconds, _ context: inout Layer.Context
     ) -> Bool {
@@ -297,7 +299,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return true
     }
 
-    /// Puts a procedure in the place of one that runs, on behalf of the same side.
+    /// Replaces a running procedure with another for the same initiator.
     private mutating func continueWith(
         _ number: Int, as next: any Procedure<Layer>, at now: Microseconds, _ context: inout Layer.Context
     ) {
@@ -313,7 +315,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return isChanged
     }
 
-    /// The other side's time runs from the last step of a procedure. While the link is being terminated, only the termination is timed.
+    /// Restarts the response timeout after a step of a procedure. While the link is being terminated, only the termination procedure is
+    /// timed.
     private mutating func watch(_ number: Int, at now: Microseconds, _ context: Layer.Context) {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }
         let item = running[index]

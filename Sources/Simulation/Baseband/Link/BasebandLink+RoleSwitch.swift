@@ -1,15 +1,15 @@
 import Packets
 import Timing
 
-/// A switch of roles under way: from its instant on, until the new piconet works or the old one is taken up again. Core Vol 2, Part B, 8.6.5.
+/// State of a role switch, from its instant until the new piconet is established or the old one is resumed. Core Vol 2, Part B, 8.6.5.
 struct RoleSwitch {
     let change: BasebandChange
-    /// The link before.
+    /// Link state before the role switch.
     let before: BasebandLinkState
-    /// Whether the FHS packet was answered: then the new piconet's first packet is awaited.
+    /// True once the FHS packet has been acknowledged; the first packet of the new piconet is then awaited.
     var isHandedOver = false
 
-    /// The peripheral becomes central: it sends in what were its slots.
+    /// True for the peripheral that becomes central; it sends in its former slots.
     var isNewCentral: Bool { before.role == .peripheral }
 }
 
@@ -20,7 +20,7 @@ extension BasebandLink {
         planHandover(from: loop.now)
     }
 
-    /// The slots have changed hands: the next FHS packet is due in what was the peripheral's next slot.
+    /// Schedules the next FHS packet in the new central's next slot.
     private func planHandover(from time: Microseconds) {
         guard let roleSwitch else { return }
         phase = .idle
@@ -30,7 +30,7 @@ extension BasebandLink {
         timer.set(at: roleSwitch.isNewCentral ? start : start - PageTiming.uncertainty)
     }
 
-    /// - Returns: whether the turn belongs to a switch of roles.
+    /// - Returns: true if the turn belongs to a role switch.
     func handOver() -> Bool {
         guard let roleSwitch, !roleSwitch.isHandedOver else { return false }
         guard radio.acquire(self) else {
@@ -92,20 +92,21 @@ extension BasebandLink {
         }
     }
 
-    /// The FHS packet is sent again, with a fresh clock.
+    /// Sends the FHS packet again, with the current clock.
     func handoverMissed() {
         radio.release(self)
         planHandover(from: loop.now)
     }
 
-    /// Goes over to the new piconet, where the first packet is yet to come.
+    /// Joins the new piconet and waits for its first packet.
     private func join(role: LinkRole, central: BDADDR, clock: NativeClock, ltAddr: UInt8) {
         roleSwitch?.isHandedOver = true
         state.join(role: role, central: central, clock: clock, ltAddr: ltAddr, now: loop.now)
         endTurn()
     }
 
-    /// The first packet of the new piconet has come, or newconnectionTO is over: then the old one is taken up again.
+    /// Ends the role switch: the first packet of the new piconet has arrived, or newconnectionTO has expired and the old piconet is
+    /// resumed.
     func endSwitch(isDone: Bool) {
         guard let ended = roleSwitch else { return }
         roleSwitch = nil
@@ -119,6 +120,6 @@ extension BasebandLink {
 }
 
 extension BasebandLinkState {
-    /// An ID packet of the piconet.
+    /// An ID packet with the channel access code of the piconet.
     func accessCode(in tick: Int) -> BREDRPacket { BREDRPacket(rfChannel: channel(in: tick), lap: central.lap) }
 }

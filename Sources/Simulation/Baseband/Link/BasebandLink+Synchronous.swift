@@ -1,18 +1,18 @@
 import Packets
 import Timing
 
-/// Synchronous transports of a link. Core Vol 2, Part B, 4.3, 4.4 and 8.6.
+/// SCO and eSCO transports of a link. Core Vol 2, Part B, 4.3, 4.4 and 8.6.
 extension BasebandLink {
-    /// Makes a transport, in place of one that has its number, or ends it.
+    /// Creates a transport, replaces the one with the same number, or removes it.
     func change(_ id: UInt8, _ parameters: SynchronousParameters?) {
         if let index = synchronous.firstIndex(where: { $0.id == id }) { synchronous.remove(at: index).close() }
         if let parameters { synchronous.append(SynchronousLink(id, parameters, on: self)) }
     }
 
-    /// Queues voice of the host.
+    /// Queues voice data from the host.
     func send(voice: ArraySlice<UInt8>, on id: UInt8) { synchronous.first { $0.id == id }?.send(voice) }
 
-    // MARK: What the link manager asks
+    // MARK: Queries of the link manager
 
     var freeLTAddr: UInt8? { delegate?.freeLTAddr(for: self) }
 
@@ -27,9 +27,9 @@ extension BasebandLink {
         }
     }
 
-    // MARK: What its transports tell and ask
+    // MARK: Called by the transports
 
-    /// Whether a central has a message to send, or a poll is due: where voice takes all slots, that takes some of them.
+    /// True if a central has an LMP message to send or a poll is due. When voice occupies all slots, such a turn takes some of them.
     func needsTurn(in tick: Int) -> Bool {
         role == .central
             && (state.exchange.hasControl || state.clock.start(of: tick) >= state.lastExchange + state.pollInterval)
@@ -37,14 +37,14 @@ extension BasebandLink {
 
     func noteHeard(at start: Microseconds) { state.heard(at: start) }
 
-    /// The voice in a packet; nil when it came broken.
+    /// The voice data in a packet; nil if it is corrupted.
     func voice(of reception: BREDRReception) -> ArraySlice<UInt8>? { state.voice(of: reception) }
 
     func deliver(voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8) {
         delegate?.link(self, voice: voice, isCorrect: isCorrect, of: id)
     }
 
-    /// Takes a packet for the link that came while a transport of a peripheral listened.
+    /// Handles an ACL packet received while a peripheral's transport was listening.
     func adopt(_ reception: BREDRReception, in tick: Int) {
         guard case .idle = phase, role == .peripheral, radio.acquire(self) else { return }
         timer.cancel()
@@ -59,7 +59,7 @@ extension BasebandLinkDelegate {
 }
 
 extension BasebandLinkState {
-    /// A packet of a synchronous transport.
+    /// Builds a packet of a synchronous transport.
     func packet(
         _ type: BREDRPacketType, _ payload: [UInt8], ltAddr: UInt8, arqn: Bool, seqn: Bool, in tick: Int, answering answered: Int?
     ) -> BREDRPacket {

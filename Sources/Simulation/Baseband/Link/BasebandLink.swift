@@ -1,70 +1,70 @@
 import Packets
 import Timing
 
-/// What a link tells beside what the link manager hears. Every call is on the loop.
+/// Events of a link, besides those for the link manager. All calls are on the loop.
 protocol BasebandLinkDelegate: AnyObject {
-    /// The first packet of the other side came.
+    /// The first packet of the peer was received.
     func linkEstablished(_ link: BasebandLink)
-    /// Nothing came within newconnectionTO; the link is gone.
+    /// No packet was received within newconnectionTO; the link is closed.
     func linkFailed(_ link: BasebandLink)
-    /// - Parameter isStart: whether it begins an L2CAP message (LLID 2) or continues one (LLID 1).
+    /// - Parameter isStart: true if the data starts an L2CAP message (LLID 2), false if it continues one (LLID 1).
     func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool)
-    /// An LT_ADDR for the other side, which becomes this one's peripheral, or for an eSCO transport; nil when none is left.
+    /// An LT_ADDR for the peer as it becomes a peripheral, or for an eSCO transport; nil if none is free.
     func freeLTAddr(for link: BasebandLink) -> UInt8?
     /// - Parameters:
-    ///   - voice: what one packet of a synchronous transport has brought, or silence.
-    ///   - isCorrect: false where nothing came, or it came broken.
-    ///   - id: the transport's number.
+    ///   - voice: data of one synchronous packet, or silence.
+    ///   - isCorrect: false if the packet was missing or corrupted.
+    ///   - id: number of the transport.
     func link(_ link: BasebandLink, voice: ArraySlice<UInt8>, isCorrect: Bool, of id: UInt8)
-    /// The synchronous transports with which another of this link must share the slots, its own among them.
+    /// All synchronous transports that compete for slots with one of this link, including the link's own.
     func synchronousLinks(beside link: BasebandLink) -> [SynchronousLink]
-    /// `count` HCI ACL packets were acknowledged to their last octet.
+    /// `count` HCI ACL packets were acknowledged completely.
     func link(_ link: BasebandLink, completed count: Int)
 }
 
-/// One end of a link over BR/EDR: its slots. Core Vol 2, Part B, 4 and 8.5.
+/// One end of a BR/EDR link: timing of its slots. Core Vol 2, Part B, 4 and 8.5.
 ///
-/// A thin shell: what the link is and what it sends stands in `BasebandLinkState`. This class holds radio and timers, and has the turns.
+/// This class owns radio and timers and decides on turns. The state of the link and the content of packets are in `BasebandLinkState`.
 final class BasebandLink: RadioActivity, LinkTransport {
     enum Phase {
-        /// Until `timer`.
+        /// Waiting for `timer`.
         case idle
         case waitingForRadio
-        /// Sending what starts in a tick.
+        /// Sending a packet that starts in a tick.
         case sending(BREDRPacketType, tick: Int)
-        /// A central listens for the answer to what it sent in a tick.
+        /// As central, listening for the reply to the packet sent in a tick.
         case awaitingAnswer(of: Int)
-        /// A peripheral listens in the central's slot.
+        /// As peripheral, listening in a central-to-peripheral slot.
         case listening(tick: Int)
-        /// In a switch of roles.
+        /// Performing a role switch.
         case sendingHandover(tick: Int)
         case awaitingHandoverAnswer(tick: Int)
         case awaitingHandover(tick: Int)
         case sendingHandoverAnswer(FHSPayload, sent: Microseconds)
-        /// For good.
+        /// The link has ended.
         case closed
     }
 
     let air: Air
     let radio: Radio
     private(set) unowned var delegate: (any BasebandLinkDelegate)?
-    /// The link manager, which is there before the first packet comes.
+    /// The link manager; set before the first packet arrives.
     weak var manager: (any LinkTransportDelegate)?
     var state: BasebandLinkState
     private(set) var missedTurns = 0
-    /// Of the last packet heard, in dBm; 127 before the first.
+    /// RSSI of the last received packet in dBm; 127 before the first.
     private(set) var rssi: Int8 = 127
     var phase = Phase.idle
-    /// Of the central's slot that `timer` is set for.
+    /// Tick of the central's slot that `timer` is set for.
     var nextTick = 0
-    /// The end of the slots of the last packet, which are its type's, however short it was.
+    /// End of the slots of the last packet, by its type rather than its actual length.
     private var occupiedUntil = Microseconds.zero
     var roleSwitch: RoleSwitch?
-    /// Its SCO and eSCO transports.
+    /// SCO and eSCO transports of the link.
     var synchronous: [SynchronousLink] = []
-    /// What the other side will have after a switch of roles.
+    /// LT_ADDR of the peer after a role switch.
     var newLTAddr: UInt8 = 1
-    /// Changes whose instant is yet to come.
+    /// Changes whose instant has not been reached.
     private var scheduled: [(slot: UInt32, change: BasebandChange)] = []
     private(set) var timer: AirTimer!
     private var supervisionTimer: SupervisionTimer!
@@ -92,7 +92,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
     deinit { radio.leave(ObjectIdentifier(self)) }
 
     var role: LinkRole { state.role }
-    /// Taken where the lower bits of the piconet's clock are zero, so that it is the same at any time.
+    /// Computed where the lower bits of the piconet clock are zero, so that the value does not depend on the time of the call.
     var clockOffset: UInt16 {
         let tick = state.clock.tick(at: loop.now) & ~3
         return UInt16(truncatingIfNeeded: (state.native.tick(at: state.clock.start(of: tick)) - tick) >> 2 & 0x7FFF)
@@ -105,10 +105,10 @@ final class BasebandLink: RadioActivity, LinkTransport {
     var slot: UInt32 { NativeClock.value(of: state.clock.tick(at: loop.now)) >> 1 }
     var wantsEnhancedRates: Bool { state.choice.wantsEnhancedRates }
     var isClosed: Bool { if case .closed = phase { true } else { false } }
-    /// Whether nothing waits to be sent, and no instant to come.
+    /// True if nothing is queued and no instant is pending.
     var isAtRest: Bool { state.exchange.isEmpty && scheduled.isEmpty && roleSwitch == nil }
 
-    /// A link on which nothing goes on leaves the radio to advertising; one that has not had its turns for long takes it from other links.
+    /// Arbitration priority: an idle link yields to advertising; a link that has missed its turns for long wins over other links.
     var priority: Int {
         let overdue = (loop.now - (role == .central ? state.lastExchange : state.lastHeard)) / state.turnInterval
         let isWaiting =
@@ -119,11 +119,11 @@ final class BasebandLink: RadioActivity, LinkTransport {
         return RadioPriority.connection + min(max(0, overdue - 1), 1_000)
     }
 
-    // MARK: What is asked of it
+    // MARK: Commands
 
     /// Queues the data of one HCI ACL packet.
     ///
-    /// - Parameter isStart: false where it continues an L2CAP message.
+    /// - Parameter isStart: false if the data continues an L2CAP message.
     func send(_ data: ArraySlice<UInt8>, isStart: Bool) {
         guard !isClosed else { return }
         state.exchange.append(data, isStart: isStart)
@@ -156,10 +156,10 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     func detach() { close(nil) }
 
-    /// The other side begins a link anew: this one is over for it.
+    /// Closes the link because the peer starts a new connection.
     func giveWay() { close(.connectionTimeout) }
 
-    // MARK: The end
+    // MARK: Closing
 
     private func connectionFailed() {
         guard !isClosed else { return }
@@ -169,7 +169,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         delegate?.linkFailed(self)
     }
 
-    /// - Parameter reason: for the link manager; nil when it need not hear of it.
+    /// - Parameter reason: reason for the link manager; nil if it must not be notified.
     private func close(_ reason: ErrorCode?) {
         guard !isClosed else { return }
         phase = .closed
@@ -188,7 +188,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     // MARK: Turns
 
-    /// When the next turn is: a central's when there is something to send, to acknowledge or to poll, a peripheral's in each slot of the central.
+    /// Schedules the next turn: for a central, when it has data, an acknowledgement or a poll to send; for a peripheral, each
+    /// central-to-peripheral slot.
     private func plan(from time: Microseconds) {
         let next = state.turn(from: max(time, occupiedUntil))
         phase = .idle
@@ -210,17 +211,17 @@ final class BasebandLink: RadioActivity, LinkTransport {
         timer.set(at: start)
     }
 
-    /// How early a peripheral listens. What an FHS packet tells of a clock after a switch of roles leaves out less than two slots.
+    /// How early a peripheral starts to listen. After a role switch, the clock in the FHS packet leaves an uncertainty of up to two slots.
     private var lead: Microseconds { Self.uncertainty + (isSearching ? NativeClock.slot * 2 : .zero) }
     private var isSearching: Bool { roleSwitch.map { $0.isHandedOver && !$0.isNewCentral } ?? false }
 
-    /// The central's slot in which the next scheduled change is made.
+    /// The central's slot in which the next scheduled change is applied.
     private var earliestInstant: Int? {
         let tick = state.clock.tick(at: loop.now) & ~1
         return scheduled.map { tick + 2 * (Int($0.slot &- slot) & 0x7FF_FFFF) }.min().map { ($0 + 2) & ~3 }
     }
 
-    /// There is something to send: a central that waits for the time to poll takes the next slot.
+    /// Called when data is queued: a central that waits for the next poll uses the next slot.
     private func wake() {
         guard case .idle = phase, role == .central, !isHandingOver else { return }
         plan(from: max(loop.now, state.lastExchange + NativeClock.slot))
@@ -270,7 +271,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         plan(from: loop.now)
     }
 
-    /// Makes the changes whose instant has come.
+    /// Applies the changes whose instant has been reached.
     private func reachInstants(at time: Microseconds) {
         let now = NativeClock.value(of: state.clock.tick(at: time)) >> 1
         while let index = scheduled.firstIndex(where: { (now &- $0.slot) & 0x7FF_FFFF < 0x400_0000 }) {
@@ -283,13 +284,13 @@ final class BasebandLink: RadioActivity, LinkTransport {
 
     // MARK: Sending
 
-    /// How many slots there are from a time on until somebody else needs the radio.
+    /// Number of slots from `start` until another activity needs the radio.
     private func room(from start: Microseconds, least: Int = .min) -> Int {
         let reservation = radio.nextReservation(besides: self, from: least)
         return reservation == .never ? .max : max(0, (reservation - start) / NativeClock.slot)
     }
 
-    /// A central's turn, if the answer to its packet ends in time.
+    /// Starts a central's turn if the reply to its packet ends in time.
     private func beginExchange(in tick: Int, at start: Microseconds) {
         let room = room(from: start)
         let isUrgent = priority > RadioPriority.connection && synchronous.isEmpty
@@ -330,13 +331,13 @@ final class BasebandLink: RadioActivity, LinkTransport {
         occupiedUntil = state.clock.start(of: tick + 2 * type.slots)
     }
 
-    /// Whether the turn belongs to the handover of a switch of roles.
+    /// True if the turn belongs to the handover of a role switch.
     private var isHandingOver: Bool { roleSwitch.map { !$0.isHandedOver } ?? false }
 
     func received(_ reception: BREDRReception) {
         guard !isHandingOver else { return handoverReceived(reception) }
         let packet = reception.packet
-        // A broken packet without a payload is a broken header.
+        // A corrupted packet without a payload has a corrupted header.
         guard let type = packet.type, packet.ltAddr == state.ltAddr, reception.isIntact || type.format.hasCRC else { return windowClosed() }
         let awaited = phase
         if isSearching, case .listening(let tick) = phase { state.synchronise(to: reception.start, in: tick) }
@@ -350,8 +351,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
         }
     }
 
-    /// A peripheral answers whatever is addressed to it; NULL only with data. Windows of scans do not shorten the answer: a central that gets none back does not
-    /// ask again soon.
+    /// Sends a peripheral's reply to any packet addressed to it; to NULL only if it has data. Scan windows do not shorten the reply, since
+    /// a central that gets no reply does not poll again soon.
     private func answer(_ type: BREDRPacketType, in tick: Int) {
         guard type != .null || state.exchange.hasMore else { return endTurn() }
         let answer = tick + 2 * type.slots
@@ -393,6 +394,6 @@ final class BasebandLink: RadioActivity, LinkTransport {
 }
 
 extension RadioPriority {
-    /// A link that listens and does not expect anything.
+    /// A link that listens without expecting data.
     static let idleLink = 28
 }

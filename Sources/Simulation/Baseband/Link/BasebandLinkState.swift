@@ -1,23 +1,23 @@
 import Packets
 
-/// What both ends of a new link know from the page.
+/// Parameters of a new link that both ends know from the page procedure.
 struct BasebandLinkParameters {
     var role: LinkRole
-    /// Of the central, to which access code and hopping sequence belong.
+    /// BD_ADDR of the central, which determines access code and hopping sequence.
     var central: BDADDR
-    /// CLK.
+    /// CLK of the piconet.
     var clock: NativeClock
-    /// 1...7.
+    /// LT_ADDR, 1...7.
     var ltAddr: UInt8
-    /// When the central's first packet is due.
+    /// Start of the central's first packet.
     var start: Microseconds
     var own: BDADDR
-    /// CLKN.
+    /// CLKN of this device.
     var native: NativeClock
     var quirks: BREDRQuirks = []
 }
 
-/// The state of a link at one end. It changes by `BasebandChange`, and as packets come and go.
+/// State of one end of a link. It changes with `BasebandChange` and with each packet sent or received.
 struct BasebandLinkState {
     private(set) var role: LinkRole
     private(set) var central: BDADDR
@@ -29,25 +29,25 @@ struct BasebandLinkState {
     private(set) var choice = PacketChoice()
     private(set) var protection = PayloadProtection()
     private(set) var channelMap: AdaptedChannelMap?
-    /// In sniff mode.
+    /// Sniff mode schedule; nil in active mode.
     private(set) var sniff: SniffSchedule?
     var exchange = SlotExchange()
     /// T_poll. Core Vol 2, Part B, 4.2 and Part C, 4.1.8.
     private(set) var pollInterval: Microseconds = NativeClock.slot * 40
-    /// Core Vol 2, Part B, 3.1.
+    /// Link supervision timeout. Core Vol 2, Part B, 3.1.
     private(set) var supervisionTimeout: Microseconds = NativeClock.slot * 0x7D00
-    /// When a packet of the other side last came, or the link began.
+    /// Time of the last packet from the peer, or of the start of the link.
     private(set) var lastHeard: Microseconds
-    /// Whether the other side has been heard at all.
+    /// True once a packet of the peer has been received.
     private(set) var isEstablished = false
-    /// The start of the last exchange.
+    /// Start of the last exchange.
     var lastExchange: Microseconds
-    /// Whether the last packet had a payload: then more may come at once, and it wants its acknowledgement.
+    /// True if the peer's last packet had a payload: more may follow, and it needs an acknowledgement.
     private(set) var peerIsSending = false
 
-    /// Turns since the other side was heard.
+    /// Turns since the last packet from the peer.
     private var silentTurns = 0
-    /// How many of them a side that was sending may have before it is polled as an idle one.
+    /// Number of silent turns after which a peer that was sending is polled as an idle one.
     private static let timeout = 4
 
     init(_ parameters: BasebandLinkParameters) {
@@ -66,12 +66,12 @@ struct BasebandLinkState {
 
     var supervisionDeadline: Microseconds { supervisionTimeout == .zero ? .never : lastHeard + supervisionTimeout }
 
-    /// How long the link may do without a turn.
+    /// Maximum time that the link can wait for a turn.
     var turnInterval: Microseconds { max(pollInterval, sniff?.interval ?? .zero) }
 
-    /// Makes a change that has no instant.
+    /// Applies a change that has no instant.
     ///
-    /// - Parameter now: from when on it holds.
+    /// - Parameter now: time from which it is valid.
     mutating func apply(_ change: BasebandChange, at now: Microseconds) {
         switch change {
         case .supervisionTimeout(let slots): supervisionTimeout = NativeClock.slot * Int(slots)
@@ -90,7 +90,7 @@ struct BasebandLinkState {
 
     // MARK: Roles. Core Vol 2, Part B, 8.6.5
 
-    /// Takes part in another piconet; sequence numbers, packet types and hopping begin anew.
+    /// Joins another piconet; sequence numbers, packet types and hopping are reset.
     mutating func join(role: LinkRole, central: BDADDR, clock: NativeClock, ltAddr: UInt8, now: Microseconds) {
         (self.role, self.central, self.clock, self.ltAddr) = (role, central, clock, ltAddr)
         channelMap = nil
@@ -102,10 +102,10 @@ struct BasebandLinkState {
         exchange.restart()
     }
 
-    /// The central's packet tells where its slots lie.
+    /// Adjusts the piconet clock to a packet received from the central.
     mutating func synchronise(to start: Microseconds, in tick: Int) { clock = NativeClock(showing: tick, at: start) }
 
-    /// The piconet of before, with what has been queued since.
+    /// Returns to the previous piconet and keeps the data queued since.
     mutating func fallBack(to before: BasebandLinkState) {
         let queued = exchange
         self = before
@@ -115,22 +115,22 @@ struct BasebandLinkState {
 
     // MARK: Slots. Core Vol 2, Part B, 2.2.3 and 2.6
 
-    /// The first slot of the central that starts at `time` or later; its number of ticks.
+    /// Tick of the first central-to-peripheral slot at or after `time`.
     func centralTick(from time: Microseconds) -> Int {
         let tick = clock.tick(at: time)
         let next = (clock.start(of: tick) < time ? tick + 4 : tick + 3) & ~3
         return next
     }
 
-    /// The first slot of the central from `time` on in which the two ends may meet.
+    /// Tick of the first central-to-peripheral slot at or after `time` in which the peripheral listens.
     func turn(from time: Microseconds) -> Int {
         let tick = centralTick(from: time)
         return sniff?.next(from: tick) ?? tick
     }
 
-    /// When a central with nothing to send polls.
+    /// Tick of the next poll by a central that has no data.
     ///
-    /// - Parameter tick: its next turn.
+    /// - Parameter tick: the central's next turn.
     func poll(from tick: Int) -> Int {
         let poll = max(tick, centralTick(from: lastExchange + pollInterval))
         guard let sniff else { return poll }
@@ -138,14 +138,14 @@ struct BasebandLinkState {
         return sniff.poll(from: tick, lastHeard: clock.tick(at: lastHeard))
     }
 
-    /// In sniff mode, data of either side keeps the other listening.
+    /// Records data traffic: in sniff mode, data in either direction keeps the peer listening.
     mutating func note(_ type: BREDRPacketType, in tick: Int) {
         if sniff != nil, type.format.hasCRC { sniff?.noteData(in: tick...(tick + 2 * (type.slots - 1))) }
     }
 
     /// The RF channel of a packet that starts in a tick.
     ///
-    /// - Parameter answered: the tick in which the packet started that it answers; with the adapted sequence it has the same channel.
+    /// - Parameter answered: start of the packet that this one replies to; the adapted sequence uses the same channel for both.
     func channel(in tick: Int, answering answered: Int? = nil) -> UInt8 {
         guard let channelMap else {
             return HopSelection.basicChannel(clock: NativeClock.value(of: tick), address: central.hopAddress)
@@ -157,16 +157,16 @@ struct BasebandLinkState {
 
     // MARK: Packets
 
-    /// A packet of the piconet, whatever it will be.
+    /// A packet with the access code, channel and whitening of the piconet.
     func packet(in tick: Int, answering answered: Int?) -> BREDRPacket {
         BREDRPacket(
             rfChannel: channel(in: tick, answering: answered), lap: central.lap, uap: central.uap,
             whitening: Whitening(clock: NativeClock.value(of: tick)), isFromCentral: role == .central)
     }
 
-    /// A packet of this side: data that waits, or else POLL of a central and NULL of a peripheral.
+    /// The next packet to send: queued data, otherwise POLL from a central or NULL from a peripheral.
     ///
-    /// - Parameter slots: the most that it may take.
+    /// - Parameter slots: maximum number of slots.
     mutating func packet(in tick: Int, answering answered: Int? = nil, slots: Int) -> BREDRPacket {
         let outgoing = exchange.next(choice, slots: slots, &protection, isCentral: role == .central)
         var packet = packet(in: tick, answering: answered)
@@ -181,15 +181,15 @@ struct BasebandLinkState {
         return packet
     }
 
-    /// What came of a packet.
+    /// Result of receiving a packet.
     struct Taken {
         var acknowledged: OutgoingPDU?
-        /// New user data or a new message, with its LLID.
+        /// New user data or a new LMP message, with its LLID.
         var payload: (data: ArraySlice<UInt8>, llid: UInt8)?
         var isMICWrong = false
     }
 
-    /// Takes a packet of the other side whose header came right.
+    /// Handles a packet whose header is correct.
     mutating func take(_ reception: BREDRReception) -> Taken {
         let packet = reception.packet
         isEstablished = true
@@ -216,10 +216,10 @@ struct BasebandLinkState {
         return taken
     }
 
-    /// A packet of a synchronous transport came.
+    /// Records a packet received on a synchronous transport.
     mutating func heard(at start: Microseconds) { lastHeard = start }
 
-    /// Nothing of the other side came where it was due; it may still have more to send.
+    /// Records that no packet of the peer arrived when one was due.
     mutating func heardNothing() {
         silentTurns += 1
         if silentTurns >= Self.timeout { peerIsSending = false }

@@ -1,15 +1,15 @@
 import BluetoothCrypto
 import Packets
 
-/// The encryption of a link's payloads, direction by direction. Core Vol 2, Part H, 4 and 9.
+/// Payload encryption of a link, per direction. Core Vol 2, Part H, 4 and 9.
 ///
-/// E0 encrypts payload header, data and CRC anew each time a packet is sent; AES-CCM encrypts user data once and adds a MIC, and the voice of eSCO anew each time,
-/// without a MIC.
+/// E0 encrypts payload header, data and CRC again for each transmission. AES-CCM encrypts user data once and adds a MIC; it encrypts eSCO
+/// voice for each transmission, without a MIC.
 struct PayloadProtection {
     private struct Direction {
         var encryption = PayloadEncryption.off
         var cipher: LinkCipher?
-        /// PayloadCounter: 36 bits, from 0 on with each key and IV.
+        /// PayloadCounter: 36 bits, starting at 0 with each key and IV.
         private(set) var counter: UInt64 = 0
 
         mutating func start(_ encryption: PayloadEncryption) {
@@ -32,10 +32,10 @@ struct PayloadProtection {
         }
     }
 
-    /// What AES-CCM takes of a packet's user data.
+    /// Octets of a packet that AES-CCM uses for the MIC.
     var overhead: Int { transmit.cipher == nil ? 0 : LinkCipher.micLength }
 
-    /// User data as it is sent each time: messages of the link manager have no MIC.
+    /// Encrypts user data for all its transmissions; LMP messages are sent without a MIC.
     mutating func seal(_ data: ArraySlice<UInt8>, llid: UInt8, isCentral: Bool) -> ArraySlice<UInt8> {
         guard let cipher = transmit.cipher, llid != LLID.control, !data.isEmpty else { return data }
         var sealed: [UInt8] = []
@@ -44,7 +44,7 @@ struct PayloadProtection {
         return sealed[...]
     }
 
-    /// New user data; nil when its MIC is wrong.
+    /// Decrypts new user data; nil if the MIC is wrong.
     mutating func open(_ data: ArraySlice<UInt8>, llid: UInt8, isCentral: Bool) -> ArraySlice<UInt8>? {
         guard let cipher = receive.cipher, llid != LLID.control, !data.isEmpty else { return data }
         var opened: [UInt8] = []
@@ -55,10 +55,10 @@ struct PayloadProtection {
         return opened[...]
     }
 
-    /// The nonce of voice has CLK27-1 in the place of PayloadCounter, and a bit that no PayloadCounter has; the day counter is 0.
+    /// Nonce of eSCO voice: CLK27-1 instead of PayloadCounter, with a bit set that PayloadCounter never has; the day counter is 0.
     private static func clockFormat(_ clock: UInt32) -> UInt64 { 1 << 38 | UInt64(clock >> 1) }
 
-    /// Encrypts payload and CRC, where there is one, of a packet that starts at `clock`.
+    /// Encrypts the payload and its CRC, if any, of a packet that starts at `clock`.
     func encrypt(_ packet: inout BREDRPacket, clock: UInt32) {
         if let cipher = transmit.cipher, packet.isVoice {
             cipher.apply(to: &packet.payload, counter: Self.clockFormat(clock), fromCentral: packet.isFromCentral == true)
@@ -76,7 +76,7 @@ struct PayloadProtection {
         packet.payload = octets
     }
 
-    /// The payload of a packet that started at `clock`; nil when its CRC does not come out.
+    /// Decrypts the payload of a packet that started at `clock`; nil if the CRC is wrong.
     func decrypt(_ packet: BREDRPacket, clock: UInt32) -> [UInt8]? {
         guard case .e0(let key, let central) = receive.encryption else {
             guard packet.encryptedCRC == nil || packet.encryptedCRC == CRC16.of(packet.payload, uap: packet.uap) else { return nil }
@@ -96,6 +96,6 @@ struct PayloadProtection {
 }
 
 extension BREDRPacket {
-    /// A payload of eSCO, which has a CRC and no payload header.
+    /// True for an eSCO payload: it has a CRC but no payload header.
     fileprivate var isVoice: Bool { type.map { $0.format.hasCRC && $0.format.header == 0 && $0 != .fhs } ?? false }
 }

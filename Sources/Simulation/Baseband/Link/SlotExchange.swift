@@ -1,36 +1,36 @@
 import Packets
 
-/// A packet with a CRC: it is sent until the other side acknowledges it.
+/// A packet with a CRC, which is sent until it is acknowledged.
 struct OutgoingSlots {
     var type: BREDRPacketType
     var pdu: OutgoingPDU
     /// Payload header and data.
     var payload: [UInt8]
-    /// Whether AES-CCM has encrypted the data.
+    /// True if the data is encrypted with AES-CCM.
     var isSealed: Bool
 }
 
-/// What one end of a link sends and takes by SEQN and ARQN: what waits, what has not been acknowledged, and what is awaited. Core Vol 2, Part B, 7.6.
+/// ARQ state of one end of a link (SEQN, ARQN, FLOW): transmit queue, unacknowledged packet and expected packet. Core Vol 2, Part B, 7.6.
 struct SlotExchange {
     private var queue = TransmitQueue()
     private var outstanding: OutgoingSlots?
-    /// SEQN of the packet with a CRC that was begun last; the first one has 1. Core Vol 2, Part B, 7.6.2.
+    /// SEQN of the last new packet with a CRC; the first has 1. Core Vol 2, Part B, 7.6.2.
     private(set) var seqn = false
-    /// SEQN of the packet that was taken last.
+    /// SEQN of the last accepted packet.
     private var lastTaken = false
-    /// Whether the packet that came last is to be acknowledged; said once, and no more when nothing has come since.
+    /// ARQN of the next packet. Sent once per received packet; reset if nothing has been received since.
     private var arqn = false
-    /// FLOW of the other side.
+    /// FLOW of the peer.
     private var isPeerReady = true
     private var isDataHeld = false
     private var payloads = PacketPool(4)
-    /// Of what was sent.
+    /// Statistics of sent packets.
     private(set) var statistics = LinkStatistics()
     var quirks: BREDRQuirks = []
 
-    /// Whether there is something to send at once.
+    /// True if data can be sent now.
     var hasMore: Bool { outstanding != nil || !queue.isEmpty }
-    /// Whether a message of the link manager waits for its turn or for its acknowledgement.
+    /// True if an LMP message is queued or unacknowledged.
     var hasControl: Bool {
         if case .control = outstanding?.pdu.kind { return true }
         return queue.hasControl
@@ -45,7 +45,7 @@ struct SlotExchange {
         queue.isDataHeld = isHeld || !isPeerReady
     }
 
-    /// A new piconet: what was sent is sent again with a sequence number of its own. Core Vol 2, Part B, 7.6.2.
+    /// Resets the sequence numbers for a new piconet; unacknowledged data is sent again as new. Core Vol 2, Part B, 7.6.2.
     mutating func restart() {
         (seqn, lastTaken, arqn, isPeerReady) = (outstanding != nil, false, false, true)
         holdData(isDataHeld)
@@ -56,13 +56,13 @@ struct SlotExchange {
         outstanding = nil
     }
 
-    /// ARQN of the packet that is sent now.
+    /// ARQN for the packet being sent.
     mutating func takeAcknowledgement() -> Bool {
         defer { arqn = false }
         return arqn
     }
 
-    /// The packet that has not been acknowledged, or else the next one; nil when there is nothing, or nothing short enough.
+    /// The unacknowledged packet, or the next one; nil if there is none or it does not fit into `slots`.
     mutating func next(_ choice: PacketChoice, slots: Int, _ protection: inout PayloadProtection, isCentral: Bool) -> OutgoingSlots? {
         if let outstanding {
             guard outstanding.type.slots <= slots else { return nil }
@@ -86,9 +86,9 @@ struct SlotExchange {
         return outstanding
     }
 
-    /// Takes in a packet's header.
+    /// Handles a packet header.
     ///
-    /// - Returns: what it acknowledges.
+    /// - Returns: the PDU that it acknowledges.
     mutating func received(_ packet: BREDRPacket) -> OutgoingPDU? {
         if isPeerReady != packet.flow {
             isPeerReady = packet.flow
@@ -99,9 +99,9 @@ struct SlotExchange {
         return acknowledged.pdu
     }
 
-    /// A payload with a CRC came.
+    /// Handles a payload with a CRC.
     ///
-    /// - Returns: whether it is intact and new.
+    /// - Returns: true if it is intact and new.
     mutating func received(payloadWith seqn: Bool, isIntact: Bool) -> Bool {
         arqn = isIntact
         guard isIntact, seqn != lastTaken else { return false }

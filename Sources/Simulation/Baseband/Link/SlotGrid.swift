@@ -1,18 +1,18 @@
 import Packets
 
-/// Slots of the central that come back after each interval: the anchor points of sniff mode, the instants of synchronous transports. Core Vol 2, Part B,
-/// 8.6.2, 8.6.3 and 8.7.
+/// Periodic central slots: the anchor points of sniff mode, or the instants of synchronous transports. Core Vol 2, Part B, 8.6.2, 8.6.3 and
+/// 8.7.
 struct SlotGrid {
-    /// The tick of the first one.
+    /// Tick of the first slot.
     let first: Int
-    /// In ticks.
+    /// Interval in ticks.
     let interval: Int
 
     /// - Parameters:
-    ///   - flags: timing control flags, of which bit 1 turns CLK27 round in the formula of the first slot.
+    ///   - flags: timing control flags; bit 1 inverts CLK27 in the formula of the first slot.
     ///   - offset: D, in slots.
     ///   - interval: T, in slots.
-    ///   - tick: of a slot of the central, from which on the first one is looked for.
+    ///   - tick: tick of a central slot; the first slot of the grid is searched from here.
     init(flags: UInt8, offset: Int, interval: Int, from tick: Int) {
         let slots = max(2, interval & ~1)
         let clock = Int(NativeClock.value(of: tick) >> 1) ^ (flags & 2 == 0 ? 0 : 1 << 26)
@@ -21,25 +21,25 @@ struct SlotGrid {
         self.interval = 2 * slots
     }
 
-    /// The last one that has begun by a tick; nil before the first.
+    /// The last slot that started at or before a tick; nil before the first.
     func last(by tick: Int) -> Int? { tick < first ? nil : tick - (tick - first) % interval }
 
-    /// The first one that begins in a tick or later.
+    /// The first slot that starts at or after a tick.
     func next(from tick: Int) -> Int { tick <= first ? first : first + (tick - first + interval - 1) / interval * interval }
 }
 
-/// When the two ends of a link in sniff mode meet: in a number of slots from each anchor point on, and as long as data comes and goes. Core Vol 2, Part B,
-/// 8.7.1.
+/// Sniff mode schedule: both ends meet for a number of slots from each anchor point, and for as long as data is exchanged. Core Vol 2, Part
+/// B, 8.7.1.
 struct SniffSchedule {
     let anchors: SlotGrid
     private let attempt: Int
     private let timeout: Int
-    /// The central's slot in which data came or went last.
+    /// The central's slot in which data was last exchanged.
     private var lastData = Int.min
 
     private static let ticksPerTurn = 4
 
-    /// - Parameter tick: of a slot of the central, now.
+    /// - Parameter tick: tick of the current central slot.
     init(_ parameters: SniffParameters, from tick: Int) {
         anchors = SlotGrid(
             flags: parameters.flags, offset: Int(parameters.offset), interval: Int(parameters.interval), from: tick)
@@ -49,25 +49,25 @@ struct SniffSchedule {
 
     var interval: Microseconds { NativeClock.halfSlot * anchors.interval }
 
-    /// A packet with data came or went. What has begun before an anchor point does not count after it.
+    /// Records a data packet. Traffic that started before an anchor point does not count after it.
     mutating func noteData(in ticks: ClosedRange<Int>) {
         let isWithin = anchors.last(by: ticks.lowerBound) == anchors.last(by: ticks.upperBound)
         lastData = (isWithin ? ticks.upperBound : ticks.lowerBound) & ~3
     }
 
-    /// Whether the peripheral listens in a slot of the central. Before the first anchor point it does as in active mode.
+    /// True if the peripheral listens in a slot of the central. Before the first anchor point, it listens as in active mode.
     func isOpen(in tick: Int) -> Bool {
         guard let anchor = anchors.last(by: tick) else { return true }
         if (tick - anchor) / Self.ticksPerTurn < attempt { return true }
         return lastData >= anchor && (tick - lastData) / Self.ticksPerTurn <= timeout
     }
 
-    /// The first slot of the central from `tick` on in which the peripheral listens, if nothing more is heard.
+    /// The first central slot from `tick` on in which the peripheral listens, if no more data is exchanged.
     func next(from tick: Int) -> Int { isOpen(in: tick) ? tick : anchors.next(from: tick) }
 
-    /// When an idle peripheral is polled: once after each anchor point, and again until it is heard.
+    /// Next poll of an idle peripheral: once after each anchor point, repeated until it replies.
     ///
-    /// - Parameter lastHeard: the tick in which it was heard last.
+    /// - Parameter lastHeard: tick of the last packet received from it.
     func poll(from tick: Int, lastHeard: Int) -> Int {
         guard let anchor = anchors.last(by: tick), lastHeard < anchor else { return anchors.next(from: tick) }
         return next(from: tick)

@@ -1,28 +1,28 @@
 import Packets
 
-/// What one end of a synchronous transport sends and takes: one payload each way in an interval. eSCO says by ARQN what has come, and repeats in its window what
-/// has not. Core Vol 2, Part B, 4.3, 4.4 and 7.6.
+/// ARQ state of one end of a synchronous transport: one payload in each direction per interval. eSCO acknowledges with ARQN and retransmits
+/// in its window. Core Vol 2, Part B, 4.3, 4.4 and 7.6.
 struct SynchronousExchange {
     let parameters: SynchronousParameters
-    /// Voice of the host that waits.
+    /// Voice data queued by the host.
     private var queue: [UInt8] = []
-    /// The payload of this interval.
+    /// Payload of the current interval.
     private var outgoing: [UInt8] = []
-    /// Alternates with each interval.
+    /// Toggles with each interval.
     private var seqn = false
     private var isAcknowledged = false
-    /// Whether the other side's payload of this interval has come.
+    /// True once the peer's payload of the current interval has been received.
     private(set) var hasReceived = false
 
     init(_ parameters: SynchronousParameters) { self.parameters = parameters }
 
-    /// Whether nothing more is to be exchanged in this interval.
+    /// True if nothing is left to exchange in the current interval.
     var isDone: Bool {
         !parameters.isExtended
             || (parameters.transmitType == nil || isAcknowledged) && (parameters.receiveType == nil || hasReceived)
     }
 
-    /// How much voice of the host is kept: what is older goes.
+    /// Capacity of the host-to-controller voice queue in octets; the oldest data is dropped.
     private var capacity: Int { max(1_024, 16 * Int(parameters.transmitLength)) }
 
     mutating func append(_ voice: ArraySlice<UInt8>) {
@@ -30,7 +30,7 @@ struct SynchronousExchange {
         if queue.count > capacity { queue.removeFirst(queue.count - capacity) }
     }
 
-    /// A new interval, with the next payload: silence where the host has sent none.
+    /// Starts an interval with the next payload, or with silence if the host has sent none.
     mutating func begin() {
         (isAcknowledged, hasReceived) = (false, false)
         seqn.toggle()
@@ -43,7 +43,7 @@ struct SynchronousExchange {
         }
     }
 
-    /// What this side sends: its payload until it is acknowledged, or else POLL of a central and NULL of a peripheral.
+    /// The next packet: the payload until it is acknowledged, then POLL from a central or NULL from a peripheral.
     func next(isCentral: Bool) -> (type: BREDRPacketType, payload: [UInt8], arqn: Bool, seqn: Bool) {
         let isExtended = parameters.isExtended
         guard let type = parameters.transmitType, !isAcknowledged else {
@@ -52,15 +52,15 @@ struct SynchronousExchange {
         return (type, outgoing, isExtended && hasReceived, isExtended && seqn)
     }
 
-    /// Whether a packet with the transport's LT_ADDR belongs to it.
+    /// True if a packet with the transport's LT_ADDR belongs to it.
     func accepts(_ type: BREDRPacketType) -> Bool {
         type == parameters.receiveType || (parameters.isExtended && (type == .poll || type == .null))
     }
 
-    /// Takes in a packet.
+    /// Handles a received packet.
     ///
-    /// - Parameter payload: nil where it was broken.
-    /// - Returns: whether it brought this interval's payload.
+    /// - Parameter payload: nil if it is corrupted.
+    /// - Returns: true if it carried the payload of the current interval.
     mutating func received(_ packet: BREDRPacket, _ payload: ArraySlice<UInt8>?) -> Bool {
         if parameters.isExtended, packet.arqn { isAcknowledged = true }
         guard packet.type == parameters.receiveType, payload != nil, !hasReceived else { return false }
@@ -70,7 +70,7 @@ struct SynchronousExchange {
 }
 
 extension SynchronousParameters {
-    /// An octet that is heard as silence. Core Vol 2, Part B, 9.
+    /// Octet that encodes silence. Core Vol 2, Part B, 9.
     var silence: UInt8 {
         switch airMode {
         case 0: 0xFF
@@ -80,6 +80,6 @@ extension SynchronousParameters {
         }
     }
 
-    /// Slots that belong to the transport from its instant on.
+    /// Reserved slots of both directions per interval.
     var reservedSlots: Int { (transmitType?.slots ?? 1) + (receiveType?.slots ?? 1) }
 }

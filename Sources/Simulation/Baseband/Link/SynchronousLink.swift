@@ -1,21 +1,21 @@
 import Packets
 import Timing
 
-/// One end of a synchronous logical transport: slots of a link that are reserved in each interval, and for eSCO a window after them. Core Vol 2, Part B, 4.3, 4.4,
-/// 8.6.2 and 8.6.3.
+/// One end of a synchronous logical transport: reserved slots in each interval and, for eSCO, a retransmission window after them. Core Vol
+/// 2, Part B, 4.3, 4.4, 8.6.2 and 8.6.3.
 ///
-/// The radio's other activities see its reservations; it takes the radio from them when its instant has come.
+/// It reserves the radio in advance, and takes it from other activities at its instant.
 final class SynchronousLink: RadioActivity {
     private enum Phase {
-        /// Until `timer`.
+        /// Waiting for `timer`.
         case idle
-        /// Sending what starts in a tick.
+        /// Sending a packet that starts in a tick.
         case sending(BREDRPacketType, tick: Int)
-        /// A central listens for the answer to what it sent in a tick.
+        /// As central, listening for the reply to the packet sent in a tick.
         case awaitingAnswer(of: Int)
-        /// A peripheral listens in the central's slot.
+        /// As peripheral, listening in a central-to-peripheral slot.
         case listening(tick: Int)
-        /// For good.
+        /// The transport has ended.
         case closed
     }
 
@@ -25,14 +25,14 @@ final class SynchronousLink: RadioActivity {
     private let grid: SlotGrid
     private var exchange: SynchronousExchange
     private var phase = Phase.idle
-    /// The tick in which this interval began, or the next one will.
+    /// Tick in which the current or next interval starts.
     private var instant = 0
-    /// Of the central's slot that `timer` is set for.
+    /// Tick of the central's slot that `timer` is set for.
     private var nextTick = 0
     private var timer: AirTimer!
 
     var parameters: SynchronousParameters { exchange.parameters }
-    /// What is reserved comes before all but a link that is about to be lost.
+    /// Reserved slots take precedence over everything except a link that is about to be lost.
     var priority: Int { RadioPriority.synchronous }
     private var ltAddr: UInt8 { parameters.isExtended ? parameters.ltAddr : link.state.ltAddr }
 
@@ -55,15 +55,15 @@ final class SynchronousLink: RadioActivity {
         radio.forget(self)
     }
 
-    /// Queues voice of the host.
+    /// Queues voice data from the host.
     func send(_ voice: ArraySlice<UInt8>) { exchange.append(voice) }
 
-    /// Whether some of the slots from an instant on are the transport's as well.
+    /// True if another transport would share slots with this one.
     ///
     /// - Parameters:
-    ///   - first: tick of another transport's first instant.
+    ///   - first: tick of the other transport's first instant.
     ///   - interval: its interval in ticks.
-    ///   - slots: that it takes of each interval.
+    ///   - slots: number of slots it uses per interval.
     func collides(with first: Int, every interval: Int, slots: Int) -> Bool {
         let period = Self.greatestCommonDivisor(interval, grid.interval)
         let distance = (((first - grid.first) % period) + period) % period
@@ -74,7 +74,7 @@ final class SynchronousLink: RadioActivity {
 
     // MARK: Turns
 
-    /// The next interval; where no slots are left beside the transport's, one is given to the link from time to time.
+    /// Schedules the next interval. If the transport leaves no slots to the link, an interval is given to the link from time to time.
     private func planInterval(from tick: Int) {
         instant = grid.next(from: tick)
         if grid.interval < 2 * (parameters.reservedSlots + 2), link.needsTurn(in: instant) {
@@ -117,7 +117,7 @@ final class SynchronousLink: RadioActivity {
         endInterval()
     }
 
-    /// Nothing more comes of this interval: the host hears of what is missing.
+    /// Ends the interval and reports missing data to the host.
     private func endInterval() {
         tellMissing()
         guard !isClosed else { return }
@@ -131,7 +131,7 @@ final class SynchronousLink: RadioActivity {
     private var isClosed: Bool { if case .closed = phase { true } else { false } }
     private var silence: [UInt8] { [UInt8](repeating: parameters.silence, count: Int(parameters.receiveLength)) }
 
-    /// The window of eSCO goes on until both sides have what is theirs, and ends with its last slot.
+    /// Ends a turn. The eSCO window continues until both ends have their payload, or until its last slot.
     private func endTurn() {
         guard !isClosed else { return }
         let next = max(nextTick + 4, link.state.centralTick(from: link.air.loop.now))
@@ -161,7 +161,7 @@ final class SynchronousLink: RadioActivity {
 
     // MARK: Receiving
 
-    /// In its reserved slots a peripheral sends whatever it has heard. Core Vol 2, Part B, 8.6.2 and 8.6.3.
+    /// As peripheral, sends in its reserved slots even if no packet was received. Core Vol 2, Part B, 8.6.2 and 8.6.3.
     func windowClosed() {
         guard case .listening(let tick) = phase, tick == instant else { return endTurn() }
         transmit(in: tick + 2 * (parameters.receiveType?.slots ?? 1), answering: tick)
@@ -183,13 +183,13 @@ final class SynchronousLink: RadioActivity {
         link.noteHeard(at: reception.start)
         let packet = reception.packet
         let voice = link.voice(of: reception)
-        // Without a CRC, nobody knows what came broken.
+        // Without a CRC, corruption cannot be detected.
         let arrived = exchange.received(packet, voice ?? (packet.type?.format.hasCRC == false ? packet.payload[...] : nil))
         guard arrived else { return }
         link.deliver(voice: voice ?? silence[...], isCorrect: voice != nil, of: id)
     }
 
-    /// The central makes other use of the slots: the window is over for it.
+    /// The central uses the slots for another transport: the window is over.
     private func hearOther(_ reception: BREDRReception) {
         guard case .listening(let tick) = phase, reception.packet.ltAddr == link.state.ltAddr else { return windowClosed() }
         endInterval()
@@ -198,6 +198,6 @@ final class SynchronousLink: RadioActivity {
 }
 
 extension RadioPriority {
-    /// The reserved slots of SCO and eSCO.
+    /// Priority of reserved SCO and eSCO slots.
     static let synchronous = connection + 500
 }

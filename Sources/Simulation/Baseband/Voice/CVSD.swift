@@ -1,23 +1,23 @@
-/// Continuously variable slope delta modulation: one bit at 64 kHz says whether the voice lies above or below what the bits before it told. Core Vol 2, Part B,
-/// 9.2.
+/// Continuously variable slope delta modulation at 64 kb/s: each bit is the sign of the difference between the voice sample and its
+/// prediction. Core Vol 2, Part B, 9.2.
 struct CVSD {
-    /// h and beta of the specification's table, and its least and greatest step.
+    /// h and beta, and the minimum and maximum step size, from the specification's table.
     private static let decay = 1 - 1.0 / 32
     private static let stepDecay = 1 - 1.0 / 1_024
     private static let steps = 10.0...1_280.0
     private static let range = -32_768.0...32_767.0
-    /// How many bits a sample at 8 kHz takes.
+    /// CVSD bits per 8 kHz sample.
     static let bitsPerSample = 8
 
-    /// What the voice is taken for.
+    /// Current prediction.
     private var estimate = 0.0
     private var step = steps.lowerBound
     /// The last four bits.
     private var recent: UInt8 = 0b0101
-    /// The sample before, at 8 kHz.
+    /// Previous sample at 8 kHz.
     private var lastSample = 0.0
 
-    /// - Parameter isNegative: the bit on the air; a step down is 1.
+    /// - Parameter isNegative: the transmitted bit; 1 is a step down.
     private mutating func advance(_ isNegative: Bool) {
         recent = (recent << 1 | (isNegative ? 1 : 0)) & 0xF
         let isSteep = recent == 0 || recent == 0xF
@@ -26,7 +26,8 @@ struct CVSD {
         estimate = Self.decay * min(max(moved, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// The bits of a sample at 8 kHz, the first in the least significant place. The way to it from the sample before is taken for straight.
+    /// Encodes one 8 kHz sample into eight bits, first bit in the least significant position. Interpolates linearly from the previous
+    /// sample.
     mutating func encode(_ sample: Int16) -> UInt8 {
         let new = Double(sample)
         var octet: UInt8 = 0
@@ -40,7 +41,7 @@ struct CVSD {
         return octet
     }
 
-    /// The sample at 8 kHz of eight bits: their mean.
+    /// Decodes eight bits into one 8 kHz sample, their mean.
     mutating func decode(_ octet: UInt8) -> Int16 {
         var sum = 0.0
         for bit in 0..<Self.bitsPerSample {
