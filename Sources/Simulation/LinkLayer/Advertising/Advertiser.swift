@@ -1,74 +1,75 @@
 import Packets
 import Timing
 
-/// What an advertiser asks and tells the controller it belongs to.
+/// Callbacks from an advertiser to its controller.
 protocol AdvertiserDelegate: AnyObject {
-    /// - Parameter filtered: whether the filter accept list counts.
+    /// - Parameter filtered: true if the filter accept list applies.
     func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress, filtered: Bool) -> Bool
-    /// The addresses of an event that begins, where they are private: the advertiser's, and whom directed advertising is for.
+    /// The private addresses of an event that is about to start: the advertiser's own and the target of directed advertising; nil if not
+    /// private.
     func privateAddresses(of advertiser: Advertiser) -> (own: DeviceAddress?, target: DeviceAddress?)
-    /// The channels that auxiliary packets may use.
+    /// Channels that auxiliary packets may use.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8]
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress)
-    /// A valid request to connect arrived and was answered, if it had to be; the advertiser has stopped.
+    /// A valid connection request arrived, and AUX_CONNECT_RSP was sent if needed; the advertiser has stopped.
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink)
-    /// The time or the events allowed are used up; the advertiser has stopped.
+    /// The duration or maximum number of events was reached; the advertiser has stopped.
     func advertiser(_ advertiser: Advertiser, ended reason: ErrorCode)
 }
 
-/// How a request to connect went over the air.
+/// Timing and PHY of a connection request on the air.
 struct NewLink {
-    /// The end of CONNECT_IND or AUX_CONNECT_REQ, from which the transmit window counts.
+    /// End of CONNECT_IND or AUX_CONNECT_REQ, from which the transmit window offset counts.
     var requestEnd: Microseconds
     var phy: PHY
     var isExtended: Bool
-    /// Whether both sides can do channel selection algorithm #2.
+    /// True if both devices support channel selection algorithm #2.
     var usesAlgorithm2: Bool
 
     /// Core Vol 6, Part B, 4.5.3.
     var transmitWindowDelay: Microseconds { !isExtended ? 1_250 : phy == .leCoded ? 3_750 : 2_500 }
 }
 
-/// One advertising set at work: its advertising events, and the answers within them. Core Vol 6, Part B, 4.4.2.
+/// An enabled advertising set: sends advertising events and receives requests in them. Core Vol 6, Part B, 4.4.2.
 final class Advertiser: RadioActivity {
     enum Phase: Equatable {
         case waitingForEvent
         case waitingForRadio
-        /// Sending on the primary channel of this index among those used.
+        /// Sending on the n-th of the used primary channels.
         case primary(Int)
         /// Listening for SCAN_REQ or CONNECT_IND after the PDU on that channel.
         case primaryAwaitingRequest(Int)
         case sendingScanResponse(Int)
-        /// Sending part n of the auxiliary packets.
+        /// Sending part n of the auxiliary chain.
         case auxiliary(Int)
         case auxiliaryAwaitingRequest
-        /// Sending part n of the answer to AUX_SCAN_REQ.
+        /// Sending part n of the response to AUX_SCAN_REQ.
         case auxiliaryScanResponse(Int)
         case sendingConnectResponse
     }
 
     var set: AdvertisingSet
-    /// The sender's address; a private one changes from time to time.
+    /// AdvA; a private address changes from time to time.
     private(set) var ownAddress: DeviceAddress
-    /// What directed advertising calls the peer.
+    /// TargetA of directed advertising.
     private(set) var target: DeviceAddress
-    /// Whether the host uses the commands for advertising sets.
+    /// True if the host uses the extended advertising commands.
     let isExtendedCommand: Bool
     let radio: Radio
     let quirks: ControllerQuirks
     unowned let delegate: any AdvertiserDelegate
     var phase = Phase.waitingForEvent
-    /// Events begun and ended.
+    /// Number of completed events.
     private(set) var completedEvents = 0
     var random: RandomSource
     var plan = ExtendedEventPlan()
-    /// What the peer asked for, kept while AUX_CONNECT_RSP is on its way.
+    /// The connection request, kept while AUX_CONNECT_RSP is being sent.
     var pendingConnection: (request: ConnectRequest, link: NewLink)?
 
     private let maxEvents: UInt8
-    /// The range of advDelay, in microseconds.
+    /// Range of advDelay, in microseconds.
     private let advertisingDelay: ClosedRange<Int64>
-    /// Of the packet that was sent last.
+    /// Tuning of the last packet sent.
     private var tuning = Tuning(channel: 37, phy: .le1M)
     private var eventStart: Microseconds = .zero
     private var missed = 0
@@ -81,8 +82,8 @@ final class Advertiser: RadioActivity {
     var priority: Int { RadioPriority.advertising + missed }
 
     /// - Parameters:
-    ///   - duration: zero to go on until stopped.
-    ///   - maxEvents: zero for no limit.
+    ///   - duration: 0 to advertise until stopped.
+    ///   - maxEvents: 0 for no limit.
     init(
         _ set: AdvertisingSet, ownAddress: DeviceAddress, isExtendedCommand: Bool, duration: Microseconds, maxEvents: UInt8, radio: Radio,
         quirks: ControllerQuirks, advertisingDelay: ClosedRange<Int64> = 0...10_000, random: RandomSource, delegate: any AdvertiserDelegate
@@ -109,7 +110,7 @@ final class Advertiser: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
-    /// Ends advertising; nothing is told to the delegate any more.
+    /// Stops advertising without further delegate calls.
     func stop() {
         guard !isStopped else { return }
         isStopped = true
@@ -155,7 +156,7 @@ final class Advertiser: RadioActivity {
         runEvent()
     }
 
-    /// The event is over, in full or cut short.
+    /// Ends the event, complete or not.
     func endEvent() {
         completedEvents += 1
         radio.release(self)
@@ -165,7 +166,8 @@ final class Advertiser: RadioActivity {
         scheduleEvent(at: max(loop.now, nextEventStart))
     }
 
-    /// High duty cycle repeats each channel every 3.75 ms; all else waits for the interval and advDelay. Core Vol 6, Part B, 4.4.2.2 and 4.4.2.4.
+    /// High duty cycle advertising repeats each channel every 3.75 ms; other events wait for the interval and advDelay. Core Vol 6, Part B,
+    /// 4.4.2.2 and 4.4.2.4.
     private var nextEventStart: Microseconds {
         if set.parameters.properties.highDuty { return eventStart + 3_750 }
         let delay = quirks.hasNoAdvertisingDelay ? 0 : Int64.random(in: advertisingDelay, using: &random)
@@ -237,7 +239,7 @@ final class Advertiser: RadioActivity {
         radio.transmit(packet, at: start)
     }
 
-    /// Listens for a request T_IFS after the packet that was sent, on its channel.
+    /// Listens for a request T_IFS after the last packet, on the same channel.
     func awaitRequest(after end: Microseconds) {
         let due = end + interFrameSpace
         radio.listen(tuning, from: due - activeClockTolerance, until: due + activeClockTolerance)
@@ -245,7 +247,7 @@ final class Advertiser: RadioActivity {
 
     // MARK: Filters
 
-    /// Whether a request names this advertiser, and comes from somebody it may be answered to.
+    /// True if a request names this advertiser and the filter policy accepts its sender.
     func accepts(_ pdu: AdvertisingPDU, filtered: Bool) -> Bool {
         guard let sender = pdu.sender, pdu.receiver == ownAddress else { return false }
         return delegate.advertiser(self, accepts: sender, filtered: filtered)

@@ -1,6 +1,6 @@
 import Packets
 
-/// The types of the advertising physical channel PDUs. Core Vol 6, Part B, 2.3, table 2.3.
+/// Advertising physical channel PDU types. Core Vol 6, Part B, 2.3, table 2.3.
 enum AdvertisingPDUType: UInt8 {
     case advInd = 0
     case advDirectInd = 1
@@ -16,13 +16,13 @@ enum AdvertisingPDUType: UInt8 {
     case auxConnectRsp = 8
 }
 
-/// A PDU of an advertising physical channel: its header and its payload. Core Vol 6, Part B, 2.3.
+/// An advertising physical channel PDU: header and payload. Core Vol 6, Part B, 2.3.
 struct AdvertisingPDU {
     var type: AdvertisingPDUType
     var chSel = false
-    /// The type of the address that names the sender.
+    /// TxAdd: type of the sender's address.
     var txAdd = DeviceAddress.Kind.public
-    /// The type of the address that names the receiver.
+    /// RxAdd: type of the receiver's address.
     var rxAdd = DeviceAddress.Kind.public
     var payload: [UInt8]
 
@@ -31,7 +31,7 @@ struct AdvertisingPDU {
         self.payload = payload
     }
 
-    /// A packet as it was received; nil where the type is unknown.
+    /// Parses a received packet; nil if the type is unknown.
     init?(_ pdu: AirPDU) {
         guard let type = AdvertisingPDUType(rawValue: pdu.header & 0x0F) else { return nil }
         self.type = type
@@ -78,7 +78,7 @@ extension AdvertisingPDU {
         return pdu
     }
 
-    /// The address in the first six octets of a payload: the sender's, in all but the extended PDUs.
+    /// The address in the first six octets of the payload: the sender's, except in extended PDUs.
     var sender: DeviceAddress? { DeviceAddress(octets: payload, at: 0, kind: txAdd) }
     /// The address in the next six octets: the receiver's, in ADV_DIRECT_IND, SCAN_REQ and CONNECT_IND.
     var receiver: DeviceAddress? { DeviceAddress(octets: payload, at: 6, kind: rxAdd) }
@@ -87,7 +87,7 @@ extension AdvertisingPDU {
 }
 
 extension DeviceAddress {
-    /// The address in six octets, least significant first.
+    /// The address in six octets, least significant octet first.
     init?(octets: [UInt8], at offset: Int, kind: Kind) {
         guard offset + 6 <= octets.count else { return nil }
         var value: UInt64 = 0

@@ -1,8 +1,8 @@
 import Packets
 
-/// What an advertising set sends and to whom it answers. Core Vol 4, Part E, 7.8.53.
+/// Parameters of an advertising set. Core Vol 4, Part E, 7.8.53.
 struct AdvertisingParameters: Equatable {
-    /// Advertising_Event_Properties as the host writes them.
+    /// Advertising_Event_Properties as the host sends them.
     struct Properties: Equatable {
         var connectable = true
         var scannable = true
@@ -14,37 +14,37 @@ struct AdvertisingParameters: Equatable {
     }
 
     var properties = Properties()
-    /// The shortest time between the starts of two advertising events, without advDelay.
+    /// Minimum advertising interval, without advDelay.
     var interval: Microseconds = .milliseconds(1280)
-    /// What may be taken instead where an event needs it.
+    /// Maximum advertising interval, for events that need more time.
     var longestInterval: Microseconds = .milliseconds(1280)
-    /// Bits 0 to 2 for channels 37 to 39.
+    /// Bits 0...2 for channels 37...39.
     var channels: UInt8 = 7
     var own = OwnAddress()
-    /// Whom directed advertising is for, and whom a private address is made for.
+    /// Target of directed advertising, and the peer whose IRKs are used for private addresses.
     var peer = DeviceAddress(value: 0)
     var filtersScanRequests = false
     var filtersConnectRequests = false
-    /// dBm.
+    /// Transmit power in dBm.
     var txPower: Int8 = 0
-    /// The same at the antenna, as packets tell it.
+    /// Radiated power at the antenna in dBm, as sent in packets.
     var radiatedPower: Int8 = 0
     var primaryPHY = PHY.le1M
     var secondaryPHY = PHY.le1M
-    /// How many advertising events the auxiliary packets may leave out.
+    /// Maximum number of advertising events without auxiliary packets.
     var secondaryMaxSkip: UInt8 = 0
     var sid: UInt8 = 0
     var notifiesScanRequests = false
 }
 
-/// One advertising set: its parameters, its data, and how long it is to run.
+/// An advertising set: parameters, data and duration.
 struct AdvertisingSet {
     let handle: UInt8
     var parameters = AdvertisingParameters()
     var randomAddress: DeviceAddress?
     var advertisingData = AdvertisingData()
     var scanResponse = AdvertisingData()
-    /// What tells this data from the last, 12 bits.
+    /// Advertising DID, 12 bits; changes with the data.
     var did: UInt16
 
     init(handle: UInt8, did: UInt16) {
@@ -54,7 +54,7 @@ struct AdvertisingSet {
 
     var dataInfo: AdvertisingDataInfo { AdvertisingDataInfo(did: did, sid: parameters.sid) }
 
-    /// The PDU type of a legacy advertising event. Core Vol 4, Part E, 7.8.53, table 7.2.
+    /// PDU type of a legacy advertising event. Core Vol 4, Part E, 7.8.53, table 7.2.
     var legacyType: AdvertisingPDUType {
         let properties = parameters.properties
         if properties.directed { return .advDirectInd }
@@ -66,12 +66,12 @@ struct AdvertisingSet {
     }
 }
 
-/// Advertising or scan response data, put together from the host's fragments. Core Vol 4, Part E, 7.8.54.
+/// Advertising or scan response data, assembled from the host's fragments. Core Vol 4, Part E, 7.8.54.
 struct AdvertisingData: Equatable {
     private(set) var bytes: [UInt8] = []
     private var pending: [UInt8]?
 
-    /// Whether the last fragment has come.
+    /// True once the last fragment has been received.
     var isComplete: Bool { pending == nil }
 
     mutating func replace(_ data: [UInt8]) {
@@ -81,7 +81,7 @@ struct AdvertisingData: Equatable {
 
     mutating func first(_ fragment: [UInt8]) { pending = fragment }
 
-    /// - Returns: false when nothing was begun.
+    /// - Returns: false if no first fragment was received before.
     mutating func append(_ fragment: [UInt8], isLast: Bool) -> Bool {
         guard var whole = pending else { return false }
         whole += fragment
@@ -94,6 +94,6 @@ struct AdvertisingData: Equatable {
         pending = nil
     }
 
-    /// How much there is with the fragments so far.
+    /// Length including the fragments received so far.
     var count: Int { pending?.count ?? bytes.count }
 }

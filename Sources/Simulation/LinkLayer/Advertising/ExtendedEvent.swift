@@ -1,6 +1,6 @@
 import Packets
 
-/// The packets of one extended advertising event after the primary channels, laid out before the event begins.
+/// Schedule of the packets of one extended advertising event, computed before it starts.
 struct ExtendedEventPlan {
     struct Part {
         var header: ExtendedHeader
@@ -8,11 +8,11 @@ struct ExtendedEventPlan {
         var start: Microseconds
     }
 
-    /// When each ADV_EXT_IND starts.
+    /// Start of each ADV_EXT_IND.
     var primaryStarts: [(channel: ChannelIndex, start: Microseconds)] = []
-    /// AUX_ADV_IND and the AUX_CHAIN_INDs behind it.
+    /// AUX_ADV_IND and its AUX_CHAIN_INDs.
     var auxiliary: [Part] = []
-    /// AUX_SCAN_RSP and the AUX_CHAIN_INDs behind it.
+    /// AUX_SCAN_RSP and its AUX_CHAIN_INDs.
     var scanResponse: [Part] = []
 }
 
@@ -50,7 +50,7 @@ extension Advertiser {
 
     // MARK: Secondary channels
 
-    /// Lays packets out one behind the other, as close as T_MAFS and the pointers' unit allow.
+    /// Schedules a chain of packets as close together as T_MAFS and the unit of AuxPtr allow.
     private func chain(_ data: [UInt8], first: ExtendedHeader, from firstStart: Microseconds) -> [ExtendedEventPlan.Part] {
         var parts: [ExtendedEventPlan.Part] = []
         var start = firstStart
@@ -65,7 +65,7 @@ extension Advertiser {
                     channel: channel.rawValue, offset: start - parts[index - 1].start, phy: set.parameters.secondaryPHY)
             }
             parts.append(ExtendedEventPlan.Part(header: header, channel: channel, start: start))
-            // All but the last are full.
+            // All packets but the last have the maximum length.
             start = start + AuxiliaryChain.offset(over: secondaryPHY.airTime(payload: ExtendedHeader.longestPayload))
         }
         return parts

@@ -1,55 +1,55 @@
 import Packets
 
-/// Whether an extended advertisement can be answered. Core Vol 6, Part B, 2.3.4, AdvMode.
+/// AdvMode: connectable, scannable or neither. Core Vol 6, Part B, 2.3.4.
 enum AdvertisingMode: UInt8 {
     case neither = 0
     case connectable = 1
     case scannable = 2
 }
 
-/// What identifies a set's data: a scanner that has seen the pair need not listen again. Core Vol 6, Part B, 2.3.4.4.
+/// ADI: identifies the data of a set, so that a scanner can skip data that it has already received. Core Vol 6, Part B, 2.3.4.4.
 struct AdvertisingDataInfo: Hashable {
-    /// 12 bits, another one for other data.
+    /// Advertising DID, 12 bits; changes with the data.
     var did: UInt16
-    /// 4 bits, chosen by the host.
+    /// Advertising SID, 4 bits, chosen by the host.
     var sid: UInt8
 }
 
-/// Where and when the next PDU of an event comes. Core Vol 6, Part B, 2.3.4.5.
+/// AuxPtr: channel, time and PHY of the next PDU of an event. Core Vol 6, Part B, 2.3.4.5.
 struct AuxiliaryPointer: Hashable {
     var channel: UInt8
-    /// Whether the advertiser's clock is within 50 ppm.
+    /// True if the advertiser's clock accuracy is 50 ppm or better.
     var accurateClock = true
-    /// From the start of the packet with the pointer to the start of the one pointed at, rounded down to the unit.
+    /// Offset from the start of this packet to the start of the next, rounded down to the unit.
     var offset: Microseconds
     var phy: PHY
 
-    /// The longest offset that is told in units of 30 us.
+    /// Offsets below this are given in units of 30 us, others in units of 300 us.
     static let longestInSmallUnits: Microseconds = 245_700
-    /// How late the packet may be after `offset`.
+    /// Maximum time after `offset` at which the packet may start.
     var unit: Microseconds { offset < Self.longestInSmallUnits ? 30 : 300 }
 }
 
-/// The common extended advertising payload. Core Vol 6, Part B, 2.3.4.
+/// The Common Extended Advertising Payload. Core Vol 6, Part B, 2.3.4.
 struct ExtendedHeader {
     var mode = AdvertisingMode.neither
     var advertiser: DeviceAddress?
     var target: DeviceAddress?
     var dataInfo: AdvertisingDataInfo?
     var auxiliaryPointer: AuxiliaryPointer?
-    /// dBm.
+    /// TxPower in dBm.
     var txPower: Int8?
     var data: [UInt8] = []
 
-    /// The most octets after the header's length octet that leave room for nothing else.
+    /// Maximum payload length.
     static let longestPayload = 255
 
-    /// How many octets of data fit into one PDU behind this header.
+    /// Maximum length of AdvData in a PDU with this header.
     var roomForData: Int { Self.longestPayload - 1 - payload.extendedHeaderLength }
 
     init() {}
 
-    /// What a PDU says; nil where it says nothing that makes sense.
+    /// Parses a PDU; nil if it is malformed.
     init?(_ pdu: AdvertisingPDU) {
         guard let payload = try? Advertising.CommonExtendedAdvertisingPayload(parameters: pdu.payload) else { return nil }
         mode = AdvertisingMode(rawValue: payload.advMode) ?? .neither
@@ -84,7 +84,7 @@ extension AuxiliaryPointer {
             auxOffset: UInt16(clamping: offset.rawValue / unit.rawValue), auxPHY: phy.rawValue - 1)
     }
 
-    /// Nil where the PHY or the channel is none that is known, or the offset is zero: such a pointer points nowhere.
+    /// Returns nil if the PHY or channel is invalid, or if the offset is 0, which means that there is no next PDU.
     fileprivate init?(_ wire: Structures.AuxPtr) {
         guard let phy = PHY(rawValue: wire.auxPHY + 1), wire.auxOffset > 0, wire.channelIndex < 37 else { return nil }
         self.init(

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a set sends in an extended advertising event, and how long that takes. Core Vol 6, Part B, 2.3.4 and 4.4.2.2.
+/// Packets of a set's extended advertising events, and their durations. Core Vol 6, Part B, 2.3.4 and 4.4.2.2.
 extension AdvertisingSet {
     private var primaryPHY: AirPHY { AirPHY(parameters.primaryPHY) }
     private var secondaryPHY: AirPHY { AirPHY(parameters.secondaryPHY) }
@@ -16,7 +16,7 @@ extension AdvertisingSet {
         return header
     }
 
-    /// - Parameter target: the peer of directed advertising as it is called on the air.
+    /// - Parameter target: TargetA of directed advertising, as sent on the air.
     func auxiliaryHeader(_ ownAddress: DeviceAddress, target: DeviceAddress? = nil) -> ExtendedHeader {
         var header = ExtendedHeader()
         header.mode = mode
@@ -40,14 +40,14 @@ extension AdvertisingSet {
         return header
     }
 
-    // MARK: Times
+    // MARK: Durations
 
-    /// Of ADV_EXT_IND, which is equally long on each channel.
+    /// Duration of ADV_EXT_IND, the same on each channel.
     var primaryTime: Microseconds {
         primaryPHY.airTime(payload: primaryHeader(AuxiliaryPointer(channel: 0, offset: 30, phy: .le1M)).pdu().payload.count)
     }
 
-    /// From an event's first packet to the end of its last, with the longest request and answer.
+    /// Time from an event's first packet to the end of its last, with the longest request and response.
     func longestEvent(_ ownAddress: DeviceAddress) -> Microseconds {
         let onPrimary =
             (primaryTime + interFrameSpace) * (parameters.channels.nonzeroBitCount - 1) + AuxiliaryChain.offset(over: primaryTime)
@@ -65,7 +65,7 @@ extension AdvertisingSet {
         }
     }
 
-    /// The shortest interval between events that the host allows and an event fits into, in steps of 0.625 ms.
+    /// The shortest interval in the host's range that an event fits into, in steps of 0.625 ms.
     func interval(_ ownAddress: DeviceAddress) -> Microseconds {
         guard !parameters.properties.legacy else { return parameters.interval }
         let steps = (longestEvent(ownAddress) + 624) / 625 as Int
@@ -80,7 +80,7 @@ extension AdvertisingSet {
         return full * (pieces.count - 1) + secondaryPHY.airTime(payload: last.pdu().payload.count)
     }
 
-    /// Both addresses and LLData. Core Vol 6, Part B, 2.3.3.1.
+    /// Length of both addresses and LLData. Core Vol 6, Part B, 2.3.3.1.
     private static let connectRequestLength = 34
 
     private func connectResponseLength(_ ownAddress: DeviceAddress) -> Int {

@@ -2,7 +2,7 @@ import Packets
 
 /// Advertising events with legacy PDUs. Core Vol 6, Part B, 4.4.2.3 to 4.4.2.6.
 extension Advertiser {
-    /// From the end of one PDU to the next channel's, when nobody asked anything.
+    /// Gap between the end of one PDU and the start of the next channel's, if no request arrived.
     private var channelGap: Microseconds { 150 }
 
     private var channels: [ChannelIndex] {

@@ -1,11 +1,11 @@
 import Packets
 
-/// Where the anchor points of a link lie, by its own sleep clock. Core Vol 6, Part B, 4.2.2 and 4.5.7.
+/// Anchor points of a link as measured by its own sleep clock. Core Vol 6, Part B, 4.2.2 and 4.5.7.
 struct AnchorClock {
     private(set) var base: Microseconds
     private(set) var baseEvent: Int
     private(set) var interval: Microseconds
-    /// The error of the clock in parts per million.
+    /// Clock drift in ppm.
     private let drift: Int64
 
     init(first: Microseconds, interval: Microseconds, drift: Int) {
@@ -15,34 +15,34 @@ struct AnchorClock {
         self.drift = Int64(drift)
     }
 
-    /// The anchor of an event, as this clock expects it.
+    /// Expected anchor point of an event.
     func anchor(of event: Int) -> Microseconds {
         let span = interval.rawValue * Int64(event - baseEvent)
         return base + Microseconds(span + span * drift / 1_000_000)
     }
 
-    /// Counts on from an anchor that is known.
+    /// Resynchronizes to the observed anchor point of an event.
     mutating func rebase(to anchor: Microseconds, event: Int) {
         base = anchor
         baseEvent = event
     }
 
-    /// Takes a new interval into use from an event on, whose anchor moves by `offset`.
+    /// Applies a new interval from an event on, whose anchor point is shifted by `offset`.
     mutating func change(interval: Microseconds, at event: Int, offset: Microseconds) {
         rebase(to: anchor(of: event) + offset, event: event)
         self.interval = interval
     }
 
-    /// How far an anchor may lie from where it is expected. Core Vol 6, Part B, 4.2.4.
+    /// Window widening: maximum deviation from the expected anchor point. Core Vol 6, Part B, 4.2.4.
     ///
     /// - Parameters:
-    ///   - elapsed: since the last anchor that was heard.
-    ///   - accuracy: of both clocks together, in parts per million.
+    ///   - elapsed: time since the last observed anchor point.
+    ///   - accuracy: sum of both devices' clock accuracies, in ppm.
     static func widening(after elapsed: Microseconds, accuracy: Int, interval: Microseconds) -> Microseconds {
         let drift = (elapsed.rawValue * Int64(accuracy) + 999_999) / 1_000_000
         return min(Microseconds(drift) + instantaneousJitter, interval / 2 - interFrameSpace)
     }
 
-    /// Twice the 16 us by which a sleep clock's instant may be off.
+    /// Twice the instantaneous deviation of a sleep clock, 16 us.
     static let instantaneousJitter: Microseconds = 32
 }

@@ -1,9 +1,9 @@
-/// Which data channel each connection event uses. Core Vol 6, Part B, 4.5.8.
+/// Data channel of each connection event. Core Vol 6, Part B, 4.5.8.
 enum ChannelSelection {
     case algorithm1(ChannelSelectionAlgorithm1)
     case algorithm2(ChannelSelectionAlgorithm2)
 
-    /// - Parameter event: counted from zero at the first event, without wrapping.
+    /// - Parameter event: event number, from 0, without wrapping.
     func channel(event: Int, map: ChannelMap) -> ChannelIndex {
         switch self {
         case .algorithm1(let algorithm): algorithm.channel(event: event, map: map)
@@ -12,13 +12,13 @@ enum ChannelSelection {
     }
 }
 
-/// Channel selection algorithm #1: a hop of fixed length. Core Vol 6, Part B, 4.5.8.2.
+/// Channel selection algorithm #1: a fixed hop increment. Core Vol 6, Part B, 4.5.8.2.
 struct ChannelSelectionAlgorithm1 {
     private let hopIncrement: Int
 
     init(hopIncrement: UInt8) { self.hopIncrement = Int(hopIncrement) }
 
-    /// - Parameter event: counted from zero at the first event, without wrapping.
+    /// - Parameter event: event number, from 0, without wrapping.
     func channel(event: Int, map: ChannelMap) -> ChannelIndex {
         let unmapped = UInt8((event + 1) % 37 * hopIncrement % 37)
         guard !map.contains(unmapped), !map.used.isEmpty else { return ChannelIndex(unmapped) }
@@ -26,7 +26,7 @@ struct ChannelSelectionAlgorithm1 {
     }
 }
 
-/// Channel selection algorithm #2: a pseudo-random channel from the access address and the event counter. Core Vol 6, Part B, 4.5.8.3.
+/// Channel selection algorithm #2: a pseudo-random channel derived from access address and event counter. Core Vol 6, Part B, 4.5.8.3.
 struct ChannelSelectionAlgorithm2 {
     private let identifier: UInt16
 

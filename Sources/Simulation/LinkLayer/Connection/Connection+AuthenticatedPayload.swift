@@ -1,8 +1,8 @@
 import Packets
 
-/// What follows a change of the link's encryption, and the authenticated payload time-out. Core Vol 6, Part B, 5.4.
+/// Effects of encryption changes, and the authenticated payload timeout. Core Vol 6, Part B, 5.4.
 extension Connection {
-    /// The time that the other side has to send something with a MIC.
+    /// authenticatedPayloadTO: maximum time without a received packet with a valid MIC.
     var authenticatedPayloadTimeout: Microseconds { state.encryption.payloadTimeout }
 
     func setAuthenticatedPayloadTimeout(_ timeout: Microseconds) {
@@ -11,10 +11,10 @@ extension Connection {
         follow(step)
     }
 
-    /// Sends so many encrypted PDUs with a wrong MIC.
+    /// Sends the next `count` encrypted PDUs with a wrong MIC.
     func spoilMIC(_ count: Int) { apply(.encryption(.spoils(count))) }
 
-    /// A step of the encryption has been made: the key goes to the air's log, and the other side's time begins anew while the link is encrypted.
+    /// Called after each encryption step: logs a new key and restarts the authenticated payload timer of an encrypted link.
     func follow(_ step: LinkEncryption.Step) {
         if role == .central, case .session(let session) = step { air.keyLog?(parameters.accessAddress, session.longTermKey) }
         guard state.encryption.isOn else { return payloadTimer.cancel() }
@@ -26,13 +26,13 @@ extension Connection {
         payloadTimer.start()
     }
 
-    /// When a ping is due: the other side has four of its events, or half of the time.
+    /// Time of the next ping: the peer gets four of its events to reply, but at most half of the timeout.
     var pingTime: Microseconds {
         let events = state.timing.interval * (1 + state.timing.peripheralLatency) * 4
         return state.encryption.lastAuthenticated + authenticatedPayloadTimeout - min(events, authenticatedPayloadTimeout / 2)
     }
 
-    /// A ping is due, or the time is over.
+    /// Sends a ping if it is due, or reports an expired timeout.
     func payloadTimerExpired() {
         let deadline = state.encryption.lastAuthenticated + authenticatedPayloadTimeout
         if air.loop.now >= deadline {

@@ -1,14 +1,15 @@
 import Packets
 
-/// What a connection event may hold, and which event comes next: decisions on the link's state, which change nothing.
+/// Decisions about the length of a connection event and about the next one. They do not change the state of the link.
 extension Connection {
     var role: ConnectionParameters.Role { parameters.role }
 
-    /// Whether new data waits for a procedure.
+    /// True while a procedure holds back new data.
     var holdsData: Bool { engine.holdsData && !configuration.quirks.encryption.contains(.sendsDataWhileStarting) }
 
-    /// The next event to take part in. Core Vol 6, Part B, 4.5.1: connPeripheralLatency; 5.1.1 and 5.5.1: a peripheral is awake until the central knows that it has heard of an
-    /// instant, in the event before the instant, and at the instant.
+    /// The next event to take part in. A peripheral may skip connPeripheralLatency events (Core Vol 6, Part B, 4.5.1). It listens to all
+    /// events until the central has its acknowledgement of an instant, to the event before the instant, and at the instant (5.1.1 and
+    /// 5.5.1).
     var followingEvent: Int {
         let soonest = state.timing.eventCounter + 1
         let latency = state.timing.peripheralLatency
@@ -19,7 +20,7 @@ extension Connection {
         return engine.nextInstant.map { max(soonest, min(latest, $0 - 1)) } ?? latest
     }
 
-    /// The first event before `next` that a peripheral can still wake up for. Core Vol 6, Part B, 4.5.1.
+    /// The first event before `next` for which a peripheral can still wake up. Core Vol 6, Part B, 4.5.1.
     func event(before next: Int) -> Int? {
         let timing = state.timing
         guard role == .peripheral, timing.peripheralLatency > 0, next > timing.eventCounter + 1 else { return nil }
@@ -38,13 +39,13 @@ extension Connection {
 
     var priority: Int { RadioPriority.connection + min(missedEvents, 1_000) }
 
-    /// When the event may not go on any more: this link, or another use of the radio, needs it.
+    /// Time by which the event must end, because this link or another activity needs the radio.
     var eventLimit: Microseconds { min(event.nextAnchor, radio.nextReservation(besides: self)) }
 
-    /// Whether the event ends with the exchange under way because no more are allowed.
+    /// True if the event ends with the current exchange because the configured maximum is reached.
     var isLastExchange: Bool { configuration.maxExchangesPerEvent.map { event.exchanges >= $0 } ?? false }
 
-    /// Whether the central goes on with its event: if there is a reason to, and the exchange ends by the next anchor point.
+    /// Decides if the central continues the event: there must be a reason to, and the exchange must end before the next anchor point.
     func continuation(at start: Microseconds) -> EventContinuation {
         guard !isLastExchange else { return .ends(.atLimit) }
         guard event.hasMoreToSend || event.peerHasMore else { return .ends(.empty) }
@@ -53,31 +54,31 @@ extension Connection {
         return .exchange(isExtra: isExtra)
     }
 
-    /// Whether the peripheral listens for one more packet: if either side has more to send.
+    /// True if the peripheral listens for another packet: either device has more data.
     ///
-    /// Where not even two empty packets end by the next anchor point, the central's next packet begins the next event.
+    /// If not even two empty packets fit before the next anchor point, the central's next packet starts the next event.
     func mayHearMore(at next: Microseconds) -> Bool {
         guard event.hasMoreToSend || event.peerHasMore, !isLastExchange else { return false }
         return next + state.shortestExchange <= eventLimit + AnchorClock.instantaneousJitter
     }
 
-    /// Whether the peripheral's next PDU, sent whole, ends by the next anchor point.
+    /// True if the peripheral's next PDU ends before the next anchor point.
     func fitsReply(at start: Microseconds) -> Bool {
         start + state.airTime(nextLength) + interFrameSpace <= eventLimit + AnchorClock.instantaneousJitter
     }
 
-    /// Of the PDU that would be sent next.
+    /// Length of the PDU that would be sent next.
     var nextLength: Int {
         packets.nextLength(acknowledged: false, limit: state.payloadLimit, micLength: state.encryption.sentMICLength)
     }
 
-    /// Own PDU, gap, the other side's PDU, gap.
+    /// Duration of own PDU, T_IFS, the peer's PDU and T_IFS.
     var exchangeTime: Microseconds {
         let own = state.airTime(nextLength)
         return own + replyTime + configuration.quirks.interFrameSpace
     }
 
-    /// Gap and PDU of the other side, as `EventFilling` judges them.
+    /// Duration of T_IFS and the peer's PDU, as `EventFilling` assumes them.
     var replyTime: Microseconds {
         let longest = interFrameSpace + state.longestReply
         switch configuration.eventFilling {
@@ -87,10 +88,10 @@ extension Connection {
     }
 }
 
-/// What the central does once it has heard the other side.
+/// The central's next step in an event after receiving the peer's packet.
 enum EventContinuation {
     case ends(ConnectionEvent.Ending)
-    /// - Parameter isExtra: it runs past the next anchor point, as a fault demands.
+    /// - Parameter isExtra: the exchange runs past the next anchor point, to inject a fault.
     case exchange(isExtra: Bool)
 }
 

@@ -1,8 +1,8 @@
 import Packets
 
-/// What a host may ask of a link. Each returns the status for HCI Command Status (or Complete); the result comes to the delegate.
+/// Requests of the host to a link. Each returns the status for Command Status or Command Complete; the delegate gets the result.
 extension Connection {
-    /// HCI Disconnect. The delegate hears 0x16 when the other side has acknowledged it, or the supervision timeout has passed.
+    /// HCI_Disconnect. The delegate is called with 0x16 once the peer has acknowledged or the supervision timeout has expired.
     @discardableResult
     func terminate(_ reason: ErrorCode) -> ErrorCode {
         guard !isClosed, !engine.isTerminating else { return .commandDisallowed }
@@ -10,8 +10,8 @@ extension Connection {
         return .success
     }
 
-    /// LE Connection Update. A peripheral asks by LL_CONNECTION_PARAM_REQ. So does a central that is able to, unless it knows that the peripheral is not; otherwise it announces the
-    /// change. Core Vol 6, Part B, 5.1.1.
+    /// LE_Connection_Update. A peripheral sends LL_CONNECTION_PARAM_REQ. So does a central that supports it, unless the peripheral is known
+    /// not to; otherwise it sends LL_CONNECTION_UPDATE_IND. Core Vol 6, Part B, 5.1.1.
     func updateParameters(_ requested: RequestedParameters) -> ErrorCode {
         guard requested.isLegal else { return .invalidHCICommandParameters }
         guard !engine.isBusy(with: .connectionUpdate), !engine.isBusy(with: .parameterRequest) else { return .commandDisallowed }
@@ -20,21 +20,21 @@ extension Connection {
         return .success
     }
 
-    /// The host's answer to `connection(_:requested:)`: parameters to accept, or nil and the reason of the refusal.
+    /// The host's reply to `connection(_:requested:)`: the accepted parameters, or nil and the reason for rejection.
     func replyToParameterRequest(_ accepted: RequestedParameters?, reason: ErrorCode = .unacceptableConnectionParameters) -> ErrorCode {
         if let accepted, !accepted.isLegal { return .invalidHCICommandParameters }
         return reply(accepted.map { .acceptsParameters($0) } ?? .refusesParameters(reason)) ? .success : .commandDisallowed
     }
 
-    /// LE Set Host Channel Classification; only a central acts on it.
+    /// LE_Set_Host_Channel_Classification; has an effect on a central only.
     func updateChannelMap(_ map: ChannelMap) {
         guard role == .central, map != channelMap, map.used.count >= 2 else { return }
         request(LocalChannelMapUpdate(map))
     }
 
-    /// LE Set PHY; an empty mask is no preference.
+    /// LE_Set_PHY; an empty mask means no preference.
     ///
-    /// - Parameter prefersS2: S2 (true) or S8 (false) on LE Coded; nil is no preference.
+    /// - Parameter prefersS2: true for S=2, false for S=8 on LE Coded; nil for no preference.
     func updatePHY(tx: PHYs, rx: PHYs, prefersS2: Bool? = nil) -> ErrorCode {
         guard !engine.isBusy(with: .phy) else { return .commandDisallowed }
         apply(.preferredPHYs(tx: tx, rx: rx))
@@ -43,7 +43,7 @@ extension Connection {
         return .success
     }
 
-    /// LE Set Data Length: what this side is to send at most.
+    /// LE_Set_Data_Length: maximum that this device sends.
     func setDataLength(txOctets: UInt16, txTime: UInt16) -> ErrorCode {
         guard configuration.features.contains(.leDataPacketLengthExtension) else { return .unknownHCICommand }
         guard (27...251).contains(txOctets), (328...17_040).contains(txTime) else { return .invalidHCICommandParameters }
@@ -52,37 +52,37 @@ extension Connection {
         return .success
     }
 
-    /// LE Read Remote Features.
+    /// LE_Read_Remote_Features.
     func readRemoteFeatures() -> ErrorCode {
         guard !engine.isBusy(with: .features) else { return .commandDisallowed }
         request(LocalFeatureExchange())
         return .success
     }
 
-    /// Read Remote Version Information.
+    /// Read_Remote_Version_Information.
     func readRemoteVersion() -> ErrorCode {
         guard !engine.isBusy(with: .version) else { return .commandDisallowed }
         request(LocalVersionExchange())
         return .success
     }
 
-    /// LE Enable Encryption; only a central starts it. Where the link is encrypted, the session key is refreshed. Core Vol 6, Part B, 5.1.3.
+    /// LE_Enable_Encryption, allowed on a central only. Refreshes the session key if the link is encrypted. Core Vol 6, Part B, 5.1.3.
     func encrypt(_ key: EncryptionKey) -> ErrorCode {
         guard role == .central, !engine.isBusy(with: .encryption) else { return .commandDisallowed }
         request(LocalEncryption(key))
         return .success
     }
 
-    /// The host's answer to `connection(_:requestedKey:diversifier:)`; nil for no key.
+    /// The host's reply to `connection(_:requestedKey:diversifier:)`; nil for no key.
     func replyToKeyRequest(_ key: UInt128?) -> ErrorCode {
         reply(key.map { .longTermKey($0) } ?? .noLongTermKey) ? .success : .commandDisallowed
     }
 
-    /// LE ping, which an encrypted link does by itself.
+    /// Starts an LE Ping; an encrypted link sends pings by itself.
     func ping() { request(LocalPing()) }
 }
 
-/// What a host may know of a link.
+/// Link properties that the host can read.
 extension Connection {
     var handle: ConnectionHandle { parameters.handle }
     var interval: Microseconds { state.timing.interval }
@@ -91,6 +91,6 @@ extension Connection {
     var channelMap: ChannelMap { state.channels.map }
     var transmitPHY: PHY { state.phys.transmit }
     var receivePHY: PHY { state.phys.receive }
-    /// The effective values.
+    /// The effective data length.
     var dataLength: DataLength { state.lengths.effective }
 }

@@ -1,9 +1,10 @@
 import Packets
 import Timing
 
-/// One end of a link. Core Vol 6, Part B, 4.5.
+/// One end of an LE link. Core Vol 6, Part B, 4.5.
 ///
-/// A thin shell: what the link is stands in `LinkState`, what it sends in `PacketExchange`, its procedures in a `ProcedureEngine`. This class holds radio and timers, and carries out what those decide.
+/// This class owns radio and timers and carries out decisions made elsewhere: the state of the link is in `LinkState`, its packets in
+/// `PacketExchange`, its procedures in a `ProcedureEngine`.
 final class Connection: RadioActivity {
     typealias Engine = ProcedureEngine<LinkLayerControl>
 
@@ -12,7 +13,7 @@ final class Connection: RadioActivity {
         case idle
         case transmitting
         case listening
-        /// For good.
+        /// The link has ended.
         case closed
     }
 
@@ -29,9 +30,9 @@ final class Connection: RadioActivity {
     private(set) var event: ConnectionEvent
     private(set) var statistics = LinkStatistics()
     private(set) var missedEvents = 0
-    /// Whether a PDU with an instant has come of which the other side may not know yet that it has. Core Vol 6, Part B, 5.5.1.
+    /// True after a PDU with an instant arrived, until the central is known to have its acknowledgement. Core Vol 6, Part B, 5.5.1.
     private(set) var awaitsConfirmation = false
-    /// Of the last packet heard, in dBm; 127 before the first.
+    /// RSSI of the last received packet in dBm; 127 before the first.
     private(set) var rssi: Int8 = 127
 
     private var phase = Phase.idle
@@ -42,7 +43,7 @@ final class Connection: RadioActivity {
     private var supervisionTimer: SupervisionTimer!
     private(set) var payloadTimer: SupervisionTimer!
 
-    /// Makes the link, which runs from then on. Both ends are made at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
+    /// Creates and starts the link. Both ends are created at the end of CONNECT_IND (or of AUX_CONNECT_RSP).
     init(
         _ parameters: ConnectionParameters, configuration: ControllerConfiguration, defaults: LinkDefaults, radio: Radio,
         rewriter: PacketRewriter? = nil, delegate: any ConnectionDelegate
@@ -83,7 +84,7 @@ final class Connection: RadioActivity {
 
     var isClosed: Bool { phase == .closed }
 
-    /// Whether nothing waits: no procedure, no instant, no time-out, no data and no control PDU.
+    /// True if no procedure, instant, timeout, data or control PDU is pending.
     var isAtRest: Bool {
         let hasTimers = eventTimer.isSet || supervisionTimer.isSet || payloadTimer.isSet
         return engine.isIdle && packets.isEmpty && !packets.isDataHeld && !responseTimer.isSet && hasTimers != isClosed
@@ -93,7 +94,7 @@ final class Connection: RadioActivity {
 
     /// Queues the data of one HCI ACL packet.
     ///
-    /// - Parameter isStart: false where it continues an L2CAP PDU.
+    /// - Parameter isStart: false if it continues an L2CAP PDU.
     func send(_ data: ArraySlice<UInt8>, isStart: Bool) {
         guard !isClosed else { return }
         guard !data.isEmpty else {
@@ -106,19 +107,19 @@ final class Connection: RadioActivity {
 
     /// Queues a control PDU.
     ///
-    /// - Parameter inClear: without encryption, whatever the link.
+    /// - Parameter inClear: send it unencrypted even on an encrypted link.
     func send(control pdu: [UInt8], inClear: Bool = false) {
         guard !isClosed else { return }
         packets.append(control: pdu, inClear: inClear)
         wake()
     }
 
-    /// Sends a PDU with any header before all others; false while another has not been acknowledged.
+    /// Sends a PDU with any header before all others. Returns false while another one is unacknowledged.
     func inject(_ pdu: OutgoingPDU) -> Bool { !isClosed && packets.sendNext(pdu) }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Ends the link without a word on the air, as a reset does; the delegate hears nothing.
+    /// Ends the link without sending anything and without a delegate call, as a reset does.
     func abandon() {
         delegate = nil
         close(.success)
@@ -139,7 +140,7 @@ final class Connection: RadioActivity {
         delegate?.connection(self, disconnected: reason)
     }
 
-    /// Nothing was heard for too long. Core Vol 6, Part B, 4.5.2.
+    /// The supervision timeout has expired. Core Vol 6, Part B, 4.5.2.
     private func supervisionExpired() {
         guard !configuration.quirks.ignoresSupervisionTimeout else { return }
         guard !engine.isTerminating else { return close(.connectionTerminatedByLocalHost) }
@@ -148,17 +149,17 @@ final class Connection: RadioActivity {
 
     // MARK: Procedures
 
-    /// Runs a procedure, after those asked for before.
+    /// Starts a procedure after those requested earlier.
     func request(_ procedure: some LinkProcedure) { run { $0.request(procedure, at: $1, &$2) } }
 
-    /// A reply of the host; false when no procedure awaits it.
+    /// Handles a reply of the host. Returns false if no procedure awaits it.
     func reply(_ reply: LinkLayerControl.HostReply) -> Bool {
         guard let outputs = engine.hostReplied(reply, at: air.loop.now, &state) else { return false }
         perform(outputs)
         return true
     }
 
-    /// Makes a change that concerns this end alone, as what its host prefers does.
+    /// Applies a change that affects this end only, such as the host's preferences.
     func apply(_ change: LinkChange) {
         for report in state.apply(change, at: nil).reports { delegate?.connection(self, reports: report) }
     }
@@ -184,7 +185,7 @@ final class Connection: RadioActivity {
         followEngine()
     }
 
-    /// Holds data back or lets it go, keeps packets short enough for what may come, and times what the engine awaits.
+    /// Updates the data hold, the packet size limit and the response timer from the state of the procedure engine.
     private func followEngine() {
         let pendingParameters = engine.pendingParameters
         if pendingParameters != state.pendingParameters { state.pendingParameters = pendingParameters }
@@ -197,7 +198,7 @@ final class Connection: RadioActivity {
         if let responseDeadline { responseTimer.set(at: responseDeadline) } else { responseTimer.cancel() }
     }
 
-    /// Sends a control PDU, or what a rule of the controller makes of it.
+    /// Sends a control PDU, changed by the controller's packet rules.
     private func sendAsRuled(_ pdu: [UInt8]) {
         rewriter.pass(.linkLayerControl, pdu) {
             send(control: $0)
@@ -247,7 +248,8 @@ final class Connection: RadioActivity {
         if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
     }
 
-    /// - Parameter ending: what to count it as; a peripheral counts only events that ended in silence, the central knows the rest.
+    /// - Parameter ending: for statistics. A peripheral only counts events that ended in silence; the central knows the reason for the
+    ///   others.
     private func closeEvent(_ ending: ConnectionEvent.Ending? = nil) {
         guard !isClosed else { return }
         if let ending { statistics.count(ending) }
@@ -256,13 +258,13 @@ final class Connection: RadioActivity {
         statistics.mostExchanges = max(statistics.mostExchanges, event.exchanges)
         radio.release(self)
         guard nextEvent <= state.timing.eventCounter else { return }
-        // An instant may have been told in the very event that it names.
+        // A PDU may name the event that carries it as its instant.
         reachInstants(of: state.timing.eventCounter)
         guard !isClosed else { return }
         schedule(event: followingEvent)
     }
 
-    /// There is something to send: a peripheral that sleeps through events takes part in the next.
+    /// Called when data is queued: a peripheral that skips events takes part in the next one.
     private func wake() {
         if phase == .idle, let earlier = event(before: nextEvent) { schedule(event: earlier) }
     }
@@ -275,9 +277,9 @@ final class Connection: RadioActivity {
 
     // MARK: Sending
 
-    /// This side's part of an exchange: sends the outstanding PDU again, or the next one.
+    /// Sends this device's packet of an exchange: the unacknowledged PDU or the next one.
     ///
-    /// - Parameter allowsData: false where new data would take too long: then it is an empty PDU.
+    /// - Parameter allowsData: false to send an empty PDU because new data would take too long.
     private func beginExchange(at start: Microseconds, isExtra: Bool = false, allowsData: Bool = true) {
         event.countExchange(isExtra: isExtra)
         statistics.exchanges += 1
@@ -306,7 +308,7 @@ final class Connection: RadioActivity {
         }
     }
 
-    /// The central starts one more exchange, if the event goes on.
+    /// The central starts another exchange if the event continues.
     private func continueEvent(at start: Microseconds) {
         switch continuation(at: start) {
         case .ends(let ending): closeEvent(ending)
@@ -346,7 +348,7 @@ final class Connection: RadioActivity {
         }
     }
 
-    /// An intact packet of the other side.
+    /// Handles an intact packet.
     private func accept(_ reception: Reception) {
         let isFirst = !state.timing.isEstablished
         state.timing.heard(at: reception.end)
@@ -358,7 +360,7 @@ final class Connection: RadioActivity {
         let (acknowledged, isNew) = packets.received(pdu.header)
         if let acknowledged { complete(acknowledged) }
         guard isNew, !isClosed else { return }
-        // The other side goes on because it has heard the acknowledgement of what came before.
+        // A new packet of the central shows that it has received the acknowledgement.
         awaitsConfirmation = false
         guard !pdu.payload.isEmpty else { return }
         guard let payload = state.encryption.open(pdu, at: reception.end) else { return close(.connectionTerminatedDueToMICFailure) }

@@ -1,32 +1,32 @@
 import Packets
 
-/// What a link reports to its controller, which turns it into HCI. Every call is on the loop, and may start another procedure at once.
+/// Events of a link, which the controller turns into HCI. All calls are on the loop; a procedure may be started from within a call.
 protocol ConnectionDelegate: AnyObject {
-    /// The first packet of the other side arrived.
+    /// The first packet of the peer was received.
     func connectionEstablished(_ connection: Connection)
-    /// The link is gone; nothing more comes from it. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x28, 0x3D, 0x3E.
+    /// The link has ended; no further calls follow. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x28, 0x3D, 0x3E.
     func connection(_ connection: Connection, disconnected reason: ErrorCode)
-    /// An LL data PDU arrived. - Parameter isStart: whether it begins an L2CAP PDU (LLID 2) or continues one (LLID 1).
+    /// An LL data PDU arrived. - Parameter isStart: true if it starts an L2CAP PDU (LLID 2), false if it continues one (LLID 1).
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool)
-    /// `count` HCI ACL packets were acknowledged to their last octet.
+    /// `count` HCI ACL packets were acknowledged completely.
     func connection(_ connection: Connection, completed count: Int)
-    /// LE Connection Update Complete. Also reported, with success, when the other side changed the parameters.
+    /// LE_Connection_Update_Complete. Also reported, with success, if the peer changed the parameters.
     func connectionUpdated(_ connection: Connection, status: ErrorCode)
-    /// LE Remote Connection Parameter Request; answered by `Connection.replyToParameterRequest`.
+    /// LE_Remote_Connection_Parameter_Request; answer with `Connection.replyToParameterRequest`.
     func connection(_ connection: Connection, requested parameters: RequestedParameters)
-    /// LE PHY Update Complete.
+    /// LE_PHY_Update_Complete.
     func connectionPHYUpdated(_ connection: Connection, status: ErrorCode)
-    /// LE Data Length Change: at least one of the four effective values differs from before.
+    /// LE_Data_Length_Change: at least one of the four effective values has changed.
     func connectionDataLengthChanged(_ connection: Connection)
-    /// LE Read Remote Features Complete.
+    /// LE_Read_Remote_Features_Complete.
     func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode)
-    /// Read Remote Version Information Complete.
+    /// Read_Remote_Version_Information_Complete.
     func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode)
-    /// Encryption Change, or Encryption Key Refresh Complete where the link was encrypted before.
+    /// Encryption_Change, or Encryption_Key_Refresh_Complete if the link was already encrypted.
     func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool)
-    /// LE Long Term Key Request; answered by `Connection.replyToKeyRequest`.
+    /// LE_Long_Term_Key_Request; answer with `Connection.replyToKeyRequest`.
     func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16)
-    /// Authenticated Payload Timeout Expired.
+    /// Authenticated_Payload_Timeout_Expired.
     func connectionAuthenticatedPayloadExpired(_ connection: Connection)
 }
 
@@ -46,17 +46,17 @@ extension ConnectionDelegate {
     }
 }
 
-/// What LL_CONNECTION_PARAM_REQ asks for. Core Vol 6, Part B, 2.4.2.16.
+/// Parameters of LL_CONNECTION_PARAM_REQ. Core Vol 6, Part B, 2.4.2.16.
 struct RequestedParameters: Hashable {
-    /// In units of 1.25 ms.
+    /// N x 1.25 ms.
     var intervalMin: UInt16
     var intervalMax: UInt16
     var latency: UInt16
-    /// In units of 10 ms.
+    /// N x 10 ms.
     var timeout: UInt16
 }
 
-/// The contents of LL_VERSION_IND.
+/// Parameters of LL_VERSION_IND.
 struct RemoteVersion: Hashable {
     var version: UInt8
     var companyIdentifier: UInt16

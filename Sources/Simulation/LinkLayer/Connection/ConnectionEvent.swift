@@ -1,16 +1,16 @@
 import Packets
 
-/// What is only true within one connection event. Core Vol 6, Part B, 4.5.1 and 4.5.6.
+/// State of one connection event. Core Vol 6, Part B, 4.5.1 and 4.5.6.
 struct ConnectionEvent {
-    /// Why an event ended, as far as an end counts it.
+    /// Reason why an event ended, for statistics.
     enum Ending {
-        /// No further exchange fitted before the next anchor point, or before another use of the radio.
+        /// No further exchange fitted before the next anchor point or another use of the radio.
         case full
-        /// Neither side had more data.
+        /// Neither device had more data.
         case empty
-        /// At the configured number of exchanges.
+        /// The configured number of exchanges was reached.
         case atLimit
-        /// No answer, or two bad packets, came.
+        /// No reply, or two corrupted packets, arrived.
         case silent
     }
 
@@ -18,11 +18,11 @@ struct ConnectionEvent {
     /// The next anchor point of this link.
     var nextAnchor: Microseconds
     private(set) var exchanges = 0
-    /// Those that no longer fitted: a planted fault.
+    /// Number of exchanges that no longer fitted, as an injected fault.
     private(set) var extraExchanges = 0
     private(set) var hasHeardIntact = false
     var hasMoreToSend = false
-    /// MD of the last packet heard; taken as set when that was corrupt.
+    /// MD of the last received packet; true if that packet was corrupted.
     private(set) var peerHasMore = false
     private var consecutiveErrors = 0
 
@@ -31,7 +31,7 @@ struct ConnectionEvent {
         self.nextAnchor = nextAnchor
     }
 
-    /// Two packets with a bad CRC in a row end an event. Core Vol 6, Part B, 4.5.6.
+    /// Two consecutive packets with a bad CRC end an event. Core Vol 6, Part B, 4.5.6.
     var hasFailed: Bool { consecutiveErrors >= 2 }
 
     mutating func countExchange(isExtra: Bool = false) {

@@ -1,6 +1,6 @@
 import Packets
 
-/// What both ends of a new link know: the contents of CONNECT_IND or AUX_CONNECT_REQ, and where its first packet is due.
+/// Parameters of a new link that both ends know: the content of CONNECT_IND or AUX_CONNECT_REQ, and the time of the first packet.
 struct ConnectionParameters {
     enum Role: UInt8 {
         case central = 0
@@ -20,28 +20,29 @@ struct ConnectionParameters {
     /// 5...16, for channel selection algorithm #1.
     var hopIncrement: UInt8
     var usesAlgorithm2: Bool
-    /// The PHY of the packet that made the link, used both ways at first.
+    /// PHY of the connection request, used in both directions at first.
     var phy: PHY
     var ownAddress: DeviceAddress
     var peerAddress: DeviceAddress
-    /// When the transmit window opens: the end of CONNECT_IND (or AUX_CONNECT_REQ) + transmitWindowDelay + transmitWindowOffset. Core Vol 6, Part B, 4.5.3.
+    /// Start of the transmit window: end of CONNECT_IND (or AUX_CONNECT_REQ) + transmitWindowDelay + transmitWindowOffset. Core Vol 6, Part
+    /// B, 4.5.3.
     var transmitWindowStart: Microseconds
     var transmitWindowSize: Microseconds
-    /// Parts per million, from the SCA field, where the other side gave it.
+    /// The peer's clock accuracy in ppm, from the SCA field if it sent one.
     var peerClockAccuracy: Int
 }
 
-/// What a controller's host set for all new links.
+/// The host's defaults for new links.
 struct LinkDefaults {
     /// LE_Write_Suggested_Default_Data_Length.
     var suggestedTxOctets: UInt16 = 27
     var suggestedTxTime: UInt16 = 328
-    /// LE_Set_Default_PHY; empty is no preference.
+    /// LE_Set_Default_PHY; empty means no preference.
     var txPHYs: PHYs = []
     var rxPHYs: PHYs = []
 }
 
-/// Which data channels are used: bit n is channel n. Core Vol 6, Part B, 1.4.1.
+/// Used data channels; bit n is channel n. Core Vol 6, Part B, 1.4.1.
 struct ChannelMap: Hashable {
     let bits: UInt64
     /// The used channels in ascending order, for remapping.

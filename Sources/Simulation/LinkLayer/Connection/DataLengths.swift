@@ -1,18 +1,18 @@
 import Packets
 
-/// Which data lengths a link uses, from what both sides are able and willing to do. Core Vol 6, Part B, 4.5.10.
+/// Data lengths of a link, derived from both devices' limits. Core Vol 6, Part B, 4.5.10.
 struct DataLengths {
-    /// What this side asks for: connMaxTxOctets, connMaxTxTime, connMaxRxOctets, connMaxRxTime.
+    /// Local limits: connMaxTxOctets, connMaxTxTime, connMaxRxOctets, connMaxRxTime.
     private(set) var local = DataLength()
-    /// What the other side reported, from its own point of view.
+    /// The peer's limits, from its own point of view.
     private(set) var remote = DataLength()
     /// The four effective values.
     private(set) var effective = DataLength()
 
-    /// On LE Coded, the time that 27 octets with a MIC take at S=8: no limit goes below.
+    /// Lower limit of TX time on LE Coded: the duration of 27 octets with MIC at S=8, in us.
     static let leastCodedTime = 2704
 
-    /// Before any exchange: what the configuration and the host's suggestion allow.
+    /// Initial limits from the configuration and the host's suggested values.
     init(_ configuration: ControllerConfiguration, defaults: LinkDefaults, phy: PHY) {
         if configuration.features.contains(.leDataPacketLengthExtension) {
             let longest = Self.longestTime(configuration)
@@ -28,13 +28,14 @@ struct DataLengths {
         }
     }
 
-    /// The longest time that this side supports: of its longest PDU with a MIC, on the slowest of its PHYs.
+    /// Maximum supported time: duration of the longest PDU with MIC on the slowest supported PHY.
     static func longestTime(_ configuration: ControllerConfiguration) -> UInt16 {
         let slowest: AirPHY = configuration.features.contains(.leCodedPHY) ? .codedS8 : .le1M
         return UInt16(clamping: slowest.airTime(payload: Int(configuration.maxOctets) + 4).rawValue)
     }
 
-    /// What LL_LENGTH_REQ and LL_LENGTH_RSP tell the other side; one without LE Coded is told no longer times than LE 1M takes. Core Vol 6, Part B, 5.1.9.
+    /// The values for LL_LENGTH_REQ and LL_LENGTH_RSP. A peer without LE Coded gets no longer times than LE 1M needs. Core Vol 6, Part B,
+    /// 5.1.9.
     func told(_ peer: PeerKnowledge) -> DataLength {
         var told = local
         guard peer.lacks(.leCodedPHY) else { return told }
@@ -43,7 +44,7 @@ struct DataLengths {
         return told
     }
 
-    /// Of 251 octets and a MIC on LE 1M.
+    /// Duration of 251 octets with MIC on LE 1M.
     private static let longestUncodedTime: UInt16 = 2120
 
     mutating func setLocal(octets: UInt16, time: UInt16, _ configuration: ControllerConfiguration) {
@@ -51,19 +52,19 @@ struct DataLengths {
         local.maxTxTime = min(time, Self.longestTime(configuration))
     }
 
-    /// What the other side reported, in LL_LENGTH_REQ or LL_LENGTH_RSP; no value goes below what every device can do.
+    /// Sets the peer's limits from LL_LENGTH_REQ or LL_LENGTH_RSP; values are raised to the mandatory minimum.
     mutating func setRemote(_ reported: DataLength) {
         remote = DataLength(
             maxTxOctets: max(27, reported.maxTxOctets), maxTxTime: max(328, reported.maxTxTime),
             maxRxOctets: max(27, reported.maxRxOctets), maxRxTime: max(328, reported.maxRxTime))
     }
 
-    /// The longest times that the two sides agree on, regardless of the PHY.
+    /// The longest times that both devices allow, on any PHY.
     var agreedTimes: (transmit: Int, receive: Int) {
         (Int(min(local.maxTxTime, remote.maxRxTime)), Int(min(local.maxRxTime, remote.maxTxTime)))
     }
 
-    /// The effective times. On LE Coded a transmission is also bounded by what the interval leaves beside the longest reply.
+    /// The effective times. On LE Coded, a transmission must also fit into the interval beside the longest reply.
     func times(interval: Microseconds, transmitPHY: PHY, receivePHY: PHY) -> (transmit: Int, receive: Int) {
         let agreed = agreedTimes
         let longestReply = receivePHY == .leCoded ? max(agreed.receive, Self.leastCodedTime) : agreed.receive
@@ -73,9 +74,9 @@ struct DataLengths {
         return (max(min(agreed.transmit, Int(interval.rawValue) - required), Self.leastCodedTime), longestReply)
     }
 
-    /// Computes the effective values.
+    /// Updates the effective values.
     ///
-    /// - Returns: whether one of them differs from before.
+    /// - Returns: true if one of them has changed.
     mutating func update(interval: Microseconds, transmitPHY: PHY, receivePHY: PHY) -> Bool {
         let before = effective
         let times = times(interval: interval, transmitPHY: transmitPHY, receivePHY: receivePHY)
@@ -86,7 +87,7 @@ struct DataLengths {
     }
 }
 
-/// Four lengths or times of one side. Core Vol 6, Part B, 4.5.10.
+/// Lengths and times of one device in both directions. Core Vol 6, Part B, 4.5.10.
 struct DataLength: Hashable {
     var maxTxOctets: UInt16 = 27
     var maxTxTime: UInt16 = 328

@@ -1,23 +1,23 @@
 import Packets
 
-/// When the events of a link are, as one side's clock has it. Core Vol 6, Part B, 4.5.1, 4.5.2, 4.5.7 and 4.2.4.
+/// Times of connection events, measured by one device's clock. Core Vol 6, Part B, 4.5.1, 4.5.2, 4.5.7 and 4.2.4.
 struct EventTiming {
     private let role: ConnectionParameters.Role
-    /// Of both sleep clocks together, in parts per million.
+    /// Sum of both sleep clock accuracies, in ppm.
     private let clockAccuracy: Int
     private var clock: AnchorClock
     /// connPeripheralLatency.
     private(set) var peripheralLatency: Int
     private(set) var supervisionTimeout: Microseconds
-    /// The counter of the event under way, or of the last one; -1 before the first. Its low 16 bits are connEventCounter.
+    /// Number of the current or last event; -1 before the first. The low 16 bits are connEventCounter.
     private(set) var eventCounter = -1
-    /// How long the transmit window still is, until an anchor has been heard in it.
+    /// Remaining length of the transmit window; 0 once an anchor point was received.
     private(set) var transmitWindow: Microseconds
     private(set) var isEstablished = false
     private var lastAnchor: Microseconds
     private(set) var lastHeard: Microseconds
 
-    /// Before the first packet, a link has six intervals.
+    /// Number of intervals in which a link must be established.
     static let intervalsToEstablish = 6
 
     init(_ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, now: Microseconds) {
@@ -35,10 +35,10 @@ struct EventTiming {
 
     func anchor(of event: Int) -> Microseconds { clock.anchor(of: event) }
 
-    /// When the link needs the radio for an event.
+    /// Time at which the link needs the radio for an event.
     func start(of event: Int) -> Microseconds { anchor(of: event) - widening(of: event) }
 
-    /// When it is too late for an event: the event before, or a busier link, took too long.
+    /// Latest start of an event that was delayed by the event before or by a busier link.
     func latestStart(of event: Int) -> Microseconds {
         switch role {
         case .central: anchor(of: event)
@@ -46,35 +46,36 @@ struct EventTiming {
         }
     }
 
-    /// How far the central's packet may lie from where it is expected.
+    /// Window widening of an event.
     func widening(of event: Int) -> Microseconds {
         guard role == .peripheral else { return .zero }
         return AnchorClock.widening(after: anchor(of: event) - lastAnchor, accuracy: clockAccuracy, interval: interval)
     }
 
-    /// When the supervision timer expires, if nothing more is heard.
+    /// Time at which the supervision timer expires if nothing more is received.
     var supervisionDeadline: Microseconds {
         lastHeard + (isEstablished ? supervisionTimeout : interval * Self.intervalsToEstablish)
     }
 
     mutating func begin(event: Int) { eventCounter = event }
 
-    /// The first packet of an event, corrupt or not, is the anchor point.
+    /// Sets the anchor point from the first packet of an event, intact or not.
     mutating func synchronise(to anchor: Microseconds) {
         clock.rebase(to: anchor, event: eventCounter)
         lastAnchor = anchor
         transmitWindow = .zero
     }
 
-    /// An intact packet ended.
+    /// Records the end of an intact packet.
     mutating func heard(at end: Microseconds) {
         lastHeard = end
         isEstablished = true
     }
 
-    /// Takes the contents of LL_CONNECTION_UPDATE_IND into use; false when nothing differs from before.
+    /// Applies the parameters of LL_CONNECTION_UPDATE_IND; returns false if they change nothing.
     ///
-    /// The supervision timer starts anew with the transmit window. Core Vol 6, Part B, 5.1.1. An anchor point that has been heard needs no window any more.
+    /// The supervision timer restarts with the transmit window. Core Vol 6, Part B, 5.1.1. No window is needed once an anchor point has
+    /// been received.
     mutating func change(to timing: LinkTiming, at event: Int) -> Bool {
         let before = (interval, peripheralLatency, supervisionTimeout)
         let hasBegun = lastAnchor == anchor(of: event)

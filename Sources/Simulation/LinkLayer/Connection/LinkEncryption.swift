@@ -2,9 +2,9 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// The encryption of a link at one end: its session key, the directions that use it, and their packet counters. Core Vol 6, Part B, 5.1.3; Part E.
+/// Encryption state of one end of a link: session key, encrypted directions and packet counters. Core Vol 6, Part B, 5.1.3; Part E.
 struct LinkEncryption {
-    /// What one side adds to a session: SKD_C and IV_C, or SKD_P and IV_P, in the order of the air.
+    /// One device's contribution to a session: SKD_C and IV_C, or SKD_P and IV_P, in transmission order.
     struct Half: Equatable {
         var skd: [UInt8]
         var iv: [UInt8]
@@ -17,7 +17,7 @@ struct LinkEncryption {
         }
     }
 
-    /// What both sides know of a session.
+    /// A session: its long term key and both contributions.
     struct Session: Equatable {
         var longTermKey: UInt128
         var central: Half
@@ -30,17 +30,17 @@ struct LinkEncryption {
     }
 
     enum Step: Equatable {
-        /// This side has told its half; the next session has another.
+        /// This device has sent its contribution; the next session uses a new one.
         case halfTold
-        /// The key of what is sent and received from now on, with its counters at zero.
+        /// Session key for both directions from now on, with counters at 0.
         case session(Session)
-        /// Which directions are encrypted.
+        /// Encrypted directions.
         case directions(sent: Bool, received: Bool)
-        /// The host's authenticatedPayloadTO. Core Vol 6, Part B, 5.4.
+        /// authenticatedPayloadTO, set by the host. Core Vol 6, Part B, 5.4.
         case payloadTimeout(Microseconds)
-        /// The time of the last PDU with a MIC is taken anew: encryption has begun, or the host has been told.
+        /// Restarts the authenticated payload timer: encryption has started, or a timeout was reported to the host.
         case payloadTimerRestarted(at: Microseconds)
-        /// So many PDUs are yet to be sent with a wrong MIC: a planted fault.
+        /// Number of PDUs to send with a wrong MIC, as an injected fault.
         case spoils(Int)
     }
 
@@ -48,15 +48,15 @@ struct LinkEncryption {
     private let quirks: EncryptionQuirks
     private let secrets: SecretSource
     private var halvesTold = 0
-    /// This side's half of the next session.
+    /// This device's contribution to the next session.
     private(set) var half: Half
     private var cipher: LinkCipher?
     private(set) var isSentEncrypted = false
     private(set) var isReceivedEncrypted = false
-    /// packetCounter of either direction. Core Vol 6, Part B, 2.4; Part E, 2.1.
+    /// packetCounter of each direction. Core Vol 6, Part B, 2.4; Part E, 2.1.
     private var sentCounter: UInt64 = 0
     private var receivedCounter: UInt64 = 0
-    /// When a PDU last came whose MIC was right.
+    /// Time of the last received PDU with a valid MIC.
     private(set) var lastAuthenticated = Microseconds.zero
     /// authenticatedPayloadTO. Core Vol 6, Part B, 5.4.
     private(set) var payloadTimeout: Microseconds = 30_000_000
@@ -64,7 +64,7 @@ struct LinkEncryption {
     private var sealedPackets = PacketPool(4)
     private var openedPackets = PacketPool(64)
 
-    /// - Parameter secrets: of this side of this link.
+    /// - Parameter secrets: source of this device's contributions on this link.
     init(_ parameters: ConnectionParameters, secrets: SecretSource, quirks: EncryptionQuirks = []) {
         self.quirks = quirks
         isCentral = parameters.role == .central
@@ -72,9 +72,9 @@ struct LinkEncryption {
         half = Half(secrets.stream("session 0"))
     }
 
-    /// Whether both directions are encrypted.
+    /// True if both directions are encrypted.
     var isOn: Bool { isSentEncrypted && isReceivedEncrypted }
-    /// The octets that a PDU has beside its payload.
+    /// MIC length of sent PDUs; 0 if not encrypted.
     var sentMICLength: Int { isSentEncrypted ? LinkCipher.micLength : 0 }
     var receivedMICLength: Int { isReceivedEncrypted ? LinkCipher.micLength : 0 }
 
@@ -94,10 +94,10 @@ struct LinkEncryption {
         }
     }
 
-    /// Whether what is sent again is encrypted again.
+    /// True if a retransmission is encrypted again, as an injected fault.
     var sealsAgain: Bool { quirks.contains(.countsRetransmissions) }
 
-    /// Encrypts a PDU that is sent for the first time; an empty one stays empty.
+    /// Encrypts a new PDU; an empty PDU is not changed.
     mutating func seal(_ pdu: inout OutgoingPDU) {
         guard isSentEncrypted, !pdu.isForcedClear, let cipher else { return }
         let clear = pdu.clear ?? pdu.payload
@@ -115,7 +115,7 @@ struct LinkEncryption {
         sentCounter += 1
     }
 
-    /// The payload of a PDU that has come for the first time; nil when its MIC is wrong.
+    /// Decrypts the payload of a new PDU; nil if the MIC is wrong.
     mutating func open(_ pdu: AirPDU, at now: Microseconds) -> ArraySlice<UInt8>? {
         guard isReceivedEncrypted, let cipher else { return pdu.payload }
         let (counter, fromCentral) = (receivedCounter, !isCentral)

@@ -1,10 +1,11 @@
 import BluetoothCrypto
 import Packets
 
-/// The state of a link at one end: what both ends agreed on, and what this one knows of the other. It changes by `LinkChange`, and as events come and go.
+/// State of one end of a link: parameters that both ends agreed on, and properties of the peer. It changes with `LinkChange` and with each
+/// connection event.
 struct LinkState {
     let role: ConnectionParameters.Role
-    /// What this controller is and is able to do.
+    /// Capabilities of this controller.
     let configuration: ControllerConfiguration
     var timing: EventTiming
     private(set) var channels: LinkChannels
@@ -12,14 +13,14 @@ struct LinkState {
     private(set) var lengths: DataLengths
     var encryption: LinkEncryption
     private(set) var peer = PeerKnowledge()
-    /// LL_VERSION_IND is sent once in a link's life.
+    /// LL_VERSION_IND is sent once per link.
     private(set) var hasSentVersion = false
-    /// What the procedures that run may bring into use.
+    /// Parameters that running procedures may put into use.
     var pendingParameters: [PendingParameters] = [] { didSet { updatePayloadLimit() } }
-    /// The most data octets of a PDU sent now.
+    /// Maximum payload of a data PDU sent now, in octets.
     private(set) var payloadLimit = 27
 
-    /// - Parameter secrets: of what this side adds to session keys.
+    /// - Parameter secrets: source of this device's contributions to session keys.
     init(
         _ parameters: ConnectionParameters, _ configuration: ControllerConfiguration, _ defaults: LinkDefaults, now: Microseconds,
         secrets: SecretSource
@@ -36,10 +37,10 @@ struct LinkState {
         updatePayloadLimit()
     }
 
-    /// Makes a change.
+    /// Applies a change.
     ///
-    /// - Parameter instant: the event that it was scheduled for.
-    /// - Returns: whether anything differs from before, and what the host is to hear of it beside the result of the procedure.
+    /// - Parameter instant: the event for which it was scheduled.
+    /// - Returns: true if something has changed, and reports for the host besides the result of the procedure.
     mutating func apply(_ change: LinkChange, at instant: Int?) -> (isChanged: Bool, reports: [LinkReport]) {
         defer { updatePayloadLimit() }
         switch change {
@@ -75,15 +76,15 @@ struct LinkState {
 
     // MARK: Packets
 
-    /// The PHY and coding of what this side sends.
+    /// PHY and coding of sent packets.
     var airPHY: AirPHY { AirPHY(phys.transmit, prefersS2: phys.prefersS2 ?? configuration.prefersS2) }
 
-    /// Time on the air of a PDU of this side, its MIC included in the length.
+    /// Duration of a sent PDU, with the MIC included in the length.
     func airTime(_ length: Int) -> Microseconds {
         airPHY.airTime(payload: length, crcOctets: configuration.quirks.crcOctets)
     }
 
-    /// Time on the air of the longest packet that the other side may send.
+    /// Duration of the longest packet that the peer may send.
     var longestReply: Microseconds {
         let phy = AirPHY(phys.receive, prefersS2: false)
         let octets = Int(lengths.effective.maxRxOctets)
@@ -92,7 +93,7 @@ struct LinkState {
             max(Microseconds(Int(lengths.effective.maxRxTime)), phy.airTime(payload: 0)))
     }
 
-    /// The least that one exchange takes which the other side begins.
+    /// Shortest duration of an exchange that the peer starts.
     var shortestExchange: Microseconds {
         AirPHY(phys.receive, prefersS2: true).airTime(payload: 0) + airTime(0) + interFrameSpace * 2
     }
@@ -101,7 +102,8 @@ struct LinkState {
         lengths.update(interval: timing.interval, transmitPHY: phys.transmit, receivePHY: phys.receive) ? [.dataLength] : []
     }
 
-    /// A PDU may have to be sent again after the change that a procedure brings, so it suits both. Core Vol 6, Part B, 5.1.7.4 and 5.1.10.1.
+    /// Limits payloads so that a PDU can be retransmitted after the pending change of a procedure. Core Vol 6, Part B, 5.1.7.4 and
+    /// 5.1.10.1.
     private mutating func updatePayloadLimit() {
         payloadLimit = longestPayload(phys.transmit, phys.receive, timing.interval)
         for pendingParameters in pendingParameters {
@@ -122,14 +124,14 @@ struct LinkState {
     }
 }
 
-/// What a procedure may bring into use at its end.
+/// Parameters that a procedure may put into use when it completes.
 struct PendingParameters: Equatable {
     var transmitPHYs: PHYs = []
     var receivePHYs: PHYs = []
     var interval: Microseconds?
 }
 
-/// Which channels the link hops over.
+/// Channel map and channel selection of the link.
 struct LinkChannels {
     fileprivate(set) var map: ChannelMap
     private let selection: ChannelSelection
@@ -145,37 +147,37 @@ struct LinkChannels {
     func channel(of event: Int) -> ChannelIndex { selection.channel(event: event, map: map) }
 }
 
-/// The PHYs in use, and what the host would rather have.
+/// PHYs in use, and the host's preferences.
 struct LinkPHYs {
     fileprivate(set) var transmit: PHY
     fileprivate(set) var receive: PHY
-    /// LE_Set_PHY's masks, at first LE_Set_Default_PHY's; empty is no preference.
+    /// Masks of LE_Set_PHY, initially those of LE_Set_Default_PHY; empty means no preference.
     fileprivate(set) var preferredTx: PHYs
     fileprivate(set) var preferredRx: PHYs
-    /// LE_Set_PHY's options: S2 (true), S8 (false), or the controller's choice.
+    /// PHY options of LE_Set_PHY: true for S=2, false for S=8, nil for the controller's choice.
     fileprivate(set) var prefersS2: Bool?
 }
 
-/// What this end has learnt of the other.
+/// Known properties of the peer.
 struct PeerKnowledge {
     /// Nil before a feature exchange.
     fileprivate(set) var features: LEFeatures?
     /// Nil before a version exchange.
     fileprivate(set) var version: RemoteVersion?
 
-    /// Whether the other side is known to lack a feature.
+    /// True if the peer is known to lack a feature.
     func lacks(_ feature: LEFeatures) -> Bool { features.map { $0.isDisjoint(with: feature) } ?? false }
 }
 
-/// A change of the link.
+/// A change of the link state.
 enum LinkChange: Equatable {
     case timing(LinkTiming)
     case channelMap(ChannelMap)
-    /// Nil leaves a direction as it is.
+    /// Nil keeps the PHY of a direction.
     case phys(transmit: PHY?, receive: PHY?)
     case preferredPHYs(tx: PHYs, rx: PHYs)
     case codedPreference(prefersS2: Bool?)
-    /// What this side is to send at most.
+    /// Maximum that this device sends.
     case localLengths(octets: UInt16, time: UInt16)
     case peerLengths(DataLength)
     case peerFeatures(LEFeatures)
@@ -184,7 +186,7 @@ enum LinkChange: Equatable {
     case encryption(LinkEncryption.Step)
 }
 
-/// The contents of LL_CONNECTION_UPDATE_IND without its instant.
+/// Parameters of LL_CONNECTION_UPDATE_IND without the instant.
 struct LinkTiming: Equatable {
     var windowSize: Microseconds
     var windowOffset: Microseconds
@@ -193,7 +195,7 @@ struct LinkTiming: Equatable {
     var timeout: Microseconds
 }
 
-/// News for the host.
+/// An event for the host.
 enum LinkReport: Equatable {
     case updated(ErrorCode)
     case requested(RequestedParameters)
@@ -202,10 +204,10 @@ enum LinkReport: Equatable {
     case dataLength
     case features(LEFeatures, ErrorCode)
     case version(RemoteVersion, ErrorCode)
-    /// Encryption has started, or could not.
+    /// Encryption has started or failed to start.
     case encrypted(ErrorCode)
-    /// The same for a link that was encrypted before.
+    /// Encryption has restarted, or failed to, on a link that was already encrypted.
     case keyRefreshed(ErrorCode)
-    /// The other side wants the link encrypted with the key that these numbers name.
+    /// The peer requests encryption with the key that Rand and EDIV identify.
     case keyRequested(random: UInt64, diversifier: UInt16)
 }

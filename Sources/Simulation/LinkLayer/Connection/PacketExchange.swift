@@ -1,21 +1,21 @@
 import Packets
 
-/// What one end of a link sends and takes by sequence number: what waits, what has not been acknowledged, and what is awaited. Core Vol 6, Part B, 4.5.9.
+/// Packet state of one end of a link: transmit queue, unacknowledged PDU and sequence numbers. Core Vol 6, Part B, 4.5.9.
 struct PacketExchange {
     private var queue = TransmitQueue()
     private var numbers = Acknowledgement()
     private var outstanding: OutgoingPDU?
     private var outstandingWasSent = false
 
-    /// Whether there is more to send than what is outstanding.
+    /// True if PDUs are queued besides the unacknowledged one.
     var hasMore: Bool { !queue.isEmpty }
-    /// Whether there is nothing to send.
+    /// True if there is nothing to send.
     var isIdle: Bool { queue.isEmpty && outstanding.map { $0.payload.isEmpty } ?? true }
-    /// Whether nothing is left of what was to be sent: a link that has come to rest.
+    /// True if no PDU and no part of an ACL packet is left to send.
     var isEmpty: Bool { isIdle && queue.packetCount == 0 }
-    /// The next expected sequence number, which acknowledges what came before.
+    /// NESN, which acknowledges the previous PDU.
     var nextExpected: UInt8 { numbers.expected }
-    /// Whether data PDUs wait until a procedure is over.
+    /// True while a procedure holds back data PDUs.
     var isDataHeld: Bool {
         get { queue.isDataHeld }
         set { queue.isDataHeld = newValue }
@@ -24,7 +24,7 @@ struct PacketExchange {
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { queue.append(data, isStart: isStart) }
     mutating func append(control pdu: [UInt8], inClear: Bool) { queue.append(control: pdu, inClear: inClear) }
 
-    /// Sends a PDU before anything else, whatever its header and length; false while another is outstanding.
+    /// Sends a PDU before all others, whatever its header and length. Returns false while another is unacknowledged.
     mutating func sendNext(_ pdu: OutgoingPDU) -> Bool {
         guard outstanding == nil else { return false }
         outstanding = pdu
@@ -38,12 +38,12 @@ struct PacketExchange {
         outstanding = nil
     }
 
-    /// The length of the PDU that would be sent next, with its MIC.
+    /// Length of the next PDU to send, including MIC.
     ///
     /// - Parameters:
-    ///   - acknowledged: whether what is outstanding is taken as acknowledged.
-    ///   - limit: the most data octets of a new PDU.
-    ///   - micLength: what a new PDU that is not empty has beside.
+    ///   - acknowledged: assume that the last PDU has been acknowledged.
+    ///   - limit: maximum data octets of a new PDU.
+    ///   - micLength: MIC length of a new non-empty PDU.
     func nextLength(acknowledged: Bool, limit: Int, micLength: Int) -> Int {
         let waiting = acknowledged ? nil : outstanding?.payload.count
         if let waiting, outstandingWasSent { return waiting }
@@ -51,14 +51,14 @@ struct PacketExchange {
         return length == 0 ? 0 : length + micLength
     }
 
-    /// The same, after a packet with this next expected sequence number.
+    /// Length of the next PDU after a packet with this NESN.
     func nextLength(after nextExpected: UInt8, limit: Int, micLength: Int) -> Int {
         nextLength(acknowledged: nextExpected != numbers.transmit, limit: limit, micLength: micLength)
     }
 
-    /// The outstanding PDU, or else the next one, or else an empty one. A PDU is encrypted once: what is sent again is the same octets.
+    /// The unacknowledged PDU, or the next one, or an empty one. A PDU is encrypted once; a retransmission has the same octets.
     ///
-    /// - Parameter allowsData: false where new data would take too long.
+    /// - Parameter allowsData: false if new data would take too long.
     mutating func next(limit: Int, allowsData: Bool, _ encryption: inout LinkEncryption) -> (pdu: OutgoingPDU, isRetransmission: Bool) {
         var pdu = outstanding ?? (allowsData ? queue.next(limit: limit) : nil) ?? .empty
         let wasSent = outstanding != nil && outstandingWasSent
@@ -71,9 +71,9 @@ struct PacketExchange {
 
     func header(of pdu: OutgoingPDU, moreData: Bool) -> UInt8 { numbers.header(llid: pdu.llid, moreData: moreData) }
 
-    /// Takes in the header of an intact packet.
+    /// Handles the header of an intact packet.
     ///
-    /// - Returns: what the PDU is that it acknowledges, and whether its own content is new.
+    /// - Returns: kind of the PDU that it acknowledges, and true if its own content is new.
     mutating func received(_ header: UInt8) -> (acknowledged: OutgoingPDU.Kind?, isNew: Bool) {
         let (acknowledges, isNew) = numbers.received(header)
         guard acknowledges else { return (nil, isNew) }
@@ -82,15 +82,15 @@ struct PacketExchange {
         return (kind, isNew)
     }
 
-    // MARK: Planted faults
+    // MARK: Injected faults
 
-    /// Nothing is sent twice.
+    /// Drops the unacknowledged PDU instead of retransmitting it.
     mutating func forgetOutstanding() {
         guard let pdu = outstanding, !pdu.payload.isEmpty else { return }
         outstanding = OutgoingPDU(llid: LLID.continuation, payload: [], kind: pdu.kind)
     }
 
-    /// Every new data PDU has the sequence number of the one before.
+    /// Sends every new data PDU with the sequence number of the previous one.
     mutating func repeatSequenceNumber(for pdu: OutgoingPDU) {
         if case .data = pdu.kind, numbers.transmit == 1 { numbers.stepBack() }
     }

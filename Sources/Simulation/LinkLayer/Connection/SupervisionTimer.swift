@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// A timer whose deadline moves with nearly every packet: it is set rarely, and when it fires it looks whether the deadline has moved meanwhile.
+/// A timer for a deadline that moves with nearly every packet. It is set rarely; when it fires, it checks if the deadline has moved.
 ///
-/// Neither closure may own the timer's owner; they capture it unowned.
+/// Both closures must capture the owner of the timer unowned.
 final class SupervisionTimer {
     private let deadline: () -> Microseconds
     private var timer: AirTimer!
@@ -18,10 +18,10 @@ final class SupervisionTimer {
 
     var isSet: Bool { timer.isSet }
 
-    /// Starts it for the deadline as it is now: needed where it may have come nearer.
+    /// Starts the timer for the current deadline; needed when the deadline may have moved closer.
     func start() { start(at: deadline()) }
 
-    /// Looks at the deadline at another time than its own.
+    /// Checks the deadline at another time.
     func start(at time: Microseconds) { timer.set(at: time) }
 
     func cancel() { timer.cancel() }

@@ -1,7 +1,7 @@
 import DequeModule
 import Packets
 
-/// The two low bits of a data channel header. Core Vol 6, Part B, 2.4.
+/// LLID: the two low bits of a data channel PDU header. Core Vol 6, Part B, 2.4.
 enum LLID {
     static let reserved: UInt8 = 0
     static let continuation: UInt8 = 1
@@ -9,7 +9,7 @@ enum LLID {
     static let control: UInt8 = 3
 }
 
-/// A PDU that has a sequence number: it is sent until the other side acknowledges it.
+/// A PDU with a sequence number, which is sent until it is acknowledged.
 struct OutgoingPDU {
     enum Kind {
         case empty
@@ -20,17 +20,17 @@ struct OutgoingPDU {
     var llid: UInt8
     var payload: ArraySlice<UInt8>
     var kind: Kind
-    /// The payload before it was encrypted; nil where it is sent in clear.
+    /// The payload before encryption; nil if sent unencrypted.
     var clear: ArraySlice<UInt8>?
-    /// Sent in clear whatever the link: a planted fault.
+    /// Sent unencrypted even on an encrypted link, as an injected fault.
     var isForcedClear = false
 
     static let empty = OutgoingPDU(llid: LLID.continuation, payload: [], kind: .empty)
 }
 
-/// What a link has to send: control PDUs first, then the HCI ACL packets, cut to what the link can carry at the moment.
+/// Data that a link has to send: control PDUs first, then HCI ACL packets, fragmented to the current maximum PDU length.
 ///
-/// Each ACL packet is cut by itself: L2CAP fragment boundaries stay where the host put them.
+/// Each ACL packet is fragmented by itself, so packet boundaries set by the host are kept.
 struct TransmitQueue {
     private struct Packet {
         var rest: ArraySlice<UInt8>
@@ -39,12 +39,12 @@ struct TransmitQueue {
 
     private var packets = Deque<Packet>()
     private var control = Deque<OutgoingPDU>()
-    /// Holds data back, as the encryption procedures must.
+    /// Holds back data, as encryption procedures require.
     var isDataHeld = false
 
     var isEmpty: Bool { control.isEmpty && (packets.isEmpty || isDataHeld) }
     var hasControl: Bool { !control.isEmpty }
-    /// ACL packets not yet cut to the end.
+    /// Number of ACL packets not yet fragmented completely.
     var packetCount: Int { packets.count }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { packets.append(Packet(rest: data, isStart: isStart)) }
@@ -57,7 +57,7 @@ struct TransmitQueue {
         control.removeAll()
     }
 
-    /// The payload length that `next(limit:)` would return; zero when there is nothing.
+    /// Payload length that `next(limit:)` would return; 0 if the queue is empty.
     func nextLength(limit: Int) -> Int {
         if let first = control.first { return first.payload.count }
         guard !isDataHeld, let first = packets.first else { return 0 }
@@ -66,7 +66,7 @@ struct TransmitQueue {
 
     /// Takes the next PDU.
     ///
-    /// - Parameter limit: the most data octets a PDU may carry.
+    /// - Parameter limit: maximum data octets of a PDU.
     mutating func next(limit: Int) -> OutgoingPDU? {
         if let pdu = control.popFirst() { return pdu }
         guard !isDataHeld, let first = packets.first else { return nil }

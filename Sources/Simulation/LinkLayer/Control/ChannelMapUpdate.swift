@@ -1,6 +1,6 @@
 import Packets
 
-/// Channel map update by the central. Core Vol 6, Part B, 5.1.2.
+/// Channel Map Update procedure of the central. Core Vol 6, Part B, 5.1.2.
 struct LocalChannelMapUpdate: LinkProcedure {
     let map: ChannelMap
     let kind = LinkLayerControl.Kind.channelMap

@@ -1,6 +1,6 @@
 import Packets
 
-/// Connection parameters request, by either side. Core Vol 6, Part B, 5.1.7.
+/// Connection Parameters Request procedure, started by either device. Core Vol 6, Part B, 5.1.7.
 struct LocalParameterRequest: LinkProcedure {
     enum State {
         case awaitingStart
@@ -24,7 +24,7 @@ struct LocalParameterRequest: LinkProcedure {
             else { return fallBack(.unsupportedRemoteFeature, link) }
             state = .awaitingAnswer
             let request = requested.request(link)
-            // Whatever of the range the central takes. Core Vol 6, Part B, 5.1.7.4.
+            // The central may choose any interval of the range. Core Vol 6, Part B, 5.1.7.4.
             if link.role == .peripheral { pendingParameters = PendingParameters(interval: request.intervalMinMicroseconds) }
             return [.send(request)]
         case (.message(.connectionUpdateInd(let pdu)), .awaitingAnswer, .peripheral):
@@ -58,7 +58,7 @@ struct LocalParameterRequest: LinkProcedure {
         return update.announcement(link)
     }
 
-    /// A central does not need the other side's consent.
+    /// A central does not need the peer's consent.
     private mutating func fallBack(_ reason: ErrorCode, _ link: LinkState) -> [LinkAction] {
         guard link.role == .central, let update = LLControl.ConnectionUpdateInd(requested, link) else {
             return [.report(.updated(reason)), .finish]
@@ -71,7 +71,7 @@ struct RemoteParameterRequest: LinkProcedure {
     enum State {
         case awaitingRequest
         case awaitingHost
-        /// The peripheral has answered.
+        /// The peripheral has replied and waits for LL_CONNECTION_UPDATE_IND.
         case awaitingUpdate
         case awaitingInstant
     }
@@ -118,7 +118,7 @@ struct RemoteParameterRequest: LinkProcedure {
 }
 
 extension RequestedParameters {
-    /// Whether the values are legal, alone and together. Core Vol 6, Part B, 2.4.2.16.
+    /// True if the values are valid, alone and in combination. Core Vol 6, Part B, 2.4.2.16.
     var isLegal: Bool {
         (6...3_200).contains(intervalMin) && (intervalMin...3_200).contains(max(intervalMax, intervalMin)) && intervalMax >= intervalMin
             && latency <= 499 && (10...3_200).contains(timeout) && Int(timeout) * 4 > (1 + Int(latency)) * Int(intervalMax)
@@ -134,7 +134,7 @@ extension RequestedParameters {
         guard isLegal else { return nil }
     }
 
-    /// No preferred periodicity and no offsets: any anchor will do.
+    /// The PDU without preferred periodicity and without offsets: any anchor point is acceptable.
     func request(_ link: LinkState) -> LLControl.ConnectionParamReq {
         LLControl.ConnectionParamReq(
             intervalMin: intervalMin, intervalMax: intervalMax, latency: latency, timeout: timeout, preferredPeriodicity: 0,

@@ -1,6 +1,6 @@
 import Packets
 
-/// Connection update by the central. Core Vol 6, Part B, 5.1.1.
+/// Connection Update procedure of the central. Core Vol 6, Part B, 5.1.1.
 struct LocalConnectionUpdate: LinkProcedure {
     let requested: RequestedParameters
     private(set) var pendingParameters: PendingParameters?
@@ -39,7 +39,7 @@ struct RemoteConnectionUpdate: LinkProcedure {
 }
 
 extension LLControl.ConnectionUpdateInd {
-    /// What a central chooses within what is asked; nil when LE Coded leaves no room for it.
+    /// Parameters that a central selects from the requested range; nil if LE Coded leaves no room for them.
     init?(_ requested: RequestedParameters, _ link: LinkState) {
         self.init(
             winSize: 1, winOffset: 0, interval: requested.intervalMin, latency: requested.latency, timeout: requested.timeout,
@@ -49,7 +49,7 @@ extension LLControl.ConnectionUpdateInd {
             guard interval < requested.intervalMax else { return nil }
             interval += 1
         }
-        // Within the range the present interval is kept, so that the link's rhythm changes only where it must.
+        // The current interval is kept if it is within the range, so that the anchor points do not change unnecessarily.
         var present = self
         present.intervalMicroseconds = link.timing.interval
         interval = (interval...requested.intervalMax).contains(present.interval) ? present.interval : requested.intervalMax
@@ -61,10 +61,10 @@ extension LLControl.ConnectionUpdateInd {
             timeout: timeoutMicroseconds)
     }
 
-    /// The PDU, and the change at its instant.
+    /// Sends the PDU and schedules the change for its instant.
     func announcement(_ link: LinkState) -> [LinkAction] { [.send(self), .schedule(.timing(timing), instant: link.nextInstant)] }
 
-    /// What a peripheral does on it; nil when its contents are impossible.
+    /// The peripheral's actions on receiving the PDU; nil if its parameters are invalid.
     func acceptance(_ link: LinkState) -> [LinkAction]? {
         guard (6...3_200).contains(interval), (10...3_200).contains(timeout), latency <= 499, (1...8).contains(winSize),
             winOffset <= interval
@@ -75,7 +75,7 @@ extension LLControl.ConnectionUpdateInd {
 }
 
 extension LinkState {
-    /// On LE Coded: room for the shortest legal packet after the longest reply. Core Vol 6, Part B, 4.5.10.
+    /// Minimum interval on LE Coded: the shortest legal packet must fit after the longest reply. Core Vol 6, Part B, 4.5.10.
     fileprivate var leastInterval: Microseconds {
         guard phys.transmit == .leCoded || phys.receive == .leCoded else { return .zero }
         let times = lengths.agreedTimes

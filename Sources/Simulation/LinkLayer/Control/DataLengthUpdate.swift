@@ -1,6 +1,6 @@
 import Packets
 
-/// Data length update, by either side. Core Vol 6, Part B, 5.1.9.
+/// Data Length Update procedure, started by either device. Core Vol 6, Part B, 5.1.9.
 struct LocalDataLengthUpdate: LinkProcedure {
     let kind = LinkLayerControl.Kind.dataLength
     let isAwaitingPeer = true

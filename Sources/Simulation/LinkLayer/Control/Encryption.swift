@@ -1,19 +1,19 @@
 import Packets
 
-/// What LE_Enable_Encryption gives.
+/// Parameters of LE_Enable_Encryption.
 struct EncryptionKey: Equatable {
     var longTermKey: UInt128
-    /// Rand and EDIV, by which the other side finds its key.
+    /// Rand and EDIV, which identify the key to the peer.
     var random: UInt64
     var diversifier: UInt16
 }
 
-/// Encryption start by the central; a link that is encrypted already is paused before. Core Vol 6, Part B, 5.1.3.
+/// Encryption Start procedure of the central; an encrypted link is paused first. Core Vol 6, Part B, 5.1.3.
 struct LocalEncryption: LinkProcedure {
     enum State: Equatable {
         case awaitingStart
         case awaitingPauseResponse
-        /// The central has told its half of the session.
+        /// LL_ENC_REQ was sent; LL_ENC_RSP is awaited.
         case awaitingResponse(LinkEncryption.Half)
         case awaitingStartRequest
         case awaitingStartResponse
@@ -28,7 +28,7 @@ struct LocalEncryption: LinkProcedure {
 
     init(_ key: EncryptionKey) { self.key = key }
 
-    /// What the peripheral had to send before it knew of the procedure may still come.
+    /// PDUs that the peripheral queued before it knew of the procedure may still arrive.
     var violation: ErrorCode? {
         switch state {
         case .awaitingStart, .awaitingPauseResponse: nil
@@ -46,7 +46,7 @@ struct LocalEncryption: LinkProcedure {
             state = .awaitingPauseResponse
             return [.send(LLControl.PauseEncReq())]
         case (.message(.pauseEncRsp), .awaitingPauseResponse):
-            // The answer goes out in clear already. Core Vol 6, Part B, 5.1.3.2.
+            // LL_PAUSE_ENC_RSP is already sent unencrypted. Core Vol 6, Part B, 5.1.3.2.
             return [.change(.encryption(.directions(sent: false, received: false))), .send(LLControl.PauseEncRsp())] + request(link)
         case (.message(.encRsp(let pdu)), .awaitingResponse(let own)):
             state = .awaitingStartRequest
@@ -76,12 +76,12 @@ struct LocalEncryption: LinkProcedure {
 struct RemoteEncryption: LinkProcedure {
     enum State: Equatable {
         case awaitingRequest
-        /// The central's LL_PAUSE_ENC_RSP, which is in clear.
+        /// Awaits the central's LL_PAUSE_ENC_RSP, which is unencrypted.
         case awaitingPauseResponse
-        /// The host looks for the key; both halves of the session are known.
+        /// Both contributions to the session are known; the host looks up the key.
         case awaitingKey(central: LinkEncryption.Half, own: LinkEncryption.Half)
         case awaitingStartResponse
-        /// The link ends for want of a key.
+        /// Rejected for a missing key; the link ends after the acknowledgement.
         case awaitingAcknowledgement
     }
 
@@ -89,7 +89,7 @@ struct RemoteEncryption: LinkProcedure {
     private var isRefresh = false
     let kind = LinkLayerControl.Kind.encryption
     let holdsData = true
-    /// The central knows what it may send. Core Vol 6, Part B, 5.1.3.1.
+    /// The central must not send any other PDU. Core Vol 6, Part B, 5.1.3.1.
     let violation: ErrorCode? = .connectionTerminatedDueToMICFailure
 
     var isAwaitingPeer: Bool {
@@ -135,7 +135,7 @@ struct RemoteEncryption: LinkProcedure {
         }
     }
 
-    /// A link that was encrypted before does not go on in clear. Core Vol 6, Part B, 5.1.3.1.
+    /// A link that was encrypted before is not continued unencrypted. Core Vol 6, Part B, 5.1.3.1.
     private mutating func refuse(_ link: LinkState) -> [LinkAction] {
         guard isRefresh else { return [.send(LinkLayerControl.rejection(of: LLControl.EncReq.opcode, .pinOrKeyMissing, link)), .finish] }
         state = .awaitingAcknowledgement

@@ -1,6 +1,6 @@
 import Packets
 
-/// Feature exchange: LL_FEATURE_REQ of the central or LL_PERIPHERAL_FEATURE_REQ of the peripheral. Core Vol 6, Part B, 5.1.4.
+/// Feature Exchange procedure: LL_FEATURE_REQ from the central or LL_PERIPHERAL_FEATURE_REQ from the peripheral. Core Vol 6, Part B, 5.1.4.
 struct LocalFeatureExchange: LinkProcedure {
     let kind = LinkLayerControl.Kind.features
     let isAwaitingPeer = true
@@ -30,7 +30,7 @@ struct LocalFeatureExchange: LinkProcedure {
         }
     }
 
-    /// What is known already will do; otherwise the other side lacks the procedure.
+    /// Succeeds with features known from before; otherwise the peer does not support the procedure.
     private func end(_ link: LinkState) -> [LinkAction] {
         if let known = link.peer.features { return [.report(.features(known, .success)), .finish] }
         return [.report(.features([], .unsupportedRemoteFeature)), .finish]
@@ -47,7 +47,7 @@ struct RemoteFeatureExchange: LinkProcedure {
         case (.message(.peripheralFeatureReq(let pdu)), .central): theirs = pdu.featureSet
         default: return nil
         }
-        // The first octet is what both support, the rest what this side does.
+        // Octet 0 is the intersection of both feature sets, the other octets are the local features.
         let own = link.configuration.features.subtracting(.localOnly)
         let used = LEFeatures(rawValue: own.rawValue & (theirs.rawValue | ~0xFF))
         return [.change(.peerFeatures(theirs)), .send(LLControl.FeatureRsp(featureSet: used)), .finish]

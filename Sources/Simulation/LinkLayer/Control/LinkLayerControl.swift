@@ -1,6 +1,6 @@
 import Packets
 
-/// Link layer control as the procedure engine has it. Core Vol 6, Part B, 5.1 to 5.5.
+/// The link layer control protocol for the procedure engine. Core Vol 6, Part B, 5.1 to 5.5.
 enum LinkLayerControl: ControlLayer {
     typealias Message = LLControl.Message
     /// Opcode and CtrData.
@@ -11,7 +11,7 @@ enum LinkLayerControl: ControlLayer {
     typealias Report = LinkReport
     typealias Pending = PendingParameters
 
-    /// What a host replies.
+    /// Replies of the host.
     enum HostReply {
         /// LE_Remote_Connection_Parameter_Request_Reply.
         case acceptsParameters(RequestedParameters)
@@ -23,7 +23,7 @@ enum LinkLayerControl: ControlLayer {
         case noLongTermKey
     }
 
-    /// The procedures. Core Vol 6, Part B, 5.1.
+    /// LL control procedures. Core Vol 6, Part B, 5.1.
     enum Kind: CaseIterable {
         case version
         case features
@@ -40,7 +40,8 @@ enum LinkLayerControl: ControlLayer {
     /// Core Vol 6, Part B, 5.2.
     static let responseTimeout: Microseconds = 40_000_000
 
-    /// Procedures with an instant exclude one another. Connection update and connection parameters request count as the same one. Core Vol 6, Part B, 5.3.
+    /// Procedures with an instant are mutually incompatible. Connection update and connection parameters request count as one. Core Vol 6,
+    /// Part B, 5.3.
     static let collisions = CollisionTable<Kind>(
         [
             .init(.connectionUpdate, .connectionUpdate, .lmpErrorTransactionCollision),
@@ -56,13 +57,13 @@ enum LinkLayerControl: ControlLayer {
         ],
         indicated: [.connectionUpdate, .channelMap], terminating: [.termination], exclusive: [.encryption])
 
-    /// The central's procedure prevails.
+    /// The central's procedure wins a collision.
     static func prevails(_ link: LinkState) -> Bool { link.role == .central }
 
-    /// A PDU does not say whose procedure it belongs to.
+    /// LL control PDUs do not carry the initiator.
     static func initiator(of message: LLControl.Message, _ link: LinkState) -> ProcedureInitiator? { nil }
 
-    /// Nil for what is unknown or malformed.
+    /// Returns nil if the PDU is unknown or malformed.
     static func decode(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> LLControl.Message? {
         let parameters = payload.dropFirst()
         var reader = ByteReader(parameters.span.bytes)
@@ -101,14 +102,14 @@ enum LinkLayerControl: ControlLayer {
         }
     }
 
-    /// A link that is encrypted is so anew only after a pause. Core Vol 6, Part B, 5.1.3.
+    /// An encrypted link must pause encryption before it starts again. Core Vol 6, Part B, 5.1.3.
     private static func encryption(_ link: LinkState) -> ProcedureResponse<LinkLayerControl> {
         guard link.configuration.features.contains(.leEncryption) else { return .reject(.unsupportedRemoteFeature) }
         return link.encryption.isOn ? .reject(.commandDisallowed) : .begin(RemoteEncryption())
     }
 
-    /// LL_REJECT_EXT_IND goes to a peer that has it. LL_ENC_REQ may come from one of version 4.0 that has not; the other requests are as recent as LL_REJECT_EXT_IND. Core Vol
-    /// 6, Part B, 5.1.3.1 and 2.4.2.
+    /// LL_REJECT_EXT_IND if the peer supports it. LL_ENC_REQ may come from a version 4.0 peer, which does not; all other requests are as
+    /// recent as LL_REJECT_EXT_IND. Core Vol 6, Part B, 5.1.3.1 and 2.4.2.
     static func rejection(of opcode: UInt8, _ reason: ErrorCode, _ link: LinkState) -> [UInt8] {
         let both = link.configuration.features.intersection(
             link.peer.features ?? (opcode == LLControl.EncReq.opcode ? [] : .extendedRejectIndication))
@@ -138,18 +139,19 @@ extension ProcedureAction where Layer == LinkLayerControl {
     static func send(_ pdu: some LLControlPDU) -> Self { .send(pdu.bytes) }
 }
 
-/// What procedures with an instant work out from the state of the link.
+/// Values that procedures with an instant derive from the link state.
 extension LinkState {
-    /// Six events that even a sleeping peripheral listens to lie before it, from the one on that can carry the PDU first. Core Vol 6, Part B, 5.5.
+    /// Instant for a new PDU: six events to which even a peripheral with latency listens after the first event that can carry the PDU. Core
+    /// Vol 6, Part B, 5.5.
     var nextInstant: Int { timing.eventCounter + 1 + 6 * (timing.peripheralLatency + 1) }
 
-    /// The event that an instant of the other side means, be it the one under way; nil when it has passed. Core Vol 6, Part B, 5.5.1.
+    /// Event number of the peer's instant, including the current event; nil if the instant has passed. Core Vol 6, Part B, 5.5.1.
     func event(of instant: UInt16) -> Int? {
         let ahead = instant &- UInt16(truncatingIfNeeded: timing.eventCounter)
         return ahead >= 32_767 ? nil : timing.eventCounter + Int(ahead)
     }
 
-    /// The PHYs this controller is able to use.
+    /// PHYs that this controller supports.
     var supportedPHYs: PHYs {
         var phys: PHYs = .le1M
         if configuration.features.contains(.le2MPHY) { phys.insert(.le2M) }

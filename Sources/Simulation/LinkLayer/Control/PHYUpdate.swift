@@ -1,6 +1,6 @@
 import Packets
 
-/// PHY update, by either side; the central decides. Core Vol 6, Part B, 5.1.10.
+/// PHY Update procedure, started by either device; the central decides. Core Vol 6, Part B, 5.1.10.
 struct LocalPHYUpdate: LinkProcedure {
     enum State {
         case awaitingStart
@@ -45,7 +45,7 @@ struct LocalPHYUpdate: LinkProcedure {
 struct RemotePHYUpdate: LinkProcedure {
     enum State {
         case awaitingRequest
-        /// The peripheral has answered.
+        /// The peripheral has replied and waits for LL_PHY_UPDATE_IND.
         case awaitingUpdate
         case awaitingInstant
     }
@@ -80,22 +80,22 @@ struct RemotePHYUpdate: LinkProcedure {
     }
 }
 
-/// The PHYs a side is willing to use.
+/// PHYs that a device is willing to use.
 struct PHYPreference {
     var transmit: PHYs
     var receive: PHYs
 
-    /// What a peripheral that has told its preference reckons with. Core Vol 6, Part B, 5.1.10.1.
+    /// PHYs for which a peripheral must be prepared after sending its preference. Core Vol 6, Part B, 5.1.10.1.
     var pendingParameters: PendingParameters { PendingParameters(transmitPHYs: transmit, receivePHYs: receive) }
 
-    /// The one PHY that it names both ways, to which a central changes both directions or neither. Core Vol 6, Part B, 5.1.10.
+    /// The single PHY named for both directions; the central then changes both directions or neither. Core Vol 6, Part B, 5.1.10.
     var symmetric: PHY? { transmit == receive ? PHY.allCases.first { $0.flag == transmit } : nil }
 }
 
 extension PHYPreference {
-    /// This side's: what its host prefers of what it supports.
+    /// The local preference: the supported PHYs that the host prefers.
     ///
-    /// - Parameter isAnswer: whether the other side began, to which a planted fault may answer something else.
+    /// - Parameter isAnswer: true in a response to the peer, where an injected fault may replace it.
     init(_ link: LinkState, isAnswer: Bool = false) {
         let supported = link.supportedPHYs
         func possible(_ preferred: PHYs) -> PHYs {
@@ -108,14 +108,14 @@ extension PHYPreference {
     }
 }
 
-/// What becomes of both sides' preferences; nil leaves a direction as it is.
+/// PHYs chosen from both preferences; nil keeps the PHY of a direction.
 struct PHYDecision {
     var toPeripheral: PHY?
     var toCentral: PHY?
-    /// Whether LL_PHY_UPDATE_IND changes anything.
+    /// True if LL_PHY_UPDATE_IND changes a PHY.
     var isChange: Bool { toPeripheral != nil || toCentral != nil }
 
-    /// The central's.
+    /// The central's decision.
     init(_ own: PHYPreference, peer: PHYPreference, _ link: LinkState) {
         let free = link.supportedPHYs
         toPeripheral = Self.choose(own.transmit.intersection(peer.receive), present: link.phys.transmit, free: free)
@@ -125,14 +125,14 @@ struct PHYDecision {
         if !isMet { (toPeripheral, toCentral) = (nil, nil) }
     }
 
-    /// The fastest PHY both want; none when the present one is in use already, or neither side has a preference.
+    /// The fastest PHY that both devices prefer; nil if it is already in use or neither device has a preference.
     private static func choose(_ common: PHYs, present: PHY, free: PHYs) -> PHY? {
         guard common != free || free == .le1M else { return nil }
         let chosen = [PHY.le2M, .le1M, .leCoded].first { common.contains($0.flag) }
         return chosen == present ? nil : chosen
     }
 
-    /// LL_PHY_UPDATE_IND for the case that nothing changes; it has no instant.
+    /// LL_PHY_UPDATE_IND without a change; it has no instant.
     var noChange: LinkAction { .send(LLControl.PHYUpdateInd(phyCToP: [], phyPToC: [], instant: 0)) }
 
     func announcement(_ link: LinkState) -> [LinkAction] {
@@ -142,14 +142,14 @@ struct PHYDecision {
         return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), instant: instant)]
     }
 
-    /// What LL_PHY_UPDATE_IND tells a peripheral; nil when nothing is to change.
+    /// Decision in a received LL_PHY_UPDATE_IND; nil if it changes nothing.
     init?(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) {
         func phy(_ mask: PHYs) -> PHY? { PHY.allCases.first { mask == $0.flag && link.supportedPHYs.contains($0.flag) } }
         (toPeripheral, toCentral) = (phy(pdu.phyCToP), phy(pdu.phyPToC))
         if !isChange { return nil }
     }
 
-    /// What it brings to one side.
+    /// Effect of the decision on one device.
     func pendingParameters(_ role: ConnectionParameters.Role) -> PendingParameters {
         let (toPeripheral, toCentral) = (toPeripheral?.flag ?? [], toCentral?.flag ?? [])
         return role == .central
@@ -157,7 +157,7 @@ struct PHYDecision {
             : PendingParameters(transmitPHYs: toCentral, receivePHYs: toPeripheral)
     }
 
-    /// What the peripheral does then.
+    /// The peripheral's actions on receiving LL_PHY_UPDATE_IND.
     func acceptance(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) -> [LinkAction] {
         guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
         return [.schedule(.phys(transmit: toCentral, receive: toPeripheral), instant: instant)]

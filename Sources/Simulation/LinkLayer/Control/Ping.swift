@@ -1,6 +1,6 @@
 import Packets
 
-/// LE ping, by either side. Core Vol 6, Part B, 5.1.8.
+/// LE Ping procedure, started by either device. Core Vol 6, Part B, 5.1.8.
 struct LocalPing: LinkProcedure {
     let kind = LinkLayerControl.Kind.ping
     let isAwaitingPeer = true

@@ -1,6 +1,6 @@
 import Packets
 
-/// Termination of the link, by either side. Core Vol 6, Part B, 5.1.6.
+/// ACL Termination procedure, started by either device. Core Vol 6, Part B, 5.1.6.
 struct LocalTermination: LinkProcedure {
     let reason: ErrorCode
     let kind = LinkLayerControl.Kind.termination
@@ -8,7 +8,7 @@ struct LocalTermination: LinkProcedure {
 
     init(_ reason: ErrorCode) { self.reason = reason }
 
-    /// Nobody hears it: the link ends all the same.
+    /// Without an acknowledgement, the link ends after the supervision timeout.
     func timeout(_ link: LinkState) -> Microseconds { link.timing.supervisionTimeout }
 
     mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {

@@ -1,6 +1,6 @@
 import Packets
 
-/// Version exchange, by either side: each sends LL_VERSION_IND once in a link's life. Core Vol 6, Part B, 5.1.5.
+/// Version Exchange procedure, started by either device: each sends LL_VERSION_IND once per link. Core Vol 6, Part B, 5.1.5.
 struct LocalVersionExchange: LinkProcedure {
     let kind = LinkLayerControl.Kind.version
     let isAwaitingPeer = true

@@ -1,17 +1,17 @@
 import Packets
 import Timing
 
-/// Direct test mode: test packets sent without an end, or counted. Core Vol 6, Part F.
+/// Direct Test Mode: transmits test packets continuously, or counts received ones. Core Vol 6, Part F.
 final class DirectTest: RadioActivity {
     enum Mode {
         /// - Parameters:
-        ///   - length: octets of payload.
+        ///   - length: payload octets.
         ///   - pattern: Packet_Payload of LE_Transmitter_Test.
         case transmitter(phy: AirPHY, length: UInt8, pattern: UInt8)
         case receiver(PHY)
     }
 
-    /// The access address of test packets. Core Vol 6, Part F, 4.1.1.
+    /// Access address of test packets. Core Vol 6, Part F, 4.1.1.
     private static let syncWord: UInt32 = 0x7176_4129
 
     let mode: Mode
@@ -20,7 +20,7 @@ final class DirectTest: RadioActivity {
     private let pdu: AirPDU
     private let crcOctets: Int
     private var nextStart: Microseconds
-    /// Packets received intact.
+    /// Number of packets received intact.
     private(set) var received: UInt16 = 0
 
     var priority: Int { 1_000 }
@@ -42,7 +42,7 @@ final class DirectTest: RadioActivity {
         }
     }
 
-    /// False when the radio is in use.
+    /// Returns false if the radio is in use.
     func start() -> Bool {
         guard radio.acquire(self) else { return false }
         go()
@@ -62,7 +62,7 @@ final class DirectTest: RadioActivity {
         }
     }
 
-    /// From packet to packet. Core Vol 6, Part F, 4.1.6.
+    /// Interval between test packets. Core Vol 6, Part F, 4.1.6.
     private static func interval(_ length: Microseconds) -> Microseconds {
         Microseconds((length.rawValue + 249 + 624) / 625 * 625)
     }
@@ -79,7 +79,7 @@ final class DirectTest: RadioActivity {
 
     // MARK: Payloads
 
-    /// Core Vol 6, Part F, 4.1.5; the least significant bit is sent first.
+    /// Test payloads; the least significant bit is sent first. Core Vol 6, Part F, 4.1.5.
     private static func payload(_ pattern: UInt8, _ count: Int) -> [UInt8] {
         switch pattern {
         case 0: return pseudoRandom(bits: 9, tap: 5, count)
@@ -90,7 +90,7 @@ final class DirectTest: RadioActivity {
         }
     }
 
-    /// The shift register that feeds back its last stage and stage `tap`, from all ones.
+    /// Shift register with feedback from its last stage and stage `tap`, seeded with all ones.
     private static func pseudoRandom(bits: Int, tap: Int, _ count: Int) -> [UInt8] {
         var register: UInt32 = (1 << UInt32(bits)) - 1
         return (0..<count).map { _ in

@@ -1,6 +1,6 @@
 import Packets
 
-/// CONNECT_IND or AUX_CONNECT_REQ: who connects to whom, and how the connection begins. Core Vol 6, Part B, 2.3.3.1.
+/// CONNECT_IND or AUX_CONNECT_REQ: addresses and parameters of a new connection. Core Vol 6, Part B, 2.3.3.1.
 struct ConnectRequest: Equatable {
     var initiator: DeviceAddress
     var advertiser: DeviceAddress
@@ -20,9 +20,9 @@ struct ConnectRequest: Equatable {
     var channelMap: UInt64
     /// 5...16.
     var hop: UInt8
-    /// The initiator's sleep clock accuracy, a code of 0...7.
+    /// Code of the initiator's sleep clock accuracy (SCA), 0...7.
     var clockAccuracy: UInt8
-    /// Whether the initiator can do channel selection algorithm #2.
+    /// ChSel: the initiator supports channel selection algorithm #2.
     var chSel: Bool
 
     /// LLData.
@@ -57,7 +57,7 @@ extension ConnectRequest {
             latency: data.latency, timeout: data.timeout, channelMap: data.chM, hop: data.hop, clockAccuracy: data.sca, chSel: pdu.chSel)
     }
 
-    /// Whether a connection can be made of it; a request that is not valid is ignored. Core Vol 6, Part B, 2.3.3.1 and 4.5.1 to 4.5.3.
+    /// True if the parameters are valid; an invalid request is ignored. Core Vol 6, Part B, 2.3.3.1 and 4.5.1 to 4.5.3.
     var isValid: Bool {
         (6...3_200).contains(interval) && latency <= 499 && (10...3_200).contains(timeout)
             && supervisionTimeout > connectionInterval * (Int(latency) + 1) * 2

@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// Whom to connect to, and how. Core Vol 4, Part E, 7.8.12 and 7.8.66.
+/// Peer and parameters of a connection attempt. Core Vol 4, Part E, 7.8.12 and 7.8.66.
 struct InitiatorSettings {
-    /// The connection that is asked for when the advertiser is met on a PHY.
+    /// Connection parameters requested if the advertiser is found on a PHY.
     struct LinkRequest: Equatable {
         /// N x 1.25 ms.
         var interval: UInt16
@@ -14,27 +14,27 @@ struct InitiatorSettings {
     }
 
     var windows: [ScanWindows]
-    /// By the PHY on which the connection begins.
+    /// Parameters by the PHY on which the connection is requested.
     var links: [PHY: LinkRequest]
     var ownAddress: DeviceAddress
     var own = OwnAddress()
-    /// Nil to connect to any device of the filter accept list.
+    /// Nil to connect to any device in the filter accept list.
     var peer: DeviceAddress?
     var isExtended = false
     var channelMap = ChannelMap.all.bits
     var supportsAlgorithm2 = true
-    /// The code of the own sleep clock accuracy.
+    /// Code of the local sleep clock accuracy (SCA).
     var clockAccuracy: UInt8 = 0
 }
 
 protocol InitiatorDelegate: AnyObject {
-    /// Whether an advertiser is the one that is wanted, or in the filter accept list where that counts.
+    /// True if the advertiser is the requested peer, or is in the filter accept list if that is used.
     func initiator(_ initiator: Initiator, accepts address: DeviceAddress) -> Bool
-    /// Whether directed advertising to this address is for this side.
+    /// True if the target address of directed advertising belongs to this device.
     func initiator(_ initiator: Initiator, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool
-    /// What this side goes by towards an advertiser.
+    /// Own address towards an advertiser.
     func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress
-    /// CONNECT_IND was sent, or AUX_CONNECT_RSP received; the initiator has stopped.
+    /// CONNECT_IND was sent, or AUX_CONNECT_RSP was received; the initiator has stopped.
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink)
 }
 
@@ -55,7 +55,7 @@ final class Initiator: WindowedListener {
         super.init(settings.windows, radio: radio, quirks: quirks)
     }
 
-    // MARK: What is heard
+    // MARK: Reception
 
     override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         switch pdu.type {
@@ -81,9 +81,9 @@ final class Initiator: WindowedListener {
         return connect(to: header.advertiser, chSel: true, reception, isExtended: true)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    /// True when the request is on its way.
+    /// Returns true if the request is being sent.
     private func connect(to advertiser: DeviceAddress?, chSel: Bool, _ reception: Reception, isExtended: Bool) -> Bool {
         let phy = reception.phy.phy
         guard let advertiser, let wanted = settings.links[phy], delegate.initiator(self, accepts: advertiser) else { return false }

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a scanner heard, before it is put into the words of a legacy or an extended report.
+/// A received advertisement, before it is encoded as a legacy or extended advertising report.
 struct AdvertisingReport {
     enum DataStatus: UInt8 {
         case complete = 0
@@ -12,17 +12,17 @@ struct AdvertisingReport {
     var isScannable = false
     var isDirected = false
     var isScanResponse = false
-    /// The PDU that a legacy report names; nil for extended advertising.
+    /// PDU type for a legacy report; nil for extended advertising.
     var legacyType: AdvertisingPDUType?
     /// Nil for an anonymous advertiser.
     var advertiser: DeviceAddress?
-    /// Whose the advertiser's address is.
+    /// Identity of the advertiser.
     var device: KnownDevice?
     var target: DeviceAddress?
-    /// Whether the target's address is this side's.
+    /// True if the target address belongs to this device.
     var isForOwnAddress = false
     var primaryPHY = PHY.le1M
-    /// Nil where no auxiliary packet was used.
+    /// Nil if no auxiliary packet was used.
     var secondaryPHY: PHY?
     var sid: UInt8?
     var txPower: Int8?

@@ -1,13 +1,13 @@
 import Timing
 
-/// How an active scanner spreads its requests where several scanners hear one advertiser. Core Vol 6, Part B, 4.4.3.2.
+/// Backoff of active scanners, which avoids collisions of their requests. Core Vol 6, Part B, 4.4.3.2.
 struct Backoff {
     private var upperLimit = 1
     private var count = 1
     private var successes = 0
     private var failures = 0
 
-    /// Called for each advertisement that may be answered; whether to answer this one.
+    /// Called for each advertisement that may be answered; returns true if this one should be.
     mutating func mayRequest() -> Bool {
         count -= 1
         return count <= 0

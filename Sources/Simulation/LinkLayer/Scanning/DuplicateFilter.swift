@@ -1,9 +1,10 @@
 import DequeModule
 import Packets
 
-/// Remembers what has been reported. Core Vol 6, Part B, 4.3.3: an advertiser's address for legacy PDUs, with set and data identifiers for extended ones.
+/// Advertisements already reported. Core Vol 6, Part B, 4.3.3. Legacy PDUs are identified by the advertiser's address, extended ones also
+/// by SID and DID.
 struct DuplicateFilter {
-    /// What counts as one and the same report.
+    /// Properties that identify duplicate reports.
     struct Key: Hashable {
         var advertiser: DeviceAddress?
         var dataInfo: AdvertisingDataInfo?
@@ -13,7 +14,7 @@ struct DuplicateFilter {
 
     private let capacity: Int
     private var seen: Set<Key> = []
-    /// In order of arrival.
+    /// Keys in order of arrival.
     private var order = Deque<Key>()
 
     init(capacity: Int = 512) {
@@ -22,7 +23,7 @@ struct DuplicateFilter {
 
     func contains(_ key: Key) -> Bool { seen.contains(key) }
 
-    /// True for what was not known; when the memory is full, the oldest entry is forgotten.
+    /// Returns true for a new key. If the filter is full, the oldest key is removed.
     mutating func insert(_ key: Key) -> Bool {
         guard seen.insert(key).inserted else { return false }
         if order.count == capacity, let oldest = order.popFirst() { seen.remove(oldest) }
@@ -30,7 +31,7 @@ struct DuplicateFilter {
         return true
     }
 
-    /// Forgets what was reported in part only.
+    /// Removes the key of an advertisement that was only reported in part.
     mutating func remove(_ key: Key) {
         guard seen.remove(key) != nil, let index = order.firstIndex(of: key) else { return }
         order.remove(at: index)

@@ -1,6 +1,6 @@
 import Packets
 
-/// Extended advertising events: the pointer on a primary channel, the auxiliary packet, its chain, and AUX_SCAN_REQ. Core Vol 6, Part B, 4.4.3.
+/// Extended advertising events: AuxPtr on a primary channel, auxiliary packet, chain, and AUX_SCAN_REQ. Core Vol 6, Part B, 4.4.3.
 extension Scanner {
     func heardExtended(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         guard let header = ExtendedHeader(pdu) else { return false }
@@ -30,7 +30,7 @@ extension Scanner {
         if isNew(key) { delegate.scanner(self, heard: report) }
     }
 
-    /// AUX_ADV_IND or AUX_CHAIN_IND. True when AUX_SCAN_REQ is on its way.
+    /// Handles AUX_ADV_IND or AUX_CHAIN_IND. Returns true if AUX_SCAN_REQ is being sent.
     func heardAuxiliary(_ pdu: AdvertisingPDU, _ reception: Reception, event number: Int) -> Bool {
         guard var event = events[number], pdu.type == .extended, let header = ExtendedHeader(pdu) else {
             close(number, status: .truncated)
@@ -55,7 +55,7 @@ extension Scanner {
         return true
     }
 
-    /// What only the first auxiliary packet tells. False when the event is not to be reported.
+    /// Handles fields that only the first auxiliary packet carries. Returns false if the event must not be reported.
     private func open(_ event: inout Event, _ header: ExtendedHeader, _ reception: Reception) -> Bool {
         event.report.secondaryPHY = reception.phy.phy
         event.report.isConnectable = header.mode == .connectable
@@ -79,14 +79,14 @@ extension Scanner {
             isDirected: event.report.isDirected)
     }
 
-    /// Whether AUX_SCAN_REQ is due: not for data that has been reported, where duplicates are filtered.
+    /// True if AUX_SCAN_REQ should be sent; with duplicate filtering, not for data already reported.
     private func mayAsk(_ advertiser: DeviceAddress, _ info: AdvertisingDataInfo?) -> Bool {
         let key = DuplicateFilter.Key(advertiser: advertiser, dataInfo: info, isScanResponse: true, isDirected: false)
         if settings.duplicates != .all, duplicates.contains(key) { return false }
         return backoff.mayRequest()
     }
 
-    /// Reports one packet's data, and follows the chain if it goes on.
+    /// Reports one packet's data and follows the chain if it continues.
     private func deliver(_ event: inout Event, _ header: ExtendedHeader, _ reception: Reception, _ number: Int) {
         event.report.data = header.data
         guard let pointer = header.auxiliaryPointer else {
@@ -102,7 +102,7 @@ extension Scanner {
         follow(pointer, from: reception.start, event: number)
     }
 
-    /// Whether the packet is the AUX_SCAN_RSP that was asked for.
+    /// Handles a packet after AUX_SCAN_REQ. Returns true if it is the expected AUX_SCAN_RSP.
     func heardAuxiliaryResponse(_ pdu: AdvertisingPDU, _ reception: Reception, event number: Int, from advertiser: DeviceAddress) -> Bool {
         guard var event = events[number], pdu.type == .extended, let header = ExtendedHeader(pdu), header.advertiser == advertiser else {
             return false
@@ -121,7 +121,7 @@ extension Scanner {
         return true
     }
 
-    /// Ends an event whose next packet did not come: what was told to go on is told to be cut.
+    /// Ends an event whose next packet did not arrive. If incomplete data was reported, reports it as truncated.
     func close(_ number: Int, status: AdvertisingReport.DataStatus) {
         guard var event = events.removeValue(forKey: number) else { return }
         if let key = event.key { duplicates.remove(key) }

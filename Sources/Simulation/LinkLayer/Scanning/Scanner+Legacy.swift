@@ -1,8 +1,8 @@
 import Packets
 
-/// Legacy advertisements, and the answers to SCAN_REQ. Core Vol 6, Part B, 4.4.3.
+/// Legacy advertisements, and responses to SCAN_REQ. Core Vol 6, Part B, 4.4.3.
 extension Scanner {
-    /// True when SCAN_REQ is on its way.
+    /// Returns true if SCAN_REQ is being sent.
     func heardLegacy(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         guard let advertiser = pdu.sender, reception.phy == .le1M else { return false }
         let isDirected = pdu.type == .advDirectInd
@@ -23,7 +23,7 @@ extension Scanner {
         DuplicateFilter.Key(advertiser: advertiser, dataInfo: nil, isScanResponse: isScanResponse, isDirected: isDirected)
     }
 
-    /// Whether an advertiser is to be asked: not again, once its answer has been reported and duplicates are filtered.
+    /// True if SCAN_REQ should be sent; with duplicate filtering, not to an advertiser whose response was already reported.
     private func mayRequest(_ advertiser: DeviceAddress, on phy: PHY) -> Bool {
         guard settings.activePHYs.contains(phy) else { return false }
         if settings.duplicates != .all, duplicates.contains(key(of: advertiser, isScanResponse: true)) { return false }
@@ -36,7 +36,7 @@ extension Scanner {
         return true
     }
 
-    /// Whether the answer is the one that was asked for.
+    /// Handles a packet after SCAN_REQ. Returns true if it is the expected response.
     func heardScanResponse(_ pdu: AdvertisingPDU, _ reception: Reception, _ advertiser: DeviceAddress, _ asked: AdvertisingReport) -> Bool {
         guard pdu.type == .scanRsp, pdu.sender == advertiser else { return false }
         var report = asked

@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// How a scanner treats what it hears. Core Vol 4, Part E, 7.8.10, 7.8.64 and 7.8.65.
+/// Scan settings. Core Vol 4, Part E, 7.8.10, 7.8.64 and 7.8.65.
 struct ScannerSettings {
     enum Duplicates: Equatable {
         case all
@@ -10,45 +10,45 @@ struct ScannerSettings {
     }
 
     var windows: [ScanWindows]
-    /// The PHYs on which scanning is active.
+    /// PHYs with active scanning.
     var activePHYs: Set<PHY>
     var ownAddress: DeviceAddress
     var filtersByList = false
-    /// Directed advertisements to a resolvable private address pass, whoever it is.
+    /// Accepts directed advertisements to any resolvable private address.
     var passesResolvableTargets = false
     var duplicates = Duplicates.all
-    /// Whether extended advertising is heard too.
+    /// True if extended advertising is received, too.
     var isExtended = false
-    /// Zero to go on until stopped.
+    /// Scan duration; 0 to scan until stopped.
     var duration: Microseconds = .zero
-    /// From the start of one duration to the next; zero for one only.
+    /// Scan period, from the start of one duration to the start of the next; 0 for a single duration.
     var period: Microseconds = .zero
 }
 
 protocol ScannerDelegate: AnyObject {
-    /// Whose an advertiser's address is; nil where it is to be ignored.
+    /// Identity of an advertiser; nil if it must be ignored.
     func scanner(_ scanner: Scanner, identifies address: DeviceAddress) -> KnownDevice?
-    /// Whether the filter accept list has an advertiser; nil for an anonymous one.
+    /// True if the filter accept list contains an advertiser; nil stands for an anonymous one.
     func scanner(_ scanner: Scanner, accepts device: KnownDevice?) -> Bool
-    /// Whether directed advertising to this address is for this side.
+    /// True if the target address of directed advertising belongs to this device.
     func scanner(_ scanner: Scanner, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool
-    /// What this side goes by towards an advertiser.
+    /// Own address towards an advertiser.
     func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport)
-    /// The duration is over and no period follows; the scanner has stopped.
+    /// The duration has elapsed and no period follows; the scanner has stopped.
     func scannerTimedOut(_ scanner: Scanner)
 }
 
 /// The scanning state: passive or active, legacy and extended, on one or two PHYs. Core Vol 6, Part B, 4.4.3.
 final class Scanner: WindowedListener {
-    /// An extended advertising event that is being followed.
+    /// An extended advertising event being received.
     struct Event {
         var report: AdvertisingReport
         var dataInfo: AdvertisingDataInfo?
         var key: DuplicateFilter.Key?
-        /// Whether a part has been reported that says more is to come.
+        /// True if a report with status "incomplete, more data to come" was sent.
         var isOpen = false
-        /// Whether it is a duplicate, followed only to ask for the scan response.
+        /// True for a duplicate, which is only followed to request the scan response.
         var isKnown = false
     }
 
@@ -57,9 +57,9 @@ final class Scanner: WindowedListener {
     var duplicates = DuplicateFilter()
     var backoff = Backoff()
     var random: RandomSource
-    /// Events by the number that their announcements carry.
+    /// Events by number; announced packets refer to it.
     var events: [Int: Event] = [:]
-    /// Whom the request under way asks, and in which event.
+    /// The current request: advertiser, its advertisement, and number of the extended event.
     var request: (advertiser: DeviceAddress, report: AdvertisingReport, event: Int?)?
     private var nextEvent = 0
     private var durationTimer: AirTimer!
@@ -98,7 +98,7 @@ final class Scanner: WindowedListener {
         start()
     }
 
-    // MARK: What is heard
+    // MARK: Reception
 
     override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         switch pdu.type {
@@ -139,9 +139,10 @@ final class Scanner: WindowedListener {
         if let event = request.event { close(event, status: .truncated) }
     }
 
-    // MARK: Rules
+    // MARK: Filtering
 
-    /// Whether privacy and the filter policy let an advertisement through, which then tells whose its addresses are. Core Vol 6, Part B, 4.3.3 and 6.
+    /// True if privacy and filter policy accept an advertisement; also fills in the identities of its addresses. Core Vol 6, Part B, 4.3.3
+    /// and 6.
     func passes(_ report: inout AdvertisingReport) -> Bool {
         if let advertiser = report.advertiser {
             guard let device = delegate.scanner(self, identifies: advertiser) else { return false }
@@ -171,6 +172,6 @@ final class Scanner: WindowedListener {
 }
 
 extension DeviceAddress {
-    /// Whether the two highest bits say so. Core Vol 6, Part B, 1.3.2.2.
+    /// True for a resolvable private address, by its two most significant bits. Core Vol 6, Part B, 1.3.2.2.
     var isResolvablePrivate: Bool { kind == .random && value >> 46 == 0b01 }
 }

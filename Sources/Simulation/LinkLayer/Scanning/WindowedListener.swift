@@ -1,16 +1,17 @@
 import Packets
 import Timing
 
-/// How one PHY's primary channels are listened to. Core Vol 6, Part B, 4.4.3.
+/// Scan interval and window on one primary PHY. Core Vol 6, Part B, 4.4.3.
 struct ScanWindows: Equatable {
     var phy: PHY
     var interval: Microseconds
     var window: Microseconds
 }
 
-/// Listens on the primary advertising channels in windows, and at the places that pointers name. What scanner and initiator have in common.
+/// Common part of scanner and initiator: listens on primary advertising channels in scan windows, and for the auxiliary packets that an
+/// AuxPtr announces.
 ///
-/// The radio is one: windows of two PHYs that overlap follow one another, and a pointer's place interrupts a window.
+/// There is one radio: overlapping windows of two PHYs follow one another, and an auxiliary packet interrupts a window.
 class WindowedListener: RadioActivity {
     private struct Schedule {
         var windows: ScanWindows
@@ -27,12 +28,12 @@ class WindowedListener: RadioActivity {
         case exchange
     }
 
-    /// An auxiliary packet that an AuxPtr announced.
+    /// An auxiliary packet announced by an AuxPtr.
     struct AuxiliaryReception {
         var pointer: AuxiliaryPointer
-        /// The earliest start of the packet.
+        /// Earliest start of the packet.
         var start: Microseconds
-        /// What it continues; the subclass's own number.
+        /// Event number, defined by the subclass.
         var event: Int
         var end: Microseconds { start + pointer.unit }
     }
@@ -44,7 +45,7 @@ class WindowedListener: RadioActivity {
     private var windowEnd: Microseconds = .zero
     private var phase = Phase.idle
     private(set) var expected: AuxiliaryReception?
-    /// Announced and to come, in order of their start.
+    /// Announced packets in order of their start.
     private var announced: [AuxiliaryReception] = []
     private var windowTimer: AirTimer!
     private var auxiliaryTimer: AirTimer!
@@ -52,7 +53,7 @@ class WindowedListener: RadioActivity {
     private(set) var isStopped = true
     private var isPaused = false
 
-    /// How long before a packet the receiver must be ready.
+    /// Time before a packet at which the receiver must be ready.
     private static let lead: Microseconds = 20
     private static let mostAnnounced = 16
 
@@ -71,17 +72,17 @@ class WindowedListener: RadioActivity {
 
     // MARK: For subclasses
 
-    /// A PDU on a primary channel. True when the subclass has begun an exchange.
+    /// Handles a PDU on a primary channel. Returns true if the subclass has started an exchange.
     func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool { false }
-    /// A packet where one was announced. True when the subclass has begun an exchange.
+    /// Handles an announced packet. Returns true if the subclass has started an exchange.
     func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool { false }
-    /// Nothing, or nothing intact, came where a packet was announced.
+    /// Called if an announced packet was missing or corrupted.
     func missed(_ announcement: AuxiliaryReception) {}
-    /// The request was sent; the subclass listens for the answer.
+    /// Called when the request has been sent and the subclass listens for the response.
     func exchangeSent(at end: Microseconds) {}
-    /// The answer came, intact or not; nil when there was none. True when the subclass goes on with the exchange.
+    /// Handles the response, intact or not, or nil if none arrived. Returns true if the exchange continues.
     func exchangeAnswered(_ reception: Reception?) -> Bool { false }
-    /// The radio was taken away during an exchange.
+    /// Called if the radio was taken away during an exchange.
     func exchangeLost() {}
 
     // MARK: Running
@@ -103,7 +104,7 @@ class WindowedListener: RadioActivity {
         radio.forget(self)
     }
 
-    /// Stops opening windows, until `start()`; what has been begun on secondary channels goes on.
+    /// Stops opening scan windows until `start()`; reception on secondary channels continues.
     func pause() {
         isPaused = true
         windowTimer.cancel()
@@ -129,7 +130,7 @@ class WindowedListener: RadioActivity {
         listenInWindow()
     }
 
-    /// Listens for the rest of the window; when it is over, goes on to the next.
+    /// Listens for the rest of the window, then continues with the next window.
     private func listenInWindow() {
         guard !isStopped else { return }
         guard windowEnd > loop.now else { return closeWindow() }
@@ -173,7 +174,7 @@ class WindowedListener: RadioActivity {
         resume()
     }
 
-    /// Goes back to the window, or waits for the next.
+    /// Returns to the current window or waits for the next.
     private func resume() {
         phase = .idle
         guard !isStopped else { return }
@@ -182,7 +183,7 @@ class WindowedListener: RadioActivity {
 
     // MARK: Auxiliary packets
 
-    /// Listens where a pointer says that the next packet comes.
+    /// Listens for the packet that an AuxPtr announces.
     func follow(_ pointer: AuxiliaryPointer, from start: Microseconds, event: Int) {
         guard announced.count < Self.mostAnnounced else { return missed(AuxiliaryReception(pointer: pointer, start: start, event: event)) }
         let announcement = AuxiliaryReception(pointer: pointer, start: start + pointer.offset, event: event)
@@ -217,7 +218,7 @@ class WindowedListener: RadioActivity {
 
     // MARK: Exchanges
 
-    /// Sends a request T_IFS after a packet, on its channel.
+    /// Sends a request T_IFS after a packet, on the same channel.
     func beginExchange(_ pdu: AdvertisingPDU, after reception: Reception) {
         phase = .exchange
         exchangeTuning = reception.tuning
