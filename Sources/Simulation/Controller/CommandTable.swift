@@ -1,6 +1,6 @@
 import Packets
 
-/// Why a command is refused.
+/// The status with which a command is rejected.
 struct CommandFailure: Error, Equatable {
     var status: ErrorCode
 
@@ -14,26 +14,26 @@ struct CommandFailure: Error, Equatable {
     static let packetTooLong = CommandFailure(status: .packetTooLong)
 }
 
-/// A part of the controller that carries out commands.
+/// A part of the controller that executes commands.
 protocol CommandExecutor: AnyObject, SendableMetatype {
     static func part(of controller: Controller) -> Self
 }
 
-/// One supported command: its bit in the mask of supported commands, and what it does.
+/// One supported command: its bit in Supported_Commands and its implementation.
 final class CommandRow: Sendable {
-    /// Carries the command out and returns the answer to it: Command Complete or Command Status, and nothing where the specification wants none for a command
-    /// that is in order. Core Vol 4, Part E, 4.4.
+    /// Executes the command and returns its response: Command Complete, Command Status, or nil if the specification defines no response to
+    /// a successful command. Core Vol 4, Part E, 4.4.
     typealias Run = @Sendable (_ controller: Controller, _ command: HCIPacket) -> HCIPacket?
     typealias Refuse = @Sendable (_ controller: Controller, _ status: ErrorCode, _ command: HCIPacket) -> HCIPacket
 
     let opcode: UInt16
     let name: String
-    /// Nil for a vendor's command, and for what every controller has.
+    /// Nil for a vendor command, and for commands that every controller supports.
     let supportedCommandsBit: SupportedCommandsBit?
-    /// The LE features of which a controller needs one to have it.
+    /// LE features of which the controller must support at least one.
     let neededFeatures: LEFeatures
     let run: Run
-    /// The answer when the command is not even looked at.
+    /// Response to a command that is rejected without being parsed.
     let refuse: Refuse
 
     init(
@@ -49,11 +49,11 @@ final class CommandRow: Sendable {
     }
 }
 
-/// Every command that the virtual controller carries out. Whatever is not here is unknown to it.
+/// All commands that the virtual controller supports. Others are unknown commands.
 struct CommandTable: Sendable {
     private(set) var rows: [UInt16: CommandRow] = [:]
 
-    /// The commands of an LE-only controller.
+    /// Commands of an LE-only controller.
     static let le: CommandTable = {
         var table = CommandTable()
         table.addShared()
@@ -61,7 +61,7 @@ struct CommandTable: Sendable {
         return table
     }()
 
-    /// The commands of a controller for LE and BR/EDR.
+    /// Commands of a controller with LE and BR/EDR.
     static let dual: CommandTable = {
         var table = le
         table.addBREDR()
@@ -75,7 +75,7 @@ struct CommandTable: Sendable {
         }
     }
 
-    /// The commands of a controller, by its version, its features and its own choice. Core Vol 4, Part E, 3.1.
+    /// Commands of a controller, depending on its version, features and configuration. Core Vol 4, Part E, 3.1.
     static func of(_ configuration: ControllerConfiguration) -> CommandTable {
         var table = of(configuration.profile)
         table.rows = table.rows.filter { opcode, row in
@@ -96,19 +96,19 @@ struct CommandTable: Sendable {
 
     // MARK: Building
 
-    /// The connection that a command is about: an unknown one is told before anything else that is wrong.
+    /// Extracts the connection handle of a command. Unknown_Connection_Identifier takes precedence over other errors.
     typealias Handle<Command> = @Sendable (Command) -> ConnectionHandle
 
-    /// A command that ends in Command Complete. When it fails, its return parameters are zero but for the status and the connection.
+    /// A command that ends with Command Complete. On failure, its return parameters are zero except for status and connection handle.
     ///
     /// - Parameters:
-    ///   - features: of which a controller needs one to have it, beside what is declared.
-    ///   - part: who carries it out. A reference to its method in place of `execute` would bind a closure anew for each command.
+    ///   - features: LE features of which the controller must support at least one, besides the declared ones.
+    ///   - part: the part that executes the command. A method reference instead of `execute` would create a closure for each command.
     @inline(__always) mutating func complete<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [], by part: Part.Type = Part.self,
         _ execute: @escaping @Sendable (Part, Command) throws -> Command.Return
     ) {
-        // Counts of zero make every list empty.
+        // Counts of zero make all lists empty.
         let template = (try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters) ?? []
         let echo = handle == nil ? 0 : 2
         let refuse: CommandRow.Refuse = { controller, status, packet in
@@ -127,9 +127,9 @@ struct CommandTable: Sendable {
             }, refuse: refuse)
     }
 
-    /// A command that ends in Command Complete with a status only.
+    /// A command that ends with Command Complete with only a status.
     ///
-    /// - Parameter isSilent: it is answered only when something is wrong with it.
+    /// - Parameter isSilent: sends a response only if the command fails.
     @inline(__always) mutating func perform<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, isSilent: Bool = false, by part: Part.Type = Part.self,
         _ execute: @escaping @Sendable (Part, Command) throws -> Void
@@ -146,7 +146,7 @@ struct CommandTable: Sendable {
             }, refuse: { controller, status, _ in controller.completion(of: Command.self, StatusReturn(status: status)) })
     }
 
-    /// A command that is answered with Command Status and goes on.
+    /// A command that is answered with Command Status and completes later.
     @inline(__always) mutating func start<Part: CommandExecutor, Command: HCICommand>(
         _ type: Command.Type, handle: Handle<Command>? = nil, by part: Part.Type = Part.self,
         _ execute: @escaping @Sendable (Part, Command) throws -> Void
@@ -171,7 +171,7 @@ struct CommandTable: Sendable {
             neededFeatures: Command.neededFeatures.union(features), run: run, refuse: refuse)
     }
 
-    /// A command of the vendor's own group, OGF 0x3F, that ends in Command Complete with a status only.
+    /// A vendor command (OGF 0x3F) that ends with Command Complete with only a status.
     mutating func addVendor(
         _ opcode: UInt16, _ name: String, _ handler: @escaping @Sendable (Controller, [UInt8]) throws(CommandFailure) -> Void
     ) {
@@ -188,7 +188,8 @@ struct CommandTable: Sendable {
             }, refuse: refuse)
     }
 
-    /// Parameters must be used up exactly, and each be legal by itself. Core Vol 4, Part E, 4.5.2 and Vol 1, Part F, 2.18.
+    /// Parses the parameters. They must have the exact length, and each value must be valid by itself. Core Vol 4, Part E, 4.5.2 and Vol 1,
+    /// Part F, 2.18.
     private static func parse<Command: HCICommand>(_ packet: HCIPacket, _ handle: Handle<Command>?, _ controller: Controller)
         throws(CommandFailure) -> Command
     {
@@ -198,7 +199,7 @@ struct CommandTable: Sendable {
         return command
     }
 
-    /// A `CommandFailure` says it; the closures of the table are declared without its type, which each of them would have to repeat.
+    /// The status of a `CommandFailure`. The closures of the table do not declare the error type, because each would have to repeat it.
     private static func status(of error: any Error) -> ErrorCode { (error as? CommandFailure)?.status ?? .unspecifiedError }
 
     private static func failure(_ status: ErrorCode, _ template: [UInt8], echoing head: ArraySlice<UInt8>) -> [UInt8] {
@@ -220,14 +221,14 @@ extension Controller {
 }
 
 extension ControllerConfiguration {
-    /// What Read_Local_Supported_Commands of such a controller says. Core Vol 4, Part E, 7.4.2.
+    /// Supported_Commands of a controller with this configuration. Core Vol 4, Part E, 7.4.2.
     public var supportedCommands: SupportedCommands { SupportedCommands(CommandTable.of(self).supportedCommands) }
 }
 
-/// The rows of a table by opcode, found without hashing: each group of commands has a place for every number up to its last command's.
+/// Rows by opcode without hashing: each OGF has an entry for every OCF up to its highest command.
 struct CommandIndex: Sendable {
     private var places: [CommandRow?]
-    /// Where each group begins, and behind them where the last one ends.
+    /// Start of each group, followed by the end of the last group.
     private var starts = [0]
 
     init(_ table: CommandTable) {

@@ -13,7 +13,7 @@ extension Controller {
         if configuration.quirks.creditsAtOnce { reportEarly(link) }
     }
 
-    /// Links over BR/EDR have buffers of their own, unless LE has none. Core Vol 4, Part E, 4.1.1.
+    /// BR/EDR links have separate buffers, unless LE shares them. Core Vol 4, Part E, 4.1.1.
     private func hasOwnBuffers(_ link: any HostLink) -> Bool { link.isBREDR && !configuration.choices.sharesBuffers }
 
     private func takeBuffer(for length: Int, of link: any HostLink) -> Bool {
@@ -32,25 +32,25 @@ extension Controller {
         link.inUse -= count
     }
 
-    /// A link is gone, and what its packets have filled is free.
+    /// Frees the buffers of a link that has ended.
     func forget(_ link: any HostLink) {
         freeBuffers(link.inUse, of: link)
         hostFlow.close(link.handle)
         sendWaitingData()
     }
 
-    /// A credit for what has not gone out yet, as a faulty controller gives it.
+    /// Reports packets as completed before they were sent, to inject a fault.
     private func reportEarly(_ link: any HostLink) {
         emit(HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: link.handle, numCompletedPackets: 1)]))
     }
 
-    /// Buffers are free again: told at once when a good part of them is, else a little later with others.
+    /// Frees buffers and reports them: at once if enough are free, otherwise a little later.
     func complete(_ count: Int, _ link: any HostLink) {
         link.completed += count
         reportCompletedPackets(of: link.completed)
     }
 
-    /// Reports at once when `completed` packets of one link are worth an event.
+    /// Reports completed packets at once if the link has reached the batch size.
     func reportCompletedPackets(of completed: Int) {
         let batch = configuration.choices.creditBatch ?? (Int(configuration.aclCount) + 3) / 4
         if completed >= batch {
@@ -78,7 +78,7 @@ extension Controller {
         link.completed = 0
     }
 
-    /// An LL data PDU for the host, cut to its buffers where it has told of them.
+    /// Sends an LL data PDU to the host, fragmented to the host's buffers if it has reported them.
     func deliver(_ data: ArraySlice<UInt8>, isStart: Bool, on handle: ConnectionHandle) {
         guard hostFlow.isOn, data.count > hostFlow.length else { return deliverWhole(data, isStart: isStart, on: handle) }
         for start in stride(from: data.startIndex, to: data.endIndex, by: hostFlow.length) {

@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// What stands behind one end of an HCI pipe, as far as LE and BR/EDR share it: commands in, events out, data both ways, the links and their handles.
+/// The controller behind one end of an HCI pipe, as far as LE and BR/EDR share it: commands, events, data, links and handles.
 final class Controller {
     let identifier: ControllerID
     private(set) var configuration: ControllerConfiguration
@@ -15,21 +15,21 @@ final class Controller {
     /// Random numbers for secrets.
     var secrets: SecretSource
     var masks = EventMasks()
-    /// In local loopback mode, what the host's packets come back on.
+    /// Set in local loopback mode; returns the host's packets.
     var loopback: LocalLoopback?
-    /// The host's buffers, when it wants no more data than they hold.
+    /// Controller-to-host flow control.
     var hostFlow = HostFlowControl()
     private let linkEnds = Activities<LinkEnd>()
-    /// Everything that can be under way.
+    /// All activities that may be running.
     private var activities: [any ActivityGroup] = []
-    /// ACL packets of the host that have not been acknowledged.
+    /// Number of unacknowledged ACL packets from the host.
     var aclInUse = 0
-    /// Of the last report about them, kept for its memory.
+    /// Rows of the last Number_Of_Completed_Packets, kept to reuse the storage.
     var completedRows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
-    /// Memory of what goes to the host.
+    /// Buffers for packets to the host.
     var buffers = PacketPool(64)
     private var lastHandle: UInt16 = 0
-    /// Rules for what it sends.
+    /// Rules that change sent packets and received commands.
     let rewriter: PacketRewriter
     private let pipe: any HCITransport
     private var isOff = false
@@ -41,7 +41,7 @@ final class Controller {
     var loop: RunLoop { radio.air.loop }
     var links: [LinkEnd] { linkEnds.running }
 
-    /// - Parameter pipe: takes every packet for the host, in order.
+    /// - Parameter pipe: receives all packets for the host, in order.
     init(
         _ identifier: ControllerID, configuration: ControllerConfiguration, radio: Radio, seed: UInt64,
         pipe: any HCITransport
@@ -62,7 +62,7 @@ final class Controller {
         activities = le.activities + bredr.activities + [linkEnds]
     }
 
-    /// Back to the state after power-on; nothing that was under way is heard of again.
+    /// Returns to the state after power-on and ends all activities without events.
     func reset() {
         let kept = configuration.quirks.resetKeeps
         let spared = kept.isEmpty ? [] : le.activities(in: kept) + (kept.contains(.links) ? [linkEnds] : [])
@@ -76,10 +76,10 @@ final class Controller {
         bredr.reset()
     }
 
-    /// Whether nothing at all is under way.
+    /// True if no activity is running.
     var isIdle: Bool { activities.allSatisfy(\.isEmpty) }
 
-    /// The end: nothing more comes from it.
+    /// Shuts the controller down; nothing is sent any more.
     func powerOff() {
         configuration.quirks.resetKeeps = []
         reset()
@@ -88,10 +88,10 @@ final class Controller {
         isOff = true
     }
 
-    /// The vendor's command: the address stays over a reset.
+    /// Sets the address by the vendor command; it persists over a reset.
     func setAddress(_ address: DeviceAddress) { configuration.address = address }
 
-    // MARK: From the host
+    // MARK: Packets from the host
 
     private var waitingCommands: [HCIPacket] = []
     private var commandTimer: AirTimer!
@@ -119,7 +119,7 @@ final class Controller {
         run(packet)
     }
 
-    /// How many more commands the host may send.
+    /// Num_HCI_Command_Packets: number of commands that the host may send.
     var commandCredits: UInt8 {
         configuration.commandPackets - UInt8(min(waitingCommands.count, Int(configuration.commandPackets)))
     }
@@ -142,7 +142,7 @@ final class Controller {
         for event in events { pass(event) }
     }
 
-    /// - Returns: the answer; nil for a command that a rule lets go unanswered, and for one that has no answer.
+    /// - Returns: the response; nil if a rule drops it or the command has none.
     private func carryOut(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
         guard rewriter.isAboutCommands else { return carryOutAsIs(packet, row) }
         switch rewriter.arriving(packet.bytes) {
@@ -156,13 +156,13 @@ final class Controller {
         packet.isWhole ? row.run(self, packet) : row.refuse(self, .invalidHCICommandParameters, packet)
     }
 
-    // MARK: To the host
+    // MARK: Packets to the host
 
-    /// While a command is carried out, its events wait until it has been answered.
+    /// True while a command is executed. Events are then queued until the response has been sent.
     private var isAnswering = false
     private var held: [HCIPacket] = []
 
-    /// Whether it has the event, and the host has not masked it.
+    /// True if the controller supports the event and the host has not masked it.
     func sends<Event: HCIEvent>(_ event: Event.Type) -> Bool { masks.pass(event) && (!lacksEvents || hasEvent(Event.name)) }
 
     private var lacksEvents: Bool { configuration.version < CoreVersions.newestEvents || !configuration.choices.withoutEvents.isEmpty }
@@ -171,14 +171,14 @@ final class Controller {
         CoreVersions.hasEvent(name, configuration.version) && !configuration.choices.withoutEvents.contains(name)
     }
 
-    /// Sends an event, unless the host has masked it.
+    /// Sends an event unless the host has masked it.
     func emit<Event: HCIEvent>(_ event: Event) {
         guard sends(Event.self) else { return }
         let packet = HCIPacket(event: event, in: &buffers)
         if isAnswering { held.append(packet) } else { pass(packet) }
     }
 
-    /// Sends data, when the host has a buffer for it.
+    /// Sends data once the host has a free buffer.
     func emitData(_ packet: HCIPacket) {
         guard hostFlow.isOn else { return sendData(packet) }
         hostFlow.add(packet)
@@ -214,7 +214,7 @@ final class Controller {
         throw .unknownConnection
     }
 
-    /// A connection of either kind.
+    /// An LE or BR/EDR connection.
     func hostLink(_ handle: ConnectionHandle) -> (any HostLink)? {
         for link in links where link.handle == handle { return link }
         for link in bredr.links where link.handle == handle && link.isKnownToHost { return link }
@@ -226,14 +226,14 @@ final class Controller {
         return link
     }
 
-    /// A handle that is none's is told before anything else that is wrong; those of voice are connections, too.
+    /// Unknown_Connection_Identifier takes precedence over other errors. SCO handles count as connections.
     func checkConnection(_ handle: ConnectionHandle) throws(CommandFailure) {
         if bredr.synchronous(handle) == nil { _ = try anyLink(handle) }
     }
 
     func add(_ link: LinkEnd) { linkEnds.add(link) }
 
-    /// For a link that has ended by itself.
+    /// Removes a link that has ended.
     func remove(_ link: LinkEnd) { linkEnds.remove(link) }
 
     func makeHandle() -> ConnectionHandle {
@@ -246,7 +246,7 @@ final class Controller {
         return ConnectionHandle(lastHandle)
     }
 
-    /// A stream of its own for one activity.
+    /// A separate random number stream for one activity.
     func makeRandomSource() -> RandomSource { RandomSource(seed: random.next()) }
 
     func scheduleCompletionReport(at deadline: Microseconds) {
@@ -259,6 +259,6 @@ extension Controller: CommandExecutor {
 }
 
 extension ControllerConfiguration {
-    /// The PHYs it can use, as bits.
+    /// Supported PHYs as a bit mask.
     var allPHYs: UInt8 { 1 | (features.contains(.le2MPHY) ? 2 : 0) | (features.contains(.leCodedPHY) ? 4 : 0) }
 }

@@ -1,6 +1,6 @@
-/// Something that goes on until it is stopped: advertising, a scan, a test, an inquiry, a link.
+/// An activity that runs until it is stopped: advertising, scan, test, inquiry or link.
 protocol ControllerActivity: AnyObject {
-    /// Ends it at once; nothing more is heard of it.
+    /// Stops it at once without further callbacks.
     func stop()
 }
 
@@ -16,7 +16,7 @@ extension LinkEnd {
     func stop() { connection.abandon() }
 }
 
-/// What is under way of one kind.
+/// Running activities of one kind.
 final class Activities<Kind: ControllerActivity> {
     private(set) var running: [Kind] = []
 
@@ -24,7 +24,7 @@ final class Activities<Kind: ControllerActivity> {
 
     func add(_ activity: Kind) { running.append(activity) }
 
-    /// For one that has ended by itself.
+    /// Removes an activity that has ended by itself.
     func remove(_ activity: Kind) { running.removeAll { $0 === activity } }
 
     func stop(_ activity: Kind) {
@@ -33,7 +33,7 @@ final class Activities<Kind: ControllerActivity> {
     }
 }
 
-/// Whatever the kind: what Reset ends, and what decides whether a controller is idle.
+/// Running activities of any kind: Reset stops them, and they determine if a controller is idle.
 protocol ActivityGroup: AnyObject {
     var isEmpty: Bool { get }
     func stopAll()

@@ -1,6 +1,6 @@
 import Packets
 
-/// Which version of the Core Specification brought what: an older controller does not have it.
+/// Core Specification versions that introduced features, commands and events; older controllers lack them.
 enum CoreVersions {
     /// Versions as in the assigned numbers.
     private enum Version: UInt8 {
@@ -8,7 +8,7 @@ enum CoreVersions {
         case core41, core42, core50, core51, core52, core53, core54, core60, core61
     }
 
-    /// The LE features that a version knows are the first so many. Core Vol 6, Part B, 4.6.
+    /// LE features of a version: the lowest bits, up to those it introduced. Core Vol 6, Part B, 4.6.
     static func features(of version: UInt8) -> LEFeatures {
         let counts: [Version: UInt64] = [
             .core40: 1, .core41: 5, .core42: 8, .core50: 17, .core51: 28, .core52: 34, .core53: 39, .core54: 45,
@@ -17,7 +17,7 @@ enum CoreVersions {
         return LEFeatures(rawValue: 1 << count - 1)
     }
 
-    /// Commands that depend on no feature, with the version that brought them. Core Vol 4, Part E, 3.1.
+    /// Commands that depend on no feature, with the version that introduced them. Core Vol 4, Part E, 3.1.
     private static let commands: [UInt16: Version] = [
         HCICommands.LEReadLocalP256PublicKey.opcode: .core42,
         HCICommands.LEGenerateDHKey.opcode: .core42,
@@ -44,6 +44,6 @@ enum CoreVersions {
 
     static func hasEvent(_ name: String, _ version: UInt8) -> Bool { (events[name]?.rawValue ?? 0) <= version }
 
-    /// The oldest version that has all of these events.
+    /// The oldest version that has all these events.
     static let newestEvents = events.values.map(\.rawValue).max() ?? 0
 }

@@ -1,8 +1,8 @@
 import Packets
 
-/// Which events the host wants. The initial values are those of Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
+/// Event masks set by the host. The initial values are those of Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
 struct EventMasks {
-    /// All events of the specification's first versions.
+    /// All events of the first specification versions.
     var page1 = EventMask(rawValue: 0x0000_1FFF_FFFF_FFFF)
     var page2: EventMaskPage2 = []
     var le: LEEventMask = [

@@ -1,7 +1,7 @@
 import DequeModule
 import Packets
 
-/// The host's buffers for data, which it tells of when it wants no more than they hold. Core Vol 4, Part E, 4.2.
+/// Controller-to-host flow control: the host's data buffers and packets waiting for them. Core Vol 4, Part E, 4.2.
 struct HostFlowControl {
     /// Off after a reset. Core Vol 4, Part E, 7.3.38.
     var isOn = false
@@ -11,32 +11,32 @@ struct HostFlowControl {
     private var used: [ConnectionHandle: Int] = [:]
     private var waiting: Deque<HCIPacket> = []
     private static let mostWaiting = 1_000
-    /// Flow_Control_Enable for data alone.
+    /// Flow_Control_Enable value for ACL data only.
     static let acl: UInt8 = 1
 
-    /// Whether so much waits that the links cannot go on.
+    /// True if so many packets are waiting that the links must end.
     var isOverrun: Bool { waiting.count > Self.mostWaiting }
 
     private var isFull: Bool { used.values.reduce(0, +) >= count }
 
-    /// Takes a packet in; what may go to the host is got with `next()`.
+    /// Queues a packet; `next()` returns packets that may be sent.
     mutating func add(_ packet: HCIPacket) { waiting.append(packet) }
 
-    /// The next packet that the host has a buffer for.
+    /// The next packet for which the host has a buffer.
     mutating func next() -> HCIPacket? {
         guard !isFull, let packet = waiting.popFirst() else { return nil }
         if let handle = packet.dataHandle { used[handle, default: 0] += 1 }
         return packet
     }
 
-    /// The host has done with so many packets of a connection; false when it has not got as many.
+    /// Frees buffers that the host reports as completed. Returns false if it reports more packets than it was sent.
     mutating func complete(_ count: Int, of handle: ConnectionHandle) -> Bool {
         guard let old = used[handle], count <= old else { return false }
         used[handle] = old - count
         return true
     }
 
-    /// With a connection the buffers that its packets filled are free, and what waits for them is gone. Core Vol 4, Part E, 4.3.
+    /// Frees the buffers used by a connection that has ended, and drops its queued packets. Core Vol 4, Part E, 4.3.
     mutating func close(_ handle: ConnectionHandle) {
         used[handle] = nil
         waiting.removeAll { $0.dataHandle == handle }
@@ -53,7 +53,7 @@ extension Controller {
         hostFlow.count = Int(command.hostTotalNumACLDataPackets)
     }
 
-    /// Synchronous data has no flow control here. It changes only while there is no connection.
+    /// Flow control of synchronous data is not supported. The setting can be changed only without connections.
     func execute(_ command: HCICommands.SetControllerToHostFlowControl) throws(CommandFailure) {
         try Check.that(links.isEmpty && bredr.links.isEmpty && loopback == nil, else: .disallowed)
         try Check.that(command.flowControlEnable <= HostFlowControl.acl, else: .unsupportedValue)

@@ -1,12 +1,12 @@
 import Packets
 
-/// A connection of either kind as the host knows it, with the account of its packets.
+/// An LE or BR/EDR connection as seen by the host, with packet counters.
 protocol HostLink: ControllerActivity {
     var handle: ConnectionHandle { get }
     var isBREDR: Bool { get }
-    /// ACL packets of the host that have not been acknowledged.
+    /// Number of unacknowledged ACL packets from the host.
     var inUse: Int { get set }
-    /// Acknowledged, but not yet reported.
+    /// Number of acknowledged packets not yet reported.
     var completed: Int { get set }
 
     /// Queues the data of one HCI ACL packet.
@@ -15,7 +15,7 @@ protocol HostLink: ControllerActivity {
     func readRemoteVersion() -> ErrorCode
 }
 
-/// A connection over LE.
+/// An LE connection.
 final class LinkEnd: HostLink {
     let connection: Connection
     let handle: ConnectionHandle
@@ -23,7 +23,7 @@ final class LinkEnd: HostLink {
     let isBREDR = false
     var inUse = 0
     var completed = 0
-    /// The parameters the host was last told.
+    /// Connection parameters last reported to the host.
     var reported: ReportedParameters
 
     struct ReportedParameters: Equatable {

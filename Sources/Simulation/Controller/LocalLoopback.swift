@@ -1,8 +1,9 @@
 import Packets
 
-/// Local loopback mode, for tests of the transport: what the host sends comes back. Core Vol 4, Part E, 7.6.1.
+/// Local loopback mode: packets from the host are returned to it. Core Vol 4, Part E, 7.6.1.
 struct LocalLoopback {
-    /// The commands that are carried out as ever: Reset, the three of flow control towards the host, Read_Buffer_Size and those of the mode itself.
+    /// Commands that are executed rather than returned: Reset, the three host flow control commands, Read_Buffer_Size and the loopback mode
+    /// commands.
     static let executed: Set<UInt16> = [
         HCICommands.Reset.opcode, HCICommands.SetControllerToHostFlowControl.opcode, HCICommands.HostBufferSize.opcode,
         HCICommands.HostNumberOfCompletedPackets.opcode, HCICommands.ReadBufferSize.opcode, HCICommands.ReadLoopbackMode.opcode,
@@ -12,7 +13,7 @@ struct LocalLoopback {
 
     let data: ConnectionHandle
     let voice: [ConnectionHandle]
-    /// Packets of data that have come back, but are not reported as completed yet.
+    /// Number of returned data packets not yet reported as completed.
     var completed = 0
 
     mutating func takeCompleted() -> HCIEvents.NumberOfCompletedPackets.Handle? {
@@ -23,7 +24,8 @@ struct LocalLoopback {
 }
 
 extension Controller {
-    /// One handle for data and, in a controller with buffers for voice, as many for voice as the mode may have. Nothing else may be under way.
+    /// Starts local loopback with one ACL handle and, if there are voice buffers, the maximum number of synchronous handles. No other
+    /// activity may be running.
     func beginLoopback() throws(CommandFailure) {
         guard loopback == nil else { return }
         try Check.that(isIdle, else: .disallowed)
@@ -50,7 +52,7 @@ extension Controller {
                 status: .success, connectionHandle: handle, bdADDR: configuration.address.bdADDR, linkType: type, encryptionEnabled: 0))
     }
 
-    /// Data comes back as it is, within the buffers that the controller has.
+    /// Returns ACL data unchanged, within the limits of the controller's buffers.
     func loopBack(data packet: HCIPacket) {
         guard let loopback, let header = packet.aclHeader, header.handle == loopback.data else { return }
         let length = Int(header.length)
@@ -64,7 +66,7 @@ extension Controller {
         reportCompletedPackets(of: loopback.completed + 1)
     }
 
-    /// Voice comes back as it is. Its host sends it at the pace of a link, without credits.
+    /// Returns voice data unchanged. The host sends it at the rate of a link, without flow control.
     func loopBack(voice packet: HCIPacket) {
         guard let loopback, let handle = packet.dataHandle, loopback.voice.contains(handle) else { return }
         let length = packet.bytes.count - HCIPacket.Kind.sco.headerLength

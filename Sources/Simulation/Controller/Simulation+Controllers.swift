@@ -3,9 +3,10 @@ import Timing
 import Transport
 
 extension Simulation {
-    /// Puts a virtual controller behind one end of a pipe; the host holds the other. When the pipe closes, the controller is reset and gone.
+    /// Creates a virtual controller on one end of a pipe whose other end belongs to a host. When the pipe closes, the controller is reset
+    /// and removed.
     ///
-    /// - Throws: `TransportError` when the pipe cannot be opened.
+    /// - Throws: `TransportError` if the pipe cannot be opened.
     @discardableResult
     public func addController(_ configuration: ControllerConfiguration, on end: any HCITransport) throws(TransportError) -> ControllerID {
         let radio = air.makeRadio()
@@ -23,7 +24,7 @@ extension Simulation {
         return identifier
     }
 
-    /// The controllers in the world.
+    /// All controllers of the simulation.
     public var controllers: [ControllerID] { ports.keys.sorted { $0.rawValue < $1.rawValue } }
 
     private func forget(_ identifier: ControllerID) { ports[identifier] = nil }
@@ -31,7 +32,7 @@ extension Simulation {
     func controller(_ identifier: ControllerID) -> Controller? { ports[identifier]?.controller }
 }
 
-/// The controller's side of a pipe.
+/// The controller's end of an HCI pipe.
 final class ControllerPort: HCITransportSink {
     let controller: Controller
     private let onClose: () -> Void

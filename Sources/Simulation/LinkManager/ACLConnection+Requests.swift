@@ -1,15 +1,16 @@
 import Packets
 
-/// What a host may ask of a link. Results come to the delegate as reports.
+/// Requests of the host to a link. The delegate gets the results as reports.
 extension ACLConnection {
-    /// What the paging side does once the link is there: features first, then the other host is asked. Core Vol 2, Part C, 4.1.1.
+    /// Starts connection setup on the paging side: reads the peer's features, then sends LMP_host_connection_req. Core Vol 2, Part C,
+    /// 4.1.1.
     func establish() {
         request(LocalFeaturePage(isReported: false))
         for page in 1..<max(1, state.settings.highestPage) + 1 { request(LocalFeaturePage(page: page, isReported: false)) }
         request(LocalConnectionSetup())
     }
 
-    /// Disconnect. The delegate hears 0x16 when the other side has acknowledged it, or has been silent for too long.
+    /// Disconnect. The delegate is called with 0x16 once the peer has acknowledged or the procedure has timed out.
     @discardableResult
     func disconnect(_ reason: ErrorCode) -> ErrorCode {
         guard !isClosed, !engine.isTerminating else { return .commandDisallowed }
@@ -20,7 +21,7 @@ extension ACLConnection {
     /// Accept_Connection_Request.
     func accept(asCentral: Bool) -> ErrorCode { reply(.acceptsConnection(asCentral: asCentral)) ? .success : .commandDisallowed }
 
-    /// Reject_Connection_Request, or the connection accept time-out.
+    /// Reject_Connection_Request, or the expired connection accept timeout.
     @discardableResult
     func refuse(_ reason: ErrorCode) -> ErrorCode { reply(.refusesConnection(reason)) ? .success : .commandDisallowed }
 
@@ -36,26 +37,26 @@ extension ACLConnection {
     /// Remote_Name_Request.
     func requestName() { request(LocalNameRequest()) }
 
-    /// Remote_Name_Request on a link that is there for nothing else: the features of the other side's host come with it. Core Vol 4, Part E, 7.7.50.
+    /// Remote_Name_Request on a link created only for it; also reads the peer's host features. Core Vol 4, Part E, 7.7.50.
     func requestNameAlone() {
         for page: UInt8 in [0, 1] { request(LocalFeaturePage(page: page, isReported: false)) }
         requestName()
     }
 
-    /// A connection after all, on a link that was there for a name.
+    /// Continues connection setup on a link that was created only for a name request.
     func establishAfterName() { request(LocalConnectionSetup()) }
 
     /// Read_Clock_Offset.
     func readClockOffset() { request(LocalClockOffset()) }
 
-    /// Write_Link_Supervision_Timeout, in slots; only a central tells it.
+    /// Write_Link_Supervision_Timeout, in slots; only a central sends it to the peer.
     func setSupervisionTimeout(_ timeout: UInt16) { request(LocalSupervisionTimeout(timeout)) }
 
     /// Switch_Role.
     func switchRole(to role: LinkRole) -> ErrorCode {
         guard role != state.role else { return .success }
         guard !engine.isBusy(with: .roleSwitch), !engine.isBusy(with: .encryption) else { return .commandDisallowed }
-        // Roles are switched in active mode only. Core Vol 2, Part C, 4.4.2.
+        // A role switch needs active mode. Core Vol 2, Part C, 4.4.2.
         if state.sniff != nil { request(LocalUnsniff()) }
         if state.security.mode != .off, state.bothSupport(.pauseEncryption) {
             request(EncryptionRefresh(isLocal: true, switchesRoles: true, state.ownTransaction))
@@ -68,7 +69,7 @@ extension ACLConnection {
     /// Setup_Synchronous_Connection.
     func setUpSynchronous(_ wanted: SynchronousRequest) { request(SynchronousSetup(wanted)) }
 
-    /// Disconnect, of voice.
+    /// Disconnect of a synchronous connection.
     func endSynchronous(_ id: UInt8, _ reason: ErrorCode) { request(LocalSynchronousEnd(id, reason)) }
 
     /// Sniff_Mode.
@@ -85,7 +86,7 @@ extension ACLConnection {
         return .success
     }
 
-    /// Has a central hop as its host has classified the channels; nil for the basic hopping sequence.
+    /// Sets the AFH channel map of a central, from the host's channel classification; nil for the basic hopping sequence.
     func setChannelMap(_ map: AdaptedChannelMap?) { request(LocalChannelMap(map)) }
 
     /// QoS_Setup and Flow_Specification: T_poll in slots.

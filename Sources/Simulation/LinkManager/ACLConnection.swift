@@ -2,9 +2,10 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// One end of a connection over BR/EDR. Core Vol 2, Part C, 4.1.1.
+/// One end of a BR/EDR connection. Core Vol 2, Part C, 4.1.1.
 ///
-/// A thin shell: what the link is stands in `ACLLinkState`, its procedures run in a `ProcedureEngine`, packets are the business of the `LinkTransport` below. This class carries out what those decide.
+/// This class carries out decisions made elsewhere: the state of the link is in `ACLLinkState`, procedures run in a `ProcedureEngine`, and
+/// the `LinkTransport` below sends packets.
 final class ACLConnection {
     typealias Engine = ProcedureEngine<LinkManagement>
 
@@ -16,14 +17,14 @@ final class ACLConnection {
     private(set) var engine = Engine()
     private(set) var isClosed = false
     private var holdsData = false
-    /// Whether the link key was changed and encryption takes it up.
+    /// True while encryption restarts with a changed link key.
     private var isTakingUpKey = false
     private var deadline: Microseconds?
     private var responseTimer: AirTimer!
 
-    /// Makes the connection of a link that two basebands have made; the transport's delegate is to be this.
+    /// Creates the connection on an established baseband link; the connection must become the transport's delegate.
     ///
-    /// - Parameter secrets: for what this side draws for its procedures.
+    /// - Parameter secrets: source of the random numbers of this device's procedures.
     init(
         _ handle: ConnectionHandle, own: BDADDR, peer: BDADDR, transport: any LinkTransport, on loop: RunLoop, secrets: SecretSource,
         delegate: any ACLConnectionDelegate
@@ -42,17 +43,17 @@ final class ACLConnection {
 
     var peer: BDADDR { state.peer }
     var role: LinkRole { state.role }
-    /// Whether neither side is ending it.
+    /// True unless either device is ending the link.
     var isOpen: Bool { !isClosed && !engine.isEnding }
-    /// Whether nothing waits: no procedure and no time-out.
+    /// True if no procedure and no timeout is pending.
     var isAtRest: Bool { engine.isIdle && !responseTimer.isSet }
 
     // MARK: Procedures
 
-    /// Runs a procedure, after those asked for before.
+    /// Starts a procedure after those requested earlier.
     func request(_ procedure: some LMPProcedure) { run { $0.request(procedure, at: $1, &$2) } }
 
-    /// A reply of the host; false when no procedure awaits it.
+    /// Handles a reply of the host. Returns false if no procedure awaits it.
     @discardableResult
     func reply(_ reply: ACLReply) -> Bool {
         guard !isClosed else { return false }
@@ -62,7 +63,7 @@ final class ACLConnection {
         return true
     }
 
-    /// Ends the link without a word on the air, as a reset does; the delegate hears nothing.
+    /// Ends the link without sending anything and without a delegate call, as a reset does.
     func abandon() {
         guard !isClosed else { return }
         delegate = nil
@@ -70,7 +71,7 @@ final class ACLConnection {
         close(.success)
     }
 
-    /// What may have changed since the last step.
+    /// Copies values that may have changed since the last step from the transport and the controller.
     private func refresh() {
         state.slot = transport.slot
         state.clockOffset = transport.clockOffset
@@ -101,7 +102,7 @@ final class ACLConnection {
         followEngine()
     }
 
-    /// Sends a message, or what a rule of the controller makes of it.
+    /// Sends a message, changed by the controller's packet rules.
     private func sendAsRuled(_ message: [UInt8]) {
         guard let rewriter = delegate?.rewriter else { return transport.send(lmp: message) }
         rewriter.pass(.linkManager, message) {
@@ -111,7 +112,7 @@ final class ACLConnection {
         }
     }
 
-    /// Holds data back or lets it go, and times what the engine awaits.
+    /// Updates the data hold and the response timer from the state of the procedure engine.
     private func followEngine() {
         if holdsData != engine.holdsData {
             holdsData = engine.holdsData
@@ -128,7 +129,7 @@ final class ACLConnection {
         case .roleChanged(let role, let status):
             delegate?.connection(self, reports: report)
             reply(.rolesSettled)
-            // The new piconet begins with the basic table; where encryption has paused, it comes first.
+            // A new piconet starts with the basic packet type table. If encryption is paused, it is resumed first.
             if status == .success, role == .central, state.isSetUp, !state.security.isPaused { request(LocalPacketTypeTable(.enhanced)) }
         case .connected(.success):
             delegate?.connection(self, reports: report)
@@ -146,7 +147,7 @@ final class ACLConnection {
         }
     }
 
-    /// What both sides may send is settled as soon as they are connected.
+    /// Agrees on packet sizes and types once the connection is set up.
     private func agreeOnPackets() {
         if state.longestPacket > 1 { request(LocalMaxSlot(state.longestPacket)) }
         if state.role == .central, transport.wantsEnhancedRates { request(LocalPacketTypeTable(.enhanced)) }
@@ -156,7 +157,7 @@ final class ACLConnection {
         guard !isClosed else { return }
         isClosed = true
         responseTimer.cancel()
-        // Who waits for the result of an authentication gets one.
+        // A pending authentication request gets a result.
         let isAuthenticating = engine.isBusy(with: .authentication) || engine.isBusy(with: .pairing)
         engine.removeAll()
         if isAuthenticating { delegate?.connection(self, reports: .authenticated(reason)) }

@@ -1,4 +1,4 @@
-/// Features of page 1: what the host supports. Core Vol 2, Part C, 3.3.
+/// LMP features page 1: host support. Core Vol 2, Part C, 3.3.
 struct LMPHostFeatures: OptionSet {
     var rawValue: UInt64
 
@@ -7,7 +7,7 @@ struct LMPHostFeatures: OptionSet {
     static let secureConnections = LMPHostFeatures(rawValue: 1 << 3)
 }
 
-/// Features of page 2. Core Vol 2, Part C, 3.3.
+/// LMP features page 2. Core Vol 2, Part C, 3.3.
 struct LMPFeaturesPage2: OptionSet {
     var rawValue: UInt64
 

@@ -1,6 +1,6 @@
 import Packets
 
-/// A message of the other link manager, and whose transaction it belongs to. Core Vol 2, Part C, 2.3.
+/// A received LMP message with its transaction ID. Core Vol 2, Part C, 2.3.
 struct LMPMessage {
     var transaction: LMPTransaction
     var pdu: LMP.Message
@@ -10,7 +10,7 @@ struct LMPMessage {
         self.pdu = pdu
     }
 
-    /// Nil for what has no whole opcode. What is unknown or has the wrong length is kept as unknown: the answer says which.
+    /// Returns nil if the opcode is incomplete. A message with an unknown opcode or a wrong length is kept as unknown, for the response.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes.span.bytes)
         guard let header = try? LMPHeader(from: &reader) else { return nil }
@@ -20,7 +20,7 @@ struct LMPMessage {
 
     var header: LMPHeader { LMPHeader(transaction, opcode: pdu.opcode) }
 
-    /// The opcode that an LMP_accepted or LMP_accepted_ext is about.
+    /// Opcode that an LMP_accepted or LMP_accepted_ext refers to.
     var accepted: UInt16? {
         switch pdu {
         case .accepted(let pdu): UInt16(pdu.opcode.rawValue)
@@ -31,7 +31,8 @@ struct LMPMessage {
 
     func accepts<PDU: LMPPDU>(_ type: PDU.Type) -> Bool { accepted == PDU.opcode }
 
-    /// Whether an answer is owed even where the PDU is not allowed; one that answers something itself is ignored there. Core Vol 2, Part C, 2.5.
+    /// True if the PDU needs a response even when it is not allowed. A PDU that is a response itself is ignored then. Core Vol 2, Part C,
+    /// 2.5.
     var wantsAnswer: Bool {
         switch pdu {
         case .accepted, .notAccepted, .acceptedExt, .notAcceptedExt, .nameRes, .clkoffsetRes, .detach, .sres, .tempRand, .tempKey, .hold,
@@ -46,14 +47,14 @@ struct LMPMessage {
 }
 
 extension LMPTransaction {
-    /// What this side, or the other, begins.
+    /// Transaction ID of procedures that the device with this role initiates.
     init(_ role: LinkRole) { self = role == .central ? .central : .peripheral }
 
     var other: LMPTransaction { self == .central ? .peripheral : .central }
 }
 
 extension LMPHeader {
-    /// LMP_not_accepted or its extended form for this PDU, in the same transaction.
+    /// LMP_not_accepted or LMP_not_accepted_ext for this PDU, in the same transaction.
     func refusal(_ reason: ErrorCode) -> [UInt8] {
         guard let escape = UInt8(exactly: opcode >> 8), escape > 0 else {
             return LMP.NotAccepted(opcode: LMPOpcode(rawValue: UInt8(truncatingIfNeeded: opcode)), errorCode: reason).bytes(transaction)
@@ -62,7 +63,7 @@ extension LMPHeader {
         return LMP.NotAcceptedExt(escapeOpcode: escape, extendedOpcode: extended, errorCode: reason).bytes(transaction)
     }
 
-    /// LMP_accepted or its extended form.
+    /// LMP_accepted or LMP_accepted_ext for this PDU, in the same transaction.
     var acceptance: [UInt8] {
         guard let escape = UInt8(exactly: opcode >> 8), escape > 0 else {
             return LMP.Accepted(opcode: LMPOpcode(rawValue: UInt8(truncatingIfNeeded: opcode))).bytes(transaction)

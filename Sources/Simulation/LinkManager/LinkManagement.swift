@@ -1,6 +1,6 @@
 import Packets
 
-/// The link manager as the procedure engine has it. Core Vol 2, Part C.
+/// The link manager protocol for the procedure engine. Core Vol 2, Part C.
 enum LinkManagement: ControlLayer {
     typealias Message = LMPMessage
     /// Transaction ID, opcode and parameters.
@@ -12,7 +12,7 @@ enum LinkManagement: ControlLayer {
     typealias HostReply = ACLReply
     typealias Pending = Never
 
-    /// The procedures. Core Vol 2, Part C, 4.
+    /// LMP procedures. Core Vol 2, Part C, 4.
     enum Kind: CaseIterable {
         case setup
         case detach
@@ -61,10 +61,11 @@ enum LinkManagement: ControlLayer {
         ],
         indicated: [], terminating: [.detach])
 
-    /// The central's procedure prevails.
+    /// The central's procedure wins a collision.
     static func prevails(_ link: ACLLinkState) -> Bool { link.role == .central }
 
-    /// The transaction ID tells, but for what both sides send of themselves, and for what was asked before the roles were switched while the link was set up.
+    /// The initiator, from the transaction ID. Exceptions are PDUs that both devices send on their own, and requests from before a role
+    /// switch during connection setup.
     static func initiator(of message: LMPMessage, _ link: ACLLinkState) -> ProcedureInitiator? {
         if case .setupComplete = message.pdu { return nil }
         guard link.isSetUp || !link.hasSwitched else { return nil }
@@ -85,7 +86,7 @@ enum LinkManagement: ControlLayer {
 
     static func response(to message: LMPMessage, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         if case .detach = message.pdu { return .begin(RemoteDetach()) }
-        // A transaction of this side is none of the other's to begin.
+        // The peer cannot initiate a procedure with this device's transaction ID.
         guard !(link.isSetUp && message.transaction == link.ownTransaction) else { return .unknown }
         return switch message.pdu {
         case .unknown(let opcode, _): malformed(opcode)
@@ -121,7 +122,7 @@ enum LinkManagement: ControlLayer {
     /// Core Vol 2, Part C, 4.6.
     private static func synchronous(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         switch pdu {
-        // SCO, which AES-CCM does not protect, is not made on a link that it encrypts.
+        // AES-CCM does not protect SCO, so no SCO link is created on a link encrypted with it.
         case .scoLinkReq where link.security.mode == .aesCCM: .reject(.connectionRejectedDueToSecurityReasons)
         case .scoLinkReq: begin(SynchronousSetup(), if: link.supports(.sco))
         case .escoLinkReq: begin(SynchronousSetup(), if: link.supports(.extendedSCO))
@@ -130,7 +131,7 @@ enum LinkManagement: ControlLayer {
         }
     }
 
-    /// Authentication, or one of the two ways to pair.
+    /// Starts authentication, or pairing by one of its two methods.
     private static func proof(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         switch pdu {
         case .auRand: .begin(RemoteAuthentication())
@@ -150,7 +151,8 @@ enum LinkManagement: ControlLayer {
         isSupported ? .begin(procedure) : .reject(.unsupportedRemoteFeature)
     }
 
-    /// A known opcode with the wrong length is another matter than an unknown one; what would be an answer is ignored. Core Vol 2, Part C, 2.5.
+    /// Response to a known opcode with a wrong length, which differs from an unknown opcode. A malformed response is ignored. Core Vol 2,
+    /// Part C, 2.5.
     private static func malformed(_ opcode: UInt16) -> ProcedureResponse<LinkManagement> {
         guard isKnown(opcode) else { return .reject(.unknownLMPPDU) }
         return answers.contains(opcode) ? .unknown : .reject(.invalidLMPParameters)
@@ -166,7 +168,7 @@ enum LinkManagement: ControlLayer {
         return true
     }
 
-    /// PDUs of features that the simulation does not have.
+    /// True for PDUs of features that the simulation does not implement.
     private static func isOptional(_ pdu: LMP.Message) -> Bool {
         switch pdu {
         case .holdReq, .pageModeReq, .pageScanModeReq, .useSemiPermanentKey, .encryptionKeySizeMaskReq,
@@ -179,7 +181,7 @@ enum LinkManagement: ControlLayer {
 
     static func rejection(of opcode: LMPHeader, _ reason: ErrorCode, _ link: ACLLinkState) -> [UInt8] { opcode.refusal(reason) }
 
-    /// What is not allowed is refused where an answer is owed, and ignored elsewhere. Core Vol 2, Part C, 2.5.
+    /// A PDU that is not allowed is rejected if it needs a response, and ignored otherwise. Core Vol 2, Part C, 2.5.
     static func unknown(_ opcode: LMPHeader, _ link: ACLLinkState) -> [UInt8]? {
         guard !answers.contains(opcode.opcode) else { return nil }
         var reader = ByteReader([UInt8](repeating: 0, count: 17).span.bytes)

@@ -1,37 +1,37 @@
 import Packets
 import Timing
 
-/// A connection over BR/EDR as the host knows it: the baseband's link, its link manager, and the account of its packets.
+/// A BR/EDR connection as seen by the host: baseband link, link manager and packet counters.
 final class ACLLinkEnd: HostLink {
     let handle: ConnectionHandle
     let peer: BDADDR
-    /// What the page has told of the other side; zero where this side paged.
+    /// Class_of_Device that the peer sent when it paged; 0 if this device paged.
     let classOfDevice: UInt32
-    /// Whether the other side has paged.
+    /// True if the peer paged.
     let isIncoming: Bool
     let link: BasebandLink
     private(set) var connection: ACLConnection!
-    /// How far the host has been told.
+    /// Connection setup as reported to the host.
     enum Stage {
-        /// Nothing, or that the other side asks for it.
+        /// Nothing, or only a connection request, has been reported.
         case begun
-        /// The other side asks for it, and the host has not answered.
+        /// The peer requests a connection and the host has not replied.
         case requested
         case connected
     }
     var stage = Stage.begun
-    /// Why the connection was refused; the host is told when the link is gone, and the device may be paged again.
+    /// Reason for the rejection. It is reported once the link has ended, after which the device can be paged again.
     var refusal: ErrorCode?
     /// Allow_Role_Switch of Create_Connection.
     var allowsRoleSwitch = true
-    /// Whether it is there for Remote_Name_Request alone.
+    /// True for a link created only for Remote_Name_Request.
     var isForName = false
     var policy: LinkPolicy
-    /// Tells the host how QoS_Setup or Flow_Specification has ended.
+    /// Reports the result of QoS_Setup or Flow_Specification to the host.
     var tellQuality: ((ErrorCode) -> Void)?
-    /// Gives up waiting for the host's answer.
+    /// Connection accept timeout.
     var acceptTimer: AirTimer?
-    /// A synchronous connection that is being made on it.
+    /// A synchronous connection being set up on this link.
     var voice = SynchronousConnecting()
     var inUse = 0
     var completed = 0
@@ -50,7 +50,7 @@ final class ACLLinkEnd: HostLink {
         link.manager = connection
     }
 
-    /// Takes over what a page was for.
+    /// Takes over the purpose of a page.
     func use(for purpose: PagePurpose) {
         isForName = true
         guard case .connection(let packetTypes, let allowsRoleSwitch) = purpose else { return }

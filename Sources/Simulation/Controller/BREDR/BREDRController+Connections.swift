@@ -2,7 +2,7 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// Connections over BR/EDR, and what they tell. Core Vol 4, Part E, 7.7.3 to 7.7.5.
+/// BR/EDR connections and their events. Core Vol 4, Part E, 7.7.3 to 7.7.5.
 extension BREDRController {
     func makeLink(_ parameters: BasebandLinkParameters, peer: BDADDR, classOfDevice: UInt32, isIncoming: Bool) -> ACLLinkEnd {
         var parameters = parameters
@@ -37,7 +37,7 @@ extension BREDRController: ACLConnectionDelegate {
                 version: configuration.version, companyIdentifier: configuration.companyIdentifier, subversion: configuration.subversion),
             name: settings.localName)
         if let end = links.first(where: { $0.peer == peer }) {
-            // While the connection is made, the command that made it has the say.
+            // During connection setup, the parameter of the command that created the connection applies.
             result.allowsRoleSwitch = end.stage == .connected ? end.policy.contains(.roleSwitch) : end.allowsRoleSwitch
         }
         result.allowsSniff = links.first { $0.peer == peer }?.policy.contains(.sniff) ?? false
@@ -95,15 +95,15 @@ extension BREDRController: ACLConnectionDelegate {
         end.connection.setChannelMap(settings.channels.adapted)
     }
 
-    // MARK: Requests of other devices. Core Vol 4, Part E, 7.3.3 and 7.7.4
+    // MARK: Incoming connections. Core Vol 4, Part E, 7.3.3 and 7.7.4
 
-    /// Accepts, refuses or lets the host decide, as the filters for connections say.
+    /// Accepts or rejects a connection request, or asks the host, as the event filters define.
     private func consider(_ end: ACLLinkEnd) {
         switch settings.filters.verdict(on: end.peer, end.classOfDevice) {
         case .accept: _ = end.connection.accept(asCentral: false)
         case .refuse: end.connection.refuse(.connectionRejectedDueToUnacceptableBDADDR)
         case .ask:
-            // A host that does not want to hear of it accepts nobody.
+            // A host that masks the event accepts no connections.
             guard controller.sends(HCIEvents.ConnectionRequest.self) else {
                 end.connection.refuse(.connectionRejectedDueToLimitedResources)
                 return

@@ -1,13 +1,13 @@
 import Packets
 
-/// An inquiry as the host asked for it, and whom it has found.
+/// Parameters of the current inquiry, and its results.
 struct InquiryState {
     let inquirer: Inquirer
-    /// Zero for no limit.
+    /// Maximum number of responses; 0 for no limit.
     let mostResponses: Int
-    /// Told to the host.
+    /// Devices already reported to the host during this inquiry.
     var found: Set<BDADDR> = []
-    /// Told without the extended response that they announced.
+    /// Devices reported without the extended inquiry response that they announced.
     var incomplete: Set<BDADDR> = []
 }
 
@@ -26,7 +26,7 @@ extension BREDRController {
         inquiry = nil
     }
 
-    /// Starts, changes or ends inquiry scan, as the settings are now.
+    /// Starts, changes or stops inquiry scan according to the settings.
     func updateInquiryScan() {
         guard settings.isInquiryScanning else {
             return inquiryScanning.stopAll()
@@ -60,7 +60,7 @@ extension BREDRController: InquirerDelegate {
         emit(HCIEvents.InquiryComplete(status: .success))
     }
 
-    /// A device is told once, and once more when its extended response came only later. Core Vol 4, Part E, 7.7.38.
+    /// Reports a device once, and again if its extended inquiry response is received later. Core Vol 4, Part E, 7.7.38.
     func inquirer(
         _ inquirer: Inquirer, heard response: FHSPayload, extended: ExtendedResponse?, at start: Microseconds, rssi: Int8
     ) {

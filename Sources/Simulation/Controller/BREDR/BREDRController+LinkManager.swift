@@ -1,13 +1,13 @@
 import BluetoothCrypto
 import Packets
 
-/// What link managers report, as the host hears it. Core Vol 4, Part E, 7.7.
+/// Turns reports of link managers into HCI events. Core Vol 4, Part E, 7.7.
 extension BREDRController {
     func tell(_ report: ACLReport, of end: ACLLinkEnd) {
         if !tellSynchronous(report, of: end), !tellKnowledge(report, of: end) { tellSecurity(report, of: end) }
     }
 
-    /// False for what is about security.
+    /// Returns false for reports about security.
     private func tellKnowledge(_ report: ACLReport, of end: ACLLinkEnd) -> Bool {
         let handle = end.handle
         switch report {
@@ -66,18 +66,18 @@ extension BREDRController {
         }
     }
 
-    /// Asks the host; one that does not want to hear of it gives the negative answer. Core Vol 4, Part E, 7.7.22 and 7.7.23.
+    /// Sends a request to the host. If the host masks the event, gives the negative reply. Core Vol 4, Part E, 7.7.22 and 7.7.23.
     private func ask<Event: HCIEvent>(_ event: Event, _ end: ACLLinkEnd, or reply: ACLReply) {
         if controller.sends(Event.self) { emit(event) } else { end.connection.reply(reply) }
     }
 }
 
-/// What a host has set for the security of its links. Core Vol 4, Part E, 7.3.58, 7.3.92 and 7.3.102.
+/// The host's security settings. Core Vol 4, Part E, 7.3.58, 7.3.92 and 7.3.102.
 struct BREDRSecuritySettings {
     var usesSimplePairing = false
     var usesSecureConnections = false
     var minimumKeySize: UInt8 = 7
-    /// What Read_Local_OOB_Data has told; kept until it is asked for again.
+    /// Data returned by Read_Local_OOB_Data, kept until the next request.
     var outOfBand: LocalOutOfBandData?
     var failedAttempts = FailedAttempts()
 }

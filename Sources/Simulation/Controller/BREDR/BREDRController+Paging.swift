@@ -1,32 +1,32 @@
 import Packets
 
-/// What a device is paged for.
+/// Purpose of a page.
 enum PagePurpose {
     /// Create_Connection.
     ///
     /// - Parameters:
-    ///   - packetTypes: what the host lets be sent.
+    ///   - packetTypes: packet types allowed by the host.
     ///   - allowsRoleSwitch: Allow_Role_Switch.
     case connection(packetTypes: Set<BREDRPacketType>, allowsRoleSwitch: Bool)
     /// Remote_Name_Request.
     case name
 }
 
-/// A page that the host has asked for.
+/// The current page.
 struct Paging {
     let pager: Pager
-    /// The LT_ADDR that the device will have.
+    /// LT_ADDR to be assigned to the device.
     let ltAddr: UInt8
     var purpose: PagePurpose
-    /// The link that is tried.
+    /// The link being established.
     var end: ACLLinkEnd?
 }
 
 extension BREDRController {
-    /// How many devices a piconet has beside its central. Core Vol 2, Part B, 1.
+    /// Maximum number of peripherals in a piconet. Core Vol 2, Part B, 1.
     static let mostPeripherals = 7
 
-    /// - Parameter clockOffset: bits 16-2 of the difference of the clocks; the uppermost bit says that they are known.
+    /// - Parameter clockOffset: bits 16-2 of the clock difference; the most significant bit marks it as valid.
     func startPage(
         _ device: BDADDR, repetitionMode: UInt8, clockOffset: UInt16, for purpose: PagePurpose
     ) throws(CommandFailure) {
@@ -52,7 +52,7 @@ extension BREDRController {
         paging = nil
     }
 
-    /// Starts, changes or ends page scan, as the settings are now.
+    /// Starts, changes or stops page scan according to the settings.
     func updatePageScan() {
         guard settings.isPageScanning else { return pageScanning.stopAll() }
         let scan = PageScanner.Settings(
@@ -93,8 +93,8 @@ extension BREDRController: PagerDelegate {
 }
 
 extension BREDRController: PageScannerDelegate {
-    /// There is one ACL logical transport between two devices: who pages again, as the answer to its FHS packet was lost or its link has ended, begins it anew. Core
-    /// Vol 2, Part B, 4.2 and 8.3.3.
+    /// Two devices share at most one ACL logical transport. A device that pages again, because the response to its FHS packet was lost or
+    /// its link has ended, therefore replaces the old link. Core Vol 2, Part B, 4.2 and 8.3.3.
     func pageScanner(_ scanner: PageScanner, joins central: FHSPayload, sentAt sent: Microseconds, firstPacketAt start: Microseconds) {
         if let old = links.first(where: { $0.peer == central.address }) {
             guard old.link.role == .peripheral else { return }
@@ -118,8 +118,8 @@ extension BREDRController: BasebandLinkDelegate {
         if namesWanted.contains(end.peer) { end.connection.requestName() }
     }
 
-    /// The device that is paged has come by a page of its own: there is one link between two devices, so the page ends. The host's command ends with Connection Already
-    /// Exists, a request for a name goes on over the link. Core Vol 2, Part B, 4.2; Vol 4, Part E, 7.1.5.
+    /// Ends the page to a device that has paged this one meanwhile, since two devices share one link. The host's command fails with
+    /// Connection Already Exists; a remote name request continues on the new link. Core Vol 2, Part B, 4.2; Vol 4, Part E, 7.1.5.
     private func yieldPage(to end: ACLLinkEnd) {
         guard let paging, paging.pager.settings.address == end.peer else { return }
         if let own = paging.end { linkEnds.stop(own) }
@@ -128,7 +128,7 @@ extension BREDRController: BasebandLinkDelegate {
         if namesWanted.contains(end.peer) { end.connection.requestName() }
     }
 
-    /// The pager goes on for the rest of its time, the page scan as before.
+    /// Resumes paging for the remaining time, or page scan.
     func linkFailed(_ link: BasebandLink) {
         guard let end = end(of: link) else { return }
         linkEnds.stop(end)
@@ -140,7 +140,7 @@ extension BREDRController: BasebandLinkDelegate {
     func link(_ link: BasebandLink, received data: ArraySlice<UInt8>, isStart: Bool) {
         guard let end = end(of: link), end.isKnownToHost else { return }
         controller.deliver(data, isStart: isStart, on: end.handle)
-        // Nobody takes the data: the link cannot be held back, so it ends.
+        // The host does not take the data, and the peer cannot be stopped, so the link ends.
         if controller.hostFlow.isOverrun { _ = end.disconnect(.remoteDeviceTerminatedConnectionDueToLowResources) }
     }
 

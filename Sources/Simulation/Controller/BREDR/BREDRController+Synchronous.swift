@@ -1,25 +1,25 @@
 import Packets
 import Timing
 
-/// A synchronous connection that is being made on a link.
+/// A synchronous connection being set up on a link.
 struct SynchronousConnecting {
     enum Stage {
         case idle
-        /// The other side asks for one, and the host has not answered.
+        /// The peer requests one and the host has not replied.
         case requested
-        /// The link managers agree on one.
+        /// The link managers are negotiating.
         case negotiating
     }
 
     var stage = Stage.idle
-    /// Gives up waiting for the host's answer.
+    /// Connection accept timeout.
     var acceptTimer: AirTimer?
-    /// Of the command that asked for it, or accepted it.
+    /// Voice setting of the command that requested or accepted the connection.
     var setting = VoiceSetting(rawValue: 0)
 }
 
 extension BREDRController {
-    /// False for what is about something else.
+    /// Returns false for reports about something else.
     func tellSynchronous(_ report: ACLReport, of end: ACLLinkEnd) -> Bool {
         switch report {
         case .synchronousRequested(let isExtended): considerSynchronous(isExtended, end)
@@ -28,7 +28,7 @@ extension BREDRController {
             end.voice.stage = .idle
             tell(.success, end, isExtended: parameters.isExtended, voice)
         case .synchronousFailed(let isExtended, let status):
-            // Where both sides ask at once, one of them is refused, and asked.
+            // If both devices request one at the same time, one request is rejected and the other is passed to the host.
             if end.voice.stage == .negotiating { end.voice.stage = .idle }
             tell(status, end, isExtended: isExtended, nil)
         case .synchronousEnded(let id, let reason):
@@ -38,7 +38,7 @@ extension BREDRController {
         return true
     }
 
-    /// Synchronous connections end before the link that carries them.
+    /// Ends the synchronous connections of a link before the link itself.
     func endSynchronous(of end: ACLLinkEnd, _ reason: ErrorCode) {
         end.voice.acceptTimer?.cancel()
         if end.voice.stage != .idle { tell(reason, end, isExtended: true, nil) }
@@ -53,7 +53,7 @@ extension BREDRController {
     private func tell(_ status: ErrorCode, _ end: ACLLinkEnd, isExtended: Bool, _ voice: SynchronousLinkEnd?) {
         if end.voice.stage != .requested { end.voice.acceptTimer?.cancel() }
         let parameters = voice?.parameters
-        // Of SCO only the air mode is told.
+        // For SCO, the event contains only the air mode.
         let timing = isExtended ? parameters : nil
         emit(
             HCIEvents.SynchronousConnectionComplete(
@@ -62,7 +62,7 @@ extension BREDRController {
                 rxPacketLength: timing?.receiveLength ?? 0, txPacketLength: timing?.transmitLength ?? 0, airMode: parameters?.airMode ?? 0))
     }
 
-    /// Lets the host decide; one that does not want to hear of it has no connection.
+    /// Asks the host to accept a synchronous connection. If the host masks the event, the request is rejected.
     private func considerSynchronous(_ isExtended: Bool, _ end: ACLLinkEnd) {
         end.voice.stage = .requested
         guard controller.sends(HCIEvents.ConnectionRequest.self) else {

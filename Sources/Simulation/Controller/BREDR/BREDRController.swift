@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// What the controller does for BR/EDR. Core Vol 1, Part A, 2; Vol 2.
+/// The BR/EDR part of a controller. Core Vol 1, Part A, 2; Vol 2.
 final class BREDRController {
     unowned let controller: Controller
     let clock: NativeClock
@@ -10,13 +10,13 @@ final class BREDRController {
     let inquiring = Activities<Inquirer>()
     let inquiryScanning = Activities<InquiryScanner>()
     var paging: Paging? { didSet { shareWindows() } }
-    /// Devices whose name was asked for.
+    /// Devices with a pending remote name request.
     var namesWanted: Set<BDADDR> = []
     let pagers = Activities<Pager>()
     let pageScanning = Activities<PageScanner>()
     let linkEnds = Activities<ACLLinkEnd>()
     var synchronousEnds: [SynchronousLinkEnd] = []
-    /// ACL packets of the host that have not been acknowledged.
+    /// Number of unacknowledged ACL packets from the host.
     var buffersInUse = 0
 
     init(_ controller: Controller, clock: NativeClock) {
@@ -28,13 +28,13 @@ final class BREDRController {
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
 
-    /// A device that looks for others leaves out some of its own windows, and those of inquiry scan while it pages, which takes seconds and may not fail.
+    /// Skips some scan windows during an inquiry, and inquiry scan windows during a page, which takes seconds and should succeed.
     func shareWindows() {
         inquiryScanner?.share = paging != nil ? .none : inquiry != nil ? .some : .all
         pageScanning.first?.share = inquiry != nil || paging != nil ? .some : .all
     }
 
-    /// Takes back what the host has set.
+    /// Resets the host's settings.
     func reset() {
         inquiry = nil
         paging = nil
@@ -49,7 +49,7 @@ extension BREDRController: CommandExecutor {
     static func part(of controller: Controller) -> BREDRController { controller.bredr }
 }
 
-/// What it shares with the rest of the controller.
+/// Members shared with the rest of the controller.
 extension BREDRController {
     var configuration: ControllerConfiguration { controller.configuration }
     var radio: Radio { controller.radio }

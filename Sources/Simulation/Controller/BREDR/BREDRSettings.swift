@@ -1,8 +1,8 @@
 import Packets
 
-/// What a host has set for BR/EDR. The initial values are those of the commands' sections, Core Vol 4, Part E, 7.3.
+/// The host's BR/EDR settings. The initial values are those of Core Vol 4, Part E, 7.3.
 struct BREDRSettings {
-    /// Windows in which the controller listens; in slots of 0.625 ms.
+    /// Scan interval and window, in slots of 0.625 ms.
     struct ScanActivity: Equatable {
         var interval: UInt16
         var window: UInt16
@@ -28,25 +28,25 @@ struct BREDRSettings {
     var connectionAcceptTimeout: UInt16 = 0x1F40
     var pageTimeout: UInt16 = 0x2000
     var voiceSetting: UInt16 = 0x0060
-    /// Of new links.
+    /// Default link policy settings for new links.
     var policy: LinkPolicy = []
     var channels = ChannelSettings()
 
-    /// How inquiry results are told. Core Vol 4, Part E, 7.3.50.
+    /// Event used for inquiry results. Core Vol 4, Part E, 7.3.50.
     enum InquiryMode: UInt8 {
         case standard
         case rssi
         case extended
     }
 
-    /// SR of the FHS packet: how long it takes at most until a page is heard. Core Vol 2, Part B, 8.3.1.
+    /// SR of the FHS packet: the page scan repetition mode, which follows from the page scan interval. Core Vol 2, Part B, 8.3.1.
     var pageScanRepetition: UInt8 {
         if pageScan.window == pageScan.interval { return 0 }
         return pageScan.interval <= 0x0800 ? 1 : 2
     }
 }
 
-/// Link_Policy_Settings: what this side does when the other asks for it. Core Vol 4, Part E, 7.2.9.
+/// Link_Policy_Settings: requests of the peer that are accepted. Core Vol 4, Part E, 7.2.9.
 struct LinkPolicy: OptionSet {
     var rawValue: UInt16
 
@@ -55,13 +55,13 @@ struct LinkPolicy: OptionSet {
     static let sniff = LinkPolicy(rawValue: 1 << 2)
 }
 
-/// What a host has said of RF channels. Core Vol 4, Part E, 7.3.46 and 7.3.54.
+/// The host's classification of RF channels. Core Vol 4, Part E, 7.3.46 and 7.3.54.
 struct ChannelSettings {
-    /// Those that are not known to be bad.
+    /// Channels that are not known to be bad.
     var classification = AdaptedChannelMap.all
-    /// Whether the controller may judge channels by itself; this one sees no need to.
+    /// AFH channel assessment mode; this controller does not assess channels itself.
     var isAssessed = true
 
-    /// What hopping is adapted to; nil where every channel is good.
+    /// Channel map for adaptive hopping; nil if no channel is bad.
     var adapted: AdaptedChannelMap? { classification == .all ? nil : classification }
 }

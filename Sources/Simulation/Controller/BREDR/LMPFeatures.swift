@@ -1,6 +1,6 @@
 import Packets
 
-/// Features of BR/EDR, page 0: those that the simulation has. Core Vol 2, Part C, 3.3.
+/// LMP features page 0 that the simulation implements. Core Vol 2, Part C, 3.3.
 struct LMPFeatures: OptionSet {
     var rawValue: UInt64
 
@@ -43,7 +43,7 @@ struct LMPFeatures: OptionSet {
     static let variableInquiryTXPowerLevel = LMPFeatures(rawValue: 1 << 57)
     static let extendedPages = LMPFeatures(rawValue: 1 << 63)
 
-    /// Everything that voice takes.
+    /// Features that synchronous connections need.
     static let synchronous: LMPFeatures = [
         .sco, .hv2, .hv3, .muLaw, .aLaw, .cvsd, .transparentSynchronous, .extendedSCO, .ev4, .ev5, .enhancedRateSCO2M, .enhancedRateSCO3M,
         .threeSlotEnhancedRateSCO,
@@ -59,7 +59,7 @@ struct LMPFeatures: OptionSet {
 }
 
 extension Controller {
-    /// What the host has turned on.
+    /// Host support features that the host has enabled.
     private var hostFeatures: LMPHostFeatures {
         var features: LMPHostFeatures = []
         if bredr.settings.security.usesSimplePairing { features.insert(.simplePairing) }
@@ -68,7 +68,7 @@ extension Controller {
         return features
     }
 
-    /// A page of features; page 1 has what the host supports. Nil for a page it does not have.
+    /// An LMP feature page; page 1 contains the host features. Nil for a page that does not exist.
     func lmpFeatures(page: UInt8) -> UInt64? {
         switch (configuration.profile, page) {
         case (.le, 0): LMPFeatures.le.rawValue

@@ -1,6 +1,6 @@
 import Packets
 
-/// A synchronous connection as the host knows it: a transport of a link, and how its voice is coded. Core Vol 4, Part E, 5.4.3 and 6.12.
+/// A synchronous connection as seen by the host: a transport of a link, and its voice coding. Core Vol 4, Part E, 5.4.3 and 6.12.
 final class SynchronousLinkEnd {
     let handle: ConnectionHandle
     let acl: ACLLinkEnd
@@ -19,14 +19,14 @@ final class SynchronousLinkEnd {
 
     func send(_ voice: ArraySlice<UInt8>) { acl.link.send(voice: coder.toAir(voice)[...], on: id) }
 
-    /// For the host.
+    /// Converts received voice for the host.
     func received(_ voice: ArraySlice<UInt8>) -> [UInt8] { coder.fromAir(voice) }
 }
 
-/// Voice between host and links. Core Vol 4, Part E, 5.4.3.
+/// Voice data between host and links. Core Vol 4, Part E, 5.4.3.
 extension BREDRController {
-    /// - Parameter voiceSetting: of this side's host.
-    /// - Returns: the new connection, which has a handle of its own; its transport is the link manager's to make.
+    /// - Parameter voiceSetting: voice setting of the local host.
+    /// - Returns: the new connection with its own handle; the link manager creates its transport.
     func addSynchronous(_ id: UInt8, _ parameters: SynchronousParameters, voiceSetting: VoiceSetting, on end: ACLLinkEnd)
         -> SynchronousLinkEnd
     {
@@ -40,7 +40,7 @@ extension BREDRController {
 
     func synchronous(_ handle: ConnectionHandle) -> SynchronousLinkEnd? { synchronousEnds.first { $0.handle == handle } }
 
-    /// Of the host. It comes at its pace, without credits.
+    /// Handles voice data from the host, which is sent at a constant rate and without flow control.
     func receiveVoice(_ packet: HCIPacket) {
         guard let end = packet.dataHandle.flatMap(synchronous), packet.isWhole else { return }
         let voice = packet.bytes.dropFirst(HCIPacket.Kind.sco.headerLength)
@@ -61,6 +61,6 @@ extension BREDRController {
         }
     }
 
-    /// Data_Total_Length has one octet.
+    /// Maximum of the one-octet Data_Total_Length.
     private static let longestVoice = 255
 }

@@ -1,16 +1,16 @@
 import Packets
 
-/// How voice is coded between host and controller, and on the air. Core Vol 4, Part E, 6.12 and 7.1.45.
+/// Voice coding between host and controller, and on the air. Core Vol 4, Part E, 6.12 and 7.1.45.
 struct VoiceSetting: Equatable {
-    /// The host gives linear samples, rather than what the air takes.
+    /// The host sends linear PCM samples rather than the air coding.
     var isLinear: Bool
     /// Samples have 16 bits rather than 8.
     var isWide: Bool
     var format: Format
-    /// As LMP counts them: 0 u-law, 1 A-law, 2 CVSD, 3 transparent data.
+    /// Air mode as in LMP: 0 u-law, 1 A-law, 2 CVSD, 3 transparent data.
     var airMode: UInt8
 
-    /// Input Data Format.
+    /// Input data format.
     enum Format: UInt8 {
         case onesComplement = 0
         case twosComplement = 1
@@ -29,8 +29,8 @@ struct VoiceSetting: Equatable {
         airMode = Self.airModes[Int(setting & 3)]
     }
 
-    /// Nil for what this controller does not make of a host's voice: the air may take u-law, A-law, CVSD and transparent data as the host gives them, and CVSD out of
-    /// linear samples.
+    /// Returns nil for coding that this controller does not support. Supported are u-law, A-law, CVSD and transparent data passed through
+    /// unchanged, and CVSD from linear samples.
     ///
     /// - Parameters:
     ///   - air: Transmit_Coding_Format and Receive_Coding_Format.
@@ -59,16 +59,16 @@ struct VoiceSetting: Equatable {
     private static let linear: UInt8 = 4
 }
 
-/// What the controller makes of a host's voice: where the air takes CVSD and the host gives linear samples they are recoded, and else the octets go as they are.
+/// Converts voice between host and air: linear samples to and from CVSD; other combinations pass unchanged.
 struct VoiceCoder {
     private let setting: VoiceSetting
     private let isRecoding: Bool
     private var encoder = CVSD()
     private var decoder = CVSD()
-    /// The first octet of a sample whose second has not come.
+    /// First octet of a sample whose second octet has not arrived.
     private var pending: UInt8?
 
-    /// - Parameter airMode: of LMP_SCO_link_req.
+    /// - Parameter airMode: air mode of LMP_SCO_link_req.
     init(_ setting: VoiceSetting, airMode: UInt8) {
         self.setting = setting
         isRecoding = airMode == 2 && setting.isLinear

@@ -1,6 +1,6 @@
 import Packets
 
-/// Inquiry, inquiry scan, and the settings of BR/EDR that a host reads and writes when it starts. Core Vol 4, Part E, 7.1 and 7.3.
+/// Inquiry, inquiry scan, and BR/EDR settings of host initialization. Core Vol 4, Part E, 7.1 and 7.3.
 extension CommandTable {
     mutating func addBREDR() {
         addBREDRConnections()

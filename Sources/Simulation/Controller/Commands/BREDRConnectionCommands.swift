@@ -1,6 +1,6 @@
 import Packets
 
-/// Connections over BR/EDR. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
+/// BR/EDR connection commands. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
 extension CommandTable {
     mutating func addBREDRConnections() {
         start(HCICommands.CreateConnection.self, by: BREDRController.self) { try $0.execute($1) }
@@ -16,13 +16,13 @@ extension CommandTable {
 }
 
 extension BREDRController {
-    /// A connection that the host knows.
+    /// A connection that has been reported to the host.
     func link(_ handle: ConnectionHandle) throws(CommandFailure) -> ACLLinkEnd {
         for link in links where link.handle == handle && link.isKnownToHost { return link }
         throw .unknownConnection
     }
 
-    /// One page at a time; what was begun for a name serves a connection to the same device.
+    /// Starts a page; only one at a time. A page or link for a name request to the same device is reused.
     func execute(_ command: HCICommands.CreateConnection) throws(CommandFailure) {
         let device = command.bdADDR
         let purpose = PagePurpose.connection(
@@ -99,7 +99,7 @@ extension BREDRController {
             linkSupervisionTimeout: UInt16(truncatingIfNeeded: end.link.state.supervisionTimeout / NativeClock.slot))
     }
 
-    /// Only a central has a say in it.
+    /// Allowed on a central only.
     func execute(_ command: HCICommands.WriteLinkSupervisionTimeout) throws(CommandFailure)
         -> HCICommands.WriteLinkSupervisionTimeout.Return
     {
@@ -119,7 +119,7 @@ extension BREDRController {
     }
 }
 
-/// Packet_Type of a connection: bits that allow types of the basic rate, and bits that forbid those of the enhanced ones. Core Vol 4, Part E, 7.1.5.
+/// Packet_Type of an ACL connection: bits that allow basic rate types and bits that disallow EDR types. Core Vol 4, Part E, 7.1.5.
 struct ACLPacketTypes {
     let rawValue: UInt16
 

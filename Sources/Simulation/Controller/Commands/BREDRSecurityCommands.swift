@@ -34,7 +34,7 @@ extension CommandTable {
 }
 
 extension BREDRController {
-    /// Gives a link manager what its host replies; the status says whether it has asked.
+    /// Passes the host's reply to a link manager. The status is an error if the link manager has not requested it.
     private func give(_ reply: ACLReply, to device: BDADDR) -> ErrorCode {
         guard let end = links.first(where: { $0.peer == device }) else { return .unknownConnectionIdentifier }
         return end.connection.reply(reply) ? .success : .commandDisallowed
@@ -131,7 +131,7 @@ extension BREDRController {
         .init(status: give(.keypress(command.notificationType), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    // MARK: Data out of band
+    // MARK: Out-of-band data
 
     func execute(_ command: HCICommands.RemoteOOBDataRequestReply) throws(CommandFailure) -> HCICommands.RemoteOOBDataRequestReply.Return {
         let data = RemoteOutOfBandData(p192: [command.c, command.r])
@@ -151,7 +151,7 @@ extension BREDRController {
         .init(status: give(.outOfBandData(nil), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    /// Fresh key pairs and random numbers, which the next pairing uses.
+    /// Creates new key pairs and random numbers for the next pairing.
     private func renewOutOfBandData() -> LocalOutOfBandData {
         let data = LocalOutOfBandData(using: &controller.secrets)
         settings.security.outOfBand = data

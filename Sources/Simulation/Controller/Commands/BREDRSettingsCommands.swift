@@ -1,6 +1,7 @@
 import Packets
 
-/// Settings of BR/EDR that a host reads and writes when it starts. Core Vol 4, Part E, 7.3.13 to 7.3.20, 7.3.27, 7.3.28, 7.3.78 and 7.3.79.
+/// BR/EDR settings that a host reads and writes during initialization. Core Vol 4, Part E, 7.3.13 to 7.3.20, 7.3.27, 7.3.28, 7.3.78 and
+/// 7.3.79.
 extension BREDRController {
     func execute(_ command: HCICommands.ReadPageScanActivity) throws(CommandFailure) -> HCICommands.ReadPageScanActivity.Return {
         let scan = settings.pageScan

@@ -1,12 +1,12 @@
 import Packets
 
-/// Rules about several fields, which declarations do not have. Each field by itself has been checked when a command is carried out.
+/// Checks that involve several parameters. Each parameter by itself has already been checked by its declaration.
 enum Check {
     static func that(_ condition: Bool, else failure: CommandFailure = .invalidParameters) throws(CommandFailure) {
         guard condition else { throw failure }
     }
 
-    /// The peer of a connection to be made: a device or an identity.
+    /// Peer address of a connection to be created: a device or identity address.
     static func peer(_ type: AddressType, _ address: BDADDR) throws(CommandFailure) -> DeviceAddress {
         switch type {
         case .publicDevice, .publicIdentity: return DeviceAddress(address, kind: .public)
@@ -20,11 +20,11 @@ enum Check {
         return ScanWindows(phy: phy, interval: interval, window: window)
     }
 
-    /// The parameters of a connection, asked for as a range.
+    /// Checks connection parameters given as a range.
     ///
     /// - Parameters:
-    ///   - longest: the longest interval.
-    ///   - supervision: the supervision time-out; it must be longer than twice the longest time without an event that latency allows.
+    ///   - longest: maximum connection interval.
+    ///   - supervision: supervision timeout; must be longer than twice the longest interval between events that latency allows.
     static func link(
         _ parameters: RequestedParameters, longest: Microseconds, supervision: Microseconds,
         eventLengths: (minimum: UInt16, maximum: UInt16)
@@ -36,6 +36,6 @@ enum Check {
 }
 
 extension DeviceAddress {
-    /// An address whose type is Public_Device or Random_Device.
+    /// An address of type Public_Device or Random_Device.
     init(_ type: AddressType, _ address: BDADDR) { self.init(address, kind: type == .publicDevice ? .public : .random) }
 }

@@ -1,6 +1,6 @@
 import Packets
 
-/// Inquiry and how its results are told. Core Vol 4, Part E, 7.1.1, 7.1.2, 7.3.3, 7.3.49, 7.3.50 and 7.3.62.
+/// Inquiry and inquiry results. Core Vol 4, Part E, 7.1.1, 7.1.2, 7.3.3, 7.3.49, 7.3.50 and 7.3.62.
 extension BREDRController {
     func execute(_ command: HCICommands.Inquiry) throws(CommandFailure) {
         try Check.that(inquiry == nil, else: .disallowed)

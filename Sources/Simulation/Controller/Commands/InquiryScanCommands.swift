@@ -1,6 +1,7 @@
 import Packets
 
-/// What makes a device discoverable, and what it tells of itself. Core Vol 4, Part E, 7.3.11, 7.3.17 to 7.3.26, 7.3.43 to 7.3.48, 7.3.55 and 7.3.56.
+/// Inquiry scan, class of device, name and extended inquiry response. Core Vol 4, Part E, 7.3.11, 7.3.17 to 7.3.26, 7.3.43 to 7.3.48,
+/// 7.3.55 and 7.3.56.
 extension BREDRController {
     func execute(_ command: HCICommands.ReadScanEnable) throws(CommandFailure) -> HCICommands.ReadScanEnable.Return {
         .init(status: .success, scanEnable: (settings.isInquiryScanning ? 1 : 0) | (settings.isPageScanning ? 2 : 0))
@@ -41,7 +42,7 @@ extension BREDRController {
     }
 
     func execute(_ command: HCICommands.WriteCurrentIACLAP) throws(CommandFailure) {
-        // Those for which there is no room are left out, and that is no error.
+        // Excess LAPs are ignored, which is not an error.
         settings.laps = Array(command.iacLAP.prefix(BREDRSettings.mostLAPs))
         updateInquiryScan()
     }
@@ -77,12 +78,12 @@ extension BREDRController {
 }
 
 extension BREDRSettings {
-    /// How many inquiry access codes it listens for at a time: the general and one limited.
+    /// Maximum number of inquiry access codes received at a time: general and one limited.
     static let mostLAPs = 2
 }
 
 extension BREDRSettings.ScanActivity {
-    /// Intervals are even, and no window is longer. Core Vol 4, Part E, 7.3.20 and 7.3.22.
+    /// Intervals must be even, and the window must not be longer than the interval. Core Vol 4, Part E, 7.3.20 and 7.3.22.
     mutating func set(interval: UInt16, window: UInt16) throws(CommandFailure) {
         try Check.that(interval & 1 == 0 && window <= interval)
         self.interval = interval

@@ -1,6 +1,6 @@
 import Packets
 
-/// The commands of LE. Core Vol 4, Part E, 7.8.
+/// LE controller commands. Core Vol 4, Part E, 7.8.
 extension CommandTable {
     mutating func addLE() {
         perform(HCICommands.LESetEventMask.self, by: LEController.self) { try $0.execute($1) }
@@ -97,9 +97,10 @@ extension CommandTable {
         complete(HCICommands.LETestEnd.self, by: LEController.self) { try $0.execute($1) }
     }
 
-    /// A command of one of the two families of advertising and scanning commands, which do not mix before a reset. Core Vol 4, Part E, 3.1.1.
+    /// Wraps a command of the legacy or extended family of advertising and scanning commands, which must not be mixed before a reset. Core
+    /// Vol 4, Part E, 3.1.1.
     ///
-    /// One that is carried out decides for its family, unless it only reads.
+    /// The first executed command that is not read-only selects the family.
     private func within<Command: HCICommand, Value>(
         _ family: LESettings.CommandFamily, readsOnly: Bool = false,
         _ execute: @escaping @Sendable (LEController, Command) throws -> Value

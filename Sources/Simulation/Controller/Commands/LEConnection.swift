@@ -1,8 +1,8 @@
 import Packets
 
-/// Commands about a connection. Core Vol 4, Part E, 7.8.18 to 7.8.21, 7.8.31 and 7.8.32.
+/// LE connection commands. Core Vol 4, Part E, 7.8.18 to 7.8.21, 7.8.31 and 7.8.32.
 extension LEController {
-    /// Gives all links that it is the central of the channels that are usable now.
+    /// Updates the channel map of all links on which this device is the central.
     func applyChannels() {
         let map = ChannelMap(usableChannels)
         for link in links where link.connection.role == .central { link.connection.updateChannelMap(map) }

@@ -1,6 +1,6 @@
 import Packets
 
-/// Advertising sets. Core Vol 4, Part E, 7.8.52 to 7.8.60.
+/// Advertising set commands. Core Vol 4, Part E, 7.8.52 to 7.8.60.
 extension LEController {
     func execute(_ command: HCICommands.LESetAdvertisingSetRandomAddress) throws(CommandFailure) {
         let index = try indexOfSet(command.advertisingHandle)
@@ -60,7 +60,7 @@ extension LEController {
 
     // MARK: Parameters
 
-    /// - Returns: the selected TX power.
+    /// - Returns: Selected_TX_Power.
     private func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure) -> Int8 {
         try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
         let parameters = try extendedParameters(command)
@@ -113,7 +113,7 @@ extension LEController {
         parameters.secondaryPHY = secondaryPHY
     }
 
-    /// Which combinations there are. Core Vol 4, Part E, 7.8.53.
+    /// Checks the combination of event properties. Core Vol 4, Part E, 7.8.53.
     private static func properties(_ bits: UInt16) throws(CommandFailure) -> AdvertisingParameters.Properties {
         try Check.that(bits >> 7 == 0, else: .unsupportedValue)
         let properties = AdvertisingParameters.Properties(
@@ -128,19 +128,19 @@ extension LEController {
         return properties
     }
 
-    /// Whether the data that a set has suits its parameters. Core Vol 4, Part E, 7.8.53.
+    /// Checks that a set's data fits its parameters. Core Vol 4, Part E, 7.8.53.
     private func checkDataFits(_ set: AdvertisingSet) throws(CommandFailure) {
         let properties = set.parameters.properties
         let longest = max(set.advertisingData.count, set.scanResponse.count)
         if properties.legacy { return try Check.that(longest <= 31) }
         try Check.that(!properties.scannable || set.advertisingData.count == 0)
-        // Connectable advertising has no chain, and any event fits into the longest interval.
+        // Connectable advertising data must fit into one PDU; other events fit into the longest interval.
         let room = set.auxiliaryHeader(configuration.address).roomForData
         try Check.that(set.mode != .connectable || set.advertisingData.count <= room, else: .packetTooLong)
         try Check.that(set.longestEvent(configuration.address) <= set.parameters.longestInterval, else: .packetTooLong)
     }
 
-    /// A data identifier that differs from the one before.
+    /// A random Advertising DID different from the previous one.
     private func newDID(besides old: UInt16?) -> UInt16 {
         var did = UInt16(truncatingIfNeeded: random.next() & 0x0FFF)
         if did == old { did = (did + 1) & 0x0FFF }
@@ -217,7 +217,7 @@ extension LEController {
         for (set, address, duration, maxEvents) in starts { start(set, as: address, duration: duration, maxEvents: maxEvents) }
     }
 
-    /// Whether a set can be enabled, and the address it then has.
+    /// Checks that a set can be enabled and returns its own address.
     private func addressForEnabling(_ set: AdvertisingSet, _ duration: UInt16) throws(CommandFailure) -> DeviceAddress {
         let properties = set.parameters.properties
         try Check.that(set.advertisingData.isComplete && set.scanResponse.isComplete, else: .disallowed)

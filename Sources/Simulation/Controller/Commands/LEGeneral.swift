@@ -1,6 +1,6 @@
 import Packets
 
-/// LE commands about the controller as a whole. Core Vol 4, Part E, 7.8.
+/// LE commands that concern the controller as a whole. Core Vol 4, Part E, 7.8.
 extension LEController {
     func execute(_ command: HCICommands.LESetEventMask) throws(CommandFailure) {
         controller.masks.le = command.leEventMask
@@ -40,7 +40,7 @@ extension LEController {
         return .init(status: .success, rfTXPathCompensationValue: path.transmit, rfRXPathCompensationValue: path.receive)
     }
 
-    /// Up to 128 dB either way.
+    /// Range: +/- 128 dB.
     func execute(_ command: HCICommands.LEWriteRFPathCompensation) throws(CommandFailure) {
         let path = LESettings.PathCompensation(transmit: command.rfTXPathCompensationValue, receive: command.rfRXPathCompensationValue)
         try Check.that((-1_280...1_280).contains(path.transmit) && (-1_280...1_280).contains(path.receive))

@@ -1,6 +1,6 @@
 import Packets
 
-/// Creating connections. Core Vol 4, Part E, 7.8.12, 7.8.13 and 7.8.66.
+/// LE connection creation. Core Vol 4, Part E, 7.8.12, 7.8.13 and 7.8.66.
 extension LEController {
     func execute(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
         try createConnection(command)
@@ -35,7 +35,7 @@ extension LEController {
     private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
         let bits = command.initiatingPHYs.rawValue
         try Check.that(bits & ~configuration.allPHYs == 0, else: .unsupportedValue)
-        // LE 2M alone cannot be scanned on.
+        // LE 2M cannot be the only scanning PHY.
         try Check.that(bits & 0b101 != 0)
         var windows: [ScanWindows] = []
         var links: [PHY: InitiatorSettings.LinkRequest] = [:]
@@ -83,7 +83,7 @@ extension LEController {
         initiator.start()
     }
 
-    /// At least two channels, as a connection needs; the host may have left one only. Core Vol 6, Part B, 1.4.1.
+    /// Channels for new connections. A connection needs at least two, even if the host allows only one. Core Vol 6, Part B, 1.4.1.
     var usableChannels: UInt64 {
         let wanted = (configuration.choices.ignoresHostChannels ? ChannelMap.all.bits : settings.channelMap) & channels.usable
         return wanted.nonzeroBitCount >= 2 ? wanted : wanted | (wanted & 1 == 0 ? 1 : 2)

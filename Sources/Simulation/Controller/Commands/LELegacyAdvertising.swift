@@ -1,6 +1,6 @@
 import Packets
 
-/// Advertising with the commands of Bluetooth 4. Core Vol 4, Part E, 7.8.5 to 7.8.9.
+/// Legacy advertising commands. Core Vol 4, Part E, 7.8.5 to 7.8.9.
 extension LEController {
     func execute(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
         try setLegacyParameters(command)
@@ -56,7 +56,7 @@ extension LEController {
         settings.legacySet.parameters = parameters
     }
 
-    /// High duty cycle directed advertising ends by itself after 1.28 s. Core Vol 6, Part B, 4.4.2.4.2.
+    /// High duty cycle directed advertising stops after 1.28 s. Core Vol 6, Part B, 4.4.2.4.2.
     private func enableLegacyAdvertising() throws(CommandFailure) {
         guard advertiser(0xFF) == nil else { return }
         let set = settings.legacySet
@@ -71,7 +71,7 @@ extension LEController {
         if let advertiser = advertiser(handle) { advertising.stop(advertiser) }
     }
 
-    /// New data is used from the next advertising event on.
+    /// New data takes effect at the next advertising event.
     func refreshAdvertiser(of set: AdvertisingSet) { advertiser(set.handle)?.set = set }
 
     func checkRoom(for set: AdvertisingSet) throws(CommandFailure) {

@@ -1,6 +1,6 @@
 import Packets
 
-/// The filter accept list. Core Vol 4, Part E, 7.8.14 to 7.8.17.
+/// Filter accept list commands. Core Vol 4, Part E, 7.8.14 to 7.8.17.
 extension LEController {
     func execute(_ command: HCICommands.LEReadFilterAcceptListSize) throws(CommandFailure) -> HCICommands.LEReadFilterAcceptListSize.Return
     {
@@ -31,7 +31,7 @@ extension LEController {
 }
 
 extension LEController {
-    /// The accept list must not change while something uses it. Core Vol 4, Part E, 7.8.15.
+    /// The filter accept list must not be changed while it is in use. Core Vol 4, Part E, 7.8.15.
     func checkAcceptListIsFree() throws(CommandFailure) {
         let isUsed =
             advertisers.contains { $0.set.parameters.filtersScanRequests || $0.set.parameters.filtersConnectRequests }
@@ -39,7 +39,7 @@ extension LEController {
         try Check.that(!isUsed, else: .disallowed)
     }
 
-    /// Legacy and extended advertising and scanning commands do not mix before a reset. Core Vol 4, Part E, 3.1.1.
+    /// Legacy and extended advertising and scanning commands must not be mixed before a reset. Core Vol 4, Part E, 3.1.1.
     func check(_ family: LESettings.CommandFamily) throws(CommandFailure) {
         try Check.that(settings.family == family || settings.family == .undecided, else: .disallowed)
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// PHYs and data lengths. Core Vol 4, Part E, 7.8.33 to 7.8.35 and 7.8.46 to 7.8.49.
+/// PHY and data length commands. Core Vol 4, Part E, 7.8.33 to 7.8.35 and 7.8.46 to 7.8.49.
 extension LEController {
     func execute(_ command: HCICommands.LEReadPHY) throws(CommandFailure) -> HCICommands.LEReadPHY.Return {
         let link = try link(command.connectionHandle)
@@ -51,7 +51,7 @@ extension LEController {
 }
 
 extension LEController {
-    /// The masks of LE_Set_PHY and LE_Set_Default_PHY; empty where the host has no preference.
+    /// Checks the masks of LE_Set_PHY and LE_Set_Default_PHY; an empty mask means no preference.
     private func preferredPHYs(_ all: UInt8, _ tx: PHYs, _ rx: PHYs) throws(CommandFailure) -> (tx: PHYs, rx: PHYs) {
         return (try preferred(tx, none: all & 1 != 0), try preferred(rx, none: all & 2 != 0))
     }

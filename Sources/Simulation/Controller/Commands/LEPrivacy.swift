@@ -1,7 +1,7 @@
 import BluetoothCrypto
 import Packets
 
-/// The resolving list. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
+/// Resolving list commands. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
 extension LEController {
     func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
         if configuration.choices.looksForRoomFirst { try Check.that(!settings.resolving.isFull, else: .memoryExceeded) }
@@ -59,21 +59,21 @@ extension LEController {
         try settings.resolving.set(command.privacyMode, of: DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
     }
 
-    /// The list must not change while it is used. Core Vol 4, Part E, 7.8.38.
+    /// The resolving list must not be changed while it is in use. Core Vol 4, Part E, 7.8.38.
     private func checkResolvingListIsFree() throws(CommandFailure) {
         let isUsed = settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil)
         try Check.that(!isUsed, else: .disallowed)
     }
 }
 
-/// What a host calls its own address: Own_Address_Type. Core Vol 4, Part E, 7.8.5.
+/// Own_Address_Type. Core Vol 4, Part E, 7.8.5.
 struct OwnAddress: Equatable {
     var kind = DeviceAddress.Kind.public
-    /// A resolvable private address towards peers that the resolving list has a local key for.
+    /// Uses a resolvable private address towards peers with a local IRK in the resolving list.
     var isResolvable = false
 }
 
-/// Own addresses and those of others, with privacy.
+/// Own and peer addresses with privacy.
 extension LEController {
     func ownAddress(_ type: OwnAddressType) throws(CommandFailure) -> OwnAddress {
         let isResolvable = type.rawValue & 2 != 0
@@ -81,21 +81,21 @@ extension LEController {
         return OwnAddress(kind: type.rawValue & 1 == 0 ? .public : .random, isResolvable: isResolvable)
     }
 
-    /// What this side goes by towards a peer, if it is private.
+    /// The local private address towards a peer; nil if none is used.
     func privateAddress(_ own: OwnAddress, towards peer: DeviceAddress) -> DeviceAddress? {
         own.isResolvable ? settings.resolving.local(for: peer, at: controller.loop.now, &secrets) : nil
     }
 
-    /// The address of an activity that begins.
+    /// The own address of an activity that starts.
     ///
     /// - Parameters:
-    ///   - peer: whom it is meant for, where that is known.
-    ///   - random: the random address it has.
+    ///   - peer: the peer, if known.
+    ///   - random: the random address configured for the activity.
     func address(_ own: OwnAddress, towards peer: DeviceAddress?, random: DeviceAddress?) throws(CommandFailure) -> DeviceAddress {
         if let peer, let address = privateAddress(own, towards: peer) { return address }
         switch own.kind {
         case .public:
-            // A controller without a public address reads as 0. Core Vol 4, Part E, 7.4.6.
+            // BD_ADDR is 0 if there is no public address. Core Vol 4, Part E, 7.4.6.
             guard configuration.address.bdADDR != 0 else { throw .invalidParameters }
             return configuration.address
         case .random:
@@ -104,12 +104,13 @@ extension LEController {
         }
     }
 
-    /// Whose an address on the air is; nil where it is to be ignored.
+    /// Identity of an address received over the air; nil if the packet must be ignored.
     func identify(_ address: DeviceAddress) -> KnownDevice? { settings.resolving.identify(address) }
 
-    /// Whether a packet to this address is for an activity with the address `own`.
+    /// True if `address` refers to an activity with the own address `own`.
     ///
-    /// - Parameter advertiser: the device that calls it so, by whose entry of the resolving list it is resolved; nil for an anonymous one.
+    /// - Parameter advertiser: the device that used `address`; its resolving list entry is used for resolution. Nil for an anonymous
+    ///   advertiser.
     func isOwn(_ address: DeviceAddress, _ own: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool {
         let peer = advertiser.flatMap { identify($0)?.address }
         return address == own || settings.resolving.isEnabled && settings.resolving.isLocal(address, towards: peer)

@@ -1,6 +1,6 @@
 import Packets
 
-/// Scanning. Core Vol 4, Part E, 7.8.10, 7.8.11, 7.8.64 and 7.8.65.
+/// Scanning commands. Core Vol 4, Part E, 7.8.10, 7.8.11, 7.8.64 and 7.8.65.
 extension LEController {
     func execute(_ command: HCICommands.LESetScanParameters) throws(CommandFailure) {
         try Check.that(scanner == nil, else: .disallowed)
@@ -27,7 +27,7 @@ extension LEController {
         try setExtendedScanEnable(command)
     }
 
-    /// It counts only when scanning is enabled.
+    /// Filter_Duplicates; only used if scanning is enabled.
     private func duplicateFilter(_ value: UInt8) throws(CommandFailure) -> Bool {
         try Check.that(value <= 1)
         return value == 1
@@ -71,7 +71,7 @@ extension LEController {
             duplicates: duplicates, isExtended: true, duration: duration, period: command.duration > 0 ? period : .zero)
     }
 
-    /// Enabling what is enabled begins anew.
+    /// Enabling scanning again restarts it.
     private func startScanning(
         duplicates: ScannerSettings.Duplicates, isExtended: Bool, duration: Microseconds = .zero, period: Microseconds = .zero
     ) throws(CommandFailure) {

@@ -1,7 +1,7 @@
 import BluetoothCrypto
 import Packets
 
-/// Random numbers, AES, P-256, and the encryption of links. Core Vol 4, Part E, 7.8.22 to 7.8.26, 7.8.36 and 7.8.37.
+/// Random numbers, AES, P-256 and link encryption. Core Vol 4, Part E, 7.8.22 to 7.8.26, 7.8.36 and 7.8.37.
 extension LEController {
     func execute(_ command: HCICommands.LEEncrypt) throws(CommandFailure) -> HCICommands.LEEncrypt.Return {
         let key = AESKey(UInt128(littleEndianOctets: command.key))
@@ -43,7 +43,7 @@ extension LEController {
         return answer
     }
 
-    /// No shorter than the interval with its latency. Core Vol 4, Part E, 7.3.94.
+    /// The timeout must not be shorter than the connection interval with latency. Core Vol 4, Part E, 7.3.94.
     func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandFailure)
         -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
     {
@@ -71,7 +71,7 @@ extension LEController {
 }
 
 extension LEController {
-    /// A key that is not on the curve is answered with an error and a key of ones. Core Vol 4, Part E, 7.7.65.9.
+    /// If the public key is not on the curve, the event contains an error and a key of all ones. Core Vol 4, Part E, 7.7.65.9.
     private func generateDHKey(_ octets: [UInt8], _ pair: P256KeyPair?) throws(CommandFailure) {
         guard let pair else { throw .disallowed }
         let remote = P256PublicKey(littleEndianOctets: octets)

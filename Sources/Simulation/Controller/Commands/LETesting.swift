@@ -1,6 +1,6 @@
 import Packets
 
-/// Direct test mode. Core Vol 4, Part E, 7.8.28 to 7.8.30.
+/// Direct Test Mode commands. Core Vol 4, Part E, 7.8.28 to 7.8.30.
 extension LEController {
     func execute(_ command: HCICommands.LEReceiverTest) throws(CommandFailure) {
         try startTest(.receiver(.le1M), channel: command.rxChannel)
@@ -9,7 +9,7 @@ extension LEController {
     func execute(_ command: HCICommands.LEReceiverTestV2) throws(CommandFailure) {
         guard let phy = PHY(rawValue: command.phy) else { throw .invalidParameters }
         try Check.that(configuration.allPHYs & phy.flag.rawValue != 0, else: .unsupportedValue)
-        // A receiver that relies on a stable modulation index is not offered.
+        // Stable modulation index is not supported.
         try Check.that(command.modulationIndex == 0, else: .unsupportedValue)
         try startTest(.receiver(phy), channel: command.rxChannel)
     }
@@ -36,7 +36,7 @@ extension LEController {
         try startTest(.transmitter(phy: phy, length: length, pattern: pattern), channel: channel)
     }
 
-    /// Only from the standby state.
+    /// Allowed in the standby state only.
     private func startTest(_ mode: DirectTest.Mode, channel: UInt8) throws(CommandFailure) {
         try Check.that(isIdle, else: .disallowed)
         let test = DirectTest(mode, channel: channel, radio: radio, quirks: configuration.quirks)

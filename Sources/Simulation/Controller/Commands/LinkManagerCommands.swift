@@ -1,6 +1,6 @@
 import Packets
 
-/// What a host asks of the link manager beside security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
+/// Link manager commands other than security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
 extension CommandTable {
     mutating func addLinkManager() {
         start(HCICommands.RemoteNameRequest.self, by: BREDRController.self) { try $0.execute($1) }
@@ -24,7 +24,7 @@ extension BREDRController {
         try link(command.connectionHandle).connection.readClockOffset()
     }
 
-    /// On the link to the device, if there is one or it is being made; else on a link of its own.
+    /// Uses the link to the device, if it exists or is being established; otherwise creates a link for the request.
     func execute(_ command: HCICommands.RemoteNameRequest) throws(CommandFailure) {
         let device = command.bdADDR
         try Check.that(!namesWanted.contains(device), else: .disallowed)
@@ -33,7 +33,7 @@ extension BREDRController {
             end.connection.requestName()
         } else if paging?.pager.settings.address != device {
             try Check.that(paging == nil && device != configuration.address.bdADDR && end?.isForName ?? true, else: .disallowed)
-            // The link of a name before it, which is about to end, is not waited for.
+            // A link of an earlier name request that is about to end is closed at once.
             if let end { linkEnds.stop(end) }
             try startPage(device, repetitionMode: command.pageScanRepetitionMode, clockOffset: command.clockOffset, for: .name)
         }

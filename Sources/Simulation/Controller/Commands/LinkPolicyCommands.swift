@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// Sniff mode, roles, policies and quality of service. Core Vol 4, Part E, 7.2.2 to 7.2.13.
+/// Sniff mode, role, link policy and quality of service commands. Core Vol 4, Part E, 7.2.2 to 7.2.13.
 extension CommandTable {
     mutating func addLinkPolicy() {
         start(HCICommands.SniffMode.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
@@ -39,7 +39,7 @@ extension BREDRController {
             status: .success, connectionHandle: end.handle, currentRole: ConnectionRole(rawValue: end.connection.role.rawValue))
     }
 
-    /// The event comes in any case, also where there is nothing to switch.
+    /// The Role_Change event is sent even if the role does not change.
     func execute(_ command: HCICommands.SwitchRole) throws(CommandFailure) {
         guard let end = links.first(where: { $0.peer == command.bdADDR && $0.isKnownToHost }) else { throw .unknownConnection }
         let role: LinkRole = command.role == .central ? .central : .peripheral
@@ -98,9 +98,9 @@ extension BREDRController {
         }
     }
 
-    /// Has the link polled as often as a guarantee of its latency takes; what is served as well as possible is so already.
+    /// Sets the poll interval for a guaranteed latency; best effort needs no change.
     ///
-    /// - Parameter latency: in microseconds; nil where nothing is guaranteed.
+    /// - Parameter latency: microseconds; nil for best effort.
     private func setUpQuality(of end: ACLLinkEnd, _ latency: UInt32?, _ tell: @escaping (ErrorCode) -> Void) throws(CommandFailure) {
         try Check.that(end.tellQuality == nil, else: .disallowed)
         guard let latency else { return tell(.success) }

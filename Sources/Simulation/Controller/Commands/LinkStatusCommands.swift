@@ -1,17 +1,17 @@
 import Packets
 
-/// How a link is. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
+/// Link status commands. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
 extension CommandTable {
     mutating func addLinkStatus() {
         complete(HCICommands.ReadLinkQuality.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
         complete(HCICommands.ReadAFHChannelMap.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        // The handle says nothing where the local clock is read.
+        // The handle is ignored if the local clock is read.
         complete(HCICommands.ReadClock.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 
 extension BREDRController {
-    /// Every link is as good as can be.
+    /// Always the best link quality.
     func execute(_ command: HCICommands.ReadLinkQuality) throws(CommandFailure) -> HCICommands.ReadLinkQuality.Return {
         .init(status: .success, handle: try link(command.handle).handle, linkQuality: 255)
     }
@@ -23,7 +23,7 @@ extension BREDRController {
         return .init(status: .success, connectionHandle: end.handle, afhMode: map == nil ? 0 : 1, afhChannelMap: channels)
     }
 
-    /// Its own clock, or that of the piconet.
+    /// Reads the local or the piconet clock.
     func execute(_ command: HCICommands.ReadClock) throws(CommandFailure) -> HCICommands.ReadClock.Return {
         guard command.whichClock == 1 else {
             return .init(
@@ -31,14 +31,14 @@ extension BREDRController {
                 clock: NativeClock.value(of: clock.tick(at: controller.loop.now)), accuracy: 0)
         }
         let end = try link(command.connectionHandle)
-        // A peripheral may be wrong by what it follows its central late.
+        // A peripheral's clock may lag behind the central's.
         return .init(
             status: .success, connectionHandle: end.handle,
             clock: NativeClock.value(of: end.link.state.clock.tick(at: controller.loop.now)), accuracy: end.link.role == .central ? 0 : 1)
     }
 }
 
-/// Which channels are used. Core Vol 4, Part E, 7.3.46, 7.3.53 and 7.3.54.
+/// RF channel commands. Core Vol 4, Part E, 7.3.46, 7.3.53 and 7.3.54.
 extension CommandTable {
     mutating func addChannelClassification() {
         perform(HCICommands.SetAFHHostChannelClassification.self, by: BREDRController.self) { try $0.execute($1) }
@@ -48,7 +48,7 @@ extension CommandTable {
 }
 
 extension BREDRController {
-    /// It is about links on which this side is central.
+    /// Applies to links on which this device is the central.
     func execute(_ command: HCICommands.SetAFHHostChannelClassification) throws(CommandFailure) {
         guard let map = AdaptedChannelMap(octets: command.afhHostChannelClassification) else { throw .invalidParameters }
         settings.channels.classification = map
@@ -67,9 +67,9 @@ extension BREDRController {
 }
 
 extension AdaptedChannelMap {
-    /// As AFH_Channel_Map has it: bit n of octet 0 is RF channel n.
+    /// AFH_Channel_Map: bit n of octet 0 is RF channel n.
     var octets: [UInt8] { (0..<10).map { UInt8(truncatingIfNeeded: mask >> UInt128(8 * $0)) } }
 
-    /// Nil for fewer channels than have to be used, or a bit that is none's.
+    /// Returns nil if fewer than N_min channels are used or a bit beyond channel 78 is set.
     init?(octets: [UInt8]) { self.init(octets.reversed().reduce(0) { $0 << 8 | UInt128($1) }) }
 }

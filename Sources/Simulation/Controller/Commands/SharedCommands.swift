@@ -1,6 +1,6 @@
 import Packets
 
-/// What the controller has whatever its kind: masks, versions, buffers, links, loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
+/// Commands of every controller: event masks, versions, buffers, links and loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
 extension CommandTable {
     mutating func addShared() {
         start(HCICommands.Disconnect.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
@@ -49,7 +49,7 @@ extension Controller {
 }
 
 extension ErrorCode {
-    /// Turns the status of a procedure that could not start into the command's failure.
+    /// Throws the status of a procedure that could not be started.
     func check() throws(CommandFailure) {
         if self != .success { throw CommandFailure(status: self) }
     }
@@ -72,13 +72,13 @@ extension Controller {
     }
 }
 
-/// What the radio can send with, in dBm.
+/// Transmit power range of the radio, in dBm.
 enum TransmitPower {
     static let minimum: Int8 = -20
     static let maximum: Int8 = 10
     static let preferred: Int8 = 0
 
-    /// The power nearest to what the host asks for; 127 leaves the choice.
+    /// The supported power nearest to the requested one; 127 means no preference.
     static func select(_ wanted: Int8) -> Int8 { wanted == 127 ? preferred : min(max(wanted, minimum), maximum) }
 }
 
@@ -120,7 +120,7 @@ extension Controller {
         .init(status: .success, bdADDR: configuration.address.bdADDR)
     }
 
-    /// Obsolete and still asked for: North America and Europe, the only value besides France's and Japan's past.
+    /// An obsolete command that hosts still send; always North America and Europe.
     func execute(_ command: HCICommands.ReadCountryCode) throws(CommandFailure) -> HCICommands.ReadCountryCode.Return {
         .init(status: .success, countryCode: 0)
     }
@@ -129,7 +129,7 @@ extension Controller {
         .init(status: .success, standardCodecID: [], vendorSpecificCodecID: [])
     }
 
-    /// Over BR/EDR it is how far it is from the golden receive power range, and everything here lies within. Core Vol 4, Part E, 7.5.4.
+    /// On BR/EDR, the RSSI is relative to the golden receive power range, and all links here are within it. Core Vol 4, Part E, 7.5.4.
     func execute(_ command: HCICommands.ReadRSSI) throws(CommandFailure) -> HCICommands.ReadRSSI.Return {
         if try anyLink(command.handle).isBREDR { return .init(status: .success, handle: command.handle, rssi: 0) }
         let link = try link(command.handle)
@@ -148,7 +148,7 @@ extension Controller {
         switch command.loopbackMode {
         case 0: endLoopback()
         case 1: try beginLoopback()
-        // Remote loopback turns a BR/EDR link round.
+        // Remote loopback of BR/EDR links is not supported.
         default: throw .unsupportedValue
         }
     }

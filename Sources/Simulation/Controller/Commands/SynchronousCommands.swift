@@ -1,6 +1,6 @@
 import Packets
 
-/// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
+/// Synchronous connection commands. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
 extension CommandTable {
     mutating func addSynchronous() {
         start(HCICommands.SetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
@@ -13,14 +13,14 @@ extension CommandTable {
     }
 }
 
-/// What a host says of a synchronous connection that it asks for, or accepts.
+/// Parameters of commands that request or accept a synchronous connection.
 private protocol SynchronousTerms {
     var transmitBandwidth: UInt32 { get }
     var receiveBandwidth: UInt32 { get }
     var maxLatency: UInt16 { get }
     var retransmissionEffort: UInt8 { get }
     var packetType: UInt16 { get }
-    /// - Throws: for a coding that this controller does not have.
+    /// - Throws: if the voice coding is not supported.
     func setting() throws(CommandFailure) -> VoiceSetting
 }
 
@@ -43,7 +43,7 @@ extension HCICommands.AcceptSynchronousConnectionRequest: SynchronousTerms {
     fileprivate func setting() -> VoiceSetting { VoiceSetting(rawValue: voiceSetting) }
 }
 
-/// The same with a codec for the air and one for the host, and where the voice goes.
+/// Parameters of the enhanced commands, which also specify air and host codecs and the data path.
 private protocol EnhancedTerms: SynchronousTerms {
     var transmitCodingFormat: Structures.CodecID { get }
     var receiveCodingFormat: Structures.CodecID { get }
@@ -58,7 +58,7 @@ private protocol EnhancedTerms: SynchronousTerms {
 }
 
 extension EnhancedTerms {
-    /// Voice goes over HCI, data path 0; there is no other.
+    /// Only data path 0 (HCI) is supported.
     func setting() throws(CommandFailure) -> VoiceSetting {
         try Check.that(inputDataPath == 0 && outputDataPath == 0, else: .unsupportedValue)
         guard
@@ -121,7 +121,7 @@ extension BREDRController {
     }
 }
 
-/// Packet_Type of a synchronous connection: bits that allow types of the basic rate, and bits that forbid those of the enhanced ones. Core Vol 4, Part E, 7.1.26.
+/// Packet_Type of a synchronous connection: bits that allow basic rate types and bits that disallow EDR types. Core Vol 4, Part E, 7.1.26.
 struct SynchronousPacketTypes {
     let rawValue: UInt16
 

@@ -1,8 +1,9 @@
 import Packets
 
-/// Commands of this controller's own. OGF 0x3F.
+/// Vendor commands of this controller (OGF 0x3F).
 extension CommandTable {
-    /// Write_BD_ADDR: six octets, least significant first. The address stays until it is written again; nothing may be under way.
+    /// Write_BD_ADDR: six octets, least significant octet first. The address persists over a reset; not allowed while any activity is
+    /// running.
     static let writeAddress: UInt16 = 0xFC06
 
     mutating func addVendor() {

@@ -1,13 +1,13 @@
 import Packets
 import Timing
 
-/// Advertising reports on their way to the host: a controller may put several into one event. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
+/// Queued advertising reports; a controller may combine several into one event. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
 final class AdvertisingReports {
     private unowned let controller: Controller
     private var legacy: [HCIEvents.LEAdvertisingReport.Report] = []
     private var extended: [HCIEvents.LEExtendedAdvertisingReport.Report] = []
     private var timer: AirTimer!
-    /// Octets of the reports' fields beside their data.
+    /// Octets of a report besides its data.
     private static let overhead = 24
     private static let room = 250
     private var octets = 0
@@ -33,7 +33,7 @@ final class AdvertisingReports {
         added()
     }
 
-    /// Sends what waits.
+    /// Sends the queued reports.
     func flush() {
         timer.cancel()
         octets = 0
@@ -43,7 +43,7 @@ final class AdvertisingReports {
         extended.removeAll(keepingCapacity: true)
     }
 
-    /// Forgets what waits.
+    /// Drops the queued reports.
     func discard() {
         timer.cancel()
         octets = 0

@@ -17,7 +17,7 @@ extension LEController: AdvertiserDelegate {
         return (own, settings.resolving.target(for: parameters.peer, at: controller.loop.now, &secrets))
     }
 
-    /// Those that the host has not classified as bad. Core Vol 4, Part E, 7.8.19.
+    /// Channels that the host has not classified as bad. Core Vol 4, Part E, 7.8.19.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8] { ChannelMap(settings.channelMap).used }
 
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress) {
@@ -103,7 +103,7 @@ extension LEController: ScannerDelegate {
             ))
     }
 
-    /// 127 says that it is not available.
+    /// 127 if the RSSI is not available.
     private func rssi(of report: AdvertisingReport) -> Int8 {
         configuration.choices.withholdsRSSI ? 127 : settings.pathCompensation.atAntenna(report.rssi)
     }
@@ -117,7 +117,7 @@ extension LEController: ScannerDelegate {
             ]))
     }
 
-    /// Data that is too long for one event is told in several, all but the last with more to come.
+    /// Splits data that is too long for one event over several events, all but the last with status "incomplete, more data to come".
     private func tellExtended(_ report: AdvertisingReport) {
         var row = HCIEvents.LEExtendedAdvertisingReport.Report()
         row.addressType = report.device?.type ?? .anonymous
@@ -128,7 +128,7 @@ extension LEController: ScannerDelegate {
         row.txPower = report.txPower ?? 127
         row.rssi = rssi(of: report)
         if let target = report.target {
-            // A private address of this side is told as the identity that it stands for. Core Vol 4, Part E, 7.7.65.13.
+            // A local private address is reported as its identity address. Core Vol 4, Part E, 7.7.65.13.
             let isPrivate = settings.resolving.isEnabled && settings.resolving.isLocal(target, towards: report.device?.address)
             let identity = settings.scan.own.kind == .public ? configuration.address : settings.randomAddress ?? target
             let own = isPrivate ? KnownDevice(address: identity, isResolved: true) : KnownDevice(address: target)

@@ -1,8 +1,8 @@
 import Packets
 
-/// Links that begin, and what they tell. Core Vol 4, Part E, 7.7.65.
+/// New links and their events. Core Vol 4, Part E, 7.7.65.
 extension LEController {
-    /// Makes this side's end of a new link and tells the host.
+    /// Creates this device's end of a new link and reports it to the host.
     func connect(_ request: ConnectRequest, _ link: NewLink, role: ConnectionParameters.Role) -> ConnectionHandle {
         let isCentral = role == .central
         let own = isCentral ? request.initiator : request.advertiser
@@ -28,7 +28,7 @@ extension LEController {
         return end.handle
     }
 
-    /// What the host has set, or else the controller's own initial data length.
+    /// The host's defaults, or the controller's own initial data length.
     private var linkDefaults: LinkDefaults {
         var defaults = settings.links
         if let used = configuration.choices.usedOctets { defaults.suggestedTxOctets = max(27, min(defaults.suggestedTxOctets, used)) }
@@ -58,7 +58,7 @@ extension LEController {
         tellConnected(event)
     }
 
-    /// A connection that was not made: cancelled, or nobody answered directed advertising.
+    /// Reports a connection attempt that was cancelled or, for directed advertising, not answered.
     func tellNotConnected(_ status: ErrorCode, role: ConnectionParameters.Role, peer: DeviceAddress?) {
         var event = HCIEvents.LEEnhancedConnectionComplete()
         event.status = status
@@ -68,7 +68,8 @@ extension LEController {
         tellConnected(event)
     }
 
-    /// The newest event that the host has not masked takes the others' place. Core Vol 4, Part E, 7.7.65.1 and 7.7.65.10.
+    /// Sends the newest connection complete event that is not masked, instead of the older ones. Core Vol 4, Part E, 7.7.65.1 and
+    /// 7.7.65.10.
     private func tellConnected(_ event: HCIEvents.LEEnhancedConnectionComplete) {
         if configuration.choices.sendsConnectionCompleteV2, controller.sends(HCIEvents.LEEnhancedConnectionCompleteV2.self) {
             return emit(HCIEvents.LEEnhancedConnectionCompleteV2(event))
@@ -84,7 +85,7 @@ extension LEController {
 }
 
 extension HCIEvents.LEEnhancedConnectionCompleteV2 {
-    /// The same of a connection that no periodic advertiser made: no advertising handle, no sync handle.
+    /// Version [v2] of the event for a connection without periodic advertising: no advertising handle and no sync handle.
     fileprivate init(_ event: HCIEvents.LEEnhancedConnectionComplete) {
         self.init(
             status: event.status, connectionHandle: event.connectionHandle, role: event.role, peerAddressType: event.peerAddressType,
@@ -95,7 +96,7 @@ extension HCIEvents.LEEnhancedConnectionCompleteV2 {
     }
 }
 
-/// The codes of sleep clock accuracies. Core Vol 6, Part B, 2.3.3.1, table 2.11.
+/// Codes of sleep clock accuracies. Core Vol 6, Part B, 2.3.3.1, table 2.11.
 enum ClockAccuracy {
     private static let bounds = [500, 250, 150, 100, 75, 50, 30, 20]
 
@@ -119,7 +120,7 @@ extension LEController: ConnectionDelegate {
 
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool) {
         controller.deliver(data, isStart: isStart, on: connection.handle)
-        // Nobody takes the data: the link cannot be held back, so it ends.
+        // The host does not take the data, and the peer cannot be stopped, so the link ends.
         if controller.hostFlow.isOverrun { connection.terminate(.remoteDeviceTerminatedConnectionDueToLowResources) }
     }
 
@@ -188,7 +189,7 @@ extension LEController: ConnectionDelegate {
                 status: status, connectionHandle: handle, encryptionEnabled: isOn, encryptionKeySize: isOn == 1 ? 16 : 0))
     }
 
-    /// A host that does not want to hear of it has no key.
+    /// If the host masks the event, the negative reply is given.
     func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16) {
         guard controller.sends(HCIEvents.LELongTermKeyRequest.self) else {
             _ = connection.replyToKeyRequest(nil)

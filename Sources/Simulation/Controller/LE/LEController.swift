@@ -2,7 +2,7 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// What the controller does for LE. Core Vol 1, Part A, 2; Vol 6.
+/// The LE part of a controller. Core Vol 1, Part A, 2; Vol 6.
 final class LEController {
     unowned let controller: Controller
     var settings: LESettings
@@ -20,13 +20,13 @@ final class LEController {
     }
 
     var activities: [any ActivityGroup] { [advertising, scanning, initiating, testing] }
-    /// Running advertising sets; the one of the legacy commands has the handle 0xFF.
+    /// Running advertising sets; the one of the legacy commands has handle 0xFF.
     var advertisers: [Advertiser] { advertising.running }
     var scanner: Scanner? { scanning.first }
     var initiator: Initiator? { initiating.first }
     var test: DirectTest? { testing.first }
 
-    /// Takes back what the host has set.
+    /// Resets the host's settings.
     func reset() {
         keyPair = nil
         reports.discard()
@@ -36,7 +36,7 @@ final class LEController {
         if !configuration.quirks.resetKeeps.isEmpty { settings.keep(configuration.quirks.resetKeeps, of: before) }
     }
 
-    /// What a faulty reset does not stop.
+    /// Activities that a faulty reset does not stop.
     func activities(in kept: ResetKeeps) -> [any ActivityGroup] {
         let groups: [(ResetKeeps, any ActivityGroup)] = [(.advertising, advertising), (.scanning, scanning), (.initiating, initiating)]
         return groups.filter { kept.contains($0.0) }.map(\.1)
@@ -47,7 +47,7 @@ extension LEController: CommandExecutor {
     static func part(of controller: Controller) -> LEController { controller.le }
 }
 
-/// What it shares with the rest of the controller.
+/// Members shared with the rest of the controller.
 extension LEController {
     var configuration: ControllerConfiguration { controller.configuration }
     var radio: Radio { controller.radio }

@@ -1,16 +1,16 @@
 import Packets
 
-/// The states of the link layer and their combinations, as LE_Read_Supported_States has them. Core Vol 4, Part E, 7.8.27.
+/// Link layer states and combinations in LE_Read_Supported_States. Core Vol 4, Part E, 7.8.27.
 enum LinkLayerStates {
-    /// Every one that has a bit.
+    /// All defined bits.
     private static let all: UInt64 = 0x03FF_FFFF_FFFF
-    /// Those with advertising, and with the peripheral role, which begins with it.
+    /// Bits that involve advertising or the peripheral role, which starts with advertising.
     private static let advertising: UInt64 = 0x03FF_EC3F_FF8F
     private static let scanning: UInt64 = 0x0000_CFC0_FF30
-    /// Those with initiating, and with the central role, which begins with it.
+    /// Bits that involve initiating or the central role, which starts with initiating.
     private static let initiating: UInt64 = 0x023F_13CF_0040
 
-    /// What a controller with these commands can be in.
+    /// States that a controller with these commands supports.
     static func supported(by table: CommandTable) -> UInt64 {
         func has(_ opcodes: UInt16...) -> Bool { opcodes.contains { table.rows[$0] != nil } }
         var states = all

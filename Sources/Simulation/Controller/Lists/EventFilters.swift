@@ -1,14 +1,14 @@
 import Packets
 
-/// Which inquiry results and which requests for connections the host wants to hear of. Core Vol 4, Part E, 7.3.3.
+/// Event filters for inquiry results and connection requests. Core Vol 4, Part E, 7.3.3.
 struct EventFilters {
-    /// Whom a filter lets through.
+    /// Devices that a filter matches.
     enum Condition: Equatable {
         case everyone
         case device(classOfDevice: UInt32, mask: UInt32)
         case address(BDADDR)
 
-        /// - Parameter octets: the condition's type and its fields, without anything after.
+        /// - Parameter octets: condition type and its fields, without trailing octets.
         init?(_ octets: ArraySlice<UInt8>) {
             let fields = Array(octets.dropFirst())
             switch (octets.first, fields.count) {
@@ -36,13 +36,13 @@ struct EventFilters {
         var acceptance: UInt8
     }
 
-    /// Of each kind.
+    /// Maximum number of filters of each kind.
     static let capacity = 8
 
     private(set) var inquiry: [Condition] = []
     private(set) var connections: [Connection] = []
 
-    /// Without a filter everyone passes.
+    /// Without a filter, all devices pass.
     func passesInquiry(_ address: BDADDR, _ classOfDevice: UInt32) -> Bool {
         inquiry.isEmpty || inquiry.contains { $0.passes(address, classOfDevice) }
     }
@@ -53,14 +53,14 @@ struct EventFilters {
         case refuse
     }
 
-    /// What becomes of a device's request for a connection: without a filter the host is asked, and whom no filter lets through is refused.
+    /// Decision on a connection request. Without filters, the host is asked; a device that matches no filter is rejected.
     func verdict(on address: BDADDR, _ classOfDevice: UInt32) -> Verdict {
         guard !connections.isEmpty else { return .ask }
         guard let filter = connections.first(where: { $0.condition.passes(address, classOfDevice) }) else { return .refuse }
         return filter.acceptance == 1 ? .ask : .accept
     }
 
-    /// What Set_Event_Filter asks for.
+    /// Executes Set_Event_Filter.
     mutating func apply(type: UInt8, _ rest: [UInt8]) throws(CommandFailure) {
         switch type {
         case 0:

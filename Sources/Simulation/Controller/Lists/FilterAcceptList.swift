@@ -1,10 +1,10 @@
 import Packets
 
-/// The devices whose packets a filter policy lets through. Core Vol 4, Part E, 7.8.14 to 7.8.17.
+/// The filter accept list. Core Vol 4, Part E, 7.8.14 to 7.8.17.
 struct FilterAcceptList {
     let capacity: Int
     private var entries: [DeviceAddress] = []
-    /// Whether anonymous advertisements pass.
+    /// True if anonymous advertisements pass.
     private(set) var holdsAnonymous = false
 
     init(capacity: Int) {
@@ -23,7 +23,7 @@ struct FilterAcceptList {
         holdsAnonymous = false
     }
 
-    /// Adding what is there already changes nothing; nil stands for anonymous advertisers. False when the list is full.
+    /// Adds a device; adding it again has no effect. Nil stands for anonymous advertisers. Returns false if the list is full.
     mutating func add(_ address: DeviceAddress?) -> Bool {
         guard !contains(address) else { return true }
         guard entries.count + (holdsAnonymous ? 1 : 0) < capacity else { return false }
@@ -31,7 +31,7 @@ struct FilterAcceptList {
         return true
     }
 
-    /// Removing what is not there changes nothing.
+    /// Removes a device; has no effect if it is not in the list.
     mutating func remove(_ address: DeviceAddress?) {
         if let address { entries.removeAll { $0 == address } } else { holdsAnonymous = false }
     }

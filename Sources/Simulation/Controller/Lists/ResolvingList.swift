@@ -2,56 +2,58 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// Whose an address on the air is.
+/// Identity of an address received over the air.
 struct KnownDevice: Hashable {
-    /// The identity address where it is known, else the one on the air.
+    /// The identity address if known, otherwise the received address.
     var address: DeviceAddress
-    /// Whether the one on the air was a resolvable private address of this identity.
+    /// True if the received address was a resolvable private address of this identity.
     var isResolved = false
 
-    /// As events tell it.
+    /// Address type for events.
     var type: AddressType { AddressType(rawValue: address.kind.rawValue | (isResolved ? 2 : 0)) }
 }
 
-/// The identities and keys by which the controller makes and resolves private addresses. Core Vol 6, Part B, 4.7 and 6; Vol 4, Part E, 7.8.38 to 7.8.45.
+/// The resolving list: identities and IRKs used to generate and resolve private addresses. Core Vol 6, Part B, 4.7 and 6; Vol 4, Part E,
+/// 7.8.38 to 7.8.45.
 struct ResolvingList {
     private struct PrivateAddress {
         var address: DeviceAddress
         var made: Microseconds
-        /// Where between the shortest and the longest its lifetime lies, in 65536ths.
+        /// Position of the address lifetime between minimum and maximum, in units of 1/65536.
         var share: Int64 = 0
     }
 
     private struct Entry {
         let peer: DeviceAddress
-        /// Zero for a peer, or for this side, that uses no private addresses.
+        /// IRKs; 0 if the peer or the local device does not use private addresses with this entry.
         let peerIRK: UInt128
         let localIRK: UInt128
         var mode = PrivacyMode.network
-        /// What this side goes by towards the peer.
+        /// Local private address towards the peer.
         var local: PrivateAddress?
-        /// What directed advertising calls the peer.
+        /// TargetA: private address of the peer in directed advertising.
         var target: PrivateAddress?
-        /// What the peer last went by.
+        /// Last received address of the peer.
         var seen: DeviceAddress?
     }
 
     let capacity: Int
     private var entries: [Entry] = []
-    /// Whether addresses are resolved; private addresses are made in either case.
+    /// True if address resolution is enabled; private addresses are generated in either case.
     var isEnabled = false
-    /// RPA_Timeout, or RPA_Timeout_Min to RPA_Timeout_Max: each address lasts as long as is drawn for it.
+    /// RPA_Timeout, or RPA_Timeout_Min...RPA_Timeout_Max; the lifetime of each address is random within the range.
     var lifetime: ClosedRange<Microseconds> = .seconds(900) ... .seconds(900)
-    /// Whether it resolves nothing: a planted fault.
+    /// True to resolve no address, as an injected fault.
     var isBlind = false
 
     init(capacity: Int) { self.capacity = capacity }
 
     var isFull: Bool { entries.count >= capacity }
 
-    // MARK: The host's
+    // MARK: Host commands
 
-    /// An identity address is public or static; no other entry has it, or the same Peer_IRK. Core Vol 4, Part E, 7.8.38.
+    /// Adds an entry. An identity address is public or static; each identity address and each Peer_IRK is allowed once. Core Vol 4, Part E,
+    /// 7.8.38.
     mutating func add(_ peer: DeviceAddress, peerIRK: UInt128, localIRK: UInt128) throws(CommandFailure) {
         try Check.that(peer.kind == .public || peer.value >> 46 == 0b11)
         try Check.that(!entries.contains { $0.peer == peer || peerIRK != 0 && $0.peerIRK == peerIRK })
@@ -65,13 +67,13 @@ struct ResolvingList {
 
     mutating func set(_ mode: PrivacyMode, of peer: DeviceAddress) throws(CommandFailure) { entries[try index(of: peer)].mode = mode }
 
-    /// What the peer last went by, or is called in directed advertising; zero before.
+    /// Peer's resolvable private address in use; 0 if there is none.
     func peerAddress(of peer: DeviceAddress) throws(CommandFailure) -> DeviceAddress {
         let entry = entries[try index(of: peer)]
         return entry.seen ?? entry.target?.address ?? DeviceAddress(value: 0)
     }
 
-    /// What this side goes by towards the peer; zero before.
+    /// Local resolvable private address towards the peer; 0 if there is none.
     func localAddress(of peer: DeviceAddress) throws(CommandFailure) -> DeviceAddress {
         entries[try index(of: peer)].local?.address ?? DeviceAddress(value: 0)
     }
@@ -81,10 +83,10 @@ struct ResolvingList {
         return index
     }
 
-    // MARK: Addresses that come
+    // MARK: Received addresses
 
-    /// Whose an address is; nil where a device that has a key goes by its identity, which network privacy mode does not take, whether or not addresses are resolved. Core Vol 6,
-    /// Part B, 4.7 and 6.
+    /// Identity of an address. Nil if network privacy mode requires the packet to be ignored because a peer with an IRK uses its identity
+    /// address; this is independent of address resolution. Core Vol 6, Part B, 4.7 and 6.
     mutating func identify(_ address: DeviceAddress) -> KnownDevice? {
         guard !isBlind else { return KnownDevice(address: address) }
         if address.isResolvablePrivate {
@@ -98,24 +100,25 @@ struct ResolvingList {
         return isRefused ? nil : KnownDevice(address: address)
     }
 
-    /// Whether an address is a private one of this side.
+    /// True if an address is a private address of the local device.
     ///
-    /// - Parameter peer: the identity of the device that calls this side so: the key of its entry alone counts. Nil for the keys of all entries.
+    /// - Parameter peer: identity of the device that used the address; only the IRK of its entry counts. Nil to check the IRKs of all
+    ///   entries.
     func isLocal(_ address: DeviceAddress, towards peer: DeviceAddress? = nil) -> Bool {
         address.isResolvablePrivate
             && entries.contains { $0.localIRK != 0 && (peer ?? $0.peer) == $0.peer && address.resolves(with: $0.localIRK) }
     }
 
-    // MARK: Addresses that go
+    // MARK: Sent addresses
 
-    /// What this side goes by towards a peer, anew after the time-out; nil where it has no key for that.
+    /// Local private address towards a peer, renewed after the timeout; nil if the entry has no local IRK.
     mutating func local(for peer: DeviceAddress, at now: Microseconds, _ secrets: inout SecretSource) -> DeviceAddress? {
         guard let index = entries.firstIndex(where: { $0.peer == peer && $0.localIRK != 0 }) else { return nil }
         let key = entries[index].localIRK
         return renewed(&entries[index].local, key, at: now, &secrets)
     }
 
-    /// What directed advertising calls a peer.
+    /// Address of a peer in directed advertising.
     mutating func target(for peer: DeviceAddress, at now: Microseconds, _ secrets: inout SecretSource) -> DeviceAddress {
         guard let index = entries.firstIndex(where: { $0.peer == peer && $0.peerIRK != 0 }) else { return peer }
         let key = entries[index].peerIRK

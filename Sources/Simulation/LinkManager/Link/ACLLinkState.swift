@@ -2,42 +2,42 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// The state of a link as one of its link managers has it: what both agreed on, and what this one knows of the other. It changes by `ACLLinkChange`.
+/// State of a link in one link manager: parameters that both agreed on, and properties of the peer. It changes by `ACLLinkChange`.
 struct ACLLinkState {
     private(set) var role: LinkRole
     let own: BDADDR
     let peer: BDADDR
-    /// What this controller is able to do, and what its host has set.
+    /// Capabilities of this controller and settings of its host.
     var settings: LinkManagerSettings
-    /// CLK27-1 of the piconet now.
+    /// Current CLK27-1 of the piconet.
     var slot: UInt32 = 0
-    /// CLKN of this side less the piconet's clock, in units of 1.25 ms. Core Vol 2, Part C, 4.3.2.
+    /// CLKN of this device minus the piconet clock, in units of 1.25 ms. Core Vol 2, Part C, 4.3.2.
     var clockOffset: UInt16 = 0
-    /// Where the piconet of this side would be, in microseconds from the slots of this one: 0...1,249. Core Vol 2, Part C, 4.4.1.
+    /// Offset of this device's own piconet from the slots of the current one, in microseconds, 0...1,249. Core Vol 2, Part C, 4.4.1.
     var slotOffset: UInt16 = 0
-    /// The pages of the other side's features that it has told.
+    /// Received pages of the peer's features.
     private(set) var peerPages: [UInt8: UInt64] = [:]
-    /// The highest page it has.
+    /// The peer's highest feature page.
     private(set) var peerHighestPage: UInt8?
     private(set) var peerVersion: RemoteVersion?
-    /// Whether LMP_setup_complete was sent, and received.
+    /// LMP_setup_complete was sent, or received.
     private(set) var hasSentSetupComplete = false
     private(set) var hasReceivedSetupComplete = false
-    /// Whether the roles were switched while the link was set up.
+    /// True if the roles were switched during connection setup.
     private(set) var hasSwitched = false
     /// T_poll in slots.
     private(set) var pollInterval: UInt16 = 40
     private(set) var packetTypeTable = PacketTypeTable.basic
     /// Nil in active mode.
     private(set) var sniff: SniffParameters?
-    /// The channels of the adapted hopping sequence that is in use, or will be at its instant; nil for the basic one.
+    /// Channel map of the adapted hopping sequence in use, or due at its instant; nil for the basic sequence.
     private(set) var channelMap: AdaptedChannelMap?
-    /// By SCO_Handle or eSCO_Handle.
+    /// Synchronous transports by SCO_Handle or eSCO_Handle.
     private(set) var synchronous: [UInt8: SynchronousParameters] = [:]
-    /// What the piconet of this side has left for them.
+    /// Free slots of this device's piconet for synchronous transports.
     var slots = SynchronousSlots(freeOffset: { _, _ in nil }, freeLTAddr: { nil })
     private(set) var security = ACLSecurity()
-    /// Where the other side's piconet would be.
+    /// Slot offset that the peer sent for its own piconet.
     private(set) var peerSlotOffset: SlotOffset?
     private let secrets: SecretSource
     private var streamsTaken = 0
@@ -50,19 +50,19 @@ struct ACLLinkState {
         self.secrets = secrets
     }
 
-    /// What this side begins has this transaction ID.
+    /// Transaction ID of procedures initiated by this device.
     var ownTransaction: LMPTransaction { LMPTransaction(role) }
-    /// Whether both sides have said that set-up is complete.
+    /// True once both devices have sent LMP_setup_complete.
     var isSetUp: Bool { hasSentSetupComplete && hasReceivedSetupComplete }
 
-    /// The secrets of one procedure, which takes them by `.streamTaken`.
+    /// Secrets of one procedure, which consumes them with `.streamTaken`.
     var stream: SecretSource { secrets.stream("procedure \(streamsTaken)") }
 
     // MARK: Features. Core Vol 2, Part C, 3.2
 
     func supports(_ feature: LMPFeatures) -> Bool { LMPFeatures(rawValue: settings.page(0)).contains(feature) }
 
-    /// Whether the other side is known to have a feature.
+    /// True if the peer is known to support a feature.
     func peerSupports(_ feature: LMPFeatures) -> Bool { LMPFeatures(rawValue: peerPages[0] ?? 0).contains(feature) }
 
     func bothSupport(_ feature: LMPFeatures) -> Bool { supports(feature) && peerSupports(feature) }
@@ -72,12 +72,12 @@ struct ACLLinkState {
     var supportsPing: Bool { LMPFeaturesPage2(rawValue: settings.page(2)).contains(.ping) }
     var bothSupportPing: Bool { supportsPing && LMPFeaturesPage2(rawValue: peerPages[2] ?? 0).contains(.ping) }
 
-    /// The most slots of a packet that this controller receives.
+    /// Maximum slots of received packets.
     var longestPacket: UInt8 { supports(.fiveSlotPackets) ? 5 : supports(.threeSlotPackets) ? 3 : 1 }
 
     // MARK: Changes
 
-    /// - Returns: what the host is to hear of it.
+    /// - Returns: reports for the host.
     mutating func apply(_ change: ACLLinkChange) -> [ACLReport] {
         switch change {
         case .peerFeatures(let page, let bits, let highest):
@@ -92,7 +92,7 @@ struct ACLLinkState {
             return isSetUp ? [.connected(.success)] : []
         case .role(let new):
             hasSwitched = hasSwitched || (!isSetUp && new != role)
-            // A switch that failed leaves the piconet as it was.
+            // A failed role switch leaves the piconet as it was.
             if new != role {
                 packetTypeTable = .basic
                 channelMap = nil
@@ -123,24 +123,24 @@ struct ACLLinkState {
     }
 }
 
-/// A change of the link.
+/// A change of the link state.
 enum ACLLinkChange: Equatable {
-    /// - Parameter highest: the highest page that the other side has, where it says so.
+    /// - Parameter highest: the peer's highest feature page, if the PDU contains it.
     case peerFeatures(page: UInt8, UInt64, highest: UInt8?)
     case peerVersion(RemoteVersion)
     case setupCompleteSent
     case setupCompleteReceived
     case role(LinkRole)
     case peerSlotOffset(SlotOffset)
-    /// A change of the baseband, which the link below makes.
+    /// A baseband change, applied by the transport.
     case baseband(BasebandChange)
-    /// The link key, before it is proven; nil where it was not.
+    /// The link key before authentication; nil if authentication failed.
     case linkKey([UInt8]?)
-    /// What an authentication has brought.
+    /// Authenticated ciphering offset (ACO) from an authentication.
     case cipheringOffset([UInt8])
     case encryption(ACLEncryptionMode, size: UInt8)
-    /// It starts again at the end of the procedure.
+    /// Encryption is paused and restarts at the end of the procedure.
     case encryptionPaused
-    /// A procedure draws from `ACLLinkState.stream`.
+    /// A procedure has used `ACLLinkState.stream`.
     case streamTaken
 }

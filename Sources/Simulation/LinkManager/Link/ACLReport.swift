@@ -1,64 +1,64 @@
 import Packets
 
-/// News of a link's manager for its controller, which turns them into HCI.
+/// Events of a link manager, which the controller turns into HCI.
 enum ACLReport: Equatable {
-    /// The other side asks for the connection; answered by `ACLReply.acceptsConnection` or `.refusesConnection`.
+    /// The peer requests a connection; answer with `ACLReply.acceptsConnection` or `.refusesConnection`.
     case connectionRequested
-    /// The connection is made, or was refused.
+    /// The connection is established or was rejected.
     case connected(ErrorCode)
     case features(UInt64, ErrorCode)
     case extendedFeatures(page: UInt8, highest: UInt8, UInt64, ErrorCode)
     case version(RemoteVersion, ErrorCode)
-    /// 248 octets, zeros behind the name.
+    /// 248 octets, padded with zeros.
     case name([UInt8], ErrorCode)
-    /// Bits 16-2 of the peripheral's clock less the central's.
+    /// Bits 16-2 of the peripheral's clock minus the central's.
     case clockOffset(UInt16, ErrorCode)
-    /// The other side lets this one send packets of so many slots.
+    /// The peer accepts packets of up to this number of slots.
     case maxSlots(UInt8)
-    /// Before the connection is accepted the roles are to be switched; the connection sees to it.
+    /// A role switch is needed before the connection is accepted; the connection performs it.
     case switchWanted
     case roleChanged(LinkRole, ErrorCode)
     case qualityOfService(UInt16, ErrorCode)
     /// T_sniff in slots; nil for active mode.
     case modeChanged(interval: UInt16?, ErrorCode)
-    /// The other side asks for SCO or eSCO; answered by `ACLReply.acceptsSynchronous` or `.refusesSynchronous`.
+    /// The peer requests SCO or eSCO; answer with `ACLReply.acceptsSynchronous` or `.refusesSynchronous`.
     case synchronousRequested(isExtended: Bool)
     case synchronousMade(id: UInt8, SynchronousParameters)
     case synchronousFailed(isExtended: Bool, ErrorCode)
     case synchronousEnded(id: UInt8, ErrorCode)
-    /// Answered by `ACLReply.linkKey` or `.noLinkKey`.
+    /// Answer with `ACLReply.linkKey` or `.noLinkKey`.
     case linkKeyRequested
-    /// Answered by `ACLReply.pin` or `.noPIN`.
+    /// Answer with `ACLReply.pin` or `.noPIN`.
     case pinRequested
-    /// Answered by `ACLReply.ioCapability` or `.noIOCapability`.
+    /// Answer with `ACLReply.ioCapability` or `.noIOCapability`.
     case ioCapabilityRequested
     case ioCapabilityResponse(IOOffer)
-    /// Answered by `ACLReply.confirmsNumber`.
+    /// Answer with `ACLReply.confirmsNumber`.
     case userConfirmationRequested(UInt32)
-    /// Answered by `ACLReply.passkey` or `.noPasskey`.
+    /// Answer with `ACLReply.passkey` or `.noPasskey`.
     case passkeyRequested
     case passkeyShown(UInt32)
     case keypress(UInt8)
-    /// Answered by `ACLReply.outOfBandData`.
+    /// Answer with `ACLReply.outOfBandData`.
     case outOfBandDataRequested
     case simplePairingComplete(ErrorCode)
     /// A new link key.
     case linkKey([UInt8], LinkKeyType)
-    /// The authentication that this side's host asked for is over.
+    /// The authentication requested by the local host is complete.
     case authenticated(ErrorCode)
-    /// The other side did not prove that it has the link key: it has to wait until it may try again.
+    /// The peer failed to prove possession of the link key and must wait before it tries again.
     case proofFailed
     case encryptionChanged(ACLEncryptionMode, ErrorCode)
     case keyRefreshed(ErrorCode)
-    /// The change of the link key that this side's host asked for is over.
+    /// The link key change requested by the local host is complete.
     case keyChanged(ErrorCode)
 }
 
-/// What a host, or the baseband, replies to a link manager.
+/// Replies of a host, or of the baseband, to a link manager.
 enum ACLReply: Equatable {
-    /// Accept_Connection_Request. - Parameter asCentral: after a switch of roles.
+    /// Accept_Connection_Request. - Parameter asCentral: after a role switch.
     case acceptsConnection(asCentral: Bool)
-    /// Reject_Connection_Request, or the connection accept time-out.
+    /// Reject_Connection_Request, or the expired connection accept timeout.
     case refusesConnection(ErrorCode)
     /// Link_Key_Request_Reply.
     case linkKey([UInt8])
@@ -69,33 +69,33 @@ enum ACLReply: Equatable {
     /// IO_Capability_Request_Reply.
     case ioCapability(IOOffer)
     case noIOCapability(ErrorCode)
-    /// User_Confirmation_Request_Reply or its negative.
+    /// User_Confirmation_Request_Reply or User_Confirmation_Request_Negative_Reply.
     case confirmsNumber(Bool)
     /// User_Passkey_Request_Reply.
     case passkey(UInt32)
     case noPasskey
     /// Send_Keypress_Notification.
     case keypress(UInt8)
-    /// Remote_OOB_Data_Request_Reply or its extended form; nil for the negative one.
+    /// Remote_OOB_Data_Request_Reply or Remote_OOB_Extended_Data_Request_Reply; nil for the negative reply.
     case outOfBandData(RemoteOutOfBandData?)
     /// Accept_Synchronous_Connection_Request.
     case acceptsSynchronous(SynchronousRequest)
-    /// Reject_Synchronous_Connection_Request, or the connection accept time-out.
+    /// Reject_Synchronous_Connection_Request, or the expired connection accept timeout.
     case refusesSynchronous(ErrorCode)
-    /// The instant of a switch of roles has come.
+    /// The instant of a role switch was reached.
     case switched(isDone: Bool)
-    /// A switch of roles that set-up waited for is over, or could not be.
+    /// A role switch during setup is complete or could not be performed.
     case rolesSettled
 }
 
-/// What a link reports to its controller. Every call is on the loop, and may start another procedure at once.
+/// Events of a link. All calls are on the loop; a procedure may be started from within a call.
 protocol ACLConnectionDelegate: AnyObject {
-    /// What the controller is able to do now, with what its host has set for a link to a device.
+    /// Current capabilities of the controller and its host's settings for a link to `peer`.
     func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings
-    /// Rules for what the link manager sends.
+    /// Rules that change messages of the link manager.
     var rewriter: PacketRewriter? { get }
     func connection(_ connection: ACLConnection, reports report: ACLReport)
-    /// The link is gone; nothing more comes from it. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x3D.
+    /// The link has ended; no further calls follow. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x3D.
     func connection(_ connection: ACLConnection, disconnected reason: ErrorCode)
 }
 

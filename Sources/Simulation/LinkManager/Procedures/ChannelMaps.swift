@@ -1,6 +1,6 @@
 import Packets
 
-/// The central brings an adapted hopping sequence into use at an instant, or the basic one. Core Vol 2, Part C, 4.1.4.
+/// The central switches to an adapted or the basic hopping sequence at an instant. Core Vol 2, Part C, 4.1.4.
 struct LocalChannelMap: LMPProcedure {
     /// Nil for the basic hopping sequence.
     private let map: AdaptedChannelMap?
@@ -18,7 +18,7 @@ struct LocalChannelMap: LMPProcedure {
     }
 }
 
-/// The same at the peripheral. One that hears of it too late changes at once.
+/// The peripheral's part. If the instant has already passed, the change is applied at once.
 struct RemoteChannelMap: LMPProcedure {
     let kind = LinkManagement.Kind.channelMap
 
@@ -33,7 +33,7 @@ struct RemoteChannelMap: LMPProcedure {
 extension ACLLinkState {
     var mayAdaptHopping: Bool { role == .central && supports(.adaptiveHoppingCentral) && peerSupports(.adaptiveHoppingPeripheral) }
 
-    /// At least 96 slots, and six times that the peripheral is sure to listen, lie before it. Core Vol 2, Part C, 4.1.4.
+    /// Instant at least 96 slots ahead, and at least six times when the peripheral is sure to listen. Core Vol 2, Part C, 4.1.4.
     fileprivate var hoppingInstant: UInt32 {
         let listening = max(UInt32(pollInterval), UInt32(sniff?.interval ?? 0))
         return ((slot + max(96, 6 * listening) + 2) & ~1) % Self.slots

@@ -1,6 +1,6 @@
 import Packets
 
-/// The clock offset, which the central asks for. Core Vol 2, Part C, 4.3.2.
+/// Clock offset request by the central. Core Vol 2, Part C, 4.3.2.
 struct LocalClockOffset: LMPProcedure {
     let kind = LinkManagement.Kind.clockOffset
     let isAwaitingPeer = true
@@ -8,7 +8,7 @@ struct LocalClockOffset: LMPProcedure {
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
         switch event {
         case .start:
-            // The peripheral knows it by itself.
+            // A peripheral computes the offset itself.
             guard link.role == .central else { return end(link.clockOffset, .success) }
             return [.send(LMP.ClkoffsetReq(), link.ownTransaction)]
         case .message(let message):

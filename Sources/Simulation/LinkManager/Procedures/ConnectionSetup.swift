@@ -1,6 +1,6 @@
 import Packets
 
-/// What the paging side does to make a link into a connection: LMP_host_connection_req, then LMP_setup_complete. Core Vol 2, Part C, 4.1.1.
+/// Connection setup on the paging side: LMP_host_connection_req, then LMP_setup_complete. Core Vol 2, Part C, 4.1.1.
 struct LocalConnectionSetup: LMPProcedure {
     private enum State {
         case awaitingAnswer
@@ -27,18 +27,18 @@ struct LocalConnectionSetup: LMPProcedure {
     }
 }
 
-/// What the paged side does: its host decides, and may want to be central first. Core Vol 2, Part C, 4.1.1.
+/// Connection setup on the paged side: its host accepts or rejects, possibly after a role switch. Core Vol 2, Part C, 4.1.1.
 struct RemoteConnectionSetup: LMPProcedure {
     private enum State {
         case awaitingRequest
         case awaitingHost
-        /// The roles are switched before the request is accepted.
+        /// Waiting for the role switch that precedes acceptance.
         case awaitingRoles
         case awaitingSetupComplete
     }
 
     private var state = State.awaitingRequest
-    /// The transaction stays that of the request, whatever the roles are then.
+    /// Transaction ID of the request, kept for the response even after a role switch.
     private var transaction = LMPTransaction.central
     let kind = LinkManagement.Kind.setup
 

@@ -1,6 +1,6 @@
 import Packets
 
-/// The end of the link by this side. Core Vol 2, Part C, 4.1.2.
+/// Detach by the local device. Core Vol 2, Part C, 4.1.2.
 struct LocalDetach: LMPProcedure {
     let reason: ErrorCode
     let kind = LinkManagement.Kind.detach
@@ -9,7 +9,7 @@ struct LocalDetach: LMPProcedure {
 
     init(_ reason: ErrorCode) { self.reason = reason }
 
-    /// Nobody acknowledges it: the link ends all the same.
+    /// The link ends after this time even without an acknowledgement.
     func timeout(_ link: ACLLinkState) -> Microseconds { link.pollTime * 6 }
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
@@ -22,7 +22,7 @@ struct LocalDetach: LMPProcedure {
     }
 }
 
-/// The end of the link by the other side: it lasts until the other side has had time to hear that it was understood. Core Vol 2, Part C, 4.1.2.
+/// Detach by the peer. The link is kept long enough for the peer to receive the acknowledgement. Core Vol 2, Part C, 4.1.2.
 struct RemoteDetach: LMPProcedure {
     private(set) var reason = ErrorCode.success
     let kind = LinkManagement.Kind.detach
@@ -44,6 +44,6 @@ struct RemoteDetach: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// How often the two sides meet at least: T_poll, or T_sniff.
+    /// Maximum interval between exchanges: T_poll or T_sniff.
     var pollTime: Microseconds { NativeClock.slot * Int(max(pollInterval, sniff?.interval ?? 0)) }
 }

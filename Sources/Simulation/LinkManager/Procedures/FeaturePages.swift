@@ -1,11 +1,11 @@
 import Packets
 
-/// A page of the other side's features: LMP_features_req, or LMP_features_req_ext from page 1 on. Core Vol 2, Part C, 4.3.4.
+/// Requests a page of the peer's features with LMP_features_req, or LMP_features_req_ext from page 1 on. Core Vol 2, Part C, 4.3.4.
 struct LocalFeaturePage: LMPProcedure {
     let page: UInt8
-    /// As Read_Remote_Extended_Features asks, which knows page 0, too.
+    /// Uses the form of Read_Remote_Extended_Features, which includes page 0.
     let isExtended: Bool
-    /// Whether the host is told.
+    /// True if the host gets the result.
     let isReported: Bool
     let kind = LinkManagement.Kind.features
     let isAwaitingPeer = true
@@ -38,7 +38,7 @@ struct LocalFeaturePage: LMPProcedure {
         if let known = link.peerPages[page], !isExtended || link.peerHighestPage != nil { return end(known, link.peerHighestPage ?? 0) }
         guard isExtended else { return [.send(LMP.FeaturesReq(features: link.settings.page(0)), link.ownTransaction)] }
         guard link.bothSupport(.extendedPages) else { return end(0, 0, .unsupportedRemoteFeature) }
-        // A page beyond the last is known to be empty; while the link is set up nobody asks.
+        // A page beyond the peer's highest is known to be empty and is not requested during setup.
         if let highest = link.peerHighestPage, page > highest, !isReported { return [.finish] }
         return [.send(link.extendedFeaturesRequest(page), link.ownTransaction)]
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// LMP ping, by either side. Core Vol 2, Part C, 4.1.13.
+/// LMP ping, initiated by either device. Core Vol 2, Part C, 4.1.13.
 struct LocalLMPPing: LMPProcedure {
     let kind = LinkManagement.Kind.ping
     let isAwaitingPeer = true

@@ -1,6 +1,6 @@
 import Packets
 
-/// LMP_supervision_timeout, which the central tells. Core Vol 2, Part C, 4.1.6.
+/// LMP_supervision_timeout, sent by the central. Core Vol 2, Part C, 4.1.6.
 struct LocalSupervisionTimeout: LMPProcedure {
     /// In slots.
     let timeout: UInt16
@@ -27,9 +27,9 @@ struct RemoteSupervisionTimeout: LMPProcedure {
     }
 }
 
-/// The interval in which the central polls: it tells, the peripheral asks. Core Vol 2, Part C, 4.1.8.
+/// Poll interval: set by the central, requested by the peripheral. Core Vol 2, Part C, 4.1.8.
 struct LocalQualityOfService: LMPProcedure {
-    /// What T_poll may be; it is even. Core Vol 2, Part C, 5.2.
+    /// Valid T_poll in slots; must be even. Core Vol 2, Part C, 5.2.
     static let intervals = 6...4096
 
     /// T_poll in slots.
@@ -81,7 +81,7 @@ struct RemoteQualityOfService: LMPProcedure {
     private static func isLegal(_ interval: UInt16) -> Bool { LocalQualityOfService.intervals.contains(Int(interval)) && interval % 2 == 0 }
 }
 
-/// How well the other side keeps time. Core Vol 2, Part C, 4.3.1.
+/// Response to a timing accuracy request. Core Vol 2, Part C, 4.3.1.
 struct RemoteTimingAccuracy: LMPProcedure {
     let kind = LinkManagement.Kind.timingAccuracy
 

@@ -1,8 +1,8 @@
 import Packets
 
-/// LMP_name_req, again and again until the name is whole. Core Vol 2, Part C, 4.3.5.
+/// Sends LMP_name_req repeatedly until the name is complete. Core Vol 2, Part C, 4.3.5.
 struct LocalNameRequest: LMPProcedure {
-    /// What fits into one PDU.
+    /// Octets of the name per PDU.
     static let fragment = 14
 
     private var name: [UInt8] = []
@@ -16,7 +16,7 @@ struct LocalNameRequest: LMPProcedure {
             guard case .nameRes(let pdu) = message.pdu, Int(pdu.nameOffset) == name.count else { return nil }
             let length = min(Int(pdu.nameLength), BREDRSettings.nameLength)
             name += pdu.nameFragment.prefix(length - name.count < 0 ? 0 : length - name.count)
-            // A name that became shorter meanwhile ends here.
+            // An empty fragment means that the name has become shorter meanwhile.
             return name.count < length && !pdu.nameFragment.isEmpty ? [request(link)] : end(.success)
         case .refused(let refusal) where refusal.concerns(LMP.NameReq.self): return end(refusal.reason)
         default: return nil

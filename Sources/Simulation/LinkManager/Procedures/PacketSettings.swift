@@ -1,6 +1,6 @@
 import Packets
 
-/// How long the other side's packets may be: LMP_max_slot. Core Vol 2, Part C, 4.1.10.
+/// LMP_max_slot: maximum slots of the peer's packets. Core Vol 2, Part C, 4.1.10.
 struct LocalMaxSlot: LMPProcedure {
     let slots: UInt8
     let kind = LinkManagement.Kind.maxSlot
@@ -35,12 +35,12 @@ struct RemoteMaxSlot: LMPProcedure {
     }
 }
 
-/// What the packet type codes mean from then on: LMP_packet_type_table_req. Core Vol 2, Part C, 4.1.11.
+/// LMP_packet_type_table_req: changes the packet type table. Core Vol 2, Part C, 4.1.11.
 struct LocalPacketTypeTable: LMPProcedure {
     let table: PacketTypeTable
     let kind = LinkManagement.Kind.packetTypeTable
     let isAwaitingPeer = true
-    /// Data would be read by one table and sent by the other.
+    /// Data is held back, since sender and receiver would use different tables.
     let holdsData = true
 
     init(_ table: PacketTypeTable) { self.table = table }

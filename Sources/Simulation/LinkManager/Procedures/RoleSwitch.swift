@@ -1,6 +1,6 @@
 import Packets
 
-/// A switch of roles that this side asks for. Core Vol 2, Part C, 4.4.2.
+/// Role switch requested by the local device. Core Vol 2, Part C, 4.4.2.
 struct LocalRoleSwitch: LMPProcedure {
     private enum State {
         case awaitingAnswer
@@ -40,7 +40,7 @@ struct LocalRoleSwitch: LMPProcedure {
     private func end(_ role: LinkRole, _ status: ErrorCode) -> [LMPAction] { [.report(.roleChanged(role, status)), .finish] }
 }
 
-/// One that the other side asks for.
+/// Role switch requested by the peer.
 struct RemoteRoleSwitch: LMPProcedure {
     private var isAccepted = false
     let kind = LinkManagement.Kind.roleSwitch
@@ -72,7 +72,7 @@ struct RemoteRoleSwitch: LMPProcedure {
     }
 }
 
-/// Where the piconet of the other side will be, before it becomes central. Core Vol 2, Part C, 4.4.1.
+/// Receives LMP_slot_offset: the timing of the peer's future piconet. Core Vol 2, Part C, 4.4.1.
 struct RemoteSlotOffset: LMPProcedure {
     let kind = LinkManagement.Kind.slotOffset
 
@@ -83,16 +83,17 @@ struct RemoteSlotOffset: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// Instants count slots in 27 bits.
+    /// Number of values of an instant: 27 bits, in slots.
     static let slots: UInt32 = 0x800_0000
 
-    /// At least 32 slots, and two polls, lie before it. Core Vol 2, Part C, 4.4.2.
+    /// Instant at least 32 slots and two polls ahead. Core Vol 2, Part C, 4.4.2.
     fileprivate var switchInstant: UInt32 { ((slot + max(32, 2 * UInt32(pollInterval)) + 2) & ~1) % Self.slots }
 
-    /// Whether an instant has not passed: it lies no more than half the clock's range ahead. Core Vol 2, Part C, 2.6.
+    /// True if an instant lies ahead, by at most half the clock's range. Core Vol 2, Part C, 2.6.
     func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
 
-    /// Not in sniff mode, nor beside synchronous transports, nor while something is encrypted: the key stream goes by the central's address and clock. Core Vol 2, Part C, 4.4.2.
+    /// A role switch is not possible in sniff mode, with synchronous transports or with encryption, since the key stream depends on the
+    /// central's address and clock. Core Vol 2, Part C, 4.4.2.
     fileprivate var maySwitchRoles: Bool { (security.mode == .off || security.isPaused) && sniff == nil && synchronous.isEmpty }
 
     fileprivate func switched(_ isDone: Bool) -> [LMPAction] {

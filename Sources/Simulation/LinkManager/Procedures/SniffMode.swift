@@ -1,21 +1,21 @@
 import Packets
 
-/// What this side's host wants of sniff mode.
+/// Sniff mode parameters requested by the local host.
 struct SniffRequest: Equatable {
-    /// T_sniff in slots: even, both of them.
+    /// T_sniff in slots; both bounds are even.
     var intervals: ClosedRange<UInt16>
     var attempt: UInt16
     var timeout: UInt16
 
-    /// What every controller has to be able to do. Core Vol 2, Part C, 5.2.
+    /// Range that every controller must support. Core Vol 2, Part C, 5.2.
     static let mandatory: ClosedRange<UInt16> = 0x0006...0x0540
 
-    /// The longest interval, as far as the other side has to be able to keep it.
+    /// The longest requested interval that the peer must support.
     var interval: UInt16 { max(intervals.lowerBound, min(intervals.upperBound, Self.mandatory.upperBound)) }
 }
 
 extension SniffParameters {
-    /// Whether the other side may ask for it. Core Vol 2, Part C, 4.5.3.1.
+    /// True if the peer may request these parameters. Core Vol 2, Part C, 4.5.3.1.
     var isLegal: Bool {
         interval >= 2 && interval % 2 == 0 && offset % 2 == 0 && offset < interval && attempt > 0 && attempt <= interval / 2
     }
@@ -33,7 +33,8 @@ extension SniffParameters {
     }
 }
 
-/// Sniff mode, wanted by this side: LMP_sniff_req, which the other side may answer with one of its own. Core Vol 2, Part C, 4.5.3.1.
+/// Sniff mode requested by the local device: LMP_sniff_req, to which the peer may respond with other parameters. Core Vol 2, Part C,
+/// 4.5.3.1.
 struct LocalSniff: LMPProcedure {
     private let wanted: SniffRequest
     private var proposal: SniffParameters?
@@ -66,7 +67,7 @@ struct LocalSniff: LMPProcedure {
     private func end(_ status: ErrorCode) -> [LMPAction] { [.report(.modeChanged(interval: nil, status)), .finish] }
 }
 
-/// Sniff mode, wanted by the other side: it begins when the other side knows that this one agrees.
+/// Sniff mode requested by the peer. It starts once the peer has received LMP_accepted.
 struct RemoteSniff: LMPProcedure {
     private var agreed: SniffParameters?
     let kind = LinkManagement.Kind.sniff
@@ -94,7 +95,7 @@ struct RemoteSniff: LMPProcedure {
     }
 }
 
-/// Back to active mode, wanted by this side. Core Vol 2, Part C, 4.5.3.2.
+/// Return to active mode requested by the local device. Core Vol 2, Part C, 4.5.3.2.
 struct LocalUnsniff: LMPProcedure {
     let kind = LinkManagement.Kind.sniff
     let isAwaitingPeer = true
@@ -110,7 +111,7 @@ struct LocalUnsniff: LMPProcedure {
     }
 }
 
-/// The other side's wanted, which has to be granted.
+/// Return to active mode requested by the peer, which must be accepted.
 struct RemoteUnsniff: LMPProcedure {
     let kind = LinkManagement.Kind.sniff
 
@@ -127,7 +128,8 @@ extension SniffParameters {
 }
 
 extension ACLLinkState {
-    /// The first anchor point lies some slots ahead; which formula tells where goes by the uppermost bit of the clock. Core Vol 2, Part B, 8.7.
+    /// Parameters with the first anchor point some slots ahead. The most significant clock bit selects the formula. Core Vol 2, Part B,
+    /// 8.7.
     fileprivate func sniff(every wanted: SniffRequest) -> SniffParameters {
         let isUpperHalf = slot & Self.slots >> 1 != 0
         let count = (isUpperHalf ? slot ^ Self.slots >> 1 : slot) + 64

@@ -2,23 +2,23 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// What an authentication is for.
+/// Reason for an authentication.
 enum AuthenticationPurpose: Equatable {
-    /// The host asked, or the other side's did.
+    /// Requested by the local or the remote host.
     case asked
-    /// To prove a link key that has just been made: always mutual, and the hosts are told the key then. Core Vol 2, Part C, 4.2.2.
+    /// Proves a newly created link key: mutual, and followed by the key notification to the hosts. Core Vol 2, Part C, 4.2.2.
     case paired(LinkKeyType)
-    /// To prove a key that takes the place of another. Core Vol 2, Part C, 4.2.3.
+    /// Proves a key that replaces another. Core Vol 2, Part C, 4.2.3.
     case changed
 }
 
-/// Authentication that this side began. In legacy authentication the other side proves that it has the link key, after pairing this side does as well; with Secure Connections both do. Core
-/// Vol 2, Part C, 4.2.1.
+/// Authentication initiated by the local device. In legacy authentication the peer proves possession of the link key, and after pairing
+/// this device does so as well. Secure authentication is mutual. Core Vol 2, Part C, 4.2.1.
 struct LocalAuthentication: LMPProcedure {
     private enum State {
         case awaitingKey
         case awaitingResponse
-        /// The other side's challenge.
+        /// Awaiting the peer's challenge.
         case awaitingChallenge
     }
 
@@ -84,7 +84,7 @@ struct LocalAuthentication: LMPProcedure {
         return [known] + end(link)
     }
 
-    /// The peripheral proves itself first, whoever began.
+    /// In secure authentication, the peripheral responds first, whoever initiated.
     private mutating func secureChallenge(_ random: [UInt8], _ link: ACLLinkState) -> [LMPAction]? {
         theirs = random
         guard link.role == .peripheral else { return [] }
@@ -113,7 +113,7 @@ struct LocalAuthentication: LMPProcedure {
     }
 }
 
-/// Authentication that the other side began.
+/// Authentication initiated by the peer.
 struct RemoteAuthentication: LMPProcedure {
     private enum State {
         case awaitingChallenge
@@ -200,7 +200,7 @@ extension ACLLinkState {
         response == expected || settings.quirks.contains(.takesAnyResponse)
     }
 
-    /// The link key for the host, where it is new.
+    /// Notifies the host of a new link key.
     fileprivate func told(_ purpose: AuthenticationPurpose) -> [LMPAction] {
         guard let key = security.linkKey else { return [] }
         return switch purpose {

@@ -1,6 +1,6 @@
 import Packets
 
-/// Stage 2: each side proves that it has seen the same; the link key comes of it. Core Vol 2, Part C, 4.2.7.4.
+/// Authentication stage 2: both devices verify the exchanged values with DHKey checks and derive the link key. Core Vol 2, Part C, 4.2.7.4.
 struct DHKeyCheck: LMPProcedure {
     private enum State {
         case awaitingAcceptance
@@ -9,7 +9,7 @@ struct DHKeyCheck: LMPProcedure {
 
     private let session: PairingSession
     private var state: State
-    /// The initiator's check, when it came before this side's user had answered.
+    /// The initiator's check, if it arrived before the local user had replied.
     private let pending: LMPMessage?
     let kind = LinkManagement.Kind.pairing
     let isAwaitingPeer = true
@@ -46,7 +46,7 @@ struct DHKeyCheck: LMPProcedure {
         return [accept, check]
     }
 
-    /// The new key is proven before the hosts are told it. Core Vol 2, Part C, 4.2.7.5.
+    /// The new key is authenticated before the hosts are notified. Core Vol 2, Part C, 4.2.7.5.
     private func end() -> [LMPAction] {
         let authentication: any LMPProcedure =
             session.isInitiator

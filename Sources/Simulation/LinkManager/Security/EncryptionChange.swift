@@ -2,24 +2,25 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// What follows when both sides agree that encryption starts or stops: the central leads, whoever asked. Core Vol 2, Part C, 4.2.5.2 to 4.2.5.4.
+/// Start or stop of encryption after both devices have agreed; the central leads, whoever initiated. Core Vol 2, Part C, 4.2.5.2 to
+/// 4.2.5.4.
 struct EncryptionChange: LMPProcedure {
     private enum State {
         case awaitingStart
-        /// The other side's answer to this side's proposal.
+        /// Awaiting the peer's response to the proposed key size.
         case awaitingSize
-        /// The central's proposal, or LMP_stop_encryption_req.
+        /// Awaiting the central's key size proposal or LMP_stop_encryption_req.
         case awaitingCentral
-        /// LMP_start_encryption_req, with the size settled.
+        /// Awaiting LMP_start_encryption_req; the key size is settled.
         case awaitingRandom
-        /// The peripheral's answer to LMP_start_encryption_req or LMP_stop_encryption_req.
+        /// Awaiting the peripheral's response to LMP_start_encryption_req or LMP_stop_encryption_req.
         case awaitingAcceptance
     }
 
     private let transaction: LMPTransaction
     private let isOn: Bool
     private var state = State.awaitingStart
-    /// The size that this side has proposed, then the one that is settled.
+    /// The proposed, then the agreed key size in octets.
     private var size: UInt8 = 0
     private var start: EncryptionStart?
     let kind = LinkManagement.Kind.encryption
@@ -60,7 +61,7 @@ struct EncryptionChange: LMPProcedure {
         return .send(LMP.EncryptionKeySizeReq(keySize: new), transaction)
     }
 
-    // MARK: The size of the key. Core Vol 2, Part C, 4.2.5.2
+    // MARK: Key size. Core Vol 2, Part C, 4.2.5.2
 
     private mutating func settle(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
@@ -77,7 +78,7 @@ struct EncryptionChange: LMPProcedure {
         }
     }
 
-    /// A size that the other side proposes: accepted, answered with a smaller one, or refused where it is less than this side's minimum.
+    /// Handles a key size proposed by the peer: accepts it, proposes a smaller one, or rejects it if it is below the local minimum.
     private mutating func consider(_ proposed: UInt8, below limit: UInt8, _ link: ACLLinkState) -> [LMPAction] {
         let sizes = link.settings.keySizes
         guard proposed > 0, proposed < limit, proposed >= sizes.lowerBound else {
@@ -93,7 +94,7 @@ struct EncryptionChange: LMPProcedure {
         return [.accept(LMP.EncryptionKeySizeReq.self, transaction)] + settled(link)
     }
 
-    /// The central opens its receiver before it asks the peripheral to start. Core Vol 2, Part C, 4.2.5.3.
+    /// The central enables decryption before it requests the start. Core Vol 2, Part C, 4.2.5.3.
     private mutating func settled(_ link: ACLLinkState) -> [LMPAction] {
         guard link.role == .central else {
             state = .awaitingRandom
@@ -126,18 +127,19 @@ struct EncryptionChange: LMPProcedure {
     }
 }
 
-/// The start of encryption in three steps: the central's receiver, both of the peripheral's directions, the central's transmitter. Core Vol 2, Part C, 4.2.5.3.
+/// Encryption start in three steps: the central's receiver, both directions of the peripheral, the central's transmitter. Core Vol 2, Part
+/// C, 4.2.5.3.
 struct EncryptionStart {
     private let random: [UInt8]
     private let size: UInt8
     private let encryption: PayloadEncryption
     let mode: ACLEncryptionMode
 
-    /// Nil without an authenticated key.
+    /// Returns nil without an authenticated key.
     ///
     /// - Parameters:
-    ///   - size: of the key.
-    ///   - pause: the number of LMP_pause_encryption_aes_req, where encryption resumes.
+    ///   - size: key size in octets.
+    ///   - pause: number from LMP_pause_encryption_aes_req if encryption resumes.
     init?(random: [UInt8], size: UInt8, resumedFrom pause: [UInt8]? = nil, _ link: ACLLinkState) {
         guard let encryption = link.encryption(with: random, size: size, resumedFrom: pause) else { return nil }
         self.random = random
@@ -146,7 +148,7 @@ struct EncryptionStart {
         if case .aesCCM = encryption { mode = .aesCCM } else { mode = .e0 }
     }
 
-    /// For the central, which draws the random number.
+    /// Creates the central's start with a new random number.
     init?(drawing size: UInt8, resumedFrom pause: [UInt8]? = nil, _ link: ACLLinkState) {
         var stream = link.stream
         let isStale = link.usesSecureConnections && link.settings.repeatsStartNumber
@@ -160,7 +162,7 @@ struct EncryptionStart {
         ]
     }
 
-    /// What a side does when it hears from the other.
+    /// The LMP actions each role takes on receiving the peer's PDU (Vol 2, Part C, 4.2.5).
     func steps(_ role: LinkRole, _ transaction: LMPTransaction) -> [LMPAction] {
         let transmit = LMPAction.baseband(.encryption(encryption, direction: .transmit))
         let known = LMPAction.change(.encryption(mode, size: size))

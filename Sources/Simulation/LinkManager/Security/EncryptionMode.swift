@@ -1,6 +1,6 @@
 import Packets
 
-/// This side wants encryption on or off: LMP_encryption_mode_req. Core Vol 2, Part C, 4.2.5.1.
+/// Encryption on or off, requested by the local device: LMP_encryption_mode_req. Core Vol 2, Part C, 4.2.5.1.
 struct LocalEncryptionMode: LMPProcedure {
     let isOn: Bool
     let kind = LinkManagement.Kind.encryption
@@ -50,7 +50,8 @@ struct RemoteEncryptionMode: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// Why encryption cannot be turned on or off: there is no authenticated key, or it is not to be given up. Core Vol 2, Part C, 4.2.5.4.
+    /// Reason why encryption cannot be turned on or off: there is no authenticated key, or encryption must not be disabled. Core Vol 2,
+    /// Part C, 4.2.5.4.
     fileprivate func refusal(ofEncryption isOn: Bool) -> ErrorCode? {
         guard bothSupport(.encryption) else { return .unsupportedRemoteFeature }
         if isOn { return security.linkKey == nil || security.cipheringOffset == nil ? .pinOrKeyMissing : nil }

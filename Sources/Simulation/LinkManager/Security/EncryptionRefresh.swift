@@ -2,35 +2,36 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// Encryption pauses and resumes with a fresh key; the roles may be switched meanwhile. Core Vol 2, Part C, 4.2.5.5, 4.2.5.6 and 4.4.2.
+/// Pauses encryption and resumes it with a new key, optionally with a role switch in between. Core Vol 2, Part C, 4.2.5.5, 4.2.5.6 and
+/// 4.4.2.
 ///
-/// Whoever begins, central or peripheral, pauses by LMP_pause_encryption_req with E0 and by LMP_pause_encryption_aes_req with AES-CCM, whose number is the IV afterwards. A
-/// peripheral answers its central's with LMP_pause_encryption_req, a central its peripheral's with LMP_stop_encryption_req. Whoever began resumes: a central by
-/// LMP_start_encryption_req, a peripheral by LMP_resume_encryption_req.
+/// The initiator pauses with LMP_pause_encryption_req for E0, and with LMP_pause_encryption_aes_req for AES-CCM, whose number becomes the
+/// IV. A peripheral responds to the central with LMP_pause_encryption_req, a central responds to the peripheral with
+/// LMP_stop_encryption_req. The initiator resumes: a central with LMP_start_encryption_req, a peripheral with LMP_resume_encryption_req.
 struct EncryptionRefresh: LMPProcedure {
     private enum State {
         case awaitingStart
-        /// LMP_pause_encryption_req of the peripheral.
+        /// Awaiting LMP_pause_encryption_req from the peripheral.
         case awaitingPause
-        /// The peripheral's answer to LMP_stop_encryption_req, or the central's request.
+        /// Awaiting the peripheral's response to LMP_stop_encryption_req, or the central's request.
         case awaitingStop
-        /// Encryption has paused, and this side's switch of roles runs.
+        /// Encryption is paused; the local role switch is running.
         case switching(LocalRoleSwitch)
-        /// Encryption has paused: what the other side makes of it.
+        /// Encryption is paused; the peer resumes it or switches roles.
         case awaitingResume
-        /// The switch of roles that the other side wanted.
+        /// The peer's role switch is running.
         case beingSwitched(RemoteRoleSwitch)
-        /// The peripheral's answer to LMP_start_encryption_req, or the central's request.
+        /// Awaiting the peripheral's response to LMP_start_encryption_req, or the central's request.
         case awaitingRestart
     }
 
-    /// Whether this side began.
+    /// True if the local device initiated the procedure.
     private let isLocal: Bool
     private let switchesRoles: Bool
     private var transaction: LMPTransaction
     private var state = State.awaitingStart
     private var start: EncryptionStart?
-    /// The number of LMP_pause_encryption_aes_req.
+    /// Number from LMP_pause_encryption_aes_req.
     private var random: [UInt8]?
     let kind = LinkManagement.Kind.encryption
     let isAwaitingPeer = true
@@ -74,7 +75,7 @@ struct EncryptionRefresh: LMPProcedure {
         [.report(switchesRoles ? .roleChanged(link.role, reason) : .keyRefreshed(reason)), .finish]
     }
 
-    // MARK: The central
+    // MARK: Central
 
     private mutating func lead(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
@@ -89,7 +90,7 @@ struct EncryptionRefresh: LMPProcedure {
         case (.resumeEncryptionReq, .awaitingResume):
             transaction = message.transaction
             return restart(link)
-        // A peripheral that asks although the central has begun gets what it asks for already.
+        // A request of the peripheral that crosses the central's own is already being served.
         case (.resumeEncryptionReq, .awaitingRestart): return []
         case (_, .awaitingRestart) where message.accepts(LMP.StartEncryptionReq.self):
             return start.map { $0.steps(.central, transaction) + end }
@@ -109,7 +110,7 @@ struct EncryptionRefresh: LMPProcedure {
         return start.request(transaction)
     }
 
-    // MARK: The peripheral
+    // MARK: Peripheral
 
     private mutating func follow(_ message: LMPMessage, _ link: ACLLinkState) -> [LMPAction]? {
         switch (message.pdu, state) {
@@ -138,9 +139,9 @@ struct EncryptionRefresh: LMPProcedure {
         return [.send(LMP.PauseEncryptionReq(), transaction)]
     }
 
-    // MARK: What comes in between
+    // MARK: Paused
 
-    /// Nothing is encrypted any more: whoever began goes on.
+    /// Encryption has been stopped; the initiator continues.
     private mutating func paused(_ link: ACLLinkState) -> [LMPAction] {
         let pause = LMPAction.change(.encryptionPaused)
         guard isLocal else {
@@ -156,7 +157,7 @@ struct EncryptionRefresh: LMPProcedure {
         return [pause] + (follow(actions, .start, link) ?? [])
     }
 
-    /// By the role that this side has now.
+    /// Resumes encryption according to the current role.
     private mutating func resume(_ link: ACLLinkState) -> [LMPAction] {
         transaction = link.ownTransaction
         if link.role == .central { return restart(link) ?? [.finish] }
@@ -164,7 +165,7 @@ struct EncryptionRefresh: LMPProcedure {
         return [.send(LMP.ResumeEncryptionReq(), transaction)]
     }
 
-    /// The steps of this side's switch of roles; behind the last one encryption resumes in the roles that there are then.
+    /// Runs the steps of the local role switch; after the last one, resumes encryption in the new roles.
     private mutating func follow(_ actions: [LMPAction], _ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
         guard case .finish = actions.last else { return actions }
         var known = link

@@ -1,10 +1,11 @@
 import Packets
 
-/// How long a device that has failed to prove itself has to wait: longer with each failure, and less again after a quiet time. Core Vol 2, Part H, 5.1.
+/// Waiting intervals after failed authentications: longer with each failure, shorter again after a time without failures. Core Vol 2, Part
+/// H, 5.1.
 struct FailedAttempts {
     static let shortest = Microseconds.milliseconds(500)
     static let longest = Microseconds.seconds(60)
-    /// How many devices are remembered.
+    /// Maximum number of remembered devices.
     static let capacity = 32
 
     private struct Penalty {
@@ -23,7 +24,7 @@ struct FailedAttempts {
         penalties[oldest] = nil
     }
 
-    /// Twice as long as before, and half of it for each quiet time of eight such intervals.
+    /// Doubles the previous interval, after halving it for each period of eight such intervals without a failure.
     private static func next(after penalty: Penalty, at now: Microseconds) -> Microseconds {
         var wait = min(penalty.wait * 2, longest)
         var quiet = now - penalty.end

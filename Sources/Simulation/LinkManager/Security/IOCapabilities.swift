@@ -1,6 +1,6 @@
 import Packets
 
-/// Secure Simple Pairing begins: this side tells what its user can do. Core Vol 2, Part C, 4.2.7.1.
+/// Start of Secure Simple Pairing: the local device sends its IO capabilities. Core Vol 2, Part C, 4.2.7.1.
 struct LocalIOCapabilities: LMPProcedure {
     private enum State {
         case awaitingHost
@@ -42,7 +42,7 @@ struct LocalIOCapabilities: LMPProcedure {
     }
 }
 
-/// The other side's, and this one's in answer.
+/// The peer starts pairing with its IO capabilities; the local device responds with its own.
 struct RemoteIOCapabilities: LMPProcedure {
     private var transaction = LMPTransaction.central
     private var peer: IOOffer?

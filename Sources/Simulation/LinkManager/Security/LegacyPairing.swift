@@ -2,7 +2,7 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// Pairing with a PIN, by the side that began it: initialization key, then a combination key. Core Vol 2, Part C, 4.2.2.
+/// Legacy (PIN) pairing on the initiating side: initialization key, then combination key. Core Vol 2, Part C, 4.2.2.
 struct LocalLegacyPairing: LMPProcedure {
     private enum State {
         case awaitingPIN
@@ -48,7 +48,7 @@ struct LocalLegacyPairing: LMPProcedure {
     private func end(_ status: ErrorCode) -> [LMPAction] { [.report(.authenticated(status)), .finish] }
 }
 
-/// The same by the other side.
+/// Legacy pairing initiated by the peer.
 struct RemoteLegacyPairing: LMPProcedure {
     private enum State {
         case awaitingRequest
@@ -95,13 +95,13 @@ struct RemoteLegacyPairing: LMPProcedure {
     }
 }
 
-/// K_init by E22, with the address of the side that was sent LMP_in_rand. Core Vol 2, Part H, 3.2.1.
+/// K_init from E22, with the address of the device that received LMP_in_rand. Core Vol 2, Part H, 3.2.1.
 private func initializationKey(_ rand: [UInt8], _ pin: [UInt8], _ address: BDADDR) -> [UInt8]? {
     AuthenticationFunctions.e22(rand: UInt128(littleEndianOctets: rand), pin: pin, address: address)?.littleEndianOctets
 }
 
 extension ACLLinkState {
-    /// K_AB by E21, of the random numbers of both sides. Core Vol 2, Part H, 3.2.4.
+    /// K_AB from E21 and the random numbers of both devices. Core Vol 2, Part H, 3.2.4.
     func combinationKey(_ own: [UInt8], _ theirs: [UInt8]) -> [UInt8] {
         let part = AuthenticationFunctions.e21(rand: UInt128(littleEndianOctets: own), address: self.own)
         return (part ^ AuthenticationFunctions.e21(rand: UInt128(littleEndianOctets: theirs), address: peer)).littleEndianOctets

@@ -2,7 +2,8 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// A new combination key in place of the current link key, by which it is hidden: LMP_comb_key both ways, then both sides prove it. Core Vol 2, Part C, 4.2.3.
+/// Replaces the current link key by a new combination key: LMP_comb_key in both directions, masked with the current key, then mutual
+/// authentication. Core Vol 2, Part C, 4.2.3.
 struct LocalLinkKeyChange: LMPProcedure {
     private var own: [UInt8] = []
     let kind = LinkManagement.Kind.pairing
@@ -27,7 +28,7 @@ struct LocalLinkKeyChange: LMPProcedure {
     private func end(_ status: ErrorCode) -> [LMPAction] { [.report(.keyChanged(status)), .finish] }
 }
 
-/// The same by the other side.
+/// Link key change initiated by the peer.
 struct RemoteLinkKeyChange: LMPProcedure {
     let kind = LinkManagement.Kind.pairing
 
@@ -47,7 +48,7 @@ struct RemoteLinkKeyChange: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// Only a key that both sides have proven is changed, and none of Secure Connections.
+    /// Only an authenticated key can be changed, and not one of Secure Connections.
     fileprivate var mayChangeKey: Bool { security.cipheringOffset != nil && !usesSecureConnections }
     fileprivate var refusalOfKeyChange: ErrorCode { security.cipheringOffset == nil ? .pinOrKeyMissing : .linkKeyCannotBeChanged }
 }

@@ -1,35 +1,36 @@
 import BluetoothCrypto
 import Packets
 
-/// How the payloads of a link are encrypted, as HCI tells it. Core Vol 4, Part E, 7.7.8.
+/// Encryption mode of a link as reported by HCI. Core Vol 4, Part E, 7.7.8.
 enum ACLEncryptionMode: UInt8 {
     case off = 0
     case e0 = 1
     case aesCCM = 2
 }
 
-/// The keys of a connection. Numbers of many octets are kept as LMP and HCI send them, least significant octet first.
+/// The keys of a connection. Multi-octet numbers are stored least significant octet first, as in LMP and HCI.
 struct ACLSecurity: Equatable {
-    /// The link key; nil where the host has not told one.
+    /// The link key; nil if the host has not supplied one.
     var linkKey: [UInt8]?
-    /// The Authenticated Ciphering Offset of the last authentication: twelve octets of E1, or eight of h5. Nil before.
+    /// Authenticated ciphering offset (ACO) of the last authentication: twelve octets from E1 or eight from h5; nil before the first.
     var cipheringOffset: [UInt8]?
     var mode = ACLEncryptionMode.off
-    /// Between a stop and a start that belong together, as for a fresh key or a switch of roles.
+    /// True between pausing and resuming encryption, for a key refresh or a role switch.
     var isPaused = false
-    /// In octets; 0 where the link is not encrypted.
+    /// Encryption key size in octets; 0 if the link is not encrypted.
     var keySize: UInt8 = 0
 }
 
 extension ACLLinkState {
-    /// Whether both controllers and both hosts have Secure Connections: then authentication is mutual, and encryption AES-CCM. Core Vol 2, Part C, 4.2.1.
+    /// True if both controllers and both hosts support Secure Connections: authentication is then mutual, and encryption uses AES-CCM. Core
+    /// Vol 2, Part C, 4.2.1.
     var usesSecureConnections: Bool {
         let hosts = LMPHostFeatures(rawValue: settings.page(1) & (peerPages[1] ?? 0))
         let controllers = LMPFeaturesPage2(rawValue: settings.page(2) & (peerPages[2] ?? 0))
         return hosts.contains(.secureConnections) && controllers.contains(.secureConnections)
     }
 
-    /// Whether both hosts have Secure Simple Pairing.
+    /// True if both hosts support Secure Simple Pairing.
     var usesSimplePairing: Bool {
         bothSupport(.simplePairing) && LMPHostFeatures(rawValue: settings.page(1) & (peerPages[1] ?? 0)).contains(.simplePairing)
     }
@@ -37,7 +38,7 @@ extension ACLLinkState {
     var addressOfCentral: BDADDR { role == .central ? own : peer }
     var addressOfPeripheral: BDADDR { role == .central ? peer : own }
 
-    /// The answer to a challenge by E1, with the ciphering offset that it brings.
+    /// Response to a challenge by E1, and the resulting ACO.
     func response(to rand: [UInt8], claimant: BDADDR) -> (sres: [UInt8], offset: [UInt8])? {
         guard let key = security.linkKey else { return nil }
         let result = AuthenticationFunctions.e1(
@@ -45,7 +46,7 @@ extension ACLLinkState {
         return (result.sres.octets, Array(result.aco.littleEndianOctets.prefix(12)))
     }
 
-    /// The answers of both sides by h4 and h5, with the ciphering offset that they bring.
+    /// Responses of both devices by h4 and h5, and the resulting ACO.
     func confirmation(central: [UInt8], peripheral: [UInt8]) -> (central: [UInt8], peripheral: [UInt8], offset: [UInt8])? {
         guard let key = security.linkKey else { return nil }
         let device = SimplePairing.h4(t: UInt128(littleEndianOctets: key), a1: addressOfCentral, a2: addressOfPeripheral)
@@ -54,13 +55,13 @@ extension ACLLinkState {
         return (result.sresCentral.octets, result.sresPeripheral.octets, result.aco.octets)
     }
 
-    /// The encryption of payloads; nil before authentication.
+    /// Payload encryption parameters; nil before authentication.
     ///
     /// - Parameters:
-    ///   - random: EN_RAND of LMP_start_encryption_req, from which the key of E0 is derived. AES-CCM takes nothing from it.
-    ///   - size: of the key in octets.
-    ///   - pause: the number of LMP_pause_encryption_aes_req, where encryption resumes: its least significant 64 bits are the IV of AES-CCM. At the start the IV is ACO, the
-    ///     64 bits that h5 leaves.
+    ///   - random: EN_RAND of LMP_start_encryption_req, used to derive the E0 key. AES-CCM does not use it.
+    ///   - size: key size in octets.
+    ///   - pause: number from LMP_pause_encryption_aes_req if encryption resumes; its least significant 64 bits are the IV of AES-CCM. At
+    ///     the first start, the IV is the 64-bit ACO from h5.
     func encryption(with random: [UInt8], size: UInt8, resumedFrom pause: [UInt8]? = nil) -> PayloadEncryption? {
         guard let key = security.linkKey.map({ UInt128(littleEndianOctets: $0) }), let offset = security.cipheringOffset else { return nil }
         guard usesSecureConnections else {
@@ -76,6 +77,6 @@ extension ACLLinkState {
 }
 
 extension FixedWidthInteger {
-    /// Least significant octet first.
+    /// Octets, least significant first.
     fileprivate var octets: [UInt8] { (0..<bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> Self(8 * $0)) } }
 }

@@ -1,22 +1,22 @@
 import BluetoothCrypto
 import Packets
 
-/// Stage 1 with six digits that both sides show, or that nobody looks at. Core Vol 2, Part C, 4.2.7.3.1.
+/// Authentication stage 1 with numeric comparison, or with Just Works, where no user compares the number. Core Vol 2, Part C, 4.2.7.3.1.
 struct NumericComparison: LMPProcedure {
     private enum State {
         case awaitingConfirm
         case awaitingNumber
-        /// The other side has to accept this side's number.
+        /// Awaiting the peer's LMP_accepted for the local nonce.
         case awaitingAcceptance
         case awaitingUser
-        /// The user has said no; the other side hears it in answer to its check.
+        /// The user has rejected; the peer is notified in response to its check.
         case refusing
     }
 
     private var session: PairingSession
     private var state: State
     private var commitment: [UInt8] = []
-    /// The initiator's check, when it comes before this side's user has answered.
+    /// The initiator's check, if it arrived before the local user has replied.
     private var check: LMPMessage?
     let kind = LinkManagement.Kind.pairing
 
@@ -83,7 +83,7 @@ struct NumericComparison: LMPProcedure {
         return [accept] + ask()
     }
 
-    /// Both hosts are asked, also where nobody looks at the number. Core Vol 4, Part E, 7.7.42.
+    /// Both hosts are asked to confirm, even with Just Works. Core Vol 4, Part E, 7.7.42.
     private mutating func ask() -> [LMPAction] {
         state = .awaitingUser
         return [

@@ -1,27 +1,27 @@
 import BluetoothCrypto
 import Packets
 
-/// What the host has got of the other side out of band. Core Vol 4, Part E, 7.1.34 and 7.1.53.
+/// The peer's out-of-band data as supplied by the host. Core Vol 4, Part E, 7.1.34 and 7.1.53.
 struct RemoteOutOfBandData: Equatable {
-    /// Commitment and random number for P-192, then for P-256; nil where there is none.
+    /// Commitment and random number for P-192, then for P-256; nil if missing.
     var p192: [[UInt8]]?
     var p256: [[UInt8]]?
 }
 
-/// Stage 1 with commitments that travelled by another way. Core Vol 2, Part C, 4.2.7.3.3.
+/// Authentication stage 1 with commitments exchanged out of band. Core Vol 2, Part C, 4.2.7.3.3.
 struct OutOfBandExchange: LMPProcedure {
     private enum State {
         case awaitingHost
         case awaitingNumber
-        /// The other side has to accept this side's number.
+        /// Awaiting the peer's LMP_accepted for the local nonce.
         case awaitingAcceptance
     }
 
     private var session: PairingSession
     private var state = State.awaitingHost
-    /// Whether the commitment that came out of band is of the other side's public key.
+    /// True if the out-of-band commitment matches the peer's public key.
     private var isRight = true
-    /// The initiator's number, when it comes before this side's host has answered.
+    /// The initiator's nonce, if it arrived before the local host has replied.
     private var early: [UInt8]?
     let kind = LinkManagement.Kind.pairing
 

@@ -1,35 +1,35 @@
 import BluetoothCrypto
 import Packets
 
-/// What Secure Simple Pairing computes on one of the two curves, with this side's key pair and the other side's public key. Core Vol 2, Part H, 7.
+/// Functions of Secure Simple Pairing on one of the two curves, with the local key pair and the peer's public key. Core Vol 2, Part H, 7.
 ///
-/// Octets are as LMP and HCI send them, least significant first.
+/// Octets are least significant first, as in LMP and HCI.
 protocol PairingComputation {
-    /// Of the encapsulated payload: 1 for P-192, 2 for P-256. Core Vol 2, Part C, 5.2.
+    /// Minor type of the encapsulated payload: 1 for P-192, 2 for P-256. Core Vol 2, Part C, 5.2.
     var minorType: UInt8 { get }
-    /// This side's public key: both coordinates.
+    /// Both coordinates of the local public key.
     var publicKey: [UInt8] { get }
-    /// Whether one of the two sides uses the key pair that everybody knows.
+    /// True if one of the devices uses the debug key pair.
     var usesDebugKey: Bool { get }
-    /// Takes the other side's public key; false when it is not on the curve, or this side's own. Core Vol 2, Part H, 7.6.
+    /// Sets the peer's public key. Returns false if it is not on the curve or equals the local public key. Core Vol 2, Part H, 7.6.
     ///
-    /// - Parameter isUnchecked: it is taken whatever it is, as a fault.
+    /// - Parameter isUnchecked: accepts any key, to inject a fault.
     mutating func take(_ publicKey: [UInt8], isUnchecked: Bool) -> Bool
-    /// f1 over both public keys: the commitment of this side's nonce, or of the other's.
+    /// f1 over both public keys: commitment of the local or the peer's nonce.
     func commitment(isOwn: Bool, nonce: UInt128, z: UInt8) -> UInt128
-    /// f1 over one public key: the commitment that travels out of band.
+    /// f1 over one public key: the out-of-band commitment.
     func outOfBandCommitment(isOwn: Bool, random: UInt128) -> UInt128
-    /// g: six digits.
+    /// g: the six-digit number.
     func comparedNumber(isInitiator: Bool, own: UInt128, peer: UInt128) -> UInt32
-    /// f3.
+    /// f3: DHKey check.
     func check(_ terms: PairingCheck) -> UInt128
-    /// f2.
+    /// f2: link key.
     func linkKey(initiator: BDADDR, responder: BDADDR, nonceOfInitiator: UInt128, nonceOfResponder: UInt128) -> UInt128
 }
 
-/// What enters a DHKey check. Core Vol 2, Part H, 7.7.4.
+/// Inputs of a DHKey check. Core Vol 2, Part H, 7.7.4.
 struct PairingCheck {
-    /// The nonce of the side that proves, and of the one that checks.
+    /// Nonces of the device that proves and of the device that verifies.
     var nonces: (UInt128, UInt128)
     var random: UInt128
     var offer: IOOffer
@@ -98,7 +98,7 @@ struct CurveComputation<Pair: CurveKeyPair>: PairingComputation {
     }
 }
 
-/// The key pairs and random numbers that Read_Local_OOB_Data told the host, to be used until a pairing is over. Core Vol 4, Part E, 7.3.60.
+/// Key pairs and random numbers returned by Read_Local_OOB_Data, valid until a pairing is complete. Core Vol 4, Part E, 7.3.60.
 struct LocalOutOfBandData {
     let p192: P192KeyPair
     let random192: UInt128

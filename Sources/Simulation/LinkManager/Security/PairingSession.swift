@@ -1,27 +1,27 @@
 import BluetoothCrypto
 import Packets
 
-/// What one side offers in the exchange of IO capabilities. Core Vol 2, Part C, 4.2.7.1.
+/// IO capabilities and requirements of one device. Core Vol 2, Part C, 4.2.7.1.
 struct IOOffer: Equatable {
     var capability: IOCapability
-    /// Whether it has received the other side's out-of-band data.
+    /// True if the device has the peer's out-of-band data.
     var hasOutOfBandData: Bool
-    /// 0...5; odd numbers ask for protection against a man in the middle.
+    /// Authentication requirements 0...5; odd values require MITM protection.
     var requirements: UInt8
 
     var asksForProtection: Bool { requirements & 1 == 1 }
-    /// As f3 takes it, most significant first.
+    /// Input of f3, most significant octet first.
     var checked: [UInt8] { [requirements, hasOutOfBandData ? 1 : 0, capability.rawValue] }
-    /// Whether its user can say yes or no to six digits.
+    /// True if the user can confirm a six-digit number.
     fileprivate var compares: Bool { capability == .displayYesNo }
     fileprivate var entersOnly: Bool { capability == .keyboardOnly }
 }
 
-/// How the two sides prove to each other that nobody is between them. Core Vol 3, Part C, 5.2.2.6.
+/// Association model. Core Vol 3, Part C, 5.2.2.6.
 enum PairingModel: Equatable {
-    /// Both users compare six digits, or nobody does.
+    /// Numeric comparison, or Just Works if not protected.
     case numericComparison(isProtected: Bool)
-    /// - Parameter ownDisplays: whether this side shows what the other side's user enters; nil where both users enter.
+    /// - Parameter ownDisplays: true if this device displays the passkey that the peer's user enters; nil if both users enter it.
     case passkeyEntry(ownDisplays: Bool?)
     case outOfBand
 
@@ -39,14 +39,14 @@ enum PairingModel: Equatable {
         }
     }
 
-    /// Whether a man in the middle would have been noticed.
+    /// True if the model protects against MITM attacks.
     var isProtected: Bool {
         if case .numericComparison(let isProtected) = self { return isProtected }
         return true
     }
 }
 
-/// One run of Secure Simple Pairing, handed from step to step. Core Vol 2, Part C, 4.2.7.
+/// One Secure Simple Pairing, passed from procedure to procedure. Core Vol 2, Part C, 4.2.7.
 struct PairingSession {
     let isInitiator: Bool
     let transaction: LMPTransaction
@@ -54,13 +54,13 @@ struct PairingSession {
     let peer: IOOffer
     private let addresses: (own: BDADDR, peer: BDADDR)
     private let isP256: Bool
-    /// This side's random number that went out of band; one that nobody has if none did. Core Vol 2, Part H, 7.2.2.
+    /// The local random number sent out of band, or a new one if none was sent. Core Vol 2, Part H, 7.2.2.
     let outOfBandRandom: UInt128
     var computation: any PairingComputation
     private var secrets: SecretSource
     var ownNonce: UInt128 = 0
     var peerNonce: UInt128 = 0
-    /// What of out-of-band data or of the passkey enters the checks: this side's number, and the other's.
+    /// Local and peer values of the out-of-band data or passkey in the DHKey checks.
     var ownRandom: UInt128 = 0
     var peerRandom: UInt128 = 0
 
@@ -85,12 +85,12 @@ struct PairingSession {
     var model: PairingModel { PairingModel(own: own, peer: peer) }
 
     mutating func drawNonce() { ownNonce = secrets.key() }
-    /// A passkey to show, 0...999999.
+    /// Draws a passkey to display, 0...999999.
     mutating func drawPasskey() -> UInt32 { .random(in: 0..<1_000_000, using: &secrets) }
 
-    // MARK: Computed
+    // MARK: Computed values
 
-    /// This side's check of the DHKey, or the other's. Core Vol 2, Part H, 7.2.4.
+    /// DHKey check of the local device or of the peer. Core Vol 2, Part H, 7.2.4.
     func check(isOwn: Bool) -> [UInt8] {
         let terms =
             isOwn
@@ -118,7 +118,7 @@ struct PairingSession {
         }
     }
 
-    /// The step that follows the exchange of public keys.
+    /// Procedure that follows the public key exchange.
     var firstStage: any LMPProcedure {
         switch model {
         case .numericComparison: NumericComparison(self)
@@ -127,15 +127,15 @@ struct PairingSession {
         }
     }
 
-    // MARK: The end
+    // MARK: Failure
 
-    /// Pairing has failed: both hosts hear of it, and the initiator's that there is no authentication.
+    /// Pairing has failed: reports it to the host, and the failed authentication to the initiator's host.
     func fail(_ status: ErrorCode = .authenticationFailure) -> [LMPAction] {
         let authentication: [LMPAction] = isInitiator ? [.report(.authenticated(status))] : []
         return [.report(.simplePairingComplete(status))] + authentication + [.finish]
     }
 
-    /// Whether the initiator says that its user has given up, or its data did not fit.
+    /// True if the message reports that the initiator's user has cancelled or that its data did not match.
     func isFailure(_ message: LMPMessage) -> Bool {
         switch message.pdu {
         case .numericComparisonFailed, .passkeyFailed, .oobFailed: !isInitiator
@@ -143,7 +143,7 @@ struct PairingSession {
         }
     }
 
-    /// What a refusal of one of its PDUs means.
+    /// Handles the rejection of one of the session's PDUs.
     func fail(_ refusal: LMPRefusal) -> [LMPAction]? {
         let opcodes: [UInt16] = [
             LMP.EncapsulatedHeader.opcode, LMP.EncapsulatedPayload.opcode, LMP.SimplePairingConfirm.opcode,

@@ -1,15 +1,16 @@
 import BluetoothCrypto
 import Packets
 
-/// Stage 1 with six digits that one user reads and the other enters, or both enter: a commitment for each of 20 bits. Core Vol 2, Part C, 4.2.7.3.2.
+/// Authentication stage 1 with passkey entry: one user enters the passkey that the other device displays, or both enter it. One commitment
+/// for each of 20 bits. Core Vol 2, Part C, 4.2.7.3.2.
 struct PasskeyEntry: LMPProcedure {
     private enum State {
         case awaitingUser
         case awaitingConfirm
         case awaitingNumber
-        /// The other side has to accept this side's number.
+        /// Awaiting the peer's LMP_accepted for the local nonce.
         case awaitingAcceptance
-        /// The user has given up; the other side hears it in answer to its commitment.
+        /// The user has cancelled; the peer is notified in response to its commitment.
         case refusing
     }
 
@@ -20,7 +21,7 @@ struct PasskeyEntry: LMPProcedure {
     private var state = State.awaitingUser
     private var passkey: UInt32 = 0
     private var round = 0
-    /// The other side's commitment of this round.
+    /// The peer's commitment of the current round.
     private var commitment: [UInt8] = []
     let kind = LinkManagement.Kind.pairing
 
@@ -51,11 +52,11 @@ struct PasskeyEntry: LMPProcedure {
         (session.ownRandom, session.peerRandom) = (UInt128(number), UInt128(number))
         state = .awaitingConfirm
         if session.isInitiator { return [confirm()] }
-        // The initiator may have been quicker.
+        // The initiator's commitment may have arrived first.
         return commitment.isEmpty ? [] : [answer()]
     }
 
-    /// 0x80, and the bit of this round.
+    /// 0x80, plus the passkey bit of the current round.
     private var bit: UInt8 { 0x80 | UInt8(truncatingIfNeeded: passkey >> UInt32(round) & 1) }
 
     private mutating func confirm() -> LMPAction {
@@ -64,7 +65,7 @@ struct PasskeyEntry: LMPProcedure {
         return .send(LMP.SimplePairingConfirm(commitmentValue: commitment.littleEndianOctets), session.transaction)
     }
 
-    /// The responder's commitment, in answer to the initiator's.
+    /// The responder's commitment, sent in response to the initiator's.
     private mutating func answer() -> LMPAction {
         state = .awaitingNumber
         return confirm()

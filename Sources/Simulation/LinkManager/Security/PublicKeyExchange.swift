@@ -1,15 +1,15 @@
 import Packets
 
-/// Both sides' public keys in encapsulated payloads, the initiator's first. Core Vol 2, Part C, 4.2.7.2 and 4.1.12.
+/// Public key exchange in encapsulated payloads, the initiator's key first. Core Vol 2, Part C, 4.2.7.2 and 4.1.12.
 struct PublicKeyExchange: LMPProcedure {
     private enum State {
-        /// So many payloads of this side's key were accepted; nil before the header was.
+        /// Number of payloads of the local key accepted so far; nil before the header was accepted.
         case sending(Int?)
         case awaitingHeader
         case receiving
     }
 
-    /// What fits into one PDU.
+    /// Octets of the key per PDU.
     private static let payload = 16
     private static let majorType: UInt8 = 1
 

@@ -1,16 +1,16 @@
 import Packets
 
-/// What LMP_SCO_link_req or LMP_eSCO_link_req offers. Core Vol 2, Part C, 4.6.
+/// Parameters of LMP_SCO_link_req or LMP_eSCO_link_req. Core Vol 2, Part C, 4.6.
 struct SynchronousOffer: Equatable {
     var isExtended: Bool
-    /// SCO_Handle or eSCO_Handle; 0 where a peripheral asks, for the central gives it.
+    /// SCO_Handle or eSCO_Handle; 0 in a peripheral's request, since the central assigns it.
     var id: UInt8 = 0
     var ltAddr: UInt8 = 0
     var flags: UInt8 = 0
     var offset: UInt8 = 0
     var interval: UInt8
     var window: UInt8 = 0
-    /// Nil where a direction has no payload.
+    /// Nil if a direction has no payload.
     var centralType: BREDRPacketType?
     var peripheralType: BREDRPacketType?
     var centralLength: UInt16
@@ -18,17 +18,17 @@ struct SynchronousOffer: Equatable {
     var airMode: UInt8
 
     static let basicTypes: [BREDRPacketType] = [.hv1, .hv2, .hv3]
-    /// The extended types by their codes in LMP_eSCO_link_req, the one that is taken first in front.
+    /// Extended packet types with their codes in LMP_eSCO_link_req, in order of preference.
     static let extendedTypes: [(code: UInt8, type: BREDRPacketType)] = [
         (0x26, .twoEV3), (0x37, .threeEV3), (0x07, .ev3), (0x2C, .twoEV5), (0x3D, .threeEV5), (0x0D, .ev5), (0x0C, .ev4),
     ]
 
-    /// The slots of both directions.
+    /// Reserved slots of both directions.
     var reserved: Int { (centralType?.slots ?? 1) + (peripheralType?.slots ?? 1) }
-    /// All that it takes of an interval.
+    /// Slots per interval, including the retransmission window.
     var slots: Int { reserved + Int(window) }
 
-    /// Whether it is what Core Vol 2, Part C, 5.2 allows: even numbers, and as much as has room.
+    /// True if the parameters are within Core Vol 2, Part C, 5.2: even numbers that fit into the interval.
     var isLegal: Bool {
         guard interval % 2 == 0, offset % 2 == 0, window % 2 == 0, offset < max(interval, 2), airMode <= 3 else { return false }
         guard isExtended else { return centralType.map { Int($0.capacity) / 5 == Int(interval) } ?? false }
@@ -45,7 +45,7 @@ struct SynchronousOffer: Equatable {
             airMode: airMode)
     }
 
-    /// With a symmetric payload of one type.
+    /// Symmetric offer with one packet type.
     init(_ type: BREDRPacketType, interval: UInt8, window: UInt8, lengths: (central: UInt16, peripheral: UInt16), airMode: UInt8) {
         isExtended = !Self.basicTypes.contains(type)
         self.interval = interval
@@ -60,7 +60,7 @@ struct SynchronousOffer: Equatable {
 // MARK: PDUs
 
 extension SynchronousOffer {
-    /// Nil for a PDU that offers nothing, or a type that there is not.
+    /// Returns nil if the PDU is not an offer or has an invalid packet type.
     init?(_ pdu: LMP.Message) {
         switch pdu {
         case .scoLinkReq(let pdu):

@@ -1,17 +1,17 @@
 import Packets
 
-/// What a host wants of a synchronous connection, or accepts. Core Vol 4, Part E, 7.1.26 and 7.1.27.
+/// Synchronous connection parameters that a host requests or accepts. Core Vol 4, Part E, 7.1.26 and 7.1.27.
 struct SynchronousRequest: Equatable {
     static let anyBandwidth: UInt32 = 0xFFFF_FFFF
     static let anyLatency: UInt16 = 0xFFFF
     private static let voice: UInt32 = 8_000
 
-    /// Octets a second.
+    /// Octets per second.
     var transmitBandwidth: UInt32
     var receiveBandwidth: UInt32
-    /// Milliseconds, of the interval and the eSCO window together.
+    /// Milliseconds, for the sum of interval and eSCO window.
     var maxLatency: UInt16
-    /// As in LMP.
+    /// Air mode as in LMP.
     var airMode: UInt8
     var effort: Effort
     var types: Set<BREDRPacketType>
@@ -19,11 +19,11 @@ struct SynchronousRequest: Equatable {
     /// Retransmission_Effort.
     enum Effort: Equatable {
         case none
-        /// At least one retransmission, for less power or for better quality.
+        /// At least one retransmission, optimized for power or for quality.
         case some
         case any
 
-        /// W_eSCO in exchanges, the one that is taken first in front.
+        /// W_eSCO in exchanges, in order of preference.
         fileprivate var exchanges: [Int] {
             switch self {
             case .none: [0]
@@ -35,15 +35,15 @@ struct SynchronousRequest: Equatable {
 
     private func octets(_ bandwidth: UInt32) -> UInt32 { bandwidth == Self.anyBandwidth ? Self.voice : bandwidth }
 
-    // MARK: What this side offers
+    // MARK: Offers of the local device
 
-    /// The best that is left of what the host wants and both sides have; nil where there is nothing.
+    /// The best offer within the host's parameters and both devices' features; nil if there is none.
     func offer(isExtended: Bool, _ link: ACLLinkState) -> SynchronousOffer? {
         guard link.bothSupport(ACLLinkState.features(ofAirMode: airMode)) else { return nil }
         return isExtended ? extendedOffer(link) : basicOffer(link)
     }
 
-    /// Why there is nothing to offer.
+    /// Error code if no offer is possible.
     func impediment(_ link: ACLLinkState) -> ErrorCode {
         let usable = types.filter { link.bothHave($0) }
         guard link.bothSupport(ACLLinkState.features(ofAirMode: airMode)), !usable.isEmpty else { return .unsupportedRemoteFeature }
@@ -51,7 +51,7 @@ struct SynchronousRequest: Equatable {
         return isBarred ? .connectionRejectedDueToSecurityReasons : .connectionRejectedDueToLimitedResources
     }
 
-    /// HV3 leaves most to others. There is no SCO on a link that AES-CCM encrypts.
+    /// SCO offer; HV3 leaves the most slots to others. No SCO on a link encrypted with AES-CCM.
     private func basicOffer(_ link: ACLLinkState) -> SynchronousOffer? {
         let isVoice = [transmitBandwidth, receiveBandwidth].allSatisfy { octets($0) == Self.voice }
         guard link.security.mode != .aesCCM, isVoice else { return nil }
@@ -70,7 +70,7 @@ struct SynchronousRequest: Equatable {
         }.first
     }
 
-    /// The longest first: fewer packets, and fuller ones.
+    /// Intervals, longest first, for fewer and fuller packets.
     private func intervals(of type: BREDRPacketType) -> [Int] { Array(stride(from: 254, through: 4, by: -2)) }
 
     private func offer(_ type: BREDRPacketType, _ interval: Int, window: Int, _ link: ACLLinkState) -> SynchronousOffer? {
@@ -83,7 +83,7 @@ struct SynchronousRequest: Equatable {
         return offer.isLegal && isFast(offer) ? link.placed(offer) : nil
     }
 
-    /// Octets of a packet each interval; nil where they are not whole.
+    /// Octets per packet at an interval; nil if not an integer.
     private func length(_ bandwidth: UInt32, _ interval: Int) -> Int? {
         let octets = Int(bandwidth) * interval * Int(NativeClock.slot.rawValue)
         return octets % 1_000_000 == 0 ? octets / 1_000_000 : nil
@@ -93,9 +93,9 @@ struct SynchronousRequest: Equatable {
         maxLatency == Self.anyLatency || NativeClock.slot * (Int(offer.interval) + offer.slots) <= .milliseconds(Int(maxLatency))
     }
 
-    // MARK: What the other side offers
+    // MARK: Offers of the peer
 
-    /// Why an offer does not suit the host; nil where it does.
+    /// Error code if an offer does not match the host's parameters; nil if it does.
     func objection(to offer: SynchronousOffer, _ link: ACLLinkState) -> ErrorCode? {
         guard offer.airMode == airMode, link.supports(ACLLinkState.features(ofAirMode: airMode)) else { return .scoAirModeRejected }
         let own = offer.parameters(for: link.role)
@@ -121,7 +121,7 @@ struct SynchronousRequest: Equatable {
 }
 
 extension ACLLinkState {
-    /// The feature that each type of a synchronous packet is. Core Vol 2, Part C, 3.3.
+    /// LMP feature of a synchronous packet type. Core Vol 2, Part C, 3.3.
     private static func features(of type: BREDRPacketType) -> LMPFeatures {
         switch type {
         case .hv1: .sco
@@ -150,7 +150,8 @@ extension ACLLinkState {
     fileprivate func supports(_ type: BREDRPacketType) -> Bool { supports(Self.features(of: type)) }
     fileprivate func bothHave(_ type: BREDRPacketType) -> Bool { bothSupport(Self.features(of: type)) }
 
-    /// An offer with a handle, an LT_ADDR and slots of this piconet; a peripheral leaves all that to its central. Nil where nothing is left.
+    /// The offer with handle, LT_ADDR and slots of this piconet; unchanged on a peripheral, since the central assigns them. Nil if no slots
+    /// are free.
     func placed(_ offer: SynchronousOffer) -> SynchronousOffer? {
         guard role == .central else { return offer }
         guard let id = (1...255 as ClosedRange<UInt8>).first(where: { synchronous[$0] == nil }),
@@ -166,9 +167,9 @@ extension ACLLinkState {
     }
 }
 
-/// Where a piconet has room for synchronous transports; the baseband knows.
+/// Free slots of a piconet for synchronous transports, provided by the baseband.
 struct SynchronousSlots {
-    /// D of an interval in which so many slots are free.
+    /// Offset D with this number of free slots in each interval.
     var freeOffset: (_ interval: UInt8, _ slots: Int) -> UInt8?
     var freeLTAddr: () -> UInt8?
 }

@@ -1,23 +1,23 @@
 import Packets
 
-/// A synchronous transport is agreed on: offers go to and fro until one side accepts or gives up. Only the central knows where there is room, so what a peripheral offers comes back with its
-/// slots. Core Vol 2, Part C, 4.6.1 and 4.6.2.
+/// Negotiation of a synchronous transport: offers are exchanged until one device accepts or gives up. Only the central knows the free
+/// slots, so it returns a peripheral's offer with slots assigned. Core Vol 2, Part C, 4.6.1 and 4.6.2.
 struct SynchronousSetup: LMPProcedure {
     private enum State {
-        /// The other side's first offer, when it began.
+        /// Awaiting the first offer of the peer, which initiated.
         case awaitingOffer
-        /// The host's answer to it.
+        /// Awaiting the local host's reply to the offer.
         case awaitingHost(SynchronousOffer)
-        /// The other side's answer to this side's offer.
+        /// Awaiting the peer's response to the local offer.
         case awaitingAnswer(SynchronousOffer)
-        /// The other side knows that this one agrees, once it has acknowledged that.
+        /// Awaiting the acknowledgement of LMP_accepted.
         case awaitingAcknowledgement(SynchronousOffer)
     }
 
-    /// How often this side offers something before it gives up.
+    /// Maximum number of offers by the local device.
     private static let mostOffers = 4
 
-    /// Nil until the host has answered.
+    /// Nil until the host has replied.
     private var wanted: SynchronousRequest?
     private let isLocal: Bool
     private var transaction = LMPTransaction.central
@@ -25,13 +25,13 @@ struct SynchronousSetup: LMPProcedure {
     private var offers = 0
     let kind = LinkManagement.Kind.synchronous
 
-    /// For a host that wants it; eSCO is tried first.
+    /// Setup initiated by the local host; eSCO is tried first.
     init(_ wanted: SynchronousRequest) {
         self.wanted = wanted
         isLocal = true
     }
 
-    /// For the other side, which has begun.
+    /// Setup initiated by the peer.
     init() { isLocal = false }
 
     var isAwaitingPeer: Bool { if case .awaitingHost = state { false } else { true } }
@@ -59,7 +59,7 @@ struct SynchronousSetup: LMPProcedure {
         return propose(offer, isAnswer: false)
     }
 
-    /// Where the other side has no eSCO for it, SCO may do.
+    /// Tries SCO if the peer does not accept eSCO.
     private mutating func refused(_ reason: ErrorCode, _ link: ACLLinkState) -> [LMPAction]? {
         guard case .awaitingAnswer(let refused) = state else { return nil }
         let isDecided: Set<ErrorCode> = [
@@ -110,7 +110,7 @@ struct SynchronousSetup: LMPProcedure {
         }
     }
 
-    /// An offer of the other side: taken as it is, or with slots of this side's piconet, or answered with a better one.
+    /// Handles an offer of the peer: accepts it, assigns slots of the local piconet, or responds with a better offer.
     private mutating func consider(_ offer: SynchronousOffer, _ link: ACLLinkState) -> [LMPAction] {
         guard let wanted else { return [.finish] }
         if let objection = wanted.objection(to: offer, link) {
@@ -137,7 +137,7 @@ struct SynchronousSetup: LMPProcedure {
         [offer.refusal(reason, transaction), .report(.synchronousFailed(isExtended: offer.isExtended, reason)), .finish]
     }
 
-    /// What comes in answer to an offer makes no sense.
+    /// Fails because the response to an offer is invalid.
     private func fail(_ own: SynchronousOffer, _ message: LMPMessage) -> [LMPAction] {
         let reason = ErrorCode.invalidLMPParameters
         return [Self.refusal(of: message, reason), .report(.synchronousFailed(isExtended: own.isExtended, reason)), .finish]
@@ -154,12 +154,12 @@ struct SynchronousSetup: LMPProcedure {
 }
 
 extension SynchronousOffer {
-    /// Whether it is about a transport that is there: its parameters stay. What a central offers has a number, too.
+    /// True if the offer is for an existing transport, whose parameters are kept. A central's offer has a handle, too.
     fileprivate func isKnown(to link: ACLLinkState) -> Bool {
         link.synchronous[id] != nil || (link.role == .peripheral && (id == 0 || (isExtended && !(1...7).contains(ltAddr))))
     }
 
-    /// A peripheral keeps what only the central can give.
+    /// Keeps handle, LT_ADDR and slots that only the central can assign.
     fileprivate func inPlace(of offer: SynchronousOffer, _ link: ACLLinkState) -> SynchronousOffer {
         guard link.role == .peripheral else { return self }
         var result = self
@@ -169,7 +169,7 @@ extension SynchronousOffer {
     }
 }
 
-/// A synchronous transport ends: LMP_remove_SCO_link_req or LMP_remove_eSCO_link_req. Core Vol 2, Part C, 4.6.1 and 4.6.2.
+/// Ends a synchronous transport: LMP_remove_SCO_link_req or LMP_remove_eSCO_link_req. Core Vol 2, Part C, 4.6.1 and 4.6.2.
 struct LocalSynchronousEnd: LMPProcedure {
     private let id: UInt8
     private let reason: ErrorCode
@@ -190,7 +190,7 @@ struct LocalSynchronousEnd: LMPProcedure {
             return [.send(LMP.RemoveEscoLinkReq(escoHandle: id, errorCode: reason), transaction)]
         case .message(let message) where message.accepts(LMP.RemoveScoLinkReq.self) || message.accepts(LMP.RemoveEscoLinkReq.self):
             return end
-        // Both sides end it.
+        // Both devices end it at the same time.
         case .refused(let refusal) where refusal.concerns(LMP.RemoveScoLinkReq.self) || refusal.concerns(LMP.RemoveEscoLinkReq.self):
             return end
         default: return nil
@@ -202,7 +202,7 @@ struct LocalSynchronousEnd: LMPProcedure {
     }
 }
 
-/// The other side's end of one.
+/// End of a synchronous transport requested by the peer.
 struct RemoteSynchronousEnd: LMPProcedure {
     let kind = LinkManagement.Kind.synchronous
 
