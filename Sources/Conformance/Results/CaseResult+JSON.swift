@@ -8,7 +8,7 @@ extension CaseResult: Codable {
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
         case virtual = "virtual_ms"
-        case schedulingDelay = "worst_lateness_ms"
+        case schedulingDelay = "worst_scheduling_delay_ms"
         case file, purpose, reference, tags, steps, packets
         case firstPacket = "first_packet"
         case lastPacket = "last_packet"
