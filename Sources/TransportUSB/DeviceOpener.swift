@@ -1,13 +1,13 @@
 import Timing
 import Transport
 
-/// Opens devices by their selectors and gives them the firmware that they need.
+/// Opens devices by selector and loads the firmware they need.
 public struct DeviceOpener: Sendable {
     public var firmware: FirmwareFolders
-    /// Also a chip behind a socket or a serial line is asked whether it needs firmware. Not every controller likes that.
+    /// Also checks chips behind a socket or a serial line for missing firmware. Some controllers do not tolerate the check.
     public var asksEveryChip: Bool
 
-    /// How dongles on USB are opened.
+    /// Options for USB dongles.
     public var usb: USBOptions
 
     public init(firmware: FirmwareFolders, asksEveryChip: Bool = false, usb: USBOptions = USBOptions()) {
@@ -16,9 +16,9 @@ public struct DeviceOpener: Sendable {
         self.asksEveryChip = asksEveryChip
     }
 
-    /// The pipe to a device. Firmware is brought in when the pipe is opened, before the first packet of whoever opens it.
+    /// The pipe to a device. Firmware is loaded when the pipe is opened, before the first packet of the opener.
     ///
-    /// - Throws: `TransportError`; a virtual device has no pipe from outside its simulation.
+    /// - Throws: `TransportError`. A virtual device cannot be opened from outside its simulation.
     public func transport(to selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
         let pipe: any HCITransport
         switch selector {
@@ -31,7 +31,7 @@ public struct DeviceOpener: Sendable {
         return asksEveryChip ? FirmwareTransport(pipe, folders: firmware, on: loop) : pipe
     }
 
-    /// The pipe to a device that has its firmware; the loop runs until then.
+    /// Opens the pipe and runs the loop until the device has its firmware.
     public func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
         let transport = try transport(to: selector, on: loop)
         if let transport = transport as? FirmwareTransport { _ = try loop.run { try await transport.prepare() } }

@@ -1,19 +1,20 @@
 import CLibUSB
 import Transport
 
-/// Which dongle a run began with, so that after a replug it gets the same one again.
+/// Identity of the dongle used by a run, to find the same dongle after a replug.
 ///
-/// A dongle that was named by its port is awaited at this port; one that was named by its id, wherever it is plugged in, by its serial number if it
-/// has one. A dongle of another id or serial number is another device, even in the same port: results of two devices never meet in one run.
+/// A dongle selected by its port is expected at this port. A dongle selected by its identifier may be at any port and is recognized by its
+/// serial number, if it has one. Another identifier or serial number means another device, even at the same port: a run never mixes results
+/// of two devices.
 public struct USBDeviceIdentity: Sendable, Equatable {
     public let selector: USBSelector
     public let description: USBDongleDescription
 
     public enum Sight: Sendable, Equatable {
         case absent
-        /// Something else is where the dongle was.
+        /// Another device is at the dongle's place.
         case stranger(USBDongleDescription)
-        /// It is there, under this name.
+        /// The dongle is present; this selector opens it.
         case here(USBSelector)
     }
 
@@ -22,7 +23,7 @@ public struct USBDeviceIdentity: Sendable, Equatable {
         self.description = description
     }
 
-    /// Looks for the dongle on a bus as it is now.
+    /// Searches for the dongle on the bus.
     public func look() -> Sight {
         guard let library = try? USBLibrary() else { return .absent }
         let found = USBEnumeration.withDevices(library) { devices in
@@ -31,7 +32,7 @@ public struct USBDeviceIdentity: Sendable, Equatable {
         return sight(of: found)
     }
 
-    /// Judged by what needs no opening: other dongles of a running bench are left alone.
+    /// Compares only properties that need no opening, so that other dongles in use are not disturbed.
     private func mayBe(_ device: OpaquePointer) -> Bool {
         var descriptor = libusb_device_descriptor()
         guard libusb_get_device_descriptor(device, &descriptor) == 0 else { return false }
@@ -39,7 +40,7 @@ public struct USBDeviceIdentity: Sendable, Equatable {
         return descriptor.idVendor == description.vendor && descriptor.idProduct == description.product
     }
 
-    /// Whether it is the port that tells, for want of anything better or because the user said so.
+    /// True if the port identifies the dongle, because the user selected it so or there is no serial number.
     private var isAtPort: Bool {
         switch selector {
         case .location: true
@@ -52,7 +53,7 @@ public struct USBDeviceIdentity: Sendable, Equatable {
             $0.vendor == description.vendor && $0.product == description.product
                 && (description.serial == nil || $0.serial == description.serial || $0.serial == nil && $0.location == description.location)
         }
-        // Of several with one serial number, only the one in the old place can be told from the others.
+        // Of several dongles with the same serial number, only the one at the old port can be identified.
         if let one = same.count > 1 ? same.first(where: { $0.location == description.location }) : same.first {
             return .here(name(of: one))
         }

@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// How a dongle comes to answer, and back to the bus.
+/// Start of a dongle, and its return to the bus.
 extension USBTransport {
     var mustResetPortFirst: Bool { workarounds.resetsPortFirst && absence.returns == 0 }
 
@@ -21,8 +21,8 @@ extension USBTransport {
         watchLadder()
     }
 
-    /// Commands go to the device, as those of Linux do, which composite dongles were made with; one that is silent is asked at its interface, too.
-    /// Core Vol 4, Part B, 2.2.
+    /// Sends the question to the device, as Linux does, since composite dongles were tested with it. If there is no answer, sends it to the
+    /// interface. Core Vol 4, Part B, 2.2.
     private func ask() {
         if ladder.step == .secondReset, device?.layout.isComposite == true { device?.changeRecipient() }
         _ = device?.send(ladder.question.bytes, as: .command)
@@ -44,7 +44,7 @@ extension USBTransport {
         onReady = nil
     }
 
-    /// The host's HCI_Reset took the dongle off the bus, and its answer with it.
+    /// Answers the host's HCI_Reset if the reset made the dongle re-enumerate and its answer was lost.
     private func tellReset() {
         isHostsResetOpen = false
         let answer = HCIPacket(complete: HCICommands.Reset.self, .init(status: .success))
@@ -58,7 +58,7 @@ extension USBTransport {
             loop.schedule(at: deadline) { [weak self] in
                 guard let self, !isEnded else { return }
                 ladderTimer = nil
-                // What the thread has brought in time counts, even when the loop is late.
+                // Events that the thread received in time count, even if the loop is late.
                 takeNews()
                 guard !isEnded, startup == nil, ladderTimer == nil, !absence.isAway else { return }
                 for action in ladder.timeOut(at: loop.now) { perform(action) }
@@ -66,7 +66,7 @@ extension USBTransport {
         }
     }
 
-    /// While it starts, a reset of its port may help. Later it would end all that the host knows of the controller, so the pipe ends with it.
+    /// During the start a port reset may help. Later it would clear the controller state that the host relies on, so the pipe ends.
     func halted(_ endpoint: UInt8) {
         if startup == nil, let actions = ladder.mustResetPort(at: loop.now) {
             for action in actions { perform(action) }
@@ -76,9 +76,9 @@ extension USBTransport {
         finishHalted(.unreachable("\(name): its endpoint 0x\(String(endpoint, radix: 16)) halts again whenever it is cleared; \(cure)"))
     }
 
-    // MARK: Off the bus and back
+    // MARK: Re-enumeration
 
-    /// Why it may have left, if there is a reason but somebody's hand.
+    /// Possible cause of the departure; nil if only unplugging is left.
     private var causeOfDeparture: ReconnectState.Cause? {
         if isBeingLoaded { return .firmware }
         if startup == nil { return ladder.step.map { $0 == .portReset ? .portReset : .controllerReset } }

@@ -4,21 +4,21 @@ import Packets
 import Timing
 import Transport
 
-/// HCI over USB: a dongle, straight through libusb. Core Vol 4, Part B.
+/// HCI over USB: a dongle accessed through libusb. Core Vol 4, Part B.
 ///
-/// Packets are stamped on the thread that serves the transfers and come to the loop in batches. Before the host's first packet the dongle is brought
-/// to a known state; data that overtakes its connection's event waits for it.
-/// `@unchecked Sendable`: lives on its loop's thread only; the thread of the transfers is behind `USBDevice`.
+/// Packets get their time stamps on the transfer thread and reach the loop in batches. Before the host's first packet, the dongle is
+/// brought to a known state. Data that overtakes its connection's event is held until the event arrives.
+/// `@unchecked Sendable`: used on its loop's thread only; the transfer thread is inside `USBDevice`.
 public final class USBTransport: HCITransport, @unchecked Sendable {
     public let name: String
     public internal(set) var description: USBDongleDescription
-    /// How fast it is connected; nil when the system does not tell.
+    /// Connection speed; nil if the system does not report it.
     public let speed: USBSpeed?
-    /// Which step brought the dongle to answer; nil before.
+    /// The start-up step after which the dongle answered; nil before.
     public internal(set) var startup: StartupStep?
-    /// Packets of the past thrown away at the start.
+    /// Number of stale packets discarded at the start.
     public var discardedAtStart: Int { ladder.discarded }
-    /// What the race between the two pipes cost.
+    /// Statistics of reordering between event and data pipe.
     public var race: ReorderingStatistics { order.statistics }
     public var product: String? { description.title }
     public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
@@ -35,30 +35,30 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
         return all
     }
-    /// Transfers that never reported at the end; they keep the handle open.
+    /// Number of transfers that did not complete at closing; they keep the handle open.
     public internal(set) var leakedTransfers = 0
-    /// How often a halted endpoint was cleared.
+    /// Number of times that a halted endpoint was cleared.
     public var clearedHalts: Int { device?.clearings ?? clearedHaltsAtEnd }
     private var clearedHaltsAtEnd = 0
-    /// Which dongle it is, for the time after a replug.
+    /// Identity of the dongle, to find it after a replug.
     public let identity: USBDeviceIdentity
-    /// Told once when the dongle has answered and takes packets; set before `open(_:)`.
+    /// Called once when the dongle has answered and accepts packets. Set it before `open(_:)`.
     public var onReady: (() -> Void)?
 
-    /// A boot loader takes the commands that carry its image from the bulk pipe, and answers there, too.
+    /// True while a boot loader takes the image commands on the bulk pipe and answers there.
     var usesBulkPipeForImages = false {
         didSet { device?.expectEventsOnBulk(usesBulkPipeForImages) }
     }
 
-    /// What it needs beyond the specification.
+    /// Workarounds that the dongle needs.
     public let workarounds: USBWorkarounds
-    /// Its firmware is being loaded: it may leave the bus and come back.
+    /// Firmware is being loaded: the dongle may leave the bus and return.
     var isBeingLoaded = false
-    /// It has left the bus and may come back.
+    /// True while the dongle is off the bus and may return.
     var isAway: Bool { absence.isAway }
-    /// How long it was off the bus at most.
+    /// Longest time off the bus.
     public internal(set) var longestReconnectTime = Microseconds.zero
-    /// Told when it has come back while its firmware was being loaded.
+    /// Called when the dongle has returned during firmware loading.
     var onReturn: (() -> Void)?
 
     let loop: RunLoop
@@ -69,17 +69,17 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     var ladderTimer: Timer?
     var absence = ReconnectState()
     var reconnectTimer: Timer?
-    /// The host's HCI_Reset is not answered yet.
+    /// The host's HCI_Reset has not been answered.
     var isHostsResetOpen = false
-    /// It has said something since it answered at its start.
+    /// The dongle has sent something since its start.
     var hasSpoken = false
-    /// What the host has sent until then: lost when the dongle leaves the bus because of the reset.
+    /// Packets sent by the host since HCI_Reset, which are lost if the dongle re-enumerates because of it.
     var unanswered: [HCIPacket] = []
     var noted: LearnedConductList
     private var oddities = USBOddities()
     private let power: USBPower
     private var isKeptAwake = false
-    /// Manufacturer, once the dongle has told.
+    /// Manufacturer (company identifier), once known.
     private var company: UInt16?
     private var dataPipe = DataPipeWatch()
     var tracker = ConnectionTracker()
@@ -94,10 +94,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private var endsWithReset = false
     private static let mostWaiting = 256
 
-    /// Opens the dongle that a selector names and claims its interfaces; the kernel's driver gets it back at the end.
+    /// Opens the dongle that matches a selector and claims its interfaces; they return to the kernel driver on closing.
     ///
-    /// - Throws: `unreachable` when there is none or the selector is ambiguous; `notPermitted` with the udev rule; `busy`; `unprepared` on a system that
-    ///   dongles are not opened on.
+    /// - Throws: `unreachable` if there is none or the selector is ambiguous; `notPermitted` with the udev rule; `busy`; `unprepared` on a
+    ///   system on which dongles are not opened.
     public init(_ selector: USBSelector, options: USBOptions = USBOptions(), on loop: RunLoop) throws(TransportError) {
         if let reason = USBRefusal.here(isForced: options.isForced) { throw .unprepared("\(selector): \(reason)") }
         self.loop = loop
@@ -123,7 +123,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         keepAwake()
     }
 
-    /// From now on this is the dongle.
+    /// Starts to use this opening of the dongle.
     func use(_ opening: USBOpening) {
         let loop = loop
         device = USBDevice(opening, name: name, workarounds: workarounds) { [weak self] in
@@ -181,19 +181,19 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     // MARK: Voice
 
-    /// Whether the dongle carries voice at the moment, and why not. The alternate setting of its voice interface follows the links that are up.
+    /// Voice state, with the reason if voice is not available. The alternate setting of the voice interface follows the existing links.
     public var voice: VoiceState { voiceControl.state }
-    /// The alternate settings that the dongle offers for voice.
+    /// Alternate settings of the voice interface.
     public var voiceSettings: [VoiceSetting] { voiceControl.offered }
-    /// Voice packets that could not be sent: no setting, or too many waiting.
+    /// Number of voice packets not sent because there was no setting or the queue was full.
     public var droppedVoice: Int { voiceControl.dropped }
 
-    /// What the isochronous IN pipe brought, and lost.
+    /// Statistics of the isochronous IN pipe.
     public var voiceStatistics: VoiceStatistics { device?.voiceStatistics ?? voiceAtEnd }
 
-    /// The setting that carries the voice of the links that are up.
+    /// The setting that carries the voice of the existing links.
     ///
-    /// - Throws: why there is none: no link, or what this dongle or this system lacks.
+    /// - Throws: the reason why there is none: no link, or a limitation of the dongle or system.
     public func voiceSetting() throws(VoiceProblem) -> VoiceSetting { try voiceControl.setting() }
 
     private func passVoice(_ packet: HCIPacket) {
@@ -203,7 +203,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
     }
 
-    // MARK: From the thread
+    // MARK: Events of the thread
 
     func takeNews() {
         guard !isEnded, let device else { return }
@@ -256,7 +256,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
     }
 
-    /// Takes out what the chip's firmware says of itself; true when there is nothing else in the packet. A dump ends the pipe.
+    /// Filters out debug data of the firmware; true if the packet contains nothing else. A dump ends the pipe.
     private func crashes(by packet: HCIPacket) -> Bool {
         let isRealtek = company == DebugData.realtek.company || company == nil && description.vendor == DebugData.realtek.vendor
         let debug =
@@ -273,7 +273,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         return true
     }
 
-    /// Isochronous data shares the bulk pipe; its handle tells it apart.
+    /// Isochronous data on the bulk pipe is recognized by its handle.
     private func typed(_ packet: HCIPacket) -> HCIPacket {
         guard let handle = packet.dataHandle, tracker[handle]?.kind == .isochronous else { return packet }
         return HCIPacket(.iso, packet.bytes)
@@ -289,7 +289,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         }
     }
 
-    // MARK: End
+    // MARK: Closing
 
     private func endSoon(with reason: TransportError) {
         loop.schedule(after: .zero) { [weak self] in self?.finish(with: reason) }
@@ -318,13 +318,13 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         if isKeptAwake { power.restore() }
     }
 
-    /// Ends with the pipe being lost.
+    /// Closes after the pipe was lost.
     func finishLost(_ reason: TransportError) {
         isLost = true
         finish(with: reason)
     }
 
-    /// After an endpoint that no clearing helps, the port is reset at the end.
+    /// Closes after an endpoint could not be cleared, and resets the port.
     func finishHalted(_ reason: TransportError) {
         endsWithReset = true
         finish(with: reason)

@@ -1,12 +1,12 @@
 import Packets
 
-/// What a loader wants done.
+/// Actions that a firmware loader requests.
 enum FirmwareAction: Equatable {
-    /// Send a command and wait so long for what comes of it.
+    /// Send a command and wait up to `timeout` for its result.
     case send(HCIPacket, timeout: Microseconds)
-    /// Wait so long for what comes by itself.
+    /// Wait up to this time for an unsolicited event.
     case wait(Microseconds)
-    /// From here on the commands that carry the image go through the bulk pipe, and answers come there, too; or no more.
+    /// Switch the commands that carry the image, and their answers, to the bulk pipe or back.
     case useBulkPipe(Bool)
     case read(FirmwareNeed)
     case done(FirmwareOutcome)
@@ -17,13 +17,13 @@ enum FirmwareAction: Equatable {
     }
 }
 
-/// What an event means to a loader.
+/// An event as a loader sees it.
 enum FirmwareEvent {
-    /// Return parameters, or the status alone when a command was turned down.
+    /// Return parameters, or only the status if the command was rejected.
     case answer(opcode: UInt16, returns: [UInt8])
     case vendor([UInt8])
 
-    /// Nil for an event that is none of the loader's.
+    /// Returns nil for an event that does not concern the loader.
     init?(_ packet: HCIPacket) {
         if let complete = try? packet.event(as: HCIEvents.CommandComplete.self) {
             self = .answer(opcode: complete.commandOpcode, returns: complete.returnParameters)
@@ -36,28 +36,28 @@ enum FirmwareEvent {
         }
     }
 
-    /// The return parameters of a command, if this answers it.
+    /// The return parameters, if this event answers the command.
     func returns<Command: HCICommand>(of type: Command.Type) -> Command.Return? {
         guard case .answer(Command.opcode, let octets) = self else { return nil }
         return try? Command.Return(prefixOf: octets)
     }
 
-    /// The status with which a command was answered.
+    /// The status of the answer to a command.
     func status(of opcode: UInt16) -> ErrorCode? {
         guard case .answer(opcode, let octets) = self else { return nil }
         return octets.first.map { ErrorCode(rawValue: $0) }
     }
 }
 
-/// One maker's way to bring firmware in: takes what the dongle says, gives what to do. No clock, no files of its own.
+/// The loading procedure of one manufacturer: a state machine from the dongle's events to actions, without clock and file access.
 protocol FirmwareProcedure: Sendable {
     mutating func start() -> [FirmwareAction]
     mutating func received(_ event: FirmwareEvent) -> [FirmwareAction]
-    /// What a `read` found.
+    /// Handles the files found by a `read` action.
     mutating func found(_ image: FirmwareFile, _ companion: FirmwareFile?) -> [FirmwareAction]
-    /// Nothing came in time.
+    /// The timeout of the last action has expired.
     mutating func timedOut() -> [FirmwareAction]
-    /// The failure that is about to be told.
+    /// The failure about to be reported.
     var abandonedFor: FirmwareError? { get }
 }
 

@@ -1,57 +1,58 @@
 import Packets
 
-/// Why a dongle did not get its firmware: the environment's fault, never a verdict about a peer. The text says what to do next.
+/// Reason why a dongle did not get its firmware. It is a fault of the environment, never a verdict about a peer. The text says what to do
+/// next.
 public enum FirmwareError: Error, Sendable, Equatable {
     /// The file is in none of the folders.
     case missing(FirmwareNeed, lookedIn: [String])
-    /// The chip runs its boot loader, and nothing is to be loaded.
+    /// The chip is in its boot loader, and firmware loading is turned off.
     case withheld(FirmwareNeed)
-    /// The file is there, but compressed.
+    /// The file exists, but is compressed.
     case compressed(path: String, name: String)
     case unreadable(path: String, reason: String)
-    /// The file is no image that this dongle could take.
+    /// The file is not an image for this dongle.
     case unusable(path: String, FirmwareImageError)
-    /// The dongle answered with an error.
+    /// The dongle answered with an error status.
     case refused(FirmwareStep, ErrorCode)
     /// The dongle did not answer in time.
     case silent(FirmwareStep)
-    /// The dongle took everything and still does not run it.
+    /// The dongle accepted the whole image, but does not run it.
     case notRunning(chip: String)
-    /// A chip or a way of loading that is not supported.
+    /// The chip or its loading procedure is not supported.
     case unsupported(String)
 }
 
-/// What a loader asked for when it went wrong.
+/// The step at which loading failed.
 public enum FirmwareStep: Sendable, Equatable {
     case version
     case romVersion
     case bootParameters
-    /// One of the pieces that carry the image.
+    /// One fragment of the image.
     case download(fragment: Int, of: Int)
-    /// The check that the dongle makes when it has everything.
+    /// Verification of the complete image by the dongle.
     case verification
     case boot
     case configuration
     case reset
 }
 
-/// What is wrong with an image.
+/// Defect of a firmware image.
 public enum FirmwareImageError: Error, Sendable, Equatable {
     case empty
     case tooShort(needs: Int, has: Int)
-    /// The first octets are not those of such a file.
+    /// The file signature at the start is wrong.
     case signature
-    /// The octets at the end that close such a file are missing: it was cut short, or is something else.
+    /// The end marker is missing: the file is truncated or of another kind.
     case ending
-    /// It does not say which chip it is for.
+    /// The image does not name its chip.
     case noProject
-    /// It is for another chip; numbers of projects.
+    /// The image is for another chip; the values are project numbers.
     case otherChip(project: Int, wanted: Int)
-    /// It has no patch for this revision of the chip's ROM.
+    /// The image has no patch for this ROM version.
     case noPatch(romVersion: Int)
-    /// A part that begins at this octet does not hold together.
+    /// The section at this offset is corrupt.
     case corrupt(offset: Int)
-    /// The file of settings that goes with the image is not one.
+    /// The configuration file of the image is invalid.
     case configuration
 }
 

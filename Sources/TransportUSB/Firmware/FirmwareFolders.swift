@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A file as it was read.
+/// The content of a file.
 public struct FirmwareFile: Sendable, Equatable {
     public var path: String
     public var octets: [UInt8]
@@ -15,18 +15,18 @@ public struct FirmwareFile: Sendable, Equatable {
     }
 }
 
-/// Where firmware files are looked for. The bench brings none of its own.
+/// Search path for firmware files. The bench ships no firmware.
 public struct FirmwareFolders: Sendable, Equatable {
-    /// Folders like `/lib/firmware`, with `rtl_bt` and `intel` below them; the first that has a file wins.
+    /// Folders such as `/lib/firmware` that contain `rtl_bt` and `intel`. The first folder with the file is used.
     public var roots: [String]
-    /// Whether firmware is loaded at all.
+    /// False to load no firmware.
     public var loads = true
 
-    /// The folders that Linux looks into.
+    /// The search path of Linux.
     public static let system = FirmwareFolders(roots: ["/lib/firmware/updates", "/lib/firmware"])
-    /// The variable that names another folder.
+    /// Environment variable with another folder.
     public static let variable = "BLUEBENCH_FIRMWARE"
-    /// Larger files are no firmware.
+    /// Maximum size of a firmware file in octets.
     static let largest = 8 << 20
 
     public init(roots: [String]) { self.roots = roots }
@@ -42,9 +42,9 @@ public struct FirmwareFolders: Sendable, Equatable {
         self.loads = loads
     }
 
-    /// Reads a file by its name below a folder (`rtl_bt/x.bin`); nil when no folder has it.
+    /// Reads a file by its path below a folder (`rtl_bt/x.bin`); nil if no folder has it.
     ///
-    /// - Throws: `compressed` or `unreadable` when it is there and of no use.
+    /// - Throws: `compressed` or `unreadable` if the file exists but cannot be used.
     public func read(_ name: String) throws(FirmwareError) -> FirmwareFile? {
         for root in roots {
             let path = root + "/" + name
@@ -60,7 +60,7 @@ public struct FirmwareFolders: Sendable, Equatable {
         return nil
     }
 
-    /// What a need finds here.
+    /// Reads the files of a need.
     public func read(_ need: FirmwareNeed) throws(FirmwareError) -> (image: FirmwareFile, companion: FirmwareFile?) {
         guard let image = try read(need.file) else { throw .missing(need, lookedIn: roots) }
         var companion: FirmwareFile?

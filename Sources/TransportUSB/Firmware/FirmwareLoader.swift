@@ -1,29 +1,29 @@
 import Packets
 
-/// Finds out which chip a dongle has, by what it says of itself and not by its USB identity, and brings the chip's firmware in.
+/// Identifies the chip by its HCI answers rather than by its USB identifiers, and loads its firmware.
 ///
-/// Sans I/O: the caller sends, reads files and keeps the time.
+/// Without I/O: the caller sends packets, reads files and runs timeouts.
 struct FirmwareLoader {
     private enum State {
         case awaitingVersion
-        /// It did not know the question that every controller knows: a boot loader may know its maker's.
+        /// The chip rejected a mandatory command; it may be an Intel boot loader.
         case awaitingIntelVersion
         case loading(any FirmwareProcedure)
         case ended
     }
 
-    /// Enough for the start-up ladder, too.
+    /// Long enough for the start-up ladder as well.
     static let firstTimeout = Microseconds.seconds(5)
     static let realtek: UInt16 = 0x005D
     static let intel: UInt16 = 0x0002
 
     private var state = State.awaitingVersion
-    /// When false, it ends with what is needed, and nothing changes in the dongle.
+    /// False to report the need for firmware without changing the dongle.
     private let loads: Bool
 
     init(loads: Bool = true) { self.loads = loads }
 
-    /// A failure that is known and not told yet.
+    /// A failure that is known but not yet reported.
     var abandonedFor: FirmwareError? {
         guard case .loading(let procedure) = state else { return nil }
         return procedure.abandonedFor

@@ -1,11 +1,11 @@
 import Packets
 
-/// A maker whose dongles get their firmware from the host.
+/// A manufacturer whose dongles get their firmware from the host.
 public enum FirmwareMaker: Sendable, Equatable {
     case realtek
     case intel
 
-    /// What a user installs.
+    /// The package that a user must install.
     var advice: String {
         switch self {
         case .realtek: "install it (Debian: apt install firmware-realtek; elsewhere the package linux-firmware) or give --firmware FOLDER"
@@ -14,19 +14,19 @@ public enum FirmwareMaker: Sendable, Equatable {
     }
 }
 
-/// The files that a dongle wants before it is of use.
+/// Firmware files that a dongle needs.
 public struct FirmwareNeed: Sendable, Equatable {
     public var maker: FirmwareMaker
-    /// As people call the chip.
+    /// Common name of the chip.
     public var chip: String
-    /// Below a firmware folder: `rtl_bt/rtl8761bu_fw.bin`.
+    /// Path below a firmware folder: `rtl_bt/rtl8761bu_fw.bin`.
     public var file: String
-    /// Settings that go with it, if the chip has such a file.
+    /// Configuration file of the image, if the chip has one.
     public var companion: String?
-    /// Most chips do without the settings.
+    /// True if the chip does not work without the configuration file.
     public var isCompanionRequired = false
 
-    /// What a chip wants that says this of its ROM, for makers whose ROM says enough.
+    /// Files for a chip with this ROM version, for manufacturers whose version information identifies the chip.
     public init?(of version: HCICommands.ReadLocalVersionInformation.Return) {
         guard version.companyIdentifier == FirmwareLoader.realtek, let chip = RealtekChip.find(version) else { return nil }
         self = chip.need
@@ -37,20 +37,20 @@ public struct FirmwareNeed: Sendable, Equatable {
         (self.companion, self.isCompanionRequired) = (companion, isCompanionRequired)
     }
 
-    /// For the user.
+    /// Advice for the user.
     public var advice: String { "the \(chip) needs \(file): \(maker.advice)" }
 }
 
-/// How a dongle came by the firmware that it runs.
+/// Firmware state of a dongle after opening.
 public enum FirmwareOutcome: Sendable, Equatable {
-    /// The chip needs none from the host, or is not known to.
+    /// The chip needs no firmware from the host, or is unknown.
     case notNeeded
-    /// It ran already, from an earlier start.
+    /// The firmware was already running from an earlier start.
     case running(chip: String, version: String)
     case loaded(chip: String, file: String, companion: String?, version: String)
-    /// It was only asked, and runs its ROM or its boot loader.
+    /// Loading was not requested; the chip runs its ROM or boot loader.
     case needed(FirmwareNeed)
-    /// It works with what is in its ROM; the text says what it did not get.
+    /// The chip works with its ROM; the text names the missing patch.
     case unpatched(chip: String, note: String)
 }
 

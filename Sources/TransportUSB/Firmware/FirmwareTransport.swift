@@ -2,24 +2,24 @@ import Packets
 import Timing
 import Transport
 
-/// A pipe whose chip may want firmware before it is of use: it is asked, and given what it needs, before the host's first packet reaches it.
+/// A pipe that checks if its chip needs firmware, and loads it before the host's first packet is sent.
 public final class FirmwareTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
     public let inner: any HCITransport
-    /// What it stands before, if that is a dongle.
+    /// The wrapped USB dongle, if it is one.
     public var dongle: USBTransport? { inner as? USBTransport }
     public var product: String? { inner.product }
-    /// What it took to make the device answer, and what firmware it was given or runs.
+    /// Start-up steps and firmware of the device.
     public var startOfPipe: PipeStart? {
         let start = inner.startOfPipe
         guard let outcome, outcome != .notNeeded else { return start }
         let steps = [start?.step, "\(outcome)"].compactMap { $0 }
         return PipeStart(step: steps.joined(separator: "; "), discarded: start?.discarded ?? 0)
     }
-    /// What became of the firmware; nil before, and after a failure.
+    /// Result of the firmware check; nil before it and after a failure.
     public private(set) var outcome: FirmwareOutcome?
     public private(set) var failure: FirmwareError?
-    /// Called once, when the chip has what it needs.
+    /// Called once when the chip has its firmware.
     public var onReady: (() -> Void)?
 
     private let folders: FirmwareFolders
@@ -29,18 +29,18 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     private var loader: FirmwareLoader
     private var timer: Timer?
     private var isOpen = false
-    /// Why the pipe ended.
+    /// Reason why the pipe ended.
     private var end: TransportError?
     private var sink: (any HCITransportSink)?
     private var waiting: [HCIPacket] = []
-    /// An answer that is kept back until it is known what gave it.
+    /// An answer held back until its sender is known to be a boot loader or not.
     private var refusal: (packet: HCIPacket, time: Microseconds)?
     private var hasExplained = false
     private static let mostWaiting = 256
 
     /// - Parameters:
-    ///   - folders: where the files are.
-    ///   - onlyAsks: find out what is needed, load nothing.
+    ///   - folders: search path of firmware files.
+    ///   - onlyAsks: report the need for firmware without loading it.
     public init(_ inner: any HCITransport, folders: FirmwareFolders, onlyAsks: Bool = false, on loop: RunLoop) {
         self.inner = inner
         self.folders = folders
@@ -50,9 +50,9 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         loader = FirmwareLoader(loads: loads)
     }
 
-    /// Opens the pipe and waits until the chip has what it needs.
+    /// Opens the pipe and waits until the chip has its firmware.
     ///
-    /// - Throws: `TransportError.unprepared` with what is missing or went wrong, or how else the pipe ended.
+    /// - Throws: `TransportError.unprepared` with the cause, or the reason why the pipe ended.
     @discardableResult
     public func prepare() async throws -> FirmwareOutcome {
         try begin()
@@ -89,7 +89,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     }
 
     public func closed(_ reason: TransportError) {
-        // A chip that is sent back into its boot loader may leave the bus before the failure is told.
+        // A chip that is reset into its boot loader may leave the bus before the failure is reported.
         if let known = loader.abandonedFor { failure = failure ?? known }
         tell(failure.map { .unprepared("\(name): \($0)") } ?? reason)
     }
@@ -118,14 +118,14 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         finish(with: .unprepared("\(name): \(error)"))
     }
 
-    /// A boot loader refuses what every controller does: where nothing was to be loaded, it is asked now what it waits for.
+    /// A boot loader rejects mandatory commands. If nothing may be loaded, asks it for the firmware that it needs.
     private func explain(_ packet: HCIPacket, at time: Microseconds) {
         refusal = (packet, time)
         loader = FirmwareLoader(loads: false)
         perform(loader.start())
     }
 
-    /// It is no boot loader that is known: the host sees what was answered.
+    /// The chip is not a known boot loader: passes its answer on to the host.
     private func passRefusal() {
         stopWaiting()
         guard let (packet, time) = refusal else { return }
@@ -151,7 +151,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
             guard let self else { return }
             timer = nil
             guard end == nil else { return }
-            // A dongle that is still being brought to answer has not been asked yet.
+            // A dongle that is still being started has not received the command yet.
             if let dongle, dongle.startup == nil { wait(timeout) } else { perform(loader.timedOut()) }
         }
     }
@@ -176,7 +176,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         }
     }
 
-    /// The dongle left the bus while it was loaded, and is back: what it runs now is found out anew.
+    /// The dongle left the bus during loading and has returned: identifies it again.
     private func beginAgain() {
         guard end == nil, outcome == nil else { return }
         stopWaiting()
@@ -196,7 +196,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         onReady = nil
     }
 
-    /// Ends the pipe from here. The sink hears of it from the loop, never from within its own call.
+    /// Ends the pipe. The sink is notified from the loop, never from within its own call.
     private func finish(with reason: TransportError) {
         guard end == nil else { return }
         stop(reason)
@@ -220,7 +220,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
 }
 
 extension HCIPacket {
-    /// HCI_Reset is no command that it knows: no controller says that.
+    /// True if HCI_Reset was rejected as unknown, which no controller does.
     fileprivate var refusesReset: Bool {
         guard let event = FirmwareEvent(self) else { return false }
         return event.status(of: HCICommands.Reset.opcode) == .unknownHCICommand

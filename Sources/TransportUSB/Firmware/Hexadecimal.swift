@@ -1,4 +1,4 @@
 import Packets
 
-/// Four digits, without a prefix.
+/// Four hexadecimal digits without a prefix.
 func hexadecimal(_ number: UInt16) -> String { String(Hex.number(number).dropFirst(2)) }

@@ -7,11 +7,11 @@ import Transport
     import Darwin
 #endif
 
-/// Says to other programs of the bench that a dongle is in use, for as long as this lives, also while it is off the bus. The system takes the lock away
-/// with the process, however that ends.
+/// Marks a dongle as in use for other instances of the bench as long as this object exists, even while the dongle is off the bus. The
+/// system releases the lock when the process ends for any reason.
 ///
-/// It is an advisory lock on a file of the machine's folder for locks that is named by where the dongle is plugged in. Within a process it may be taken
-/// several times.
+/// It is an advisory lock on a file in the system's lock folder, named by the port of the dongle. A process may take the same lock several
+/// times.
 public final class DongleLock: Sendable {
     private struct Held {
         var descriptor: Int32
@@ -22,7 +22,7 @@ public final class DongleLock: Sendable {
     private let path: String?
 
     /// - Parameter location: bus and ports.
-    /// - Throws: `busy` with the process that holds it. Where no lock can be made, there is none.
+    /// - Throws: `busy` with the process that holds the lock. If no lock file can be created, there is no lock.
     public init(_ location: USBSelector) throws(TransportError) {
         guard let path = Self.path(of: location) else {
             self.path = nil
@@ -63,14 +63,14 @@ public final class DongleLock: Sendable {
             close(descriptor)
             return .busy(holder: holder.isEmpty ? "another run" : holder)
         }
-        // Whoever waits reads the one line that stands there.
+        // Other processes read the holder from this line.
         ftruncate(descriptor, 0)
         _ = writeAll(Array("bluebench, process \(getpid())\n".utf8)[...], to: descriptor)
         held[path] = Held(descriptor: descriptor, count: 1)
         return .taken
     }
 
-    /// Files of other users may be opened in a shared folder, but not made there again.
+    /// In a shared folder, files of other users can be opened but not created again.
     private static func opened(_ path: String) -> Int32 {
         let old = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         if old >= 0 || errno != ENOENT { return old }
@@ -79,7 +79,7 @@ public final class DongleLock: Sendable {
         return new >= 0 || errno != EEXIST ? new : open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     }
 
-    /// A bus is told from another one that has the same numbers by the system's folder of its devices.
+    /// The path contains the identity of the system's device folder, to distinguish buses with equal numbers.
     private static func path(of location: USBSelector) -> String? {
         let folders = ["/run/lock", "/var/lock", "/tmp"]
         let folder = folders.first { (path: String) in access(path, W_OK | X_OK) == 0 }

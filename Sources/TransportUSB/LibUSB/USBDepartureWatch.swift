@@ -1,14 +1,14 @@
 import CLibUSB
 
-/// Tells when a device leaves the bus, where libusb can: an unplug is seen even while no transfer is there to report it.
-/// It is set once; libusb calls on the thread that serves its events, and not after `end()`.
+/// Reports when a device leaves the bus, if libusb supports it, even while no transfer is pending. libusb calls it once, on the event
+/// thread, and not after `end()`.
 final class USBDepartureWatch {
     private let library: USBLibrary
     private let device: OpaquePointer
     private let onDeparture: () -> Void
     private var callback: libusb_hotplug_callback_handle = 0
 
-    /// Nil where the system tells of nothing.
+    /// Returns nil if the system does not support hotplug events.
     init?(_ device: OpaquePointer, _ library: USBLibrary, onDeparture: @escaping () -> Void) {
         guard libusb_has_capability(LIBUSB_CAP_HAS_HOTPLUG.rawValue) != 0 else { return nil }
         self.library = library
@@ -26,6 +26,6 @@ final class USBDepartureWatch {
         guard status == 0 else { return nil }
     }
 
-    /// Ends the watch; from the thread of the events, or when it runs no more.
+    /// Ends the watch. Call it on the event thread, or when that thread has ended.
     func end() { libusb_hotplug_deregister_callback(library.context, callback) }
 }

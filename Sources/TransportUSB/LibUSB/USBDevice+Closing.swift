@@ -10,7 +10,8 @@ import Timing
 #endif
 
 extension USBDevice {
-    /// Sends the last HCI_Reset and waits for its answer: some dongles are dead at the next opening without. What else arrives is thrown away.
+    /// Sends the last HCI_Reset and waits for the answer; without it, some dongles do not respond at the next opening. Discards all other
+    /// input.
     func resetController(within limit: Microseconds) {
         guard send(StartupLadder.reset.bytes, as: .command) else { return }
         let deadline = MonotonicClock.now() + limit

@@ -1,9 +1,9 @@
 import CLibUSB
 
-/// Endpoints that halt.
+/// Recovery of halted endpoints.
 extension USBDevice {
-    /// A halted endpoint is cleared, and what it did not take is submitted again. Packets that go out keep their order: those behind the one that
-    /// met the halt are taken back first.
+    /// Clears halted endpoints and submits their failed transfers again. Outgoing packets keep their order: transfers queued behind the
+    /// failed one are cancelled first.
     func clearStalls() {
         for role in [USBTransfer.Role.events, .dataIn, .dataOut] {
             let (waiting, behind) = locked {
@@ -31,7 +31,7 @@ extension USBDevice {
         }
     }
 
-    /// Clearing does not help: the transport decides between a reset of the port and the end.
+    /// Clearing has failed: the transport decides between a port reset and closing.
     private func giveUp(on role: USBTransfer.Role, _ endpoint: UInt8) {
         trouble[role] = 0
         locked {
@@ -40,7 +40,7 @@ extension USBDevice {
         }
     }
 
-    /// The control pipe is clear again with its next request; what stalled is asked once more, in case the dongle was only busy.
+    /// The next control request clears the control pipe. Sends a stalled command once more, in case the dongle was only busy.
     func resend(_ transfer: USBTransfer) {
         guard !transfer.wasResent, !wantsReset else { return proceed(transfer) }
         transfer.wasResent = true

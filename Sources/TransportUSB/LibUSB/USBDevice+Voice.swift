@@ -2,9 +2,9 @@ import CLibUSB
 import Packets
 import Timing
 
-/// The isochronous pipes: another alternate setting only while none of their transfers is under way.
+/// The isochronous pipes. The alternate setting changes only while none of their transfers is pending.
 extension USBDevice {
-    /// Sets what the voice interface should have; nil for no voice. `News.voice` tells what came of it.
+    /// Sets the alternate setting of the voice interface; nil for no voice. `News.voice` reports the result.
     func setVoice(_ setting: VoiceSetting?, handles: Set<UInt16>) {
         locked {
             voice.reassembly.handles = handles
@@ -13,7 +13,7 @@ extension USBDevice {
         wake()
     }
 
-    /// Hands a voice packet over; false when too many wait already.
+    /// Queues a voice packet; false if the queue is full.
     func sendVoice(_ packet: [UInt8]) -> Bool {
         locked {
             guard !isEnding else { return true }
@@ -23,7 +23,7 @@ extension USBDevice {
         }
     }
 
-    /// What happened on the isochronous IN pipe.
+    /// Statistics of the isochronous IN pipe.
     var voiceStatistics: VoiceStatistics { locked { voice.reassembly.statistics } }
 
     func feedVoice() {
@@ -54,7 +54,7 @@ extension USBDevice {
         for transfer in locked({ voice.inFlight }) { libusb_cancel_transfer(transfer.transfer) }
     }
 
-    /// True when the setting was changed, or the change has failed.
+    /// Returns true if the change of the setting is complete or has failed.
     func changeVoiceIfIdle() -> Bool {
         let (isIdle, wanted) = locked { (voice.inFlight.isEmpty, voice.wanted) }
         guard isIdle, let interface = layout.voiceInterface else { return isIdle }
@@ -73,7 +73,7 @@ extension USBDevice {
         return true
     }
 
-    /// Under the lock, from the completion of a voice transfer.
+    /// Called with the lock held when a voice transfer has completed.
     func voiceEnded(_ transfer: USBTransfer, _ status: libusb_transfer_status, at time: Microseconds) {
         switch status {
         case LIBUSB_TRANSFER_CANCELLED: return

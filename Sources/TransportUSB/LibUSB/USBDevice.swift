@@ -12,18 +12,18 @@ import Transport
 
 /// An open dongle and the thread that serves its transfers.
 ///
-/// `@unchecked Sendable`: mutable state is touched under `lock` only; the reassembly and the work list on the thread only.
+/// `@unchecked Sendable`: mutable state is accessed only under `lock`; the reassembly and the work list only on the thread.
 final class USBDevice: @unchecked Sendable {
-    /// What the thread tells, in order.
+    /// Events from the thread, in order.
     enum News: Sendable {
         case packet(HCIPacket, Microseconds)
         case lost(TransportError)
         case portWasReset
-        /// The IN pipes can bring something from now on.
+        /// The IN transfers are submitted; data can arrive.
         case listening
-        /// The voice interface has an alternate setting, or none that works.
+        /// The voice interface has been set, or setting it has failed.
         case voice(Result<VoiceSetting?, VoiceProblem>)
-        /// An endpoint halts again at once whenever it is cleared; its pipe stands still.
+        /// An endpoint halts again each time it is cleared; its pipe is unusable.
         case haltedForGood(UInt8)
     }
 
@@ -33,7 +33,7 @@ final class USBDevice: @unchecked Sendable {
     static let longestPacket = 4 + 0xFFFF
     static let mostQueued = 1_024
     static let mostNews = 8_192
-    /// How often in a row a halted endpoint is cleared.
+    /// Maximum number of consecutive clears of a halted endpoint.
     static let mostClearings = 3
 
     let handle: OpaquePointer
@@ -56,23 +56,23 @@ final class USBDevice: @unchecked Sendable {
     private var endsWithReset = false
     private var lastSequence = 0
     private(set) var droppedNews = 0
-    /// Whether commands go to the interface or to the device.
+    /// True if commands are addressed to the interface, false for the device.
     var addressesInterface: Bool
     var hasTakenCommand = false
-    /// Commands that a stall has met once, and that were sent again.
+    /// Number of commands sent again after a stall.
     var resentCommands = 0
     var haltsCleared = 0
     var voice = VoicePipe()
 
     private var events = PipeReassembly(.event, longest: 257)
     private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
-    /// Pipes that take nothing until their endpoint is cleared.
+    /// Pipes whose endpoint must be cleared first.
     var halted: Set<USBTransfer.Role> = []
     var trouble: [USBTransfer.Role: Int] = [:]
     private var thread: SystemThread?
     private var departure: USBDepartureWatch?
 
-    /// Takes over an open handle with its interfaces claimed.
+    /// Takes ownership of an open handle with claimed interfaces.
     init(_ opening: USBOpening, name: String, workarounds: USBWorkarounds, onNews: @escaping @Sendable () -> Void) {
         handle = opening.handle
         layout = opening.layout
@@ -95,9 +95,9 @@ final class USBDevice: @unchecked Sendable {
         return body()
     }
 
-    // MARK: For the loop
+    // MARK: Called from the loop
 
-    /// Starts the thread and the transfers of the IN pipes.
+    /// Starts the thread and the IN transfers.
     func start() {
         for role in [USBTransfer.Role.events, .dataIn] {
             let size = role == .events ? layout.eventSize : Self.dataInSize / layout.dataSize * layout.dataSize + layout.dataSize
@@ -107,7 +107,7 @@ final class USBDevice: @unchecked Sendable {
         thread = SystemThread { [self] in serve() }
     }
 
-    /// Hands a packet over; false when too many wait already.
+    /// Queues a packet; false if the queue is full.
     func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
         locked {
             guard !isEnding, octets.count <= Self.longestPacket else { return true }
@@ -127,15 +127,15 @@ final class USBDevice: @unchecked Sendable {
         return true
     }
 
-    /// Commands go to the other recipient from now on: to the device, or to the interface.
+    /// Toggles the recipient of commands between device and interface.
     func changeRecipient() { locked { addressesInterface.toggle() } }
 
-    /// From now on the bulk pipe brings events, as a boot loader's does, or data again.
+    /// Switches the bulk IN pipe between events, as from a boot loader, and data.
     func expectEventsOnBulk(_ expects: Bool) {
         locked { data = PipeReassembly(expects ? .event : .acl, longest: expects ? 257 : Self.longestPacket) }
     }
 
-    /// What has happened since the last call.
+    /// Events since the last call.
     func takeNews() -> [News] {
         locked {
             defer { news = [] }
@@ -144,9 +144,9 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
-    /// How often a halted endpoint was cleared.
+    /// Number of times that a halted endpoint was cleared.
     var clearings: Int { locked { haltsCleared } }
-    /// What was odd about its transfers.
+    /// Unusual behaviour of transfers.
     var oddities: USBOddities {
         locked {
             USBOddities(
@@ -156,16 +156,17 @@ final class USBDevice: @unchecked Sendable {
     }
     private var dataTransfersIn = 0
 
-    /// Resets the USB port once no transfer is in flight; `portWasReset` tells of it.
+    /// Resets the USB port once no transfer is pending; reported by `portWasReset`.
     func resetPort() {
         locked { wantsReset = true }
         wake()
     }
 
-    /// Cancels every transfer and closes the handle when all have reported. Waits at most a second; transfers that never report keep the handle.
+    /// Cancels every transfer and closes the handle once all have completed. Waits at most one second; transfers that never complete keep
+    /// the handle open.
     ///
-    /// - Parameter resettingPort: leave the dongle as after plugging in.
-    /// - Returns: how many transfers were left behind.
+    /// - Parameter resettingPort: leaves the dongle as after plugging in.
+    /// - Returns: number of transfers that did not complete.
     func close(resettingPort: Bool = false) -> Int {
         locked {
             isEnding = true
@@ -190,7 +191,7 @@ final class USBDevice: @unchecked Sendable {
 
     func wake() { libusb_interrupt_event_handler(library.context) }
 
-    // MARK: Transfers, under the lock
+    // MARK: Transfers (lock held)
 
     private func freeTransfer(_ role: USBTransfer.Role) -> USBTransfer? {
         if let free = transfers.first(where: { $0.role == role && !$0.isInFlight && !$0.isHalted }) { return free }
@@ -277,7 +278,7 @@ final class USBDevice: @unchecked Sendable {
         announce()
     }
 
-    /// Gives the dongle back, once.
+    /// Closes the handle, once.
     private func release() {
         guard !locked({ isFinished }) else { return }
         if locked({ endsWithReset }) { libusb_reset_device(handle) }
@@ -333,7 +334,7 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
-    /// Called by libusb, on the thread, when a transfer has ended one way or another.
+    /// Called by libusb on the thread when a transfer has completed or failed.
     func completed(_ transfer: USBTransfer) {
         let time = MonotonicClock.now()
         let status = transfer.transfer.pointee.status
@@ -359,7 +360,7 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
-    /// The next use of a transfer that has ended well.
+    /// Continues after a successful transfer.
     func proceed(_ transfer: USBTransfer) {
         if !transfer.isInput {
             feed(transfer.role)
@@ -378,7 +379,7 @@ final class USBDevice: @unchecked Sendable {
         }
     }
 
-    /// After an error on the wire: the packet under way is lost, the pipe goes on, unless errors are all there is.
+    /// Continues after a transfer error: the current packet is lost. Gives up after too many consecutive errors.
     private func recover(_ transfer: USBTransfer) {
         if transfer.role == .events { events.restart() }
         if transfer.role == .dataIn { data.restart() }

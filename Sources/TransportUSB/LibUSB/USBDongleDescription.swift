@@ -1,12 +1,12 @@
 import Transport
 
-/// A Bluetooth dongle as USB describes it.
+/// USB description of a Bluetooth dongle.
 public struct USBDongleDescription: Sendable, Equatable {
-    /// What keeps the bench from using it.
+    /// Reason why the bench cannot use a dongle.
     public enum Impediment: Sendable, Equatable {
-        /// The user may not open it; the text is the udev rule and where to put it.
+        /// The user may not open it; the text is the udev rule and its location.
         case permission(rule: String)
-        /// Somebody else holds it.
+        /// Another program uses it.
         case busy(holder: String?)
         case other(String)
     }
@@ -15,21 +15,21 @@ public struct USBDongleDescription: Sendable, Equatable {
     public var ports: [Int]
     public var vendor: UInt16
     public var product: UInt16
-    /// bcdDevice: the release of the device, 0x0134 for 1.34.
+    /// bcdDevice: device release, 0x0134 for 1.34.
     public var release: UInt16 = 0
     public var manufacturerName: String?
     public var productName: String?
     public var serial: String?
-    /// The kernel driver bound to its first interface.
+    /// Kernel driver of its first interface.
     public var driver: String?
     public var impediment: Impediment?
-    /// Why it can never be used, where it is only related to dongles.
+    /// Reason why it can never be used, for devices that only resemble dongles.
     public var unfit: String?
 
-    /// Where it is plugged in; the same after every replug.
+    /// Bus and ports; unchanged by replugging into the same port.
     public var location: USBSelector { .location(bus: bus, ports: ports) }
 
-    /// Maker, product, identifiers and serial number in a line.
+    /// Manufacturer, product, identifiers and serial number in one line.
     public var title: String {
         let identity = USBSelector.identity(vendor: vendor, product: product, serial: nil).description.dropFirst(4)
         let names = [manufacturerName, productName].compactMap { $0 }
@@ -45,7 +45,7 @@ public struct USBDongleDescription: Sendable, Equatable {
         }
     }
 
-    /// The udev rule that lets the seated user open it.
+    /// The udev rule that lets the local user open it.
     public var udevRule: String {
         let identity = USBSelector.identity(vendor: vendor, product: product, serial: nil).description.split(separator: ":")
         return

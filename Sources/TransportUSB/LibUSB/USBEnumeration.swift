@@ -1,11 +1,11 @@
 import CLibUSB
 import Transport
 
-/// The dongles on this machine.
+/// The dongles of this machine.
 public enum USBEnumeration {
-    /// Every dongle, in the order of bus and port, with what keeps the bench from using it.
+    /// All dongles, by bus and port, with the impediments to using them.
     ///
-    /// - Throws: `unreachable` when the system has no USB.
+    /// - Throws: `unreachable` if the system has no USB.
     public static func dongles() throws(TransportError) -> [USBDongleDescription] {
         let library = try USBLibrary()
         return withDevices(library) { devices in devices.compactMap { describe($0, forced: nil) } }.sorted(by: precedes)
@@ -23,9 +23,9 @@ public enum USBEnumeration {
         return body(devices)
     }
 
-    /// The one device that a selector names, with a reference of its own.
+    /// The only device that matches a selector, with a libusb reference owned by the caller.
     ///
-    /// - Throws: `unreachable` when there is none, or more than one; the text lists what there is.
+    /// - Throws: `unreachable` if none or several match; the text lists the candidates.
     static func find(_ selector: USBSelector, _ library: USBLibrary) throws(TransportError) -> (OpaquePointer, USBDongleDescription) {
         let found = withDevices(library) { devices in
             let described = devices.compactMap { device in describe(device, forced: selector).map { (device, $0) } }
@@ -48,7 +48,7 @@ public enum USBEnumeration {
         throw .unreachable("\(selector) is ambiguous: choose one of \(list)")
     }
 
-    /// What USB says about a device; nil when it is no Bluetooth dongle and its id was not asked for.
+    /// Description of a device; nil if it is not a Bluetooth dongle and was not selected by its identifier.
     static func describe(_ device: OpaquePointer, forced selector: USBSelector?) -> USBDongleDescription? {
         var descriptor = libusb_device_descriptor()
         guard libusb_get_device_descriptor(device, &descriptor) == 0 else { return nil }
@@ -79,7 +79,7 @@ public enum USBEnumeration {
         return description
     }
 
-    /// What the system has read from a device that cannot be asked.
+    /// Strings that the system has read, for a device that cannot be opened.
     private static func nameBySystem(_ description: inout USBDongleDescription) {
         let (bus, ports) = (description.bus, description.ports)
         description.manufacturerName = USBSystem.attribute("manufacturer", bus: bus, ports: ports)
@@ -109,7 +109,7 @@ public enum USBEnumeration {
         .location(bus: Int(libusb_get_bus_number(device)), ports: ports(of: device))
     }
 
-    /// How many devices answer to a selector now. Where there are several, waiting does not help.
+    /// Number of devices that match a selector. If there are several, waiting does not help.
     public static func count(of selector: USBSelector) -> Int {
         guard let library = try? USBLibrary() else { return 0 }
         return withDevices(library) { devices in devices.count { describe($0, forced: selector)?.matches(selector) ?? false } }
@@ -130,7 +130,7 @@ public enum USBEnumeration {
 }
 
 extension USBInterfaces {
-    /// - Parameter configuration: owned by the caller; nothing of it is kept.
+    /// - Parameter configuration: owned by the caller and not retained.
     init(_ configuration: libusb_config_descriptor, of device: libusb_device_descriptor) {
         (vendor, product, deviceClass) = (device.idVendor, device.idProduct, device.bDeviceClass)
         interfaces = (0..<Int(configuration.bNumInterfaces)).compactMap { index in

@@ -1,13 +1,13 @@
 import CLibUSB
 import Transport
 
-/// The library, started once for whoever holds this object.
+/// A libusb context, initialized while any object refers to it.
 ///
-/// `@unchecked Sendable`: libusb guards a context by its own locks.
+/// `@unchecked Sendable`: libusb protects a context with its own locks.
 final class USBLibrary: @unchecked Sendable {
     let context: OpaquePointer
 
-    /// - Throws: `unreachable` when the system has no USB at all.
+    /// - Throws: `unreachable` if the system has no USB.
     init() throws(TransportError) {
         var context: OpaquePointer?
         let status = libusb_init(&context)
@@ -18,7 +18,7 @@ final class USBLibrary: @unchecked Sendable {
     deinit { libusb_exit(context) }
 }
 
-/// What libusb calls an error.
+/// Name of a libusb error.
 func usbText(_ status: Int32) -> String {
     switch libusb_error(status) {
     case LIBUSB_ERROR_ACCESS: "permission denied"

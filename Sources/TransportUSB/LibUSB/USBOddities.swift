@@ -1,16 +1,16 @@
 import Transport
 
-/// What was odd about a dongle's transfers, counted since it was opened.
+/// Unusual behaviour of a dongle's transfers, counted since opening.
 struct USBOddities: Equatable {
-    /// Octets after the end of a packet that begin no other.
+    /// Octets after the end of a packet that do not start another.
     var strayOctets = 0
-    /// Transfers that brought the end of one event and some of the next.
+    /// Transfers that contained the end of one event and the start of the next.
     var joinedEvents = 0
-    /// Commands that stalled once.
+    /// Commands sent again after a stall.
     var resentCommands = 0
-    /// Commands go to the interface, not to the device.
+    /// Commands are addressed to the interface, not to the device.
     var addressesInterface = false
-    /// Transfers of the bulk IN pipe that brought something.
+    /// Bulk IN transfers with data.
     var dataTransfersIn = 0
 }
 

@@ -1,20 +1,20 @@
 import CLibUSB
 import Transport
 
-/// A dongle that is open, with its interfaces claimed from whoever held them.
+/// An open dongle with its interfaces claimed and detached from kernel drivers.
 struct USBOpening {
     let handle: OpaquePointer
     let layout: USBLayout
     let library: USBLibrary
     let description: USBDongleDescription
-    /// Keeps other runs away.
+    /// Prevents use by other instances of the bench.
     let lock: DongleLock
-    /// How fast it is connected; nil when the system does not tell.
+    /// Connection speed; nil if the system does not report it.
     let speed: USBSpeed?
 
-    /// Looks on the bus as it is now, and claims the one dongle that a selector names.
+    /// Enumerates the bus and claims the only dongle that matches a selector.
     ///
-    /// - Parameter prepare: is called with what was found, before it is opened.
+    /// - Parameter prepare: called with the description of the dongle before it is opened.
     init(
         _ selector: USBSelector, prepare: (USBDongleDescription) throws(TransportError) -> Void = { _ throws(TransportError) in }
     ) throws(TransportError) {
@@ -45,14 +45,14 @@ struct USBOpening {
         for interface in [layout.controlInterface, layout.voiceInterface].compactMap({ $0 }) {
             let status = libusb_claim_interface(handle, Int32(interface))
             guard status == 0 else {
-                // Releasing gives the kernel's driver its interface back; closing alone does not.
+                // Releasing, unlike closing, returns the interface to the kernel driver.
                 for interface in claimed { libusb_release_interface(handle, Int32(interface)) }
                 USBHandle.close(handle)
                 throw failure(status, description)
             }
             claimed.append(interface)
         }
-        // Some bring no event before; to the others it says nothing new, and who refuses it does not need it.
+        // Some dongles send no events before this request. For others it has no effect; those that reject it do not need it.
         libusb_set_interface_alt_setting(handle, Int32(layout.controlInterface), 0)
         return (handle, layout)
     }

@@ -1,38 +1,38 @@
 import Packets
 
-/// How dongles are opened.
+/// Options for opening USB dongles.
 public struct USBOptions: Sendable {
-    /// What a dongle is known to need, by what its descriptors say.
+    /// Workarounds that a dongle needs, selected by its USB description.
     public var workarounds: @Sendable (USBDongleDescription) -> USBWorkarounds = { _ in USBWorkarounds() }
-    /// Why a dongle is not opened, by what its descriptors say; nil where it may be.
+    /// Reason for not opening a dongle, by its USB description; nil to open it.
     public var refusal: @Sendable (USBDongleDescription) -> String? = { _ in nil }
-    /// Opens dongles that are known to be of no use, and on systems that are known to fail at it.
+    /// Also opens dongles known not to work, and dongles on systems known not to work.
     public var isForced = false
     public var limits = USBLimits()
 
     public init() {}
 }
 
-/// How long a dongle may take for what happens outside HCI.
+/// Timeouts outside HCI.
 public struct USBLimits: Sendable, Hashable {
-    /// For what it still has to say from before.
+    /// How long to discard stale input after opening.
     public var drain = Microseconds.milliseconds(50)
-    /// For the answer to the first HCI_Reset.
+    /// Timeout of the first HCI_Reset.
     public var firstReset = Microseconds.seconds(2)
-    /// For the answer to the second one, and to the one after a reset of the port.
+    /// Timeout of the second HCI_Reset and of the one after a port reset.
     public var laterReset = Microseconds.seconds(4)
-    /// Away from the bus after a reset of which nobody knew that it would leave.
+    /// Maximum time off the bus after an unexpected re-enumeration.
     public var unexpectedReconnectTime = Microseconds.seconds(1)
-    /// Away from the bus where that was to be expected.
+    /// Maximum time off the bus after an expected re-enumeration.
     public var expectedReconnectTime = Microseconds.seconds(6)
-    /// For the answer to the last HCI_Reset.
+    /// Timeout of the HCI_Reset before closing.
     public var lastReset = Microseconds.milliseconds(300)
-    /// To be suspended by the system.
+    /// Timeout for the system to suspend the device.
     public var suspension = Microseconds.seconds(3)
 
     public init() {}
 
-    /// All of them times a factor, for devices and machines that are slow, and for tests.
+    /// All timeouts times a factor, for slow devices and machines, and for tests.
     public func scaled(by factor: Double) -> USBLimits {
         var limits = self
         for path in [

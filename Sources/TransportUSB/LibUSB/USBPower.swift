@@ -7,18 +7,18 @@ import Timing
     import Darwin
 #endif
 
-/// What the system does with the power of a device; Linux tells and takes it in files.
+/// USB power management of a device through its sysfs files on Linux.
 struct USBPower {
     enum Finding: Equatable {
-        /// The system does not suspend it, or nobody knows.
+        /// The system does not suspend it, or its state is unknown.
         case awake
-        /// It did, and was told not to for the run.
+        /// Autosuspend was on and is turned off for the run.
         case keptAwake
-        /// It does, and this user may not change it.
+        /// Autosuspend is on and the user may not change it.
         case mayBeSuspended
     }
 
-    /// The device's folder.
+    /// The sysfs folder of the device.
     let folder: String
     private var control: String { folder + "/power/control" }
 
@@ -29,15 +29,15 @@ struct USBPower {
         return write("on", to: control) ? .keptAwake : .mayBeSuspended
     }
 
-    /// Gives the device back to the system's own ways.
+    /// Restores autosuspend.
     func restore() { _ = write("auto", to: control) }
 
-    /// What a user types to keep it awake.
+    /// Shell command that turns autosuspend off.
     var advice: String { "echo on | sudo tee \(control)" }
 
-    /// Lets the system suspend the device once and wakes it again. It must not be open.
+    /// Makes the system suspend the device once and wakes it up again. The device must not be open.
     ///
-    /// - Returns: nil when that was done, otherwise why not.
+    /// - Returns: nil on success, otherwise the reason for the failure.
     func suspendOnce(within limit: Microseconds) -> String? {
         guard let before = USBSystem.text(of: control) else { return "this system does not let devices be suspended" }
         let delay = folder + "/power/autosuspend_delay_ms"

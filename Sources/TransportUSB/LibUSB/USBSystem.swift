@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What the system tells about a USB device besides libusb. Linux keeps it under /sys.
+/// Information about a USB device that libusb does not provide; from /sys on Linux.
 enum USBSystem {
     static func folder(bus: Int, ports: [Int]) -> String {
         "/sys/bus/usb/devices/\(bus)-" + ports.map(String.init).joined(separator: ".")
@@ -25,7 +25,7 @@ enum USBSystem {
         return String(String(decoding: octets.prefix(count), as: UTF8.self).prefix { !$0.isNewline })
     }
 
-    /// The kernel driver of the first interface.
+    /// Kernel driver of the first interface.
     static func driver(bus: Int, ports: [Int]) -> String? {
         var octets = [CChar](repeating: 0, count: 1024)
         let count = readlink(folder(bus: bus, ports: ports) + ":1.0/driver", &octets, octets.count)
@@ -34,7 +34,7 @@ enum USBSystem {
             String.init)
     }
 
-    /// Who holds the device: the program that has claimed it, as far as the system tells.
+    /// The program that has claimed the device, if the system reports it.
     static func holder(bus: Int, ports: [Int]) -> String? {
         if let driver = driver(bus: bus, ports: ports), driver != "usbfs" { return "the kernel driver \(driver)" }
         guard let number = attribute("devnum", bus: bus, ports: ports).flatMap({ Int($0) }) else { return nil }
@@ -44,7 +44,7 @@ enum USBSystem {
 
     private static func padded(_ number: Int) -> String { String(repeating: "0", count: max(0, 3 - String(number).count)) + String(number) }
 
-    /// The programs that have a device node open, besides this one. Linux shows those of other users to root only.
+    /// Other programs that have a device node open. Linux shows programs of other users to root only.
     private static func programs(holding node: String) -> [String] {
         var wanted = stat()
         guard stat(node, &wanted) == 0 else { return [] }

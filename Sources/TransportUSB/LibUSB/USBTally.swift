@@ -1,17 +1,17 @@
 import CLibUSB
 import Synchronization
 
-/// What this process holds of libusb: after every device is closed, nothing may be left.
+/// libusb resources of this process; nothing may be left after every device is closed.
 public struct USBTally: Sendable, Equatable, Codable {
-    /// Since the process began.
+    /// Since the start of the process.
     public var handlesOpened: Int
     public var transfersSubmitted: Int
-    /// Now.
+    /// Current number.
     public var handlesOpen: Int
     public var transfersAllocated: Int
     public var transfersInFlight: Int
 
-    /// Whether nothing is held.
+    /// True if no resource is in use.
     public var isClean: Bool { handlesOpen == 0 && transfersAllocated == 0 && transfersInFlight == 0 }
 
     public static var current: USBTally {
@@ -32,7 +32,7 @@ public struct USBTally: Sendable, Equatable, Codable {
     }
 }
 
-/// The counters; whoever opens a handle or submits a transfer counts it here.
+/// Counters, updated where handles are opened and transfers are submitted.
 enum USBCount {
     static let handlesOpened = Atomic(0)
     static let handlesClosed = Atomic(0)
@@ -43,7 +43,7 @@ enum USBCount {
     static func add(_ change: Int = 1, to counter: borrowing Atomic<Int>) { counter.add(change, ordering: .acquiringAndReleasing) }
 }
 
-/// Handles, counted.
+/// Opens and closes handles and counts them.
 enum USBHandle {
     static func open(_ device: OpaquePointer) -> (status: Int32, handle: OpaquePointer?) {
         var handle: OpaquePointer?

@@ -1,8 +1,9 @@
 import CLibUSB
 
-/// One libusb transfer with its buffer.
+/// A libusb transfer and its buffer.
 ///
-/// `@unchecked Sendable`: between submission and completion libusb owns it; otherwise the device that made it, under the device's lock.
+/// `@unchecked Sendable`: owned by libusb between submission and completion, otherwise by the device that created it, under the device's
+/// lock.
 final class USBTransfer: @unchecked Sendable {
     enum Role {
         case events
@@ -19,16 +20,16 @@ final class USBTransfer: @unchecked Sendable {
     let capacity: Int
     unowned let device: USBDevice
     var isInFlight = false
-    /// Its endpoint has halted; it waits to be submitted again.
+    /// The endpoint has halted; the transfer waits to be submitted again.
     var isHalted = false
-    /// A stall has met it, and it was submitted once more.
+    /// The transfer was submitted again after a stall.
     var wasResent = false
-    /// The place of its packet among those that go out.
+    /// Position of the packet in the output order.
     var sequence = 0
 
-    /// Nil when memory is exhausted.
+    /// Returns nil if memory is exhausted.
     ///
-    /// - Parameter frames: the most isochronous packets it will have.
+    /// - Parameter frames: maximum number of isochronous packets.
     init?(_ role: Role, capacity: Int, device: USBDevice, frames: Int = 0) {
         guard let transfer = libusb_alloc_transfer(Int32(frames)) else { return nil }
         self.role = role
@@ -64,7 +65,7 @@ final class USBTransfer: @unchecked Sendable {
         transfer.pointee.length = Int32(capacity)
     }
 
-    /// Fills in a packet. Core Vol 4, Part B, 2.2.2: commands are class requests to the device, or to the interface of a composite one.
+    /// Fills in a packet. Core Vol 4, Part B, 2.2.2: commands are class requests to the device, or to the interface of a composite device.
     func prepareOutput(_ octets: [UInt8], _ layout: USBLayout, toInterface: Bool) {
         var offset = 0
         if role == .command {
@@ -90,7 +91,7 @@ final class USBTransfer: @unchecked Sendable {
         buffer[4] = toInterface ? layout.controlInterface : 0
     }
 
-    /// Describes the isochronous packets, one a frame. They lie in the buffer one after another.
+    /// Describes the isochronous packets, one per frame, stored contiguously in the buffer.
     func prepareVoice(_ setting: VoiceSetting, frames: [Int]) {
         transfer.pointee.endpoint = role == .voiceIn ? setting.input : setting.output
         transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_ISOCHRONOUS.rawValue)

@@ -2,7 +2,7 @@ import CLibUSB
 import DequeModule
 import Packets
 
-/// The isochronous pipes of a dongle. Everything under its device's lock.
+/// The isochronous pipes of a dongle. All access is under the device's lock.
 struct VoicePipe {
     static let inputs = 4
     static let framesPerInput = 6
@@ -10,19 +10,19 @@ struct VoicePipe {
     static let mostQueued = 64
     static let longestPacket = 3 + 255
 
-    /// The alternate setting to have; nil is number 0, without endpoints.
+    /// The requested alternate setting; nil is setting 0, without endpoints.
     var wanted: VoiceSetting?
     private(set) var current: VoiceSetting?
     var reassembly = VoiceReassembly()
     private(set) var transfers: [USBTransfer] = []
     private var queue = Deque<[UInt8]>()
-    /// Transfers in a row that ended with an error.
+    /// Number of consecutive failed transfers.
     private var trouble = 0
 
     var mustChange: Bool { wanted != current }
     var inFlight: [USBTransfer] { transfers.filter(\.isInFlight) }
 
-    /// The alternate setting has changed: transfers of the right size, and what waited may go.
+    /// Called after a change of the alternate setting: creates transfers of the right size and sends queued packets.
     mutating func changed(to setting: VoiceSetting?, of device: USBDevice) {
         current = setting
         transfers = []
@@ -40,14 +40,14 @@ struct VoicePipe {
         }
     }
 
-    /// False when too much waits already.
+    /// Returns false if the queue is full.
     mutating func enqueue(_ packet: [UInt8]) -> Bool {
         guard packet.count <= Self.longestPacket, queue.count < Self.mostQueued else { return false }
         queue.append(packet)
         return true
     }
 
-    /// The next output that can be submitted, filled in.
+    /// The next output transfer to submit, filled in.
     mutating func nextOutput(of device: USBDevice) -> USBTransfer? {
         guard let setting = current, !mustChange, !queue.isEmpty, let free = freeOutput(setting, device), let packet = queue.popFirst()
         else {
@@ -67,7 +67,7 @@ struct VoicePipe {
         return new
     }
 
-    /// Takes the frames of an input that has ended.
+    /// Handles the frames of a completed input transfer.
     mutating func receive(_ transfer: USBTransfer, _ deliver: (HCIPacket) -> Void) {
         var octets = UnsafeRawPointer(transfer.buffer)
         for index in 0..<transfer.transfer.pointee.num_iso_packets {
@@ -81,7 +81,7 @@ struct VoicePipe {
         }
     }
 
-    /// Counts how a transfer ended; true when errors are all there is.
+    /// Counts the result of a transfer; true after too many consecutive errors.
     mutating func isHopeless(afterSuccess isGood: Bool) -> Bool {
         trouble = isGood ? 0 : trouble + 1
         return trouble > 16

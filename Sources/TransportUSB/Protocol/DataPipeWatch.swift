@@ -1,8 +1,8 @@
 import HCI
 
-/// Notices a bulk IN pipe that brings nothing although connections are made and data goes out.
+/// Detects a bulk IN pipe that delivers nothing although there are connections and data is sent.
 struct DataPipeWatch {
-    /// So much goes out before silence says something.
+    /// Number of sent packets after which silence is suspicious.
     private static let suspicious = 4
     private var out = 0
     private var isAlive = false
@@ -10,7 +10,7 @@ struct DataPipeWatch {
     mutating func sent() { out += 1 }
     mutating func received() { isAlive = true }
 
-    /// Takes what an event says; at the end of a connection, what is wrong with the pipe.
+    /// Handles a connection change; at the end of a connection, returns the problem of the pipe, if any.
     mutating func changed(_ change: ConnectionChange) -> String? {
         guard case .closed = change, !isAlive, out >= Self.suspicious else { return nil }
         out = 0

@@ -1,22 +1,22 @@
 import HCI
 import Packets
 
-/// What comes on the bulk pipe, or as a vendor's event, and belongs to no connection: logs and dumps of the chip's firmware.
+/// Logs and dumps of the chip's firmware, sent on the bulk pipe or as vendor events outside any connection.
 enum DebugData: Equatable {
     case log
-    /// The firmware has crashed and tells of it.
+    /// A dump after a firmware crash.
     case dump
 
-    /// Handles by which Qualcomm's chips mark their logs and dumps. They could be a connection's.
+    /// Connection handle of logs and dumps of Qualcomm chips. A connection could have it, too.
     private static let logHandle: ConnectionHandle = 0x0EDC
     private static let dumpHandle: ConnectionHandle = 0x0EDD
-    /// Core Vol 4, Part E, 5.4.2.
+    /// Highest connection handle. Core Vol 4, Part E, 5.4.2.
     private static let lastHandle: ConnectionHandle = 0x0EFF
-    /// How a core dump of Realtek's chips begins.
+    /// First octet of a core dump of Realtek chips.
     private static let coreDump: UInt8 = 0x34
     static let realtek: (company: UInt16, vendor: UInt16) = (0x005D, 0x0BDA)
 
-    /// Nil for a connection's data.
+    /// Returns nil for data of a connection.
     init?(data packet: HCIPacket, isOpen: (ConnectionHandle) -> Bool) {
         guard packet.kind == .acl, let header = packet.aclHeader else { return nil }
         let isMarked = header.boundary == .first && header.broadcast == 0
@@ -28,7 +28,7 @@ enum DebugData: Equatable {
         }
     }
 
-    /// Nil for any other event.
+    /// Returns nil for any other event.
     init?(event packet: HCIPacket, isRealtek: Bool) {
         guard isRealtek, packet.eventCode == HCIEvents.VendorSpecific.code, packet.parameters.first == Self.coreDump else { return nil }
         self = .dump

@@ -1,22 +1,22 @@
 import Packets
 import Transport
 
-/// Puts HCI packets together from what one IN pipe brings, in whatever pieces. Core Vol 4, Part B, 2.1.
+/// Reassembles HCI packets from the transfers of one IN pipe. Core Vol 4, Part B, 2.1.
 ///
-/// The packet's own length ends it; packets of no octets are passed over. A packet may come in several transfers, and a transfer may bring several
-/// packets. A piece that cannot begin a packet is counted and thrown away, and the next one is taken as a beginning: after a lost piece the pipe
-/// finds its feet at the next packet.
+/// A packet ends by its own length; empty transfers are ignored. A packet may span several transfers, and a transfer may contain several
+/// packets. Octets that cannot start a packet are counted and discarded, and the next transfer is taken as a start. The pipe thus recovers
+/// with the next packet after a loss.
 struct PipeReassembly {
     private let kind: HCIPacket.Kind
-    /// Packets longer than this cannot be: the pipe has lost its place.
+    /// Maximum packet length; a longer packet means that reassembly has lost its position.
     private let longest: Int
     private let headerLength: Int
     private var pending: [UInt8] = []
-    /// Pieces or rests thrown away because they were not part of a packet.
+    /// Number of transfers or remainders discarded because they were not part of a packet.
     private(set) var discarded = 0
-    /// Octets after the end of a packet, at the end of a short transfer: too few to begin another.
+    /// Octets after the end of a packet at the end of a short transfer, too few for another packet.
     private(set) var strayOctets = 0
-    /// Transfers that brought the end of one packet and some of the next.
+    /// Transfers that contained the end of one packet and the start of the next.
     private(set) var joined = 0
 
     init(_ kind: HCIPacket.Kind, longest: Int) {
@@ -25,8 +25,8 @@ struct PipeReassembly {
         headerLength = kind == .event ? 2 : 4
     }
 
-    /// - Parameter isShort: the transfer ended with a packet of the pipe that was not full, so its sender had no more to say. What is left then and
-    ///   cannot be a header is no beginning of a packet.
+    /// - Parameter isShort: the transfer ended with a short USB packet, so the dongle had no more data. A remainder too short for a header
+    ///   is then discarded.
     mutating func append(_ piece: UnsafeRawBufferPointer, isShort: Bool = false, _ deliver: (HCIPacket) -> Void) {
         pending.append(contentsOf: piece)
         var start = 0
@@ -49,7 +49,7 @@ struct PipeReassembly {
         }
     }
 
-    /// Forgets a packet that is not complete, after an error on the pipe.
+    /// Discards an incomplete packet after an error on the pipe.
     mutating func restart() {
         if !pending.isEmpty { discarded += 1 }
         pending = []

@@ -1,8 +1,8 @@
 import Packets
 
-/// Decides whether a dongle that has left the bus is awaited at its port: some leave when they are reset or have got their firmware, and come back.
+/// Decides if a dongle that has left the bus is expected back at its port. Some re-enumerate after a reset or after firmware loading.
 struct ReconnectState {
-    /// Why it may have left.
+    /// Possible cause of the re-enumeration.
     enum Cause: Equatable {
         case controllerReset
         case portReset
@@ -17,9 +17,9 @@ struct ReconnectState {
         }
     }
 
-    /// How often it may leave.
+    /// Maximum number of re-enumerations.
     static let most = 3
-    /// Between two looks at its port.
+    /// Interval between checks of the port.
     static let pause = Microseconds.milliseconds(50)
 
     private(set) var returns = 0
@@ -29,7 +29,7 @@ struct ReconnectState {
 
     var isAway: Bool { cause != nil }
 
-    /// It has left; false when that was once too often.
+    /// Records that the dongle has left; false if it has left too often.
     mutating func left(_ cause: Cause, at time: Microseconds, within limit: Microseconds) -> Bool {
         guard returns < Self.most else { return false }
         returns += 1
@@ -41,7 +41,7 @@ struct ReconnectState {
 
     func isOver(at time: Microseconds) -> Bool { time >= deadline }
 
-    /// It is back; how long it was away.
+    /// Records that the dongle is back; returns how long it was away.
     mutating func ended(at time: Microseconds) -> Microseconds {
         cause = nil
         return time - since

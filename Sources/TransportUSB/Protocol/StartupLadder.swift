@@ -1,7 +1,7 @@
 import HCI
 import Packets
 
-/// Which step brought a dongle to answer.
+/// The step after which a dongle answered.
 public enum StartupStep: Int, Sendable, Comparable, CaseIterable {
     case firstReset
     case secondReset
@@ -20,13 +20,14 @@ extension StartupStep: CustomStringConvertible {
     }
 }
 
-/// Brings a dongle that another program may have left in any state to a known one: what it still has to say is thrown away, then it is reset,
-/// then reset again, then its port is reset.
+/// Brings a dongle from any state that another program may have left to a known one: discards stale input, sends HCI_Reset, sends it again,
+/// then resets the USB port.
 ///
-/// One that has left the bus because it was reset is not reset again, or it would leave again: it is asked for its version.
+/// A dongle that has re-enumerated because of a reset is not reset again, because it would re-enumerate again. It is asked for its version
+/// instead.
 struct StartupLadder {
     enum Action: Equatable {
-        /// Throw away what arrives until the deadline.
+        /// Discard input until the deadline.
         case drain
         /// Send `question`.
         case sendReset
@@ -45,16 +46,16 @@ struct StartupLadder {
 
     private let limits: USBLimits
     private var state = State.draining
-    /// What the dongle has to answer.
+    /// The command that the dongle must answer.
     let question: HCIPacket
-    /// When `timeOut(at:)` should be called.
+    /// Time at which to call `timeOut(at:)`.
     private(set) var deadline: Microseconds?
-    /// Packets of the past that were thrown away.
+    /// Number of stale packets discarded.
     private(set) var discarded = 0
-    /// Those among them that came before anything was asked, and that no dongle says by itself.
+    /// Number of stale packets that arrived before any command and that no dongle sends unsolicited.
     private(set) var stale = 0
 
-    /// - Parameter wasReset: it comes from a reset of its own.
+    /// - Parameter wasReset: the dongle has re-enumerated after a reset.
     init(limits: USBLimits = USBLimits(), wasReset: Bool = false) {
         self.limits = limits
         question = wasReset ? HCIPacket(command: HCICommands.ReadLocalVersionInformation()) : Self.reset
@@ -68,8 +69,8 @@ struct StartupLadder {
         return .drain
     }
 
-    /// Takes a packet that arrived during the start. A boot loader that waits for firmware does not know HCI_Reset, and
-    /// says so. Command Status is as good here as Command Complete.
+    /// Handles a packet received during the start. A boot loader that needs firmware rejects HCI_Reset as unknown. Command Status counts
+    /// like Command Complete.
     mutating func received(_ packet: HCIPacket) -> Action? {
         guard case .awaitingReset(let step) = state, isAnswer(packet) else {
             discarded += 1
@@ -81,7 +82,7 @@ struct StartupLadder {
         return .ready(step)
     }
 
-    /// Credits for commands that come with no command's answer, and what is the vendor's.
+    /// True for events that dongles send unsolicited: command credits without a command, and vendor events.
     private static func isSaidUnasked(_ packet: HCIPacket) -> Bool {
         packet.eventCode == HCIEvents.VendorSpecific.code || (try? CommandAnswer(event: packet))?.opcode == CommandQueue.noCommand
     }
@@ -103,7 +104,7 @@ struct StartupLadder {
         }
     }
 
-    /// The dongle can be asked nothing before its port is reset; nil when it was already.
+    /// The dongle cannot be used without a port reset; nil if the port has already been reset.
     mutating func mustResetPort(at time: Microseconds) -> [Action]? {
         switch state {
         case .draining, .awaitingReset(.firstReset), .awaitingReset(.secondReset): [.resetPort] + ask(.portReset, at: time)

@@ -1,10 +1,10 @@
-/// The interfaces of a configuration as its descriptors say, free of libusb. USB 2.0, 9.6.
+/// The interfaces of a configuration from its descriptors, independent of libusb. USB 2.0, 9.6.
 struct USBInterfaces: Equatable {
     struct Endpoint: Equatable {
         var address: UInt8
-        /// bmAttributes: the lower two bits are the kind of transfer.
+        /// bmAttributes; the two low bits are the transfer type.
         var attributes: UInt8
-        /// Octets of wMaxPacketSize.
+        /// wMaxPacketSize in octets.
         var size: Int
 
         enum Transfer: UInt8 {
@@ -27,7 +27,7 @@ struct USBInterfaces: Equatable {
         init(_ code: UInt8, _ subclass: UInt8 = 0, _ proto: UInt8 = 0) { (self.code, self.subclass, self.proto) = (code, subclass, proto) }
 
         static let bluetooth = Class(0xE0, 1, 1)
-        /// An alternate MAC and PHY of former versions of the Core Specification.
+        /// An alternate MAC/PHY (AMP) controller of former Core Specifications.
         static let amp = Class(0xE0, 1, 4)
         static let vendorBluetooth = Class(0xFF, 1, 1)
         static let humanInterface: UInt8 = 0x03

@@ -1,21 +1,21 @@
-/// Where HCI is in a dongle: interfaces, endpoints and sizes, all from its descriptors. Core Vol 4, Part B, 2.1.
+/// Interfaces, endpoints and sizes used for HCI, from the descriptors of a dongle. Core Vol 4, Part B, 2.1.
 struct USBLayout: Equatable {
     var controlInterface: UInt8
-    /// The device is more than a Bluetooth controller: commands go to the interface, to the device otherwise.
+    /// The device has other functions besides Bluetooth: commands are addressed to the interface rather than the device.
     var isComposite: Bool
     var events: UInt8
     var eventSize: Int
     var dataIn: UInt8
     var dataOut: UInt8
-    /// Octets of a packet of the bulk IN pipe.
+    /// Maximum packet size of the bulk IN pipe in octets.
     var dataSize: Int
-    /// Octets of a packet of the bulk OUT pipe.
+    /// Maximum packet size of the bulk OUT pipe in octets.
     var dataOutSize: Int
     var voiceInterface: UInt8?
-    /// The alternate settings of the voice interface that have endpoints.
+    /// Alternate settings of the voice interface that have endpoints.
     var voiceSettings: [VoiceSetting]
 
-    /// Nil when the interface lacks an endpoint that HCI needs.
+    /// Returns nil if the interface lacks an endpoint that HCI needs.
     init?(_ device: USBInterfaces, control: USBInterfaces.Interface) {
         guard let setting = control.settings.first else { return nil }
         let ends = setting.endpoints
@@ -33,8 +33,8 @@ struct USBLayout: Equatable {
         voiceSettings = voice.map { $0.settings.compactMap(Self.voiceSetting) } ?? []
     }
 
-    /// The interface for voice comes right after the one for everything else, and has alternate settings. Others, as for diagnostics or for firmware, are
-    /// left alone.
+    /// The voice interface follows the control interface directly and has alternate settings. Other interfaces, such as those for
+    /// diagnostics or firmware, are not used.
     private static func voice(_ device: USBInterfaces, after control: USBInterfaces.Interface, kind: USBInterfaces.Class)
         -> USBInterfaces.Interface?
     {

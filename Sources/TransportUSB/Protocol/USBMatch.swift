@@ -1,25 +1,25 @@
-/// What a USB device is to the bench.
+/// Suitability of a USB device for the bench.
 enum USBMatch: Equatable {
     case dongle(USBLayout)
-    /// It is, or hides, a Bluetooth controller that cannot be used, and why.
+    /// A Bluetooth controller that cannot be used, with the reason.
     case unfit(String)
     case somethingElse
 
-    /// Makers whose dongles call the class of their interface their own, and speak HCI on it all the same.
+    /// Manufacturers whose dongles speak HCI on an interface of vendor-specific class.
     static let vendorsOfOwnClass: Set<UInt16> = [
         0x0A5C, 0x0489, 0x04CA, 0x0B05, 0x050D, 0x13D3, 0x413C, 0x0930, 0x105B, 0x0BB4, 0x05AC,
     ]
-    /// Takes commands as requests of its own kind.
+    /// Digianswer dongles take commands as vendor requests.
     private static let digianswer: UInt16 = 0x08FD
-    /// Dongles that enumerate as keyboard and mouse until a request of their maker's switches them.
+    /// Dongles that enumerate as keyboard and mouse until a vendor request switches them.
     private static let keyboards: [UInt16: Set<UInt16>] = [
         0x0A12: [0x1000], 0x0458: [0x1000], 0x05AC: [0x1000], 0x413C: [0x8154, 0x8158, 0x8162],
         0x046D: [0xC703, 0xC704, 0xC705, 0xC70A, 0xC70B, 0xC70C, 0xC70E, 0xC713, 0xC714, 0xC71B, 0xC71C],
     ]
 
-    /// Looks at every interface: in composite devices only that of HCI has the class of Bluetooth.
+    /// Examines every interface: in composite devices, only the HCI interface has the Bluetooth class.
     ///
-    /// - Parameter isForced: its id was asked for, so whatever has the endpoints will do.
+    /// - Parameter isForced: the device was selected by its identifier, so that any interface with the right endpoints is accepted.
     init(_ device: USBInterfaces, isForced: Bool) {
         func layout(where accepts: (USBInterfaces.Class) -> Bool) -> USBLayout? {
             let fitting = device.interfaces.filter { $0.settings.first.map { accepts($0.kind) } ?? false }

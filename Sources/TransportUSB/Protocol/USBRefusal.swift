@@ -2,9 +2,9 @@
     import Darwin
 #endif
 
-/// Systems on which dongles are left alone.
+/// Systems on which dongles are not opened.
 public enum USBRefusal {
-    /// Why no dongle may be claimed on a system; nil where they may.
+    /// Reason for opening no dongle on a system; nil if they may be opened.
     ///
     /// - Parameters:
     ///   - system: `macOS`, `Linux`.
@@ -17,7 +17,7 @@ public enum USBRefusal {
             """
     }
 
-    /// The same of the system this runs on.
+    /// The reason for the current system.
     static func here(isForced: Bool) -> String? {
         #if canImport(Darwin)
             var text = [CChar](repeating: 0, count: 64)

@@ -1,19 +1,19 @@
 import Packets
 
-/// Whether a dongle carries voice.
+/// State of voice over USB.
 public enum VoiceState: Sendable, Hashable {
-    /// No synchronous link is up; the voice interface is in alternate setting 0, which takes no bandwidth.
+    /// No synchronous link exists; the voice interface is in alternate setting 0, which uses no bandwidth.
     case off
-    /// Another alternate setting is on its way; voice that is sent waits for it.
+    /// The alternate setting is being changed; voice data is queued.
     case changing(to: VoiceSetting)
     case on(VoiceSetting)
-    /// A link is up that this dongle or this system carries no voice for.
+    /// A link exists whose voice this dongle or system cannot carry.
     case unavailable(VoiceProblem)
 }
 
-/// Decides which alternate setting the voice interface has, by the links that are up.
+/// Selects the alternate setting of the voice interface for the existing links.
 struct VoiceControl {
-    /// What to do with the pipes: the setting, or none, and whose packets to expect.
+    /// A change of the pipes: the setting, or none, and the handles of expected packets.
     struct Change: Equatable {
         var setting: VoiceSetting?
         var handles: Set<UInt16>
@@ -22,10 +22,10 @@ struct VoiceControl {
     let offered: [VoiceSetting]
     private var links = VoiceLinks()
     private(set) var state = VoiceState.off
-    /// Packets of voice that could not be sent.
+    /// Number of voice packets that could not be sent.
     var dropped = 0
 
-    /// Packets that came with zeros before them.
+    /// Number of packets received with leading zeros.
     private(set) var unpadded = 0
     private let workarounds: USBWorkarounds
 
@@ -34,12 +34,12 @@ struct VoiceControl {
         self.workarounds = workarounds
     }
 
-    /// Whether voice may be sent.
+    /// True if voice data can be sent.
     var isUsable: Bool { (try? setting()) != nil }
 
-    /// The setting that is in use or on its way.
+    /// The setting in use or being set.
     ///
-    /// - Throws: why there is none.
+    /// - Throws: the reason why there is none.
     func setting() throws(VoiceProblem) -> VoiceSetting {
         switch state {
         case .off: throw .noLink
@@ -66,7 +66,7 @@ struct VoiceControl {
         }
     }
 
-    /// A frame of transparent voice without what one chip puts before it.
+    /// Removes the padding that one chip puts before a transparent voice frame.
     mutating func unpadded(_ packet: HCIPacket) -> HCIPacket {
         guard let handle = packet.dataHandle, links.isTransparent(handle.rawValue),
             var data = try? HCIData.SynchronousData(prefixOf: packet.bytes), data.data.count == Self.padding + Self.frame,
@@ -80,7 +80,7 @@ struct VoiceControl {
     private static let padding = 20
     private static let frame = 60
 
-    /// The pipes have a setting, or none; what came of a change that is not wanted any more is of no interest.
+    /// Records the result of a change; the result of an outdated change is ignored.
     mutating func settled(_ result: Result<VoiceSetting?, VoiceProblem>) {
         switch (result, state) {
         case (.success(let setting?), .changing(let wanted)) where setting == wanted: state = .on(setting)

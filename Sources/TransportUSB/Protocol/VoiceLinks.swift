@@ -1,23 +1,23 @@
 import HCI
 import Packets
 
-/// Follows commands and events for the synchronous links that are up and the coding of their voice.
+/// Tracks the synchronous links and their voice coding from commands and events.
 struct VoiceLinks {
     private(set) var handles: Set<UInt16> = []
     private var transparent: Set<UInt16> = []
-    /// Input_Sample_Size of the voice setting that is in use, 16 bits after a reset. Core Vol 4, Part E, 6.12 and 7.3.28.
+    /// Input_Sample_Size of the current voice setting; 16 bits after a reset. Core Vol 4, Part E, 6.12 and 7.3.28.
     private var has16Bits = true
 
     func isTransparent(_ handle: UInt16) -> Bool { transparent.contains(handle) }
 
-    /// What the pipes must carry; nil without links.
+    /// Required capacity of the pipes; nil without links.
     var need: VoiceNeed? {
         guard !handles.isEmpty else { return nil }
         let coding: VoiceNeed.Coding = !transparent.isEmpty ? .transparent : has16Bits ? .bits16 : .bits8
         return VoiceNeed(channels: handles.count, coding: coding)
     }
 
-    /// Takes a command on its way to the controller. Of the two commands that name codecs for each path, the size of the host's samples counts.
+    /// Handles a command to the controller. For the enhanced commands, the sample size on the host side counts.
     mutating func note(command: HCIPacket) {
         switch command.commandOpcode {
         case HCICommands.WriteVoiceSetting.opcode:
@@ -42,7 +42,7 @@ struct VoiceLinks {
         if let sampleSize { has16Bits = sampleSize != 8 }
     }
 
-    /// Takes an event; true when what the pipes must carry has changed.
+    /// Handles an event; true if the required capacity has changed.
     mutating func note(event: HCIPacket) -> Bool {
         let before = (handles, need)
         switch event.eventCode {

@@ -1,38 +1,39 @@
 import Packets
 
-/// What happened on the isochronous IN pipe.
+/// Statistics of the isochronous IN pipe.
 public struct VoiceStatistics: Sendable, Hashable {
-    /// HCI packets that came whole.
+    /// Complete HCI packets.
     public var packets = 0
     /// Isochronous packets that ended with an error.
     public var lostFrames = 0
-    /// Octets thrown away: the rest of a packet that lost a piece, or what begins no packet.
+    /// Octets discarded: the rest of a packet with a lost part, or octets that do not start a packet.
     public var discarded = 0
-    /// How often the beginning of a packet had to be looked for.
+    /// Number of searches for the start of a packet.
     public var resynchronisations = 0
 
     public init() {}
 }
 
-/// Puts voice packets together from isochronous packets, which may get lost. Core Vol 4, Part B, 2.1.1 and Part E, 5.4.3.
+/// Reassembles voice packets from isochronous packets, which may be lost. Core Vol 4, Part B, 2.1.1 and Part E, 5.4.3.
 ///
-/// While nothing is lost, the pipe is a stream: a packet ends by its length and the next follows, in the same isochronous packet or a new one. After a
-/// loss what has come of the packet is thrown away, and a header is looked for: the handle of a link that is up, no reserved bits, the length that
-/// the link's packets have. It is looked for at the beginning of isochronous packets, and within them if this dongle has begun packets there before.
+/// Without losses the pipe is a stream: a packet ends by its length and the next one follows, in the same or a new isochronous packet.
+/// After a loss, the incomplete packet is discarded, and a header is searched: the handle of an existing link, no reserved bits, and the
+/// length of the link's packets. It is searched at the start of isochronous packets, and within them if this dongle has started packets
+/// there before.
 struct VoiceReassembly {
-    /// Handles of the links that are up.
+    /// Handles of the existing links.
     var handles: Set<UInt16> = []
     private(set) var statistics = VoiceStatistics()
     private var pending: [UInt8] = []
     /// Data_Total_Length of each link's last packet.
     private var lengths: [UInt16: UInt8] = [:]
     private var isLost = false
-    /// A frame without data came within a packet: the piece may be missing, or only late.
+    /// A frame without data arrived within a packet: the data may be lost or only late.
     private var isDoubtful = false
     private var beginsWithin = false
     private static let header = 3
 
-    /// Takes an isochronous packet that came without an error.
+    /// Handles an isochronous packet received without error.
     mutating func frame(_ octets: UnsafeRawBufferPointer, _ deliver: (HCIPacket) -> Void) {
         guard !octets.isEmpty else {
             isDoubtful = isDoubtful || !pending.isEmpty
@@ -53,13 +54,13 @@ struct VoiceReassembly {
         append(UnsafeRawBufferPointer(rebasing: octets[start...]), deliver)
     }
 
-    /// An isochronous packet got lost.
+    /// Records a lost isochronous packet.
     mutating func frameWasLost() {
         statistics.lostFrames += 1
         giveUp()
     }
 
-    /// The pipe begins anew.
+    /// Restarts reassembly after the pipe was opened again.
     mutating func restart() {
         statistics.discarded += pending.count
         pending = []
@@ -107,7 +108,7 @@ struct VoiceReassembly {
 
     private func handle(_ low: UInt8, _ high: UInt8) -> UInt16 { (UInt16(low) | UInt16(high) << 8) & 0x0FFF }
 
-    /// A strict look wants the length of the link's packets, too, and one that is not zero.
+    /// A strict check also requires the length of the link's previous packets, and a length other than zero.
     private func isHeader(_ octets: UnsafeRawBufferPointer, at start: Int, strict: Bool) -> Bool {
         guard octets.count - start >= Self.header, octets[start + 1] & 0xC0 == 0 else { return false }
         let handle = handle(octets[start], octets[start + 1])

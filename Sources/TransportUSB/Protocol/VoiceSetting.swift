@@ -1,9 +1,9 @@
-/// What the voice links of a dongle need of its isochronous pipes.
+/// Requirements of the voice links on the isochronous pipes.
 public struct VoiceNeed: Sendable, Hashable {
     public enum Coding: String, Sendable, Hashable, CaseIterable {
         case bits8 = "8-bit"
         case bits16 = "16-bit"
-        /// Coded by the host, as mSBC for wide band speech.
+        /// Coded by the host, for example mSBC for wide band speech.
         case transparent
     }
 
@@ -17,11 +17,11 @@ extension VoiceNeed: CustomStringConvertible {
     public var description: String { "\(channels) \(coding.rawValue) voice channel" + (channels == 1 ? "" : "s") }
 }
 
-/// An alternate setting of the interface for voice, as the dongle describes it.
+/// An alternate setting of the voice interface, from the descriptors.
 public struct VoiceSetting: Sendable, Hashable {
     /// bAlternateSetting.
     public var number: UInt8
-    /// Octets in the isochronous packet of each frame of a millisecond, wMaxPacketSize.
+    /// wMaxPacketSize: octets of the isochronous packet in each 1 ms frame.
     public var frameSize: Int
     var input: UInt8
     var output: UInt8
@@ -30,26 +30,27 @@ public struct VoiceSetting: Sendable, Hashable {
         (self.number, self.frameSize, self.input, self.output) = (number, frameSize, input, output)
     }
 
-    /// Octets of voice in an HCI packet that fills three frames with its header, as the settings 1 to 5 are made for; in setting 6 it takes one.
+    /// Voice octets of an HCI packet that, with its header, fills three frames, as settings 1...5 are designed for, or one frame in setting
+    /// 6.
     public var packetOctets: Int { (number == 6 ? 1 : 3) * frameSize - 3 }
 
-    /// How many frames a packet with so many octets of voice takes.
+    /// Number of frames for a packet with this number of voice octets.
     public func frames(for octets: Int) -> Int { VoiceChoice.frames(octets: 3 + octets, frameSize: frameSize).count }
 }
 
-/// Why a dongle cannot carry voice as it is asked to.
+/// Reason why a dongle cannot carry the required voice.
 public enum VoiceProblem: Error, Sendable, Hashable {
-    /// The dongle describes no interface with isochronous endpoints.
+    /// The dongle has no interface with isochronous endpoints.
     case noInterface
-    /// None of the alternate settings that would do is there.
+    /// None of the suitable alternate settings exists.
     case noSetting(VoiceNeed, wanted: [UInt8], offered: [UInt8])
-    /// The Core Specification has no alternate setting for it.
+    /// The Core Specification defines no alternate setting for this requirement.
     case undefined(VoiceNeed)
-    /// The setting was refused, or its pipes do not work.
+    /// The setting was rejected, or its pipes do not work.
     case failed(setting: UInt8, String)
     /// The dongle is known to fail with voice over USB.
     case knownToFail
-    /// No synchronous link is up, so no setting is chosen.
+    /// No synchronous link exists, so no setting is selected.
     case noLink
 }
 
@@ -69,20 +70,20 @@ extension VoiceProblem: CustomStringConvertible {
     }
 }
 
-/// The choice of the alternate setting. Core Vol 4, Part B, 2.1.1.
+/// Selection of the alternate setting. Core Vol 4, Part B, 2.1.1.
 enum VoiceChoice {
-    /// The settings that carry it, the best first; none when there is no such setting.
+    /// Suitable setting numbers in order of preference; empty if there are none.
     static func numbers(for need: VoiceNeed) -> [UInt8] {
         switch (need.coding, need.channels) {
         case (.bits8, 1...3): [UInt8(need.channels)]
         case (.bits16, 1...3): [[2, 4, 5][need.channels - 1]]
-        // A frame of mSBC, 60 octets in 7.5 ms, fits into one packet of setting 6; dongles from before it carry it in pieces.
+        // An mSBC frame, 60 octets in 7.5 ms, fits into one packet of setting 6. Dongles without setting 6 carry it in several packets.
         case (.transparent, 1): [6, 1]
         default: []
         }
     }
 
-    /// Of what the dongle offers, the best; in place of a setting that it is known to fail with, the next larger one.
+    /// The best setting that the dongle has. A setting known not to work is replaced by the next larger one.
     static func setting(for need: VoiceNeed, of offered: [VoiceSetting], _ workarounds: USBWorkarounds = USBWorkarounds())
         throws(VoiceProblem) -> VoiceSetting
     {
@@ -102,7 +103,7 @@ enum VoiceChoice {
         throw .noSetting(need, wanted: wanted, offered: offered.map(\.number))
     }
 
-    /// The lengths of the isochronous packets that carry an HCI packet: it begins with a packet of its own, and only the last one may be short.
+    /// Lengths of the isochronous packets for an HCI packet. It starts in a new isochronous packet, and only the last one may be short.
     static func frames(octets: Int, frameSize: Int) -> [Int] {
         guard octets > 0, frameSize > 0 else { return [] }
         let full = [Int](repeating: frameSize, count: octets / frameSize)

@@ -1,8 +1,8 @@
 import Packets
 
-/// An Intel firmware file: a header with key and signature, for newer generations two of them, then HCI commands that write the firmware.
+/// An Intel firmware file: a header with key and signature (two headers for newer generations), then HCI commands that write the firmware.
 struct IntelImage: Equatable {
-    /// Which header, and where the commands begin.
+    /// Header layout, which determines where the commands start.
     enum Layout: Equatable {
         /// Generations with one header.
         case single
@@ -13,7 +13,7 @@ struct IntelImage: Equatable {
         var commands: Int { self == .single ? 644 : 964 }
     }
 
-    /// A piece of an image in one secure-send command.
+    /// The part of an image sent in one secure-send command.
     struct Fragment: Equatable {
         var kind: UInt8
         var range: Range<Int>
@@ -31,7 +31,7 @@ struct IntelImage: Equatable {
 
     let octets: [UInt8]
     let fragments: [Fragment]
-    /// Where the firmware starts; the image tells it.
+    /// Start address of the firmware, from the image.
     let bootAddress: UInt32
 
     init(_ octets: [UInt8], _ layout: Layout) throws(FirmwareImageError) {
@@ -41,7 +41,7 @@ struct IntelImage: Equatable {
         try Self.checkHeader(octets, at: 0, version: 0x0001_0000)
         if layout != .single { try Self.checkHeader(octets, at: 644, version: 0x0002_0000) }
         let start = layout.header
-        // Older headers have four octets between key and signature.
+        // The older header has four octets between key and signature.
         let (keyLength, signature) = layout == .secondOfTwo ? (96, 224) : (256, 388)
         let parts: [(UInt8, Range<Int>)] = [
             (Kind.header, start..<start + Self.headerLength),
@@ -57,7 +57,7 @@ struct IntelImage: Equatable {
         guard octets[start] == 0x06, little(octets, start + 8) == version else { throw .signature }
     }
 
-    /// Runs of whole commands whose length is a multiple of four, as the boot loader wants them.
+    /// Groups of complete commands whose length is a multiple of four, as the boot loader requires.
     private static func commands(
         _ octets: [UInt8], from first: Int
     ) throws(FirmwareImageError) -> (ranges: [Range<Int>], bootAddress: UInt32?) {
@@ -89,7 +89,7 @@ struct IntelImage: Equatable {
         octets[place..<place + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// The entries of a configuration file, each with its length octet.
+    /// Entries of a configuration file, each with its length octet.
     static func configuration(_ octets: [UInt8]) throws(FirmwareImageError) -> [[UInt8]] {
         var entries: [[UInt8]] = []
         var place = 0

@@ -1,18 +1,18 @@
 import Packets
 
-/// Brings an image into an Intel controller that waits in its boot loader, starts it and writes its configuration.
+/// Loads an image into an Intel controller in its boot loader, starts it and writes its configuration.
 struct IntelLoader: FirmwareProcedure {
     private enum State {
         case awaitingVersion
         case awaitingBootParameters(IntelVersionReport)
         case awaitingFiles(IntelVersionReport)
         case sending(Job, fragment: Int)
-        /// Everything is sent; the boot loader judges it.
+        /// The image is sent; the boot loader verifies it.
         case awaitingVerdict(Job)
         case awaitingBoot(Job)
         case configuring(Job, entry: Int)
         case awaitingNewVersion(Job)
-        /// Sent back into its boot loader after a failure.
+        /// Being reset into the boot loader after a failure.
         case abandoning(FirmwareError)
         case ended
     }
@@ -23,13 +23,13 @@ struct IntelLoader: FirmwareProcedure {
         var imagePath: String
         var companionPath: String?
         var configuration: [[UInt8]] = []
-        /// The verdict may come before the answer to the last fragment.
+        /// The verification result may arrive before the answer to the last fragment.
         var isAccepted = false
 
         func step(_ fragment: Int) -> FirmwareStep { .download(fragment: fragment + 1, of: image.fragments.count) }
     }
 
-    /// Asks newer generations for the whole list; older ones ignore it.
+    /// Requests the full TLV list from newer generations; older ones ignore the parameter.
     static let everything: [UInt8] = [0xFF]
     static let verdictTimeout = Microseconds.seconds(5)
     static let bootTimeout = Microseconds.seconds(3)
@@ -177,7 +177,8 @@ struct IntelLoader: FirmwareProcedure {
         return end(.done(.loaded(chip: job.report.chip, file: job.imagePath, companion: job.companionPath, version: report.build)))
     }
 
-    /// Back into the boot loader, so that the next start finds it fresh. There is no answer; it may leave the bus for a moment.
+    /// Resets the chip into its boot loader, so that the next start can load it again. There is no answer; the chip may leave the bus
+    /// briefly.
     private mutating func giveUp(_ error: FirmwareError) -> [FirmwareAction] {
         let reset = HCICommands.IntelReset(resetType: 1, patchEnable: 1, ddcReload: 1, bootOption: 0, bootAddress: 0)
         state = .abandoning(error)

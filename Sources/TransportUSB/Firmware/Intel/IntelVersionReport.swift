@@ -1,20 +1,20 @@
 import Packets
 
-/// What an Intel controller says of itself, in the fixed form of older generations or as the list of newer ones.
+/// Version information of an Intel controller, in the fixed format of older generations or as the TLV list of newer ones.
 struct IntelVersionReport: Sendable, Equatable {
     enum Mode: Equatable {
         case bootLoader
         case firmware
-        /// Older than the boot loader: works from its ROM.
+        /// Older than the boot loader generations: runs from ROM.
         case rom
     }
 
-    /// How a generation names its files.
+    /// File naming scheme of a generation.
     enum Naming: Equatable {
-        /// By variant and the device revision that the boot parameters tell.
+        /// By hardware variant and the device revision in the boot parameters.
         case byDeviceRevision
         case byRevisions
-        /// By the parts of the platform and the radio.
+        /// By platform and radio identifiers.
         case byParts(platform: UInt16, radio: UInt16)
     }
 
@@ -24,14 +24,14 @@ struct IntelVersionReport: Sendable, Equatable {
     var hardwareRevision: UInt8 = 0
     var firmwareRevision: UInt8 = 0
     var build = "unknown"
-    /// Whether the boot loader acknowledges every fragment; it must.
+    /// True if the boot loader acknowledges every fragment, which is required.
     var acknowledges = true
-    /// Which of the headers of an image it wants: 0 for RSA, 1 for ECDSA.
+    /// Image header to use: 0 for RSA, 1 for ECDSA.
     var engine: UInt8 = 0
 
     static let platform: UInt8 = 0x37
 
-    /// - Parameter octets: what follows the status.
+    /// - Parameter octets: octets after the status.
     /// - Throws: `unsupported` with the reason.
     init(_ octets: [UInt8]) throws(FirmwareError) {
         if octets.count == 9, octets[0] == Self.platform, let version = try? Structures.IntelVersion(parameters: octets) {
@@ -62,7 +62,7 @@ struct IntelVersionReport: Sendable, Equatable {
         }
     }
 
-    /// Type, length and value, one after another.
+    /// A list of type, length and value.
     private init(list: [UInt8]) throws(FirmwareError) {
         var values: [UInt8: UInt32] = [:]
         var place = 0
@@ -91,7 +91,7 @@ struct IntelVersionReport: Sendable, Equatable {
         engine = UInt8(truncatingIfNeeded: values[0x2F] ?? 0)
     }
 
-    /// Step in the low digit of the first octet, then the type: as file names have it.
+    /// Identifier as in file names: step in the low digit of the first octet, then the type.
     private static func part(_ value: UInt32) -> UInt16 {
         (UInt16(value & 0xFFF) << 4 | UInt16(value >> 24 & 0xF)).byteSwapped
     }
@@ -106,7 +106,7 @@ struct IntelVersionReport: Sendable, Equatable {
         return "Intel " + (names[variant] ?? "variant \(variant)")
     }
 
-    /// - Parameter deviceRevision: of the boot parameters.
+    /// - Parameter deviceRevision: device revision from the boot parameters.
     func need(deviceRevision: UInt16) -> FirmwareNeed {
         let stem =
             switch naming {

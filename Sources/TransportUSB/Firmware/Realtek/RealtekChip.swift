@@ -1,20 +1,20 @@
 import Packets
 
-/// A Realtek chip on USB, known by what its ROM says of itself before firmware is loaded.
+/// A Realtek USB chip, identified by the version information of its ROM.
 struct RealtekChip: Sendable, Equatable {
     var name: String
     var lmpSubversion: UInt16
     var hciSubversion: UInt16
-    /// Zero when any will do.
+    /// Zero matches any version.
     var hciVersion: UInt8
-    /// The number that an image for the chip carries.
+    /// Project number in the chip's images.
     var project: UInt8
-    /// The stem of its files' names below `rtl_bt`.
+    /// Stem of its file names below `rtl_bt`.
     var stem: String
-    /// It does nothing without its file of settings.
+    /// True if the chip does not work without its configuration file.
     var needsConfiguration = false
     var hasROMVersion = true
-    /// Its image goes to the chip as it is.
+    /// True if the image is sent to the chip unchanged.
     var hasPlainImage = false
 
     var need: FirmwareNeed {
@@ -48,7 +48,7 @@ struct RealtekChip: Sendable, Equatable {
         RealtekChip(name: "RTL8852BTU", lmpSubversion: 0x8852, hciSubversion: 0x87, hciVersion: 0x0C, project: 47, stem: "rtl8852btu"),
     ]
 
-    /// The chip whose ROM gives this version; nil when firmware runs already, or the chip is not known.
+    /// The chip with this ROM version; nil if firmware is already running or the chip is unknown.
     static func find(_ version: HCICommands.ReadLocalVersionInformation.Return) -> RealtekChip? {
         all.first {
             $0.lmpSubversion == version.lmpSubversion && $0.hciSubversion == version.hciSubversion

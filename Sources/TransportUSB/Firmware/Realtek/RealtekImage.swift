@@ -1,9 +1,9 @@
 import Packets
 
-/// What a Realtek firmware file holds, and what of it goes to one chip.
+/// A Realtek firmware file, and the part of it that one chip needs.
 ///
-/// Two formats: `Realtech`, a table of patches of which each ROM version takes one, and `RTBTCore`, sections whose parts are sorted by priority.
-/// Both end in a list of records, read backwards from a closing signature, of which one is the project the file was made for.
+/// Two formats: `Realtech` is a table with one patch per ROM version; `RTBTCore` has sections whose parts are ordered by priority. Both end
+/// with a list of records, read backwards from an end signature, that contains the project number of the file.
 struct RealtekImage: Equatable {
     enum Format: Equatable {
         case plain
@@ -22,7 +22,7 @@ struct RealtekImage: Equatable {
     let octets: [UInt8]
     let format: Format
 
-    /// Checks what can be checked before it is known which ROM version asks.
+    /// Checks everything that does not depend on the ROM version.
     init(_ octets: [UInt8], for chip: RealtekChip) throws(FirmwareImageError) {
         self.octets = octets
         guard !octets.isEmpty else { throw .empty }
@@ -42,7 +42,8 @@ struct RealtekImage: Equatable {
         guard project == chip.project else { throw .otherChip(project: Int(project), wanted: Int(chip.project)) }
     }
 
-    /// The records before the ending lie backwards: data, length, kind. Kind 0 with one octet is the project, kind 0xFF closes the list.
+    /// The project number. Records before the end signature are stored backwards: data, length, kind. Kind 0 with one octet is the project
+    /// number, kind 0xFF ends the list.
     private static func project(_ octets: [UInt8], after header: Int) -> UInt8? {
         var end = octets.count - ending.count
         while end - 3 >= header {
@@ -54,9 +55,9 @@ struct RealtekImage: Equatable {
         return nil
     }
 
-    /// The octets for a chip whose ROM has this version.
+    /// The octets to send to a chip with this ROM version.
     ///
-    /// - Parameter key: which of the signed parts it takes; zero for none. Only for sections.
+    /// - Parameter key: key identifier of the signed parts to use; 0 for none. Only for sections.
     func payload(romVersion: UInt8, key: UInt8) throws(FirmwareImageError) -> [UInt8] {
         switch format {
         case .plain: octets
@@ -65,7 +66,7 @@ struct RealtekImage: Equatable {
         }
     }
 
-    /// Chip numbers, then lengths, then offsets; the last four octets of a patch give way to the version of the file.
+    /// Format `Realtech`: chip numbers, lengths, offsets. The last four octets of a patch are replaced by the version of the file.
     private func patch(_ romVersion: UInt8) throws(FirmwareImageError) -> [UInt8] {
         let count = Int(u16(12))
         let tables = Self.patchHeader
@@ -79,7 +80,7 @@ struct RealtekImage: Equatable {
         return Array(octets[offset..<offset + length - 4] + octets[8..<12])
     }
 
-    /// Sections of snippets (1), fillers (2) and security headers (3); the parts for this ROM version go out by priority.
+    /// Format `RTBTCore`: snippets (1), dummies (2) and security headers (3). Parts for this ROM version are sent by priority.
     private func sections(_ romVersion: UInt8, _ key: UInt8) throws(FirmwareImageError) -> [UInt8] {
         let end = octets.count - 3 - Self.ending.count
         var parts: [(priority: UInt8, octets: ArraySlice<UInt8>)] = []
@@ -90,7 +91,7 @@ struct RealtekImage: Equatable {
             guard length <= end - place - 8 else { throw .corrupt(offset: place) }
             if (1...3).contains(kind), kind != 3 || key != 0 {
                 for part in try self.parts(of: place + 8..<place + 8 + length, romVersion, signedBy: kind == 3 ? key : nil) {
-                    // Among equals the later part goes first.
+                    // With equal priority, the later part is sent first.
                     parts.insert(part, at: parts.firstIndex { $0.priority >= part.priority } ?? parts.endIndex)
                 }
             }
@@ -117,7 +118,7 @@ struct RealtekImage: Equatable {
         return parts
     }
 
-    /// Settings begin with their magic number and the length of what follows.
+    /// A configuration file starts with a magic number and the length of the rest.
     static func checkConfiguration(_ octets: [UInt8]) throws(FirmwareImageError) {
         guard octets.count >= 6, little(octets, 0, 4) == configurationMagic, Int(little(octets, 4, 2)) <= octets.count - 6 else {
             throw .configuration

@@ -1,6 +1,6 @@
 import Packets
 
-/// Brings a patch into a Realtek chip: the ROM's version chooses it, fragments carry it, a reset and a new version end it.
+/// Loads a patch into a Realtek chip: selects it by ROM version, sends it in fragments, resets the chip and reads the new version.
 struct RealtekLoader: FirmwareProcedure {
     private enum State {
         case atStart
@@ -8,7 +8,7 @@ struct RealtekLoader: FirmwareProcedure {
         case awaitingFiles(RealtekChip, romVersion: UInt8)
         case awaitingKey(RealtekChip, romVersion: UInt8, RealtekImage, Files)
         case downloading(Download)
-        /// The first HCI_Reset of the new firmware may stay unanswered.
+        /// The first HCI_Reset of the new firmware may remain unanswered.
         case awaitingReset(Files, isRepeated: Bool)
         case awaitingNewVersion(Files)
         case ended
@@ -25,7 +25,7 @@ struct RealtekLoader: FirmwareProcedure {
         var payload: [UInt8]
         var fragment = 0
 
-        /// A payload that fills its last fragment is closed by one without data.
+        /// A payload that fills its last fragment is followed by an empty one.
         var count: Int { payload.count / RealtekLoader.fragmentLength + 1 }
         var isLast: Bool { fragment == count - 1 }
         var step: FirmwareStep { .download(fragment: fragment + 1, of: count) }
@@ -39,16 +39,16 @@ struct RealtekLoader: FirmwareProcedure {
     }
 
     static let fragmentLength = 252
-    /// Where the chip says which signed parts it takes.
+    /// Register with the key identifier of the signed parts.
     static let keyRegister = HCICommands.RealtekReadRegister(width: 0x10, address: 0xB000_ADA4)
 
     private let version: HCICommands.ReadLocalVersionInformation.Return
     private var state = State.atStart
 
-    /// - Parameter version: what the dongle says of itself.
+    /// - Parameter version: version information of the dongle.
     init(_ version: HCICommands.ReadLocalVersionInformation.Return) { self.version = version }
 
-    /// Fragments count from 0 to 127, then again and again from 1 to 127.
+    /// Fragment index: 0...127, then 1...127 repeatedly.
     static func index(of fragment: Int) -> UInt8 { UInt8(fragment < 0x80 ? fragment : (fragment - 1) % 0x7F + 1) }
 
     mutating func start() -> [FirmwareAction] {
@@ -73,7 +73,7 @@ struct RealtekLoader: FirmwareProcedure {
             return [.read(chip.need)]
         case .awaitingKey(_, let romVersion, let image, let files):
             guard let answer = event.returns(of: HCICommands.RealtekReadRegister.self) else { return [] }
-            // A ROM that does not know the register has no keys.
+            // A ROM without this register has no keys.
             return download(image, romVersion, key: answer.status == .success ? UInt8(answer.value & 0xFF) : 0, files)
         case .downloading(let download): return sent(download, event)
         case .awaitingReset(let files, _):
@@ -119,7 +119,7 @@ struct RealtekLoader: FirmwareProcedure {
         return end(.fail(.silent(step)))
     }
 
-    /// Settings follow the patch; a chip that takes signed parts has its own.
+    /// Sends the patch, followed by the configuration. A chip with signed parts has its own configuration.
     private mutating func download(_ image: RealtekImage, _ romVersion: UInt8, key: UInt8, _ files: Files) -> [FirmwareAction] {
         var payload: [UInt8]
         do throws(FirmwareImageError) { payload = try image.payload(romVersion: romVersion, key: key) } catch {
@@ -158,7 +158,7 @@ struct RealtekLoader: FirmwareProcedure {
         return [action]
     }
 
-    /// Firmware gives its own version in place of the ROM's.
+    /// Version of the running firmware, which replaces the ROM's.
     static func text(_ version: HCICommands.ReadLocalVersionInformation.Return) -> String {
         "0x" + hexadecimal(version.hciSubversion) + hexadecimal(version.lmpSubversion)
     }
