@@ -2,7 +2,7 @@ import Packets
 import Timing
 import Transport
 
-/// Controllers without BR/EDR, of which it is told once each when a host asks one for something of BR/EDR.
+/// Wraps LE-only controllers and reports, once per controller, that a host uses BR/EDR commands.
 public final class ClassicNotice: DongleBackend {
     public var count: Int { inner.count }
     private let inner: any DongleBackend
@@ -26,7 +26,7 @@ public final class ClassicNotice: DongleBackend {
     public func portWasReset(_ index: Int) { inner.portWasReset(index) }
     public func wasOpened(_ index: Int) { inner.wasOpened(index) }
 
-    /// A controller's end of a pipe, with an eye on the commands that it does not know.
+    /// A controller's end of a pipe that watches for unknown commands.
     private final class Tap: HCITransport, HCITransportSink {
         var name: String { inner.name }
         private let inner: any HCITransport
@@ -61,7 +61,7 @@ public final class ClassicNotice: DongleBackend {
             sink?.closed(reason)
         }
 
-        /// The command of BR/EDR that an answer calls unknown: one that the specification has, in another group than that of LE.
+        /// Name of the BR/EDR command that an answer reports as unknown: a command of the specification outside the LE group.
         private static func unknownCommand(_ packet: HCIPacket) -> String? {
             let status =
                 (try? packet.event(as: HCIEvents.CommandStatus.self))?.status.rawValue

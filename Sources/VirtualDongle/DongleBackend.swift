@@ -1,15 +1,15 @@
 import Timing
 import Transport
 
-/// Where a server's controllers come from.
+/// The controllers that a server offers.
 public protocol DongleBackend: AnyObject {
-    /// How many controllers there are.
+    /// Number of controllers.
     var count: Int { get }
-    /// Brings controller `index` up, fresh, on its end of a pipe. It opens the end, and is gone when the pipe closes.
+    /// Starts controller `index` with cleared state on a pipe. It opens its end and is removed when the pipe closes.
     func attach(_ index: Int, to end: any HCITransport) throws
-    /// The port of the dongle that controller `index` is in was reset.
+    /// The port of controller `index`'s dongle was reset.
     func portWasReset(_ index: Int)
-    /// A program has opened the dongle that controller `index` is in, which was attached before.
+    /// A program has opened controller `index`'s dongle, which was already attached.
     func wasOpened(_ index: Int)
 }
 
@@ -17,7 +17,7 @@ extension DongleBackend {
     public func portWasReset(_ index: Int) {}
     public func wasOpened(_ index: Int) {}
 
-    /// The host's end of a pipe to controller `index`, fresh.
+    /// The host's end of a new pipe to controller `index`.
     public func pipe(to index: Int, on loop: RunLoop) throws -> any HCITransport {
         let (host, controller) = InProcessTransport.pair(name: "virtual \(index)", on: loop)
         try attach(index, to: controller)
@@ -25,12 +25,12 @@ extension DongleBackend {
     }
 }
 
-/// What happens at a server, for the people who watch it.
+/// Events of a server, for display.
 public enum DongleEvent: Sendable, Equatable {
     case attached(controller: Int)
     case left(controller: Int, TransportError)
-    /// Somebody else holds the controller.
+    /// Another client uses the controller.
     case refused(controller: Int)
-    /// The controller could not be brought up, or a client broke its protocol.
+    /// The controller could not be started, or a client violated the protocol.
     case failed(controller: Int, reason: String)
 }

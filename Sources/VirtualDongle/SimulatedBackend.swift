@@ -4,7 +4,7 @@ import Simulation
 import Timing
 import Transport
 
-/// Controllers of one simulation, with one air between them.
+/// Controllers of one simulation on one air.
 public final class SimulatedBackend: DongleBackend {
     public let configurations: [ControllerConfiguration]
     public var count: Int { configurations.count }
@@ -15,9 +15,9 @@ public final class SimulatedBackend: DongleBackend {
     private let conduct: DongleConduct
     private let seed: UInt64
     private var interfaces: [Int] = []
-    /// How often each was attached, and what stands before the one that is.
+    /// Number of openings of each controller, and the conduct in front of the attached one.
     private var openings: [Int: Int] = [:]
-    /// Those that a program has opened since they were attached.
+    /// Controllers opened by a program since they were attached.
     private var opened: Set<Int> = []
     private var fronts: [Int: WeakFront] = [:]
 
@@ -26,9 +26,9 @@ public final class SimulatedBackend: DongleBackend {
     }
 
     /// - Parameters:
-    ///   - conduct: how all of them behave otherwise than ours.
-    ///   - capture: gets every packet of every controller, as its host sees them.
-    ///   - seed: fixes what a conduct leaves to chance.
+    ///   - conduct: behaviour of all controllers.
+    ///   - capture: receives every packet of every controller, as seen by its host.
+    ///   - seed: determines random choices of the conduct.
     public init(
         _ simulation: Simulation, configurations: [ControllerConfiguration], conduct: DongleConduct = DongleConduct(),
         capture: CaptureLog? = nil, seed: UInt64 = 1, on loop: RunLoop
@@ -64,7 +64,7 @@ public final class SimulatedBackend: DongleBackend {
 
     public func portWasReset(_ index: Int) { fronts[index]?.transport?.portWasReset() }
 
-    /// To attach a dongle is to open it once.
+    /// Attaching a dongle counts as the first opening.
     public func wasOpened(_ index: Int) {
         guard !opened.insert(index).inserted else { return }
         openings[index, default: 0] += 1

@@ -1,17 +1,17 @@
-/// A kind of dongle whose chip waits for firmware before it is a controller.
+/// A dongle whose chip needs firmware before it works as a controller.
 public enum BootModel: String, Sendable, CaseIterable {
-    /// One patch of several, chosen by the ROM's version.
+    /// One of several patches, selected by the ROM version.
     case rtl8761b
-    /// Parts of a patch by priority.
+    /// Sections of a patch, ordered by priority.
     case rtl8852b
-    /// A boot loader; its file is named by revisions.
+    /// A boot loader whose file is named by hardware and firmware revisions.
     case intel
-    /// The same, of a generation whose file is named by the device revision.
+    /// A boot loader of a generation whose file is named by the device revision.
     case intel8260 = "intel-8260"
-    /// A boot loader that describes itself by a list.
+    /// A boot loader that reports its version as a TLV list.
     case intelAX210 = "intel-ax210"
 
-    /// The USB identity that operating systems choose their driver by.
+    /// USB identifiers by which operating systems select their driver.
     public func descriptors(serialNumber: String) -> DongleDescriptors {
         let (vendor, product) = identity
         var descriptors = DongleDescriptors(
@@ -32,7 +32,7 @@ public enum BootModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// Files that its boot ROM accepts, by their names below a firmware folder. They hold nothing but what the virtual ROM checks.
+    /// Firmware files that the boot ROM accepts, by their paths below a firmware folder. They contain only what the virtual ROM checks.
     public var madeFirmware: [MadeFirmware] {
         switch self {
         case .rtl8761b:
@@ -55,7 +55,7 @@ public enum BootModel: String, Sendable, CaseIterable {
         ]
     }
 
-    /// The maker and the version that `madeFirmware` tells, over HCI and on the air alike.
+    /// Manufacturer and version that `madeFirmware` reports, over HCI and on the air.
     var loaded: (company: UInt16, subversion: UInt16) {
         switch self {
         case .rtl8761b, .rtl8852b:
@@ -66,7 +66,7 @@ public enum BootModel: String, Sendable, CaseIterable {
         }
     }
 
-    /// - Parameter hasFirmware: the firmware runs already, on chips whose boot loader tells.
+    /// - Parameter hasFirmware: the firmware is already running, for chips whose boot loader reports it.
     func makeROM(hasFirmware: Bool = false) -> any BootROM {
         switch self {
         case .rtl8761b: RealtekROM(.rtl8761b)
@@ -78,13 +78,13 @@ public enum BootModel: String, Sendable, CaseIterable {
     }
 }
 
-/// A firmware file of our own making.
+/// A generated firmware file.
 public struct MadeFirmware: Sendable, Equatable {
     public var name: String
     public var octets: [UInt8]
 }
 
-/// CRC-32 as in Ethernet: what the virtual boot ROMs check in place of a signature.
+/// CRC-32 as in Ethernet; the virtual boot ROMs check it instead of a signature.
 enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ 0xEDB8_8320 : rest >> 1 }

@@ -1,24 +1,24 @@
 import Packets
 
-/// What a boot ROM does about a command.
+/// Reaction of a boot ROM to a command.
 enum BootStep: Equatable {
     case send(HCIPacket)
-    /// The firmware runs after a while, and says so.
+    /// Starts the firmware after a delay, with an optional announcement.
     case run(after: Microseconds, announcing: HCIPacket?)
-    /// The firmware ends: back into the ROM.
+    /// Stops the firmware and returns to the ROM.
     case stop
 }
 
-/// What a chip's ROM, or the boot loader in it, answers until firmware runs, and which of its maker's commands the firmware knows.
+/// The ROM or boot loader of a chip. It answers commands until firmware runs, and defines the vendor commands of the firmware.
 protocol BootROM: Sendable {
-    /// Nil when the command is none of its own: the firmware gets it, and without firmware it is unknown.
+    /// Returns nil if the ROM does not handle the command: the firmware gets it, and without firmware it is unknown.
     mutating func take(_ command: HCIPacket) -> [BootStep]?
-    /// A packet of the running controller, as the chip's firmware would have sent it.
+    /// Changes a packet of the running controller to the form that the chip's firmware sends.
     func amend(_ packet: HCIPacket) -> HCIPacket
 }
 
 extension BootROM {
-    /// The answer to a command that it does not know.
+    /// The answer to an unknown command.
     static func unknown(_ opcode: UInt16) -> HCIPacket {
         HCIPacket(completeOpcode: opcode, returns: [ErrorCode.unknownHCICommand.rawValue])
     }
@@ -27,7 +27,7 @@ extension BootROM {
         .send(HCIPacket(completeOpcode: opcode, returns: [code.rawValue]))
     }
 
-    /// Changes what Read_Local_Version_Information told.
+    /// Changes the return parameters of Read_Local_Version_Information.
     static func amendVersion(
         _ packet: HCIPacket, _ change: (inout HCICommands.ReadLocalVersionInformation.Return) -> Void
     ) -> HCIPacket {

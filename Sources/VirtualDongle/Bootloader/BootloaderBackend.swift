@@ -2,8 +2,8 @@ import Packets
 import Timing
 import Transport
 
-/// Dongles that wait for firmware, in front of the controllers of another backend. A dongle that is attached anew has lost its firmware, as one that
-/// was without power.
+/// Dongles that need firmware, wrapped around the controllers of another backend. A dongle that is attached again has lost its firmware, as
+/// after a power loss.
 public final class BootloaderBackend: DongleBackend {
     public var count: Int { inner.count }
 
@@ -14,8 +14,8 @@ public final class BootloaderBackend: DongleBackend {
     private let rom: (any DongleBackend)?
 
     /// - Parameters:
-    ///   - hasFirmware: the firmware runs already.
-    ///   - rom: what the chip is without firmware, where it is a controller at all.
+    ///   - hasFirmware: the firmware is already running.
+    ///   - rom: configuration of the chip without firmware, if it works as a controller at all.
     public init(
         _ inner: any DongleBackend, model: BootModel, hasFirmware: Bool = false, rom: (any DongleBackend)? = nil, on loop: RunLoop
     ) {
@@ -38,13 +38,13 @@ public final class BootloaderBackend: DongleBackend {
     }
 }
 
-/// One dongle between its host and its controller: the ROM answers until the firmware runs, then the controller does.
+/// One dongle between host and controller: the ROM answers until the firmware runs, then the controller does.
 final class BootSession: HCITransportSink {
     private var rom: any BootROM
     private let end: any HCITransport
     private let loop: RunLoop
     private let makeController: () throws -> any HCITransport
-    /// Makes what the chip is without firmware; nil where that is nothing.
+    /// Creates the controller of a chip without firmware; nil if there is none.
     var makeROMController: (() throws -> any HCITransport)?
     private var controller: Relay?
     private var romController: Relay?
@@ -131,7 +131,7 @@ final class BootSession: HCITransportSink {
         end.close()
     }
 
-    /// What the controller says goes to the host.
+    /// Forwards packets of the controller to the host.
     private final class Relay: HCITransportSink {
         let pipe: any HCITransport
         private weak var session: BootSession?

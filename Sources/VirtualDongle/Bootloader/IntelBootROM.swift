@@ -1,13 +1,13 @@
 import Packets
 
-/// The boot loader of an Intel controller. It describes itself, takes an image in fragments, judges it when it is complete, and starts it on demand.
+/// The boot loader of an Intel controller. It reports its version, receives an image in fragments, verifies it and starts it on command.
 struct IntelBootROM: BootROM {
     struct Chip: Sendable, Equatable {
         var variant: UInt8
         var hardwareRevision: UInt8 = 0
         var firmwareRevision: UInt8 = 0
         var deviceRevision: UInt16 = 0
-        /// Describes itself by a list, and takes the second of two headers.
+        /// Reports its version as a TLV list, and uses the second of two image headers.
         var isNewer = false
 
         static let ax200 = Chip(variant: 0x14, hardwareRevision: 1, firmwareRevision: 3)
@@ -31,14 +31,14 @@ struct IntelBootROM: BootROM {
 
     private enum State {
         case receiving(Parts)
-        /// Judged good; it starts on demand.
+        /// The image is verified and can be started.
         case accepted(Firmware)
         case rejected
         case running(Firmware)
     }
 
     static let company: UInt16 = 0x0002
-    /// The kind of vendor event that carries the verdict about an image.
+    /// Vendor event with the verification result of an image.
     static let secureSendResult: UInt8 = 0x06
     static let bootTime = Microseconds.milliseconds(20)
     static let largest = 1 << 21
@@ -46,7 +46,7 @@ struct IntelBootROM: BootROM {
     let chip: Chip
     private var state = State.receiving(Parts())
 
-    /// - Parameter isRunning: its firmware runs already.
+    /// - Parameter isRunning: the firmware is already running.
     init(_ chip: Chip, isRunning: Bool = false) {
         self.chip = chip
         if isRunning { state = .running(Firmware(bootAddress: 0, build: 3, week: 12, year: 19)) }
@@ -80,7 +80,7 @@ struct IntelBootROM: BootROM {
         }
     }
 
-    // MARK: Who it is
+    // MARK: Version
 
     private func version(listed: Bool) -> HCIPacket {
         var firmware = Firmware(bootAddress: 0, build: 3, week: 12, year: 19)
@@ -99,7 +99,7 @@ struct IntelBootROM: BootROM {
 
     private func list(_ firmware: Firmware) -> [UInt8] {
         let bluetooth = UInt32(0x37) << 8 | UInt32(chip.variant) << 16
-        // Type 0x410 of step 0 for both parts: their files are called 0041-0041.
+        // Type 0x410 of step 0 for both parts: the files are named 0041-0041.
         let values: [(UInt8, [UInt8])] = [
             (0x10, .little(UInt32(0x410))), (0x11, .little(UInt32(0x410))), (0x12, .little(bluetooth)), (0x16, .little(UInt16(1))),
             (0x1C, [isRunning ? 3 : 1]), (0x1D, [firmware.week, firmware.year]), (0x1E, [1]), (0x1F, .little(UInt32(firmware.build))),
@@ -124,7 +124,7 @@ struct IntelBootROM: BootROM {
     private var keyLength: Int { chip.isNewer ? IntelImageMaker.shortKeyLength : IntelImageMaker.keyLength }
     private var headers: Int { chip.isNewer ? 964 : 644 }
 
-    /// Header, key, signature and data come in this order, each whole before the next begins.
+    /// Receives header, key, signature and data in this order, each complete before the next.
     private mutating func receive(_ command: HCIPacket) -> [BootStep] {
         let opcode = HCICommands.IntelSecureSend.opcode
         guard let piece = try? command.command(as: HCICommands.IntelSecureSend.self) else {
@@ -188,12 +188,12 @@ struct IntelBootROM: BootROM {
 
     // MARK: Running
 
-    /// There is no answer: the firmware speaks when it runs, and the boot loader waits in silence.
+    /// There is no answer: the firmware sends an event once it runs.
     private mutating func reset(_ command: HCIPacket) -> [BootStep] {
         guard let reset = try? command.command(as: HCICommands.IntelReset.self) else {
             return [Self.refusal(HCICommands.IntelReset.opcode, .invalidHCICommandParameters)]
         }
-        // Hosts give the image's address, or none.
+        // Hosts send the address of the image, or 0.
         if case .accepted(let firmware) = state, reset.bootOption == 1, [0, firmware.bootAddress].contains(reset.bootAddress) {
             state = .running(firmware)
             let bootup = Structures.IntelBootup(zero: 0, numCommands: 1, source: 0, resetType: 0, resetReason: 0, ddcStatus: 1)

@@ -1,10 +1,11 @@
 import Packets
 
-/// Makes firmware files in Intel's format. In place of a signature stands the CRC of the commands, which the virtual boot loader checks.
+/// Generates firmware files in Intel's format. Instead of a signature, they contain the CRC of the commands, which the virtual boot loader
+/// checks.
 public struct IntelImageMaker: Sendable {
     public var bootAddress: UInt32 = 0x0004_0800
     public var build: (number: UInt8, week: UInt8, year: UInt8) = (17, 46, 26)
-    /// Commands that write memory; their lengths differ, so that runs of them end where they do in real files.
+    /// Number of memory write commands. Their lengths differ, so that command groups end as in real files.
     public var writes = 120
     /// Newer generations have a second header with a shorter key.
     public var hasSecondHeader: Bool
@@ -26,7 +27,7 @@ public struct IntelImageMaker: Sendable {
         return long + second + Self.key(Self.shortKeyLength) + Self.signature(commands, Self.shortKeyLength) + commands
     }
 
-    /// Where the firmware starts, memory, and fillers that bring each run to a multiple of four.
+    /// The commands: start address, memory writes, and fillers that make the length of each group a multiple of four.
     private func commands() -> [UInt8] {
         let start = HCICommands.IntelWriteBootParameters(
             bootAddress: bootAddress, build: build.number, buildWeek: build.week, buildYear: build.year)

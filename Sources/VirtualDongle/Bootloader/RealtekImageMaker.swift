@@ -1,15 +1,15 @@
-/// Makes firmware files in Realtek's formats whose patches hold what the virtual ROM checks: which chip they are for, their length and their CRC.
+/// Generates firmware files in Realtek's formats. Their patches contain what the virtual ROM checks: chip, length and CRC.
 public struct RealtekImageMaker: Sendable {
     public static let rtl8761b = RealtekImageMaker(chip: .rtl8761b)
     public static let rtl8852b = RealtekImageMaker(chip: .rtl8852b)
-    /// An older relative, told apart by its project only.
+    /// An older chip that differs only by its project number.
     public static let rtl8761a = RealtekImageMaker(chip: .rtl8761a)
 
-    /// What the firmware will say is its version.
+    /// Version that the firmware will report.
     public var firmwareVersion: UInt32 = 0xDFC6_D922
-    /// Octets of each patch. 40,000 make the numbers of fragments go round.
+    /// Octets of each patch; 40,000 make the fragment index wrap around.
     public var patchLength = 40_000
-    /// For which versions of the ROM there is a patch.
+    /// ROM versions with a patch.
     public var romVersions: [UInt8] = [0, 1]
 
     let chip: RealtekROM.Chip
@@ -20,7 +20,7 @@ public struct RealtekImageMaker: Sendable {
     private static let ending: [UInt8] = [0x51, 0x04, 0xFD, 0x77]
     private static let leastPatch = 28
 
-    /// A patch without the version that the host puts into its last four octets.
+    /// A patch without the version that the host writes into its last four octets.
     func patch(romVersion: UInt8) -> [UInt8] {
         let body = max(patchLength, Self.leastPatch) - 12
         var octets = Self.magic + [chip.project, romVersion + 1, 0, 0] + .little(UInt32(body + 12))
@@ -28,7 +28,7 @@ public struct RealtekImageMaker: Sendable {
         return octets + .little(CRC32.of(octets)) + .little(UInt32(7)) + [0, 0, 0, 0]
     }
 
-    /// A table of patches: the file that `RTL8761B` and its relatives want.
+    /// A file with a table of patches, for `RTL8761B` and related chips.
     public func patches() -> [UInt8] {
         let patches = romVersions.map { patch(romVersion: $0) }
         var place = 14 + 8 * patches.count
@@ -42,7 +42,7 @@ public struct RealtekImageMaker: Sendable {
         return header + chips + lengths + offsets + patches.flatMap { $0 } + records
     }
 
-    /// Sections of parts: the file that newer chips want. The parts stand in it in another order than they go out.
+    /// A file with sections, for newer chips. The parts are not stored in the order in which they are sent.
     public func sections() -> [UInt8] {
         var parts: [UInt8] = []
         for romVersion in romVersions.reversed() {
@@ -59,15 +59,15 @@ public struct RealtekImageMaker: Sendable {
         return Array("RTBTCore".utf8) + .little(firmwareVersion) + [0, 0, 0, 0] + .little(UInt32(2)) + sections + records
     }
 
-    /// The project, then the ending.
+    /// The project number record and the end signature.
     private var records: [UInt8] { [chip.project, 1, 0] + Self.ending }
 
-    /// A file of settings: each an offset of two octets, a length and so many octets.
+    /// A configuration file of entries: two-octet offset, length, and value.
     public static func configuration(_ settings: [UInt8]) -> [UInt8] {
         .little(UInt32(0x8723_AB55)) + .little(UInt16(settings.count)) + settings
     }
 
-    /// What the ROM makes of what it was given: the version of a patch that is whole and for this chip, with settings behind it or without.
+    /// Version of a downloaded patch if it is complete and for this chip, with or without a configuration; nil otherwise.
     static func version(of octets: [UInt8], _ chip: RealtekROM.Chip) -> UInt32? {
         guard octets.count >= leastPatch, octets.starts(with: magic), octets[4] == chip.project, octets[5] == chip.romVersion + 1 else {
             return nil
@@ -87,7 +87,7 @@ public struct RealtekImageMaker: Sendable {
         return end <= octets.count && isFiller(octets[end...])
     }
 
-    /// Some hosts fill their last fragment up with zeros.
+    /// True for zeros: some hosts pad the last fragment.
     private static func isFiller(_ octets: some Collection<UInt8>) -> Bool {
         octets.count < RealtekROM.fragmentLength && octets.allSatisfy { $0 == 0 }
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// The ROM of a Realtek chip. It answers the first questions of a host, takes a patch in fragments, checks it and runs it.
+/// The ROM of a Realtek chip. It answers version requests, receives a patch in fragments, checks it and runs it.
 struct RealtekROM: BootROM {
     struct Chip: Sendable, Equatable {
         var hciVersion: UInt8
@@ -14,7 +14,7 @@ struct RealtekROM: BootROM {
         static let rtl8761a = Chip(hciVersion: 0x06, hciSubversion: 0x000A, lmpSubversion: 0x8761, project: 3, romVersion: 1)
     }
 
-    /// How a host counts fragments after the first 128: from one again, or from zero. Both are in use and work.
+    /// Numbering of fragments after the first 128: from one again, or from zero. Hosts use both.
     private enum Counting: CaseIterable {
         case fromOne
         case fromZero
@@ -87,7 +87,8 @@ struct RealtekROM: BootROM {
         guard let question = try? command.command(as: HCICommands.RealtekReadRegister.self) else {
             return Self.refusal(HCICommands.RealtekReadRegister.opcode, .invalidHCICommandParameters)
         }
-        // Two places where the chip's numbers stand; the third is the key of signed parts, and this chip has none.
+        // Two registers contain the chip's identification. The third contains the key identifier of signed parts, which this chip does not
+        // have.
         let value: UInt16 =
             switch question.address {
             case 0x8028_0438: chip.lmpSubversion
@@ -105,7 +106,7 @@ struct RealtekROM: BootROM {
         if case .receiving(let known, let number, let ways) = state { (octets, count, counting) = (known, number, ways) }
         let isLast = fragment.index & 0x80 != 0
         counting.removeAll { $0.index(of: count) != fragment.index & 0x7F }
-        // Every fragment is full but the last.
+        // All fragments but the last have the full length.
         guard !counting.isEmpty, isLast || fragment.data.count == Self.fragmentLength, octets.count < Self.largest else {
             return refuse(.invalidHCICommandParameters)
         }

@@ -1,5 +1,5 @@
 extension ChipProfile {
-    /// Every chip that a virtual dongle can be.
+    /// All chips that a virtual dongle can emulate.
     public static let all: [ChipProfile] =
         [
             broadcom, appleBroadcom, qualcomm, mediatek, realtekROM, realtek, intelBoot, intel, csr8510, csrClone, barrot, actions,
@@ -29,7 +29,7 @@ extension ChipProfile {
         return chip
     }()
 
-    /// The ROM works as a controller that hears nothing, until a patch has been loaded.
+    /// The ROM works as a controller that receives nothing until a patch is loaded.
     static let realtekROM: ChipProfile = {
         var chip = ChipProfile(
             name: "realtek-rom", title: "RTL8761BU without its firmware", vendorID: 0x0BDA, productID: 0x8771, release: 0x0200,
@@ -90,7 +90,7 @@ extension ChipProfile {
         return chip
     }()
 
-    /// A chip that waits for firmware, under its model's name or another.
+    /// A chip that needs firmware, named like its model or otherwise.
     private static func waiting(for model: BootModel, named name: String? = nil) -> ChipProfile? {
         guard name != nil || model != .intel else { return nil }
         let descriptors = model.descriptors(serialNumber: "")

@@ -1,5 +1,5 @@
 extension ChipProfile {
-    /// Supported_Commands of a CSR chip of 4.0.
+    /// Supported_Commands of a CSR chip of version 4.0.
     private static let csrCommands = hex("FFFFFF03FEFFFFFFFFFFFFFFF30FE8FE3FF783FF1C00000061F7FFFF7F")
     private static let csrFeatures: UInt64 = 0x875B_FFDB_FE8F_FFFF
 
@@ -59,7 +59,7 @@ extension ChipProfile {
             manufacturer: "Broadcom Corp", product: "BCM20702A0")
         chip.version = Version(hci: 6, hciSubversion: 0x1000, lmp: 6, company: 15, lmpSubversion: 0x220E)
         (chip.leFeatures, chip.acl, chip.voice, chip.le) = (1, Buffers(1_021, 8), Buffers(64, 1), Buffers(27, 15))
-        // Verbose configuration with the chip's number, features of the controller, vendor and product of the USB device.
+        // Verbose configuration with chip number, controller features, and vendor and product of the USB device.
         chip.vendorReturns = [
             0xFC79: [63, 0, 0, 0, 0, 0], 0xFC6E: [UInt8](repeating: 0, count: 8), 0xFC5A: [0x5C, 0x0A, 0xE8, 0x21],
         ]

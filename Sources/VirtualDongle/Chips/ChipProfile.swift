@@ -1,9 +1,9 @@
 import Packets
 import Simulation
 
-/// A chip as it is known from outside: what its USB device is, what it says of itself, and how it behaves.
+/// A chip as seen from outside: USB descriptors, version and capabilities, and behaviour.
 public struct ChipProfile: Sendable {
-    /// The five numbers of Read_Local_Version_Information. Core Vol 4, Part E, 7.4.1.
+    /// The five values of Read_Local_Version_Information. Core Vol 4, Part E, 7.4.1.
     struct Version: Sendable {
         var hci: UInt8
         var hciSubversion: UInt16
@@ -27,41 +27,41 @@ public struct ChipProfile: Sendable {
     var release: UInt16
     var manufacturer = ""
     var product = ""
-    /// A chip that waits for firmware, or runs it already.
+    /// The boot model of a chip that needs firmware or already runs it.
     public internal(set) var boot: BootModel?
     var hasFirmware = false
-    /// Before its firmware runs it is a controller that hears nothing.
+    /// Without firmware, the chip works as a controller that receives nothing.
     var worksWithoutFirmware = false
-    /// Nil where the boot loader says it.
+    /// Nil if the boot loader determines it.
     var version: Version?
     var isDualMode = true
-    /// Supported_Commands, LE features, LMP features of page 0 and supported states as it claims them; nil where they are those of the simulation.
+    /// Supported_Commands, LE features, LMP features page 0 and supported states as the chip reports them; nil for those of the simulation.
     var commands: [UInt8]?
     var leFeatures: UInt64?
     var lmpFeatures: UInt64?
     var states: UInt64?
     var acl = Buffers(1_021, 8)
     var voice = Buffers(64, 8)
-    /// Nil where LE shares those of BR/EDR.
+    /// Nil if LE shares the buffers of BR/EDR.
     var le: Buffers? = Buffers(251, 8)
     var acceptList = 8
     var resolvingList = 8
     var advertisingSets = 3
     var advertisingData = 1_650
-    /// How it behaves, as switches.
+    /// Behaviour, as switches.
     public var switches: [String] = []
-    /// What its maker's reading commands return after the status.
+    /// Return parameters of vendor read commands, after the status.
     var vendorReturns: [UInt16: [UInt8]] = [:]
 
-    /// Whether it is the plain chip of a boot loader that has no firmware yet.
+    /// True for a chip in the plain boot loader of this model, without firmware.
     public func waits(for model: BootModel) -> Bool { boot == model && !hasFirmware && !worksWithoutFirmware }
 
-    /// Whether it does nothing before a host has loaded its firmware.
+    /// True if the chip does not work until a host has loaded its firmware.
     public var needsLoader: Bool { boot != nil && !hasFirmware }
 
     public static func named(_ name: String) -> ChipProfile? { all.first { $0.name == name } }
 
-    /// Changes what a dongle tells of itself on the bus.
+    /// Applies the chip's identity to USB descriptors.
     public func apply(to descriptors: inout DongleDescriptors) {
         if let boot { descriptors = boot.descriptors(serialNumber: descriptors.serialNumber) }
         (descriptors.vendorID, descriptors.productID, descriptors.release) = (vendorID, productID, release)
@@ -69,7 +69,7 @@ public struct ChipProfile: Sendable {
         descriptors.product = product.isEmpty ? title : product
     }
 
-    /// Changes what the controller is: it has what the chip claims, as far as the simulation has it.
+    /// Applies the chip's capabilities to a controller configuration, as far as the simulation supports them.
     func apply(to configuration: inout ControllerConfiguration) {
         configuration.profile = isDualMode ? .dual : .le
         if let version {
@@ -90,7 +90,7 @@ public struct ChipProfile: Sendable {
         if let commands { configuration.choices.withoutCommands.formUnion(Self.missing(from: commands)) }
     }
 
-    /// The commands that a map does not claim.
+    /// Commands that are not in a Supported_Commands mask.
     private static func missing(from commands: [UInt8]) -> [UInt16] {
         PDUCatalog.all.compactMap { declaration in
             guard declaration.layer == "HCICommands", let bit = declaration.supportedCommandsBit, !bit.isSet(in: commands) else {
@@ -100,9 +100,9 @@ public struct ChipProfile: Sendable {
         }
     }
 
-    /// What stands before the controller.
+    /// Conduct rules in front of the controller.
     ///
-    /// - Parameter claims: it claims what the chip does, also where the simulation does not have it.
+    /// - Parameter claims: report all capabilities of the chip, including those that the simulation lacks.
     func makeRules(claims: Bool) -> [any ConductRule] {
         var rules: [any ConductRule] = []
         if let version { rules.append(Self.tells(version)) }
@@ -132,7 +132,7 @@ public struct ChipProfile: Sendable {
     }
 }
 
-/// Answers a maker's reading commands.
+/// Answers vendor read commands.
 final class VendorReturns: ConductRule {
     private let returns: [UInt16: [UInt8]]
 
@@ -145,8 +145,8 @@ final class VendorReturns: ConductRule {
     }
 }
 
-/// Claims what a chip claims. A claimed command that the simulation does not have is answered with success and has no effect; one that would begin something is
-/// disallowed.
+/// Reports the capabilities of a chip. A reported command that the simulation lacks succeeds without effect; a command that would start an
+/// activity is disallowed.
 final class ClaimedCommands: ConductRule {
     private let map: [UInt8]
     private var asked: [UInt16: HCIPacket] = [:]

@@ -4,12 +4,12 @@ import Simulation
 import Timing
 
 extension DongleConduct {
-    /// The dongles of a simulation that behave like this: where its chip waits for firmware, that stands before them.
+    /// The dongles of a simulation with this conduct, including the boot loader of a chip that needs firmware.
     ///
     /// - Parameters:
-    ///   - configurations: the controllers before the conduct changes them.
-    ///   - capture: gets every packet of every controller, as its host sees them.
-    ///   - seed: fixes what is left to chance.
+    ///   - configurations: the controllers before the conduct is applied.
+    ///   - capture: receives every packet of every controller, as seen by its host.
+    ///   - seed: determines random choices.
     public func makeBackend(
         _ simulation: Simulation, configurations: [ControllerConfiguration], capture: CaptureLog? = nil, seed: UInt64 = 1, on loop: RunLoop
     ) throws(CaptureError) -> any DongleBackend {
@@ -25,14 +25,14 @@ extension DongleConduct {
         return BootloaderBackend(simulated, model: boot, hasFirmware: profile.hasFirmware, rom: rom, on: loop)
     }
 
-    /// Descriptors of a dongle that behaves like this.
+    /// USB descriptors of a dongle with this conduct.
     public func describe(serialNumber: String) -> DongleDescriptors {
         var descriptors = DongleDescriptors(serialNumber: serialNumber)
         apply(to: &descriptors)
         return descriptors
     }
 
-    /// What is wrong with the USB side of such a dongle.
+    /// USB faults of a dongle with this conduct.
     public var faults: USBDongleFaults {
         var faults = USBDongleFaults()
         apply(to: &faults.conduct)

@@ -1,6 +1,6 @@
 import Packets
 
-/// The connections of a controller, and what is under way in it, as its packets tell.
+/// Connections and activities of a controller, tracked from its packets.
 struct ConductLinks {
     struct Link: Equatable {
         var isLE: Bool
@@ -8,16 +8,16 @@ struct ConductLinks {
     }
 
     private(set) var open: [ConnectionHandle: Link] = [:]
-    /// Handles of connections that have ended and were not given away again.
+    /// Handles of ended connections that have not been reused.
     private(set) var closed: Set<ConnectionHandle> = []
     private(set) var isAdvertising = false
     private(set) var isScanning = false
     private(set) var isInitiating = false
 
-    /// What the host asked for and waits to be answered.
+    /// Commands that turn an activity on or off and have not been answered.
     private var asked: [UInt16: Bool] = [:]
 
-    /// A packet of the controller.
+    /// Handles a packet of the controller.
     mutating func note(_ packet: HCIPacket) {
         guard packet.kind == .event else { return }
         if let ended = try? packet.event(as: HCIEvents.DisconnectionComplete.self), ended.status == .success {
@@ -48,14 +48,14 @@ struct ConductLinks {
         }
     }
 
-    /// A command on its way to the controller.
+    /// Handles a command to the controller.
     mutating func noteCommand(_ packet: HCIPacket) {
         if let command = packet.roleCommand { asked[command.opcode] = command.isOn }
     }
 }
 
 extension HCIPacket {
-    /// A connection that an event tells of, made or not.
+    /// The connection that an event reports, established or failed.
     var openedConnection: (status: ErrorCode, handle: ConnectionHandle, isLE: Bool, isPeripheral: Bool)? {
         guard kind == .event else { return nil }
         if let event = try? event(as: HCIEvents.ConnectionComplete.self) { return (event.status, event.connectionHandle, false, false) }
@@ -87,7 +87,7 @@ extension HCIPacket {
         }
     }
 
-    /// The connection that a command is about: the first of its parameters, where that is a handle.
+    /// Connection handle of a command, if its first parameter is one.
     var commandHandle: ConnectionHandle? {
         guard let opcode = commandOpcode, let declaration = PDUCatalog.command(opcode: opcode),
             declaration.fields.first?.name == "Connection_Handle" || declaration.fields.first?.name == "Handle", parameters.count >= 2

@@ -2,29 +2,29 @@ import Packets
 import Timing
 import Transport
 
-/// A controller's end of a pipe behind which the controller behaves as a conduct says: rules change, hold, answer and add packets both ways.
+/// A controller's end of a pipe with a conduct: rules change, hold, answer and add packets in both directions.
 public final class ConductTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
 
     let loop: RunLoop
     var random: RandomSource
-    /// The connections that the host has heard of.
+    /// Connections that the host knows.
     private(set) var links = ConductLinks()
-    /// Nothing passes either way.
+    /// True if no packets pass in either direction.
     var isFrozen = false
     private let inner: any HCITransport
     private let opening: Int
     private let rules: [any ConductRule]
     private var sink: (any HCITransportSink)?
-    /// Answers to commands that no host has sent: those who have.
+    /// Rules that have sent a command, by its opcode; they get the answer instead of the host.
     private var hidden: [UInt16: [Int]] = [:]
     private var timers: [Timer] = []
     private var isClosed = false
 
     /// - Parameters:
-    ///   - inner: the end that leads to the host.
-    ///   - opening: how often the dongle has been opened, this time included.
-    ///   - seed: fixes what is drawn.
+    ///   - inner: the end towards the host.
+    ///   - opening: number of times that the dongle has been opened, including this one.
+    ///   - seed: determines random choices.
     public init(_ inner: any HCITransport, conduct: DongleConduct, opening: Int = 1, seed: UInt64 = 1, on loop: RunLoop) {
         self.inner = inner
         self.opening = opening
@@ -39,7 +39,7 @@ public final class ConductTransport: HCITransport, HCITransportSink {
         for (index, rule) in rules.enumerated() { rule.opened(opening, wire(index)) }
     }
 
-    /// A packet of the controller.
+    /// Handles a packet of the controller.
     public func send(_ packet: HCIPacket) {
         guard !isClosed else { return }
         links.note(packet)
@@ -50,13 +50,13 @@ public final class ConductTransport: HCITransport, HCITransportSink {
         toHost(packet, from: rules.count)
     }
 
-    /// A packet of the host.
+    /// Handles a packet of the host.
     public func received(_ packet: HCIPacket, at time: Microseconds) { toController(packet, from: 0) }
 
-    /// Another program has opened the dongle, for the manieth time.
+    /// Another program has opened the dongle; `number` counts from 1.
     func reopen(_ number: Int) { for (index, rule) in rules.enumerated() { rule.opened(number, wire(index)) } }
 
-    /// The port was reset: the chip starts anew.
+    /// The port was reset: the chip restarts.
     public func portWasReset() {
         isFrozen = false
         for rule in rules { rule.portWasReset() }
@@ -107,7 +107,7 @@ public final class ConductTransport: HCITransport, HCITransportSink {
         sink?.received(packet, at: loop.now)
     }
 
-    /// The next answer to a command is for a rule, not for the host.
+    /// Delivers the next answer to a command to a rule instead of the host.
     func hide(_ opcode: UInt16, for rule: Int) { hidden[opcode, default: []].insert(rule, at: 0) }
 
     func schedule(after delay: Microseconds, _ action: @escaping () -> Void) {

@@ -1,30 +1,29 @@
 import Packets
 import Simulation
 
-/// How a dongle behaves otherwise than ours: switches with their values.
+/// Behaviour of a dongle that differs from the default: switches with their values.
 public struct DongleConduct: Sendable, Equatable {
     public struct Setting: Sendable, Equatable {
         public let quirk: String
         public let value: QuirkValue
     }
 
-    /// A switch that there is not, or a value that it does not take.
+    /// An unknown switch, or an invalid value.
     public struct Mistake: Error, Equatable, CustomStringConvertible {
         public let description: String
     }
 
     public private(set) var settings: [Setting] = []
-    /// The chip that it is, by name; ours when nil.
+    /// Name of the emulated chip; nil for the default controller.
     public private(set) var chip: String?
-    /// It claims what the chip claims, also where that is more than it has.
+    /// Report all capabilities of the chip, including those that the simulation lacks.
     private var claims = false
 
     public init() {}
 
-    /// A chip's conduct.
+    /// The conduct of a chip.
     ///
-    /// - Parameter legalOnly: what a pipe in process may show of it: without its defects, without what only USB allows, and without claims beyond what
-    ///   it has.
+    /// - Parameter legalOnly: omit defects, behaviour that only USB allows, and capabilities that the simulation lacks.
     public init(chip: ChipProfile, legalOnly: Bool = false) {
         self.chip = chip.name
         claims = !legalOnly
@@ -34,15 +33,15 @@ public struct DongleConduct: Sendable, Equatable {
         }
     }
 
-    /// The profile of its chip.
+    /// The profile of the chip.
     public var profile: ChipProfile? { chip.flatMap { ChipProfile.named($0) } }
 
-    /// Reads switches as they are written: `NAME`, `NAME=VALUE`.
+    /// Parses switches of the form `NAME` or `NAME=VALUE`.
     public init(_ texts: [String]) throws(Mistake) {
         for text in texts { try add(text) }
     }
 
-    /// Adds a switch. One that lists commands adds to those before; any other takes the place of an earlier one of its name.
+    /// Adds a switch. Lists of commands accumulate; any other switch replaces an earlier one with the same name.
     public mutating func add(_ text: String) throws(Mistake) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let quirk = DongleQuirk.byName[parts[0]] else { throw Mistake(description: Self.unknown(parts[0])) }
@@ -75,44 +74,44 @@ public struct DongleConduct: Sendable, Equatable {
 
     public var isEmpty: Bool { settings.isEmpty && chip == nil }
 
-    /// Names of switches that no specification allows.
+    /// Names of switches that violate the specification.
     public var defects: [String] { settings.map(\.quirk).filter { DongleQuirk.byName[$0]?.isDefect != false } }
 
-    /// Names of switches that are defects where the pipe keeps the order of its packets.
+    /// Names of switches that violate the specification on a pipe that keeps packets in order.
     public var defectsInProcess: [String] {
         settings.map(\.quirk).filter { name in DongleQuirk.byName[name].map { $0.isDefect || $0.isLegalOnlyOverUSB } ?? true }
     }
 
-    /// Whether some switch acts on USB requests.
+    /// True if a switch affects USB requests.
     public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.layer == .usb } }
 
-    // MARK: What they do
+    // MARK: Effects
 
-    /// The switches that are on, in the order in which they act.
+    /// Active switches, in the order in which they apply.
     private var inOrder: [(effect: QuirkEffect, value: QuirkValue)] {
         DongleQuirk.all.compactMap { quirk in
             settings.first { $0.quirk == quirk.name }.map { (quirk.effect, $0.value) }
         }
     }
 
-    /// Changes what the dongle tells of itself on the bus.
+    /// Applies the switches to USB descriptors.
     public func apply(to descriptors: inout DongleDescriptors) {
         profile?.apply(to: &descriptors)
         for case (.descriptors(let change), let value) in inOrder { change(&descriptors, value) }
     }
 
-    /// Changes how its endpoints behave.
+    /// Applies the switches to endpoint behaviour.
     public func apply(to conduct: inout USBConduct) {
         for case (.endpoints(let change), let value) in inOrder { change(&conduct, value) }
     }
 
-    /// Changes what the controller is.
+    /// Applies the switches to a controller configuration.
     public func apply(to configuration: inout ControllerConfiguration) {
         profile?.apply(to: &configuration)
         for case (.controller(let change), let value) in inOrder { change(&configuration, value) }
     }
 
-    /// What stands between the controller and its host, the outermost first.
+    /// Rules between controller and host, nearest to the host first.
     func makeRules() -> [any ConductRule] {
         let rules: [any ConductRule] = inOrder.compactMap { effect, value in
             if case .rule(let make) = effect { make(value) } else { nil }

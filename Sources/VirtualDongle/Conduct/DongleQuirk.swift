@@ -1,29 +1,29 @@
 import Packets
 import Simulation
 
-/// One way in which dongles of some makes differ from ours, as a switch with a name.
+/// A deviation of some dongles from the default behaviour, as a named switch.
 public struct DongleQuirk: Sendable {
-    /// Where the switch acts.
+    /// The layer on which a switch acts.
     public enum Layer: String, Sendable, CaseIterable {
-        /// On descriptors, endpoints and requests: only where the dongle is a USB device.
+        /// USB descriptors, endpoints and requests; only on USB devices.
         case usb
-        /// On HCI packets, whatever carries them.
+        /// HCI packets, on any transport.
         case hci
     }
 
     public let name: String
     public let layer: Layer
-    /// What follows `=`.
+    /// Kind of the value after `=`.
     public let kind: QuirkValue.Kind
-    /// The value where none is given; nil where one must be.
+    /// Default value; nil if a value is required.
     public let standard: String?
-    /// What the dongle does.
+    /// Description of the behaviour.
     public let text: String
-    /// Which dongles are known for it.
+    /// Dongles with this behaviour.
     public let knownOf: String
-    /// The section that allows it; nil for a defect.
+    /// Section of the specification that allows the behaviour; nil for a defect.
     public let allowedBy: String?
-    /// What allows it are the several endpoints of USB: a pipe that keeps the order of its packets has no such excuse. Core Vol 4, Part B, 2.1.
+    /// Allowed only because USB has separate endpoints; not allowed on a pipe that keeps packets in order. Core Vol 4, Part B, 2.1.
     public let isLegalOnlyOverUSB: Bool
     let effect: QuirkEffect
 
@@ -48,26 +48,26 @@ public struct DongleQuirk: Sendable {
             }
     }
 
-    /// Every switch, in the order in which they act: the first is nearest to the host.
+    /// All switches in the order in which they apply; the first is nearest to the host.
     public static let all: [DongleQuirk] =
         descriptorQuirks + transferQuirks + deviceQuirks + startQuirks + answerQuirks + refusalQuirks + valueQuirks + dataQuirks + airQuirks
         + crashQuirks
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// How the switch is written, with the kind of its value: `event-packet-size[=NUMBER]`.
+    /// Syntax of the switch with the kind of its value: `event-packet-size[=NUMBER]`.
     public var usage: String {
         guard kind != .none else { return name }
         return standard == nil ? "\(name)=\(kind.word)" : "\(name)[=\(kind.word)]"
     }
 }
 
-/// What a switch acts on.
+/// The effect of a switch.
 enum QuirkEffect: Sendable {
     case descriptors(@Sendable (inout DongleDescriptors, QuirkValue) -> Void)
     case endpoints(@Sendable (inout USBConduct, QuirkValue) -> Void)
-    /// The controller itself is made otherwise.
+    /// Changes the configuration of the controller.
     case controller(@Sendable (inout ControllerConfiguration, QuirkValue) -> Void)
-    /// Something stands between the controller and its host.
+    /// Inserts a rule between controller and host.
     case rule(@Sendable (QuirkValue) -> any ConductRule)
 }

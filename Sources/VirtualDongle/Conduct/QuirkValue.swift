@@ -8,20 +8,20 @@ public enum QuirkValue: Sendable, Equatable {
     case commands([UInt16: ErrorCode])
     case choice(String)
     case text(String)
-    /// Octets of a buffer, and how many buffers.
+    /// Buffer length in octets, and number of buffers.
     case buffers(length: Int, count: Int)
-    /// USB vendor and product.
+    /// USB vendor and product identifiers.
     case identity(vendor: UInt16, product: UInt16)
     case octets([UInt8])
 
-    /// What kind of value a switch takes.
+    /// Kind of value that a switch takes.
     public enum Kind: Sendable, Equatable {
         case none
-        /// Decimal, or hexadecimal after 0x.
+        /// Decimal, or hexadecimal with 0x.
         case number(ClosedRange<Int>)
-        /// `10`, or the limits between which a time is drawn anew each time: `4-11`.
+        /// `10`, or the range of a random time: `4-11`.
         case milliseconds(ClosedRange<Int>)
-        /// Names or opcodes of commands, several with a plus sign between; a status may follow each after a slash: `LE_Set_PHY/0x0C`.
+        /// Names or opcodes of commands, separated by `+`; a status may follow each after a slash: `LE_Set_PHY/0x0C`.
         case commands
         case choice([String])
         case text
@@ -104,7 +104,7 @@ public enum QuirkValue: Sendable, Equatable {
         }
     }
 
-    // MARK: What a switch's own value must be
+    // MARK: Checks of values
 
     var number: Int { if case .number(let number) = self { number } else { 0 } }
     var milliseconds: ClosedRange<Int> { if case .milliseconds(let range) = self { range } else { 0...0 } }

@@ -2,23 +2,23 @@ import Packets
 import Timing
 import Transport
 
-/// Offers controllers over H4: one listening socket for each. A client that leaves frees its controller for the next, fresh.
+/// Offers controllers over H4, each on its own listening socket. When a client leaves, the next one gets the controller with cleared state.
 public final class H4DongleServer {
-    /// Told of what happens, on the loop.
+    /// Called on the loop for each event.
     public var onEvent: ((DongleEvent) -> Void)?
-    /// What clients must show; nil where all may come.
+    /// Access token that clients must send; nil to accept all clients.
     public var token: AccessToken?
 
     private let backend: any DongleBackend
     private let loop: RunLoop
     private var listeners: [SocketListener] = []
     private var clients: [Int: H4Transport] = [:]
-    /// Those who came while another client was there.
+    /// Clients waiting for the current client to leave.
     private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
-    /// Clients that have not shown the token yet, the oldest first, and how many of them may be there.
+    /// Clients that have not sent the token, oldest first, and their maximum number.
     private var gates: [TokenGate] = []
     private static let mostGates = 64
-    /// How long a newcomer waits: one who hangs up and calls again meets its own old connection, whose end was not seen yet.
+    /// How long a new client waits. A client that reconnects may meet its own old connection, whose end has not been noticed.
     private static let courtesy = Microseconds.milliseconds(250)
 
     public init(backend: any DongleBackend, on loop: RunLoop) {
@@ -26,9 +26,9 @@ public final class H4DongleServer {
         self.loop = loop
     }
 
-    /// Offers a controller; returns the address, with the port that was chosen for port 0.
+    /// Offers a controller; returns the address with the actual port if port 0 was given.
     ///
-    /// - Throws: `busy` when somebody listens there, `notPermitted`, `unreachable`.
+    /// - Throws: `busy` if the port is in use, `notPermitted`, `unreachable`.
     public func offer(_ controller: Int, at address: SocketAddress) throws(TransportError) -> SocketAddress {
         let listener = try SocketListener(address, on: loop)
         listeners.append(listener)
@@ -37,7 +37,7 @@ public final class H4DongleServer {
         return listener.address
     }
 
-    /// Ends every client and stops listening.
+    /// Disconnects all clients and stops listening.
     public func stop() {
         for listener in listeners { listener.stop() }
         listeners = []
@@ -73,7 +73,7 @@ public final class H4DongleServer {
         }
     }
 
-    /// Whoever has most connections without the token loses the oldest of them: silent strangers keep nobody else out.
+    /// Closes the oldest unauthenticated connection of the address that has the most, so that silent clients do not lock others out.
     private func makeRoomForGate() {
         guard gates.count >= Self.mostGates else { return }
         let counts = Dictionary(gates.map { ($0.peer, 1) }, uniquingKeysWith: +)
@@ -119,7 +119,7 @@ public final class H4DongleServer {
         }
         guard let next = waiting.removeValue(forKey: controller) else { return }
         loop.cancel(next.timer)
-        // The controller is still within the end of the old client's pipe.
+        // The closing of the old client's pipe is still in progress.
         loop.schedule(after: .zero) { [weak self] in self?.accept(next.stream, for: controller) }
     }
 }

@@ -2,22 +2,22 @@ import Packets
 import Timing
 import Transport
 
-/// A device that others reach through a server: it is opened for each client, and reset and closed when the client has left.
+/// A device offered through a server. It is opened for each client, and reset and closed when the client has left.
 public final class SharedDevice: DongleBackend {
     public let count = 1
-    /// Told of a device that cannot be left as a client would want to find it, or that went away under one.
+    /// Called if the device could not be reset after a client, or was lost while a client used it.
     public var onTrouble: ((String) -> Void)?
-    /// Whether a client has the device, or it is being reset after one.
+    /// True while a client uses the device or it is being reset.
     public var isBusy: Bool { session != nil || cleaning != nil }
 
     private let makePipe: () throws -> any HCITransport
     private let loop: RunLoop
     private var session: SharedSession?
     private var cleaning: DeviceReset?
-    /// A client that came while the device was being reset.
+    /// A client that connected while the device was being reset.
     private var next: (any HCITransport)?
 
-    /// - Parameter makePipe: opens the device anew.
+    /// - Parameter makePipe: opens the device.
     public init(on loop: RunLoop, makePipe: @escaping () throws -> any HCITransport) {
         self.loop = loop
         self.makePipe = makePipe
@@ -25,7 +25,7 @@ public final class SharedDevice: DongleBackend {
 
     /// Opens the device, resets it and closes it again.
     ///
-    /// - Throws: `TransportError` when it is not there or does not answer.
+    /// - Throws: `TransportError` if the device is missing or does not answer.
     public func check() async throws {
         let done = Promise<Void>(on: loop)
         try clean(try makePipe()) { failure in if let failure { done.fail(failure) } else { done.fulfil(()) } }
@@ -97,9 +97,9 @@ public final class SharedDevice: DongleBackend {
     }
 }
 
-/// A client's pipe and the device's, tied together.
+/// Connects a client's pipe with the device's.
 final class SharedSession {
-    /// Told once: nil when the client left, else what became of the device.
+    /// Called once: nil if the client left, otherwise the error of the device.
     var onEnd: ((TransportError?) -> Void)?
 
     private let client: any HCITransport
@@ -151,7 +151,7 @@ final class SharedSession {
     }
 }
 
-/// HCI_Reset on a device that nobody uses, and its end: what a client left on the air ends with it. Core Vol 4, Part E, 7.3.2.
+/// Sends HCI_Reset to an unused device, which stops all activities that a client left running. Core Vol 4, Part E, 7.3.2.
 final class DeviceReset: HCITransportSink {
     private static let timeout = Microseconds.seconds(5)
 
@@ -185,7 +185,7 @@ final class DeviceReset: HCITransportSink {
         guard let then else { return }
         self.then = nil
         if let timer { loop.cancel(timer) }
-        // The pipe is within a delivery of its own.
+        // The pipe is still delivering a packet.
         loop.schedule(after: .zero) { [device] in
             device.close()
             then(failure)

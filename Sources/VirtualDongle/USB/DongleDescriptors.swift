@@ -8,29 +8,29 @@ public struct DongleDescriptors: Sendable {
     public var product: String
     public var serialNumber: String
     public var hasSerialNumber = true
-    /// Without them, asking for a string stalls.
+    /// False to stall requests for string descriptors.
     public var hasStrings = true
-    /// Its boot loader takes the commands that carry an image from the bulk pipe, and answers them there.
+    /// The boot loader takes image commands on the bulk pipe and answers there.
     public var takesCommandsOnBulk = false
-    /// Octets of an isochronous packet in each alternate setting of the voice interface, which is missing where there are none; dongles from before wide
-    /// band speech lack the last one.
+    /// Isochronous packet size of each alternate setting of the voice interface; empty for a dongle without one. Dongles without wide band
+    /// speech lack the last setting.
     public var voicePacketSizes = [0, 9, 17, 25, 33, 49, 63]
     /// Class, subclass and protocol: wireless controller, RF controller, Bluetooth programming interface.
     public var deviceClass = bluetooth
     public var interfaceClass = bluetooth
-    /// The number of the interface of HCI; that of voice is the next one.
+    /// Number of the HCI interface; the voice interface follows.
     public var firstInterface: UInt8 = 0
-    /// How many interfaces of a vendor's follow.
+    /// Number of further vendor-specific interfaces.
     public var extraInterfaces = 0
-    /// The endpoint of events; those of data and voice are the next ones.
+    /// Number of the event endpoint; the data and voice endpoints follow.
     public var firstEndpoint: UInt8 = 1
     public var interruptPacketSize = 16
     public var bulkPacketSize = 64
     public var isHighSpeed = false
-    /// It shows a keyboard and a mouse until a vendor's request switches it over.
+    /// Enumerates as keyboard and mouse until a vendor request switches it.
     public var isHIDProxy = false
 
-    /// The identifiers that pid.codes keeps for devices under test; drivers bind by class, not by these.
+    /// Identifiers that pid.codes reserves for testing; drivers bind by class, not by these.
     public init(
         vendorID: UInt16 = 0x1209, productID: UInt16 = 0x0001, manufacturer: String = "Bluebench", product: String = "Virtual dongle",
         serialNumber: String
@@ -48,7 +48,7 @@ public struct DongleDescriptors: Sendable {
     static let keyboard: [UInt8] = [0x03, 0x01, 0x01]
     static let mouse: [UInt8] = [0x03, 0x01, 0x02]
 
-    /// Endpoint numbers, without the direction.
+    /// Endpoint numbers without the direction bit.
     struct Endpoints: Equatable {
         var events: UInt8
         var data: UInt8
@@ -59,14 +59,14 @@ public struct DongleDescriptors: Sendable {
     var hasVoice: Bool { !voicePacketSizes.isEmpty }
     var voiceInterface: UInt8? { hasVoice ? firstInterface + 1 : nil }
 
-    /// The class of each interface, from number 0 on.
+    /// Class of each interface, by number.
     public var interfaceClasses: [[UInt8]] {
         if isHIDProxy { return [Self.keyboard, Self.mouse] }
         let extra = (0..<extraInterfaces).map { $0 == 1 ? Self.firmwareUpdate : Self.vendor }
         return [[UInt8]](repeating: Self.vendor, count: Int(firstInterface)) + [interfaceClass] + (hasVoice ? [interfaceClass] : []) + extra
     }
 
-    /// How many alternate settings each interface has.
+    /// Number of alternate settings of each interface.
     var alternates: [Int] {
         interfaceClasses.indices.map { $0 == voiceInterface.map(Int.init) ? voicePacketSizes.count : 1 }
     }
@@ -79,7 +79,7 @@ public struct DongleDescriptors: Sendable {
 
     public var configuration: [UInt8] {
         let body = isHIDProxy ? proxyInterfaces : bluetoothInterfaces
-        // Self-powered without remote wake-up: with it, a Linux driver suspends an idle dongle.
+        // Self-powered without remote wake-up; with remote wake-up, Linux suspends an idle dongle.
         return [9, 0x02] + le(UInt16(9 + body.count)) + [UInt8(interfaceClasses.count), 1, 0, 0xC0, 0] + body
     }
 
@@ -112,7 +112,7 @@ public struct DongleDescriptors: Sendable {
         }
     }
 
-    /// Keyboard and mouse, each with an endpoint for its reports.
+    /// Keyboard and mouse, each with a report endpoint.
     private var proxyInterfaces: [UInt8] {
         [Self.keyboard, Self.mouse].enumerated().flatMap { number, type in
             interface(UInt8(number), type, endpoints: 1) + [9, 0x21, 0x11, 0x01, 0, 1, 0x22, 63, 0]
@@ -120,10 +120,10 @@ public struct DongleDescriptors: Sendable {
         }
     }
 
-    /// A millisecond: at high speed the interval is a power of two of an eighth of it.
+    /// bInterval of one millisecond; at high speed, it is an exponent in units of 125 us.
     private var frame: UInt8 { isHighSpeed ? 4 : 1 }
 
-    /// The string descriptor of an index, or nil where there is none. Index 0 lists the languages.
+    /// The string descriptor with an index; nil if there is none. Index 0 lists the languages.
     public func string(_ index: UInt8) -> [UInt8]? {
         guard hasStrings else { return nil }
         let text: String

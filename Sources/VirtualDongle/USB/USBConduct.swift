@@ -1,40 +1,40 @@
 import Packets
 
-/// How a dongle's endpoints behave otherwise than ours, for as long as it is plugged in.
+/// Endpoint behaviour of a dongle that differs from the default, for as long as it is plugged in.
 public struct USBConduct: Sendable, Equatable {
-    /// What brings a dead endpoint to life.
+    /// Event that revives a dead endpoint.
     public enum Cure: String, Sendable {
         case suspension = "suspend"
         case portReset = "reset"
         case none = "never"
     }
 
-    /// What it does when it was suspended.
+    /// Behaviour after a suspend.
     public enum Suspension: Sendable {
         case sleeps
-        /// It says nothing any more until its port is reset.
+        /// Sends nothing until its port is reset.
         case mute
-        /// It leaves the bus and comes back.
+        /// Leaves the bus and returns.
         case returnsAsNew
     }
 
-    /// When it leaves the bus by itself.
+    /// Condition for leaving the bus by itself.
     public struct Leaving: Sendable, Equatable {
         public enum Trigger: Sendable, Equatable {
             case reset
             case commands(Int)
-            /// Commands of the vendor's group, as those that carry firmware.
+            /// A number of vendor commands, such as those that carry firmware.
             case vendorCommands(Int)
             case data(Int)
         }
 
         public var trigger: Trigger
-        /// The numbers under which it comes back; its own when nil.
+        /// Identifiers after the return; nil for its own.
         public var vendorID: UInt16?
         public var productID: UInt16?
         public var returns: Bool
 
-        /// - Parameter identity: 0 and 0 keep the numbers.
+        /// - Parameter identity: 0 and 0 keep the identifiers.
         init(_ trigger: Trigger, as identity: (vendor: UInt16, product: UInt16)? = nil, returns: Bool = true) {
             self.trigger = trigger
             self.returns = returns
@@ -44,7 +44,7 @@ public struct USBConduct: Sendable, Equatable {
 
         private static let vendorGroup: UInt16 = 0xFC00
 
-        /// Counts a packet of the host; true when it is the last.
+        /// Counts a host packet; true if the condition is met.
         mutating func isReached(by packet: HCIPacket) -> Bool {
             switch trigger {
             case .reset: return packet.commandOpcode == HCICommands.Reset.opcode
@@ -61,24 +61,24 @@ public struct USBConduct: Sendable, Equatable {
         }
     }
 
-    /// A transfer of events ends after so many octets.
+    /// Maximum octets of an event transfer.
     public var eventTransferLimit: Int?
     public var joinsEvents = false
-    /// Commands after whose answers comes an octet too many.
+    /// Commands whose answers are followed by a stray octet.
     public var strayOctetAfter: Set<UInt16> = []
-    /// Reads of more than wMaxPacketSize of events never end.
+    /// Event reads longer than wMaxPacketSize never complete.
     public var longReadsStayPending = false
-    /// Data of a multiple of wMaxPacketSize waits for a zero-length packet.
+    /// Data with a length that is a multiple of wMaxPacketSize needs a zero-length packet.
     public var waitsForZeroLength = false
     public var eventsNeedSetInterface = false
-    /// Bulk IN is dead until this; alive when nil.
+    /// Bulk IN is dead until this event; nil if it works.
     public var dataInCure: Cure?
-    /// So many commands stall.
+    /// Number of commands that stall.
     public var stalledCommands = 0
     public var takesVendorRequests = false
     public var refusesVoice = false
     public var silentVoiceAlternate: UInt8?
-    /// Of the isochronous packets that bring voice to the host, every so manieth is lost on the bus.
+    /// Every n-th isochronous packet to the host is lost on the bus.
     public var losesVoiceEvery: Int?
     public var leaving: Leaving?
     public var suspension = Suspension.sleeps
@@ -86,13 +86,13 @@ public struct USBConduct: Sendable, Equatable {
 
     public init() {}
 
-    /// Counts an isochronous packet of voice; true when it is lost.
+    /// Counts an isochronous packet; true if it is lost.
     mutating func losesVoice() -> Bool {
         guard let every = losesVoiceEvery, every > 0 else { return false }
         voicePackets += 1
         return voicePackets.isMultiple(of: every)
     }
 
-    /// The time that an event waits for another to share its transfer.
+    /// How long an event waits for another to share its transfer.
     static let joiningTime = Microseconds.milliseconds(2)
 }

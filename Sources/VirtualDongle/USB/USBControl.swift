@@ -16,21 +16,21 @@ struct USBSetup {
     }
 
     var isIn: Bool { requestType & 0x80 != 0 }
-    /// To the device, or to the interface as on composite devices.
+    /// A class request to the device, or to the interface as on composite devices.
     var isClassRequest: Bool { requestType & 0x60 == 0x20 }
     var isVendorRequest: Bool { requestType & 0x60 == 0x40 }
 }
 
-/// What endpoint 0 knows of the device: its configuration and which endpoints have halted. USB 2.0, 9.4.
+/// State of endpoint 0: configuration and halted endpoints. USB 2.0, 9.4.
 struct USBControl {
-    /// What a standard request comes to.
+    /// Effect of a standard request.
     enum Result: Equatable {
         case data([UInt8])
         case stall
-        /// The alternate setting of an interface is another one now.
+        /// The alternate setting of an interface has changed.
         case interface(UInt8, alternate: UInt8)
         case configured
-        /// An endpoint has halted, or does so no more.
+        /// An endpoint has been halted or cleared.
         case halt(UInt8, Bool)
     }
 
@@ -39,7 +39,7 @@ struct USBControl {
 
     mutating func halt(_ address: UInt8) { halted.insert(address) }
 
-    /// - Parameter voiceAlternate: the present setting of the voice interface.
+    /// - Parameter voiceAlternate: current alternate setting of the voice interface.
     mutating func take(_ setup: USBSetup, _ descriptors: DongleDescriptors, voiceAlternate: UInt8) -> Result {
         switch (setup.requestType, setup.request) {
         case (0x80, 0), (0x81, 0): return .data([0x01 & (setup.requestType == 0x80 ? 1 : 0), 0])
@@ -67,7 +67,7 @@ struct USBControl {
         case 1: return descriptors.device
         case 2: return index == 0 ? descriptors.configuration : nil
         case 3: return descriptors.string(index)
-        // What it would be at the other speed; a full-speed device has no such thing.
+        // Device_Qualifier; a full-speed device has none.
         case 6 where descriptors.isHighSpeed: return [10, 0x06, 0x00, 0x02] + descriptors.deviceClass + [64, 1, 0]
         default: return nil
         }

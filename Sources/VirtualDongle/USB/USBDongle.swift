@@ -5,18 +5,19 @@ import Transport
 
 /// A controller behind the endpoints of a USB dongle. Core Vol 4, Part B.
 ///
-/// Takes USB requests, speaks HCI on its pipe, answers with completions. Pending requests and undelivered packets are bounded.
+/// Takes USB requests, exchanges HCI packets with its pipe, and returns completions. Pending requests and undelivered packets are limited.
 public final class USBDongle {
     public let descriptors: DongleDescriptors
-    /// Where completions go, on the loop, possibly from within `submit` and `cancel`.
+    /// Receives completions on the loop, possibly from within `submit` and `cancel`.
     public var complete: ((USBCompletion) -> Void)?
-    /// Told when the dongle leaves the bus by itself, with what comes back in its place; nothing does when nil. Whoever plugged it in pulls it out.
+    /// Called when the dongle leaves the bus by itself, with the descriptors of the device that returns, or nil. The owner must unplug the
+    /// dongle.
     public var onLeaving: ((DongleDescriptors?) -> Void)?
-    /// Told when the port is reset.
+    /// Called when the port is reset.
     public var onPortReset: (() -> Void)?
-    /// Packets thrown away because the host did not fetch them.
+    /// Number of packets dropped because the host did not fetch them.
     public private(set) var dropped = 0
-    /// The packets of data and voice it has carried.
+    /// Data and voice packets carried.
     public private(set) var traffic = USBTraffic()
 
     private let loop: RunLoop
@@ -29,18 +30,18 @@ public final class USBDongle {
     private var outbound = OutboundReassembly()
     private var isGone = false
     private var isLeaving = false
-    /// It was suspended and says nothing any more.
+    /// True after a suspend that it did not survive.
     private var isMute = false
-    /// After a port reset, until the controller has answered HCI_Reset: what it says meanwhile belongs to the past.
+    /// True from a port reset until the controller has answered HCI_Reset; packets of the controller are dropped meanwhile.
     private var isResetting = false
     private var random: RandomSource
     private var lastEventDue = Microseconds.zero
-    /// Counts resets of the port: late events of an earlier life are not delivered.
+    /// Number of port resets; delayed events from before a reset are not delivered.
     private var life = 0
 
     /// - Parameters:
     ///   - pipe: the host's end of a controller's pipe.
-    ///   - faults: what is wrong with the dongle's USB side.
+    ///   - faults: faults of the USB side.
     public init(
         descriptors: DongleDescriptors, pipe: any HCITransport, loop: RunLoop, faults: USBDongleFaults = USBDongleFaults()
     ) throws(TransportError) {
@@ -57,7 +58,7 @@ public final class USBDongle {
         try pipe.open(self)
     }
 
-    /// As they are after plugging in.
+    /// Resets the endpoints to their state after plugging in.
     private func prepareEndpoints() {
         let conduct = faults.conduct
         outbound = OutboundReassembly()
@@ -80,7 +81,7 @@ public final class USBDongle {
         }
     }
 
-    /// The alternate setting of the voice interface.
+    /// Alternate setting of the voice interface.
     public var voiceAlternate: UInt8 { voice.alternate }
 
     public func submit(_ request: USBRequest) {
@@ -101,11 +102,11 @@ public final class USBDongle {
         }
     }
 
-    /// Takes back a pending request. False when it is not pending: it was answered already, or never known.
+    /// Cancels a pending request. False if it was already completed or is unknown.
     @discardableResult
     public func cancel(_ id: UInt32) -> Bool { events.cancel(id) || data.cancel(id) || voice.cancel(id) }
 
-    /// Pulls the dongle out: every pending request ends, the controller's pipe closes.
+    /// Unplugs the dongle: all pending requests end and the controller's pipe closes.
     public func unplug() {
         guard !isGone else { return }
         isGone = true
@@ -113,7 +114,7 @@ public final class USBDongle {
         for id in takeAllPending() { finish(USBCompletion(id: id, status: .shutdown)) }
     }
 
-    /// As after plugging in: requests are forgotten without an answer, the configuration is unset and the controller reset.
+    /// Resets the dongle as after plugging in: pending requests are dropped, the configuration is cleared and the controller is reset.
     public func reset() {
         _ = takeAllPending()
         events.clear()
@@ -129,7 +130,7 @@ public final class USBDongle {
         pipe.send(HCIPacket(command: HCICommands.Reset()))
     }
 
-    /// Puts the dongle to sleep and wakes it, as a host does that saves power.
+    /// Suspends and resumes the dongle.
     public func suspend() {
         switch faults.conduct.suspension {
         case .sleeps: break
@@ -146,7 +147,7 @@ public final class USBDongle {
 
     private func finish(_ completion: USBCompletion) { complete?(completion) }
 
-    /// A packet of the host, on its way to the controller.
+    /// Passes a host packet to the controller.
     private func pass(_ packet: HCIPacket) {
         guard !isMute else { return }
         traffic.lastCommand = packet.commandOpcode ?? traffic.lastCommand
@@ -158,7 +159,7 @@ public final class USBDongle {
         pipe.send(packet)
     }
 
-    /// The request that made it leave is answered first.
+    /// Leaves the bus after the current request is completed.
     private func leave(returning next: DongleDescriptors?) {
         isLeaving = true
         loop.schedule(after: .milliseconds(1)) { [weak self] in
@@ -186,7 +187,7 @@ public final class USBDongle {
         deliver(from: \.events)
     }
 
-    /// An event waits a little for another to share its transfer.
+    /// Holds an event briefly, so that another can share its transfer.
     private func holdForAnother() {
         events.isHeld = events.waiting < 2
         guard events.isHeld else { return }
@@ -210,7 +211,7 @@ public final class USBDongle {
         finish(USBCompletion(id: request.id, status: .success, actualLength: request.data.count))
     }
 
-    // MARK: Control
+    // MARK: Control requests
 
     private func take(_ request: USBRequest) -> USBCompletion {
         let stall = USBCompletion(id: request.id, status: .stall)
@@ -238,7 +239,7 @@ public final class USBDongle {
         return true
     }
 
-    /// A vendor's request: a command for some, the end of a keyboard for others.
+    /// Handles a vendor request: a command for some dongles, the switch from keyboard for others.
     private func take(_ request: USBRequest, vendor setup: USBSetup) -> Bool {
         guard setup.request == 0, !setup.isIn else { return false }
         if descriptors.isHIDProxy {
@@ -252,7 +253,7 @@ public final class USBDongle {
         return true
     }
 
-    /// The answer to a standard request, or nil for a stall.
+    /// The answer to a standard request; nil for a stall.
     private func standardRequest(_ setup: USBSetup) -> [UInt8]? {
         switch control.take(setup, descriptors, voiceAlternate: voice.alternate) {
         case .data(let octets): return octets
@@ -309,7 +310,7 @@ extension USBDongle: HCITransportSink {
         }
     }
 
-    /// Answers to what came on the bulk pipe, and the verdict about it, go back there.
+    /// True for answers and results that belong on the bulk pipe because their command came from there.
     private func isBootLoaders(_ packet: HCIPacket) -> Bool {
         guard descriptors.takesCommandsOnBulk else { return false }
         if packet.completedOpcode == HCICommands.IntelSecureSend.opcode { return true }

@@ -1,14 +1,14 @@
 import Packets
 
-/// What is wrong with a dongle's USB side: the state in which another program left it, and endpoints that halt.
+/// Faults of a dongle's USB side: state left by another program, and halting endpoints.
 public struct USBDongleFaults: Sendable, Equatable {
     /// An endpoint that halts. USB 2.0, 9.4.5.
     public struct Halt: Sendable, Equatable {
-        /// With the direction's bit: 0x81 events, 0x82 data in, 0x02 data out.
+        /// Endpoint address with the direction bit: 0x81 events, 0x82 data in, 0x02 data out.
         public var endpoint: UInt8
-        /// How many requests it takes before.
+        /// Number of requests accepted before the halt.
         public var after: Int
-        /// How often it halts: once, or again at the first request after each clearing.
+        /// Number of halts: one, or another at the first request after each clear.
         public var times: Int
 
         public init(endpoint: UInt8, after: Int, times: Int = 1) {
@@ -18,19 +18,19 @@ public struct USBDongleFaults: Sendable, Equatable {
         }
     }
 
-    /// Packets of the past that the dongle still has to say.
+    /// Stale packets that the dongle still has to deliver.
     public var staleEvents: [[UInt8]] = []
     public var staleData: [[UInt8]] = []
-    /// How many times it does not hear HCI_Reset.
+    /// Number of HCI_Resets that it ignores.
     public var unheardResets = 0
     public var halt: Halt?
-    /// A reset of the port does not help either.
+    /// True if a port reset does not help either.
     public var survivesPortReset = false
-    /// How late events come on the interrupt pipe, drawn anew for each: data of the bulk pipe overtakes them.
+    /// Range of the random delay of events on the interrupt pipe, so that data on the bulk pipe overtakes them.
     public var eventsLateBy: ClosedRange<Microseconds>?
-    /// How it behaves for as long as it is plugged in.
+    /// Behaviour for as long as it is plugged in.
     public var conduct = USBConduct()
-    /// Fixes what is drawn.
+    /// Determines random choices.
     public var seed: UInt64 = 1
 
     public init() {}
@@ -41,7 +41,7 @@ public struct USBDongleFaults: Sendable, Equatable {
         return true
     }
 
-    /// Counts a request to an endpoint that is not halted; true when the endpoint halts instead of taking it.
+    /// Counts a request to an endpoint that is not halted; true if the endpoint halts instead of accepting it.
     mutating func halts(_ address: UInt8) -> Bool {
         guard let waiting = halt, waiting.endpoint == address, waiting.times > 0 else { return false }
         guard waiting.after == 0 else {

@@ -1,28 +1,28 @@
 import DequeModule
 import Packets
 
-/// An IN endpoint: HCI packets that wait for requests, and requests that wait for packets; one of the two queues is always empty.
+/// An IN endpoint: queued HCI packets and pending requests; one of the two queues is always empty.
 struct InboundEndpoint {
     static let mostRequests = 256
     static let mostPackets = 4_096
 
-    /// Nothing comes from it.
+    /// True if the endpoint delivers nothing.
     var isDead = false
-    /// What waits is not given out yet.
+    /// True while queued packets are held back.
     var isHeld = false
-    /// A transfer ends after so many octets.
+    /// Maximum octets per transfer.
     var transferLimit = Int.max
-    /// Requests for more than this stay pending.
+    /// Requests for more octets stay pending.
     var longestRequest = Int.max
-    /// A transfer carries what waits, up to its end.
+    /// A transfer may contain several packets.
     var joinsPackets = false
 
     private var requests = Deque<(id: UInt32, length: Int)>()
     private var packets = Deque<[UInt8]>()
-    /// How much of the first packet has been fetched.
+    /// Octets of the first packet already delivered.
     private var fetched = 0
 
-    /// How many packets wait.
+    /// Number of queued packets.
     var waiting: Int { packets.count }
 
     mutating func add(_ request: USBRequest) -> Bool {
@@ -37,7 +37,7 @@ struct InboundEndpoint {
         return true
     }
 
-    /// The next answer: a request ends when it is full or the HCI packet ends, so no transfer waits for the packet after it.
+    /// The next completion. A request ends when it is full or the HCI packet ends, so that no transfer waits for the next packet.
     mutating func next() -> USBCompletion? {
         guard !isDead, !isHeld, !packets.isEmpty, let index = requests.firstIndex(where: { $0.length <= longestRequest }) else {
             return nil
@@ -61,7 +61,7 @@ struct InboundEndpoint {
         return piece
     }
 
-    /// Forgets everything but what kind of endpoint it is.
+    /// Clears everything except the endpoint type.
     mutating func clear() {
         requests.removeAll()
         packets.removeAll()
@@ -81,11 +81,12 @@ struct InboundEndpoint {
     }
 }
 
-/// Finds the ACL packets in what the bulk OUT pipe carries, whatever pieces it comes in. Core Vol 4, Part E, 5.4.2.
+/// Extracts ACL packets from the data of the bulk OUT pipe, however it is split. Core Vol 4, Part E, 5.4.2.
 struct OutboundReassembly {
-    /// A boot loader's image comes in commands. They cannot be mistaken: no host sends data with their first octets, whose flags are reserved.
+    /// Accepts image commands for a boot loader. They are unambiguous, since no ACL packet starts with their first octets, whose flags are
+    /// reserved.
     var takesCommands = false
-    /// A transfer of a multiple of this goes on with the next one; a transfer of nothing ends it.
+    /// A transfer with a length that is a multiple of this value is continued by the next one; an empty transfer ends it.
     var waitsForZeroLength: Int?
     private var bytes: [UInt8] = []
 

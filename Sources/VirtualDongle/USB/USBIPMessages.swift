@@ -1,32 +1,32 @@
-/// The messages of USB/IP, version 1.1.1: all fields are big-endian.
+/// Messages of USB/IP version 1.1.1; all fields are big-endian.
 enum USBIP {
     static let version: UInt16 = 0x0111
     static let busIDLength = 32
 
-    /// What a client asks before a device is attached.
+    /// Client requests before a device is attached.
     enum Operation: Equatable {
         case list
         case attach(busID: String)
     }
 
-    /// What a client sends once a device is attached.
+    /// Client requests after a device is attached.
     enum Request {
         case submit(seqnum: UInt32, USBRequest)
         case unlink(seqnum: UInt32, victim: UInt32)
     }
 
-    /// A client broke the protocol; the text says how.
+    /// A protocol violation by a client, with a description.
     struct Violation: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
-    /// The most an URB may carry, either way.
+    /// Maximum octets of an URB in either direction.
     static let mostOctets = 1 << 20
     static let mostPackets = 1_024
 
     // MARK: Reading
 
-    /// The operation at the start of `bytes` and its length, or nil while more is needed.
+    /// The operation at the start of `bytes` and its length; nil if it is incomplete.
     static func operation(_ bytes: ArraySlice<UInt8>) throws(Violation) -> (Operation, Int)? {
         guard bytes.count >= 8 else { return nil }
         let base = bytes.startIndex
@@ -41,7 +41,7 @@ enum USBIP {
         }
     }
 
-    /// The request at the start of `bytes` and its length, or nil while more is needed.
+    /// The request at the start of `bytes` and its length; nil if it is incomplete.
     static func request(_ bytes: ArraySlice<UInt8>) throws(Violation) -> (Request, Int)? {
         guard bytes.count >= 48 else { return nil }
         let seqnum = be32(bytes, 4)
@@ -57,7 +57,7 @@ enum USBIP {
         let isIn = be32(bytes, 12) == 1
         let endpoint = be32(bytes, 16)
         let length = Int(be32(bytes, 24))
-        // Without packets the field is 0 or, from newer clients, all ones.
+        // Without isochronous packets, the field is 0 or, from newer clients, all ones.
         let packets = be32(bytes, 32) == .max ? 0 : Int(be32(bytes, 32))
         guard endpoint < 16, length <= mostOctets, packets <= mostPackets else {
             throw Violation(description: "a request for endpoint \(endpoint) with \(length) octets in \(packets) packets")
@@ -84,7 +84,7 @@ enum USBIP {
         return reply
     }
 
-    /// The answer to an attach; without a device, a refusal.
+    /// The reply to an attach request; a rejection if there is no device.
     static func attachReply(_ device: (busID: String, number: UInt32, descriptors: DongleDescriptors)?) -> [UInt8] {
         guard let device else { return be(version) + be(UInt16(0x0003)) + be(UInt32(1)) }
         return be(version) + be(UInt16(0x0003)) + be(UInt32(0)) + deviceRecord(device.busID, number: device.number, device.descriptors)

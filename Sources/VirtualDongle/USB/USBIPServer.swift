@@ -2,23 +2,24 @@ import Packets
 import Timing
 import Transport
 
-/// Exports dongles to USB/IP clients, such as Linux's `usbip attach`.
+/// Exports dongles to USB/IP clients such as Linux's `usbip attach`.
 ///
-/// Each dongle goes to one client at a time; a client that leaves, or breaks the protocol, frees it, and the next one gets a fresh controller.
+/// A dongle is attached to one client at a time. When a client leaves or violates the protocol, the next client gets a controller with
+/// cleared state.
 public final class USBIPServer: USBIPBus {
-    /// Conversations held at once; further clients are turned away.
+    /// Maximum number of concurrent sessions; further clients are rejected.
     public static let mostClients = 64
 
     public private(set) var devices: [(busID: String, descriptors: DongleDescriptors)]
-    /// What is wrong with the dongles, by bus id.
+    /// Faults of the dongles, by bus id.
     private var faults: [String: USBDongleFaults] = [:]
-    /// Those that left the bus for good.
+    /// Bus ids of dongles that have left the bus for good.
     private var gone: Set<String> = []
-    /// Told when the port of a dongle is reset.
+    /// Called when the port of a dongle is reset.
     public var onPortReset: ((_ index: Int) -> Void)?
-    /// Where it listens.
+    /// Listening address.
     public let address: SocketAddress
-    /// Called with one line about each thing a user may want to know of.
+    /// Called with a one-line message for the user.
     public var report: ((String) -> Void)?
 
     private let loop: RunLoop
@@ -29,9 +30,9 @@ public final class USBIPServer: USBIPBus {
 
     /// - Parameters:
     ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
-    ///   - faults: what is wrong with the USB side of each.
-    ///   - describe: the descriptors of a dongle with a serial number.
-    ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
+    ///   - faults: faults of each dongle's USB side.
+    ///   - describe: returns the descriptors of a dongle with a serial number.
+    ///   - makePipe: returns the host's end of a new controller's pipe for the dongle with an index.
     public init(
         _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop, faults: USBDongleFaults = USBDongleFaults(),
         describe: (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
@@ -70,7 +71,7 @@ public final class USBIPServer: USBIPBus {
         client.close()
     }
 
-    /// One conversation and what carries it.
+    /// A session and its connection.
     private final class Client: ByteStream.Sink {
         let stream: ByteStream
         let session: USBIPSession
@@ -114,7 +115,7 @@ public final class USBIPServer: USBIPBus {
         }
     }
 
-    /// A dongle leaves the bus: its client loses it, and may attach what comes back.
+    /// A dongle leaves the bus: its client loses it and may attach the device that returns.
     private func left(_ busID: String, comesBackAs next: DongleDescriptors?) {
         if let next, let index = devices.firstIndex(where: { $0.busID == busID }) {
             devices[index].descriptors = next

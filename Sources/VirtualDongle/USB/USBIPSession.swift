@@ -1,25 +1,25 @@
 import Transport
 
-/// One client's conversation: bytes in, bytes out. It begins with operations and, once a device is attached, carries that device's requests.
+/// The USB/IP protocol of one client, without I/O. It starts with operations and, once a device is attached, carries the device's requests.
 public final class USBIPSession {
-    /// Where the session's bytes go.
+    /// Receives the octets to send.
     public var write: (([UInt8]) -> Void)?
-    /// The device this session holds.
+    /// The device attached to this session.
     public private(set) var attachedBusID: String?
 
     private let bus: any USBIPBus
     private var inbox: [UInt8] = []
     private var dongle: USBDongle?
-    /// The packets each pending isochronous request asked for.
+    /// Packet lengths of each pending isochronous request.
     private var voicePackets: [UInt32: [Int]] = [:]
 
     public init(bus: any USBIPBus) {
         self.bus = bus
     }
 
-    /// Takes what the client sent.
+    /// Handles octets from the client.
     ///
-    /// - Returns: what the client did wrong; the conversation is over then.
+    /// - Returns: a protocol violation that ends the session; nil otherwise.
     public func receive(_ bytes: [UInt8]) -> String? {
         inbox += bytes
         var start = 0
@@ -46,7 +46,7 @@ public final class USBIPSession {
         return nil
     }
 
-    /// Ends the conversation and gives the device back.
+    /// Ends the session and releases the device.
     public func end() {
         guard let busID = attachedBusID else { return }
         dongle?.complete = nil
@@ -76,7 +76,7 @@ public final class USBIPSession {
             if !request.packetLengths.isEmpty { voicePackets[request.id] = request.packetLengths }
             dongle?.submit(request)
         case .unlink(let seqnum, let victim):
-            // A request still pending gets no answer of its own; one already answered makes the unlink succeed with nothing to do.
+            // A pending request gets no reply of its own. If it was already completed, unlink succeeds without effect.
             let wasPending = dongle?.cancel(victim) ?? false
             if wasPending { voicePackets[victim] = nil }
             write?(USBIP.unlinkReply(seqnum: seqnum, wasPending: wasPending))
@@ -89,10 +89,10 @@ public final class USBIPSession {
     }
 }
 
-/// The devices a server exports.
+/// The devices that a server exports.
 public protocol USBIPBus: AnyObject {
     var devices: [(busID: String, descriptors: DongleDescriptors)] { get }
-    /// A fresh dongle, or nil when the device is held by another client.
+    /// A dongle with cleared state; nil if another client uses the device.
     func attach(_ busID: String) -> USBDongle?
     func detach(_ busID: String)
 }

@@ -1,17 +1,17 @@
-/// One USB request as a host's driver submits it, whatever carries it (USB/IP, a usbfs).
+/// A USB request as submitted by a host driver, over USB/IP or usbfs.
 public struct USBRequest: Sendable {
-    /// The submitter's name for it; answered and cancelled by it.
+    /// Identifier chosen by the submitter.
     public var id: UInt32
-    /// The endpoint number, 0...15.
+    /// Endpoint number, 0...15.
     public var endpoint: UInt8
     public var isIn: Bool
-    /// The eight octets of a control transfer's SETUP stage, else empty.
+    /// The eight octets of the SETUP stage of a control transfer; otherwise empty.
     public var setup: [UInt8]
-    /// What an OUT request carries.
+    /// Data of an OUT request.
     public var data: [UInt8]
-    /// How many octets an IN request can take.
+    /// Maximum octets of an IN request.
     public var length: Int
-    /// The lengths of an isochronous request's packets; empty for the other kinds.
+    /// Packet lengths of an isochronous request; otherwise empty.
     public var packetLengths: [Int]
 
     public init(
@@ -27,33 +27,33 @@ public struct USBRequest: Sendable {
     }
 }
 
-/// How a USB request ended; the raw values are Linux's errno numbers, negated on the wire of USB/IP and usbfs.
+/// Result of a USB request. Raw values are Linux errno values, negated in USB/IP and usbfs.
 public enum USBStatus: Int32, Sendable {
     case success = 0
-    /// No such endpoint in the present alternate setting.
+    /// The endpoint does not exist in the current alternate setting.
     case noEndpoint = 2
-    /// More requests are pending than the device holds.
+    /// Too many requests are pending.
     case noMemory = 12
-    /// The endpoint answered with a stall.
+    /// The endpoint stalled.
     case stall = 32
     case cancelled = 104
-    /// What was sent did not come through.
+    /// The data was not transmitted.
     case protocolError = 71
     /// The device is gone.
     case shutdown = 108
 }
 
-/// The answer to one request.
+/// The completion of a request.
 public struct USBCompletion: Sendable, Equatable {
     public var id: UInt32
     public var status: USBStatus
-    /// What an IN request brought.
+    /// Data of an IN request.
     public var data: [UInt8]
-    /// Octets moved in either direction.
+    /// Octets transferred in either direction.
     public var actualLength: Int
-    /// The octets moved in each packet of an isochronous request.
+    /// Octets transferred in each packet of an isochronous request.
     public var packetLengths: [Int]
-    /// Those of them that were lost on the bus, by their places.
+    /// Indices of isochronous packets lost on the bus.
     public var lostPackets: Set<Int> = []
 
     public init(id: UInt32, status: USBStatus, data: [UInt8] = [], actualLength: Int? = nil, packetLengths: [Int] = []) {
@@ -64,21 +64,21 @@ public struct USBCompletion: Sendable, Equatable {
         self.packetLengths = packetLengths
     }
 
-    /// The status of an isochronous packet, as the kernel counts them.
+    /// Status of an isochronous packet as the kernel reports it.
     func packetStatus(_ index: Int) -> UInt32 {
         UInt32(bitPattern: lostPackets.contains(index) ? -USBStatus.protocolError.rawValue : USBStatus.success.rawValue)
     }
 }
 
-/// How many packets of data and voice a dongle has carried, to the controller (out) and from it (in).
+/// Numbers of data and voice packets carried to the controller (out) and from it (in).
 public struct USBTraffic: Sendable, Equatable {
     public var dataOut = 0
     public var dataIn = 0
     public var voiceOut = 0
     public var voiceIn = 0
-    /// The alternate settings in which voice came from the controller.
+    /// Alternate settings in which voice packets were received.
     public var voiceAlternates: Set<UInt8> = []
-    /// The opcode of the last command; nil before the first.
+    /// Opcode of the last command; nil before the first.
     public var lastCommand: UInt16?
 
     public init() {}

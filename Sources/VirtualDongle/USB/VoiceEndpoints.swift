@@ -2,12 +2,12 @@ import DequeModule
 import Packets
 import Timing
 
-/// When isochronous requests are due: a packet a frame, each direction one after another.
+/// Schedule of isochronous requests: one packet per frame, in sequence in each direction.
 struct VoiceSchedule {
     private var freeFrom: [Bool: Microseconds] = [:]
     private var pending: [UInt32: Timer] = [:]
 
-    /// Nil when too many requests are pending, or one with the same number.
+    /// Returns nil if too many requests are pending or the identifier is in use.
     mutating func slot(for request: USBRequest, now: Microseconds) -> Microseconds? {
         guard pending.count < InboundEndpoint.mostRequests, pending[request.id] == nil else { return nil }
         let start = max(now, freeFrom[request.isIn] ?? .zero)
@@ -29,20 +29,21 @@ struct VoiceSchedule {
     }
 }
 
-/// The isochronous IN endpoint: voice in packets of HCI that fill the frames of the present alternate setting, however the controller has cut it.
+/// The isochronous IN endpoint: repacks voice into HCI packets that fill the frames of the alternate setting, whatever packet length the
+/// controller uses.
 ///
-/// Settings 1 to 5 are made for a packet in three frames, setting 6 for a frame of mSBC in one; each packet begins in a frame of its own. Core Vol 4,
-/// Part B, 2.1.1.
+/// Settings 1...5 are designed for a packet in three frames, setting 6 for an mSBC frame in one. Each packet starts in a new frame. Core
+/// Vol 4, Part B, 2.1.1.
 struct InboundVoice {
-    /// A quarter of a second; what a host does not fetch in time is no use to it.
+    /// Maximum queued frames: a quarter of a second.
     static let mostFrames = 256
     private static let header = HCIPacket.Kind.sco.headerLength
 
     private let frameSize: Int
-    /// Octets of voice in a packet.
+    /// Voice octets per packet.
     private let length: Int
     private var frames = Deque<ArraySlice<UInt8>>()
-    /// Voice of each connection that does not fill a packet yet.
+    /// Voice octets of each connection that do not fill a packet yet.
     private var partial: [ConnectionHandle: [UInt8]] = [:]
 
     init(alternate: UInt8 = 0, frameSize: Int = 0) {
@@ -50,7 +51,7 @@ struct InboundVoice {
         length = (alternate == 6 ? 1 : 3) * frameSize - Self.header
     }
 
-    /// False when the packet was thrown away.
+    /// Returns false if the packet was dropped.
     mutating func put(_ packet: HCIPacket) -> Bool {
         guard frameSize > 0, let voice = try? HCIData.SynchronousData(prefixOf: packet.bytes) else { return false }
         var waiting = partial.removeValue(forKey: voice.connectionHandle) ?? []
@@ -73,7 +74,7 @@ struct InboundVoice {
         return true
     }
 
-    /// What the frames of a request bring: their octets one after another, and how many each has.
+    /// Data for the frames of a request, concatenated, and the length of each frame.
     mutating func take(_ lengths: [Int]) -> (data: [UInt8], moved: [Int]) {
         var data: [UInt8] = []
         let moved = lengths.map { length in
@@ -86,7 +87,7 @@ struct InboundVoice {
     }
 }
 
-/// Finds the voice packets in what the isochronous OUT endpoint carries. Core Vol 4, Part E, 5.4.3.
+/// Extracts voice packets from the data of the isochronous OUT endpoint. Core Vol 4, Part E, 5.4.3.
 struct OutboundVoice {
     private var bytes: [UInt8] = []
 

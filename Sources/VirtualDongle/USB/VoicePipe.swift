@@ -1,16 +1,16 @@
 import Packets
 import Timing
 
-/// The voice interface of a dongle: its alternate setting, and the isochronous requests under way.
+/// The voice interface of a dongle: alternate setting and pending isochronous requests.
 final class VoicePipe {
     /// The alternate setting.
     private(set) var alternate: UInt8 = 0
     var complete: ((USBCompletion) -> Void)?
-    /// Takes each packet of the host's voice.
+    /// Receives each voice packet of the host.
     var send: ((HCIPacket) -> Void)?
-    /// Whether a packet for the host is lost on the bus.
+    /// True if a packet to the host is lost on the bus.
     var isLost: () -> Bool = { false }
-    /// In this setting voice comes as silence.
+    /// Alternate setting in which received voice is replaced by silence.
     var silentAlternate: UInt8?
 
     private let loop: RunLoop
@@ -24,7 +24,7 @@ final class VoicePipe {
         self.loop = loop
     }
 
-    /// One isochronous packet a frame of a millisecond, after what is already scheduled in this direction.
+    /// Schedules one isochronous packet per 1 ms frame, after those already scheduled in this direction.
     func submit(_ request: USBRequest) {
         guard alternate != 0, !request.packetLengths.isEmpty else { return finish(USBCompletion(id: request.id, status: .noEndpoint)) }
         guard let due = schedule.slot(for: request, now: loop.now) else { return finish(USBCompletion(id: request.id, status: .noMemory)) }
@@ -35,21 +35,21 @@ final class VoicePipe {
         schedule.note(request.id, timer: timer)
     }
 
-    /// Takes back a pending request; false when it is not pending.
+    /// Cancels a pending request; false if it is not pending.
     func cancel(_ id: UInt32) -> Bool {
         guard let timer = schedule.cancel(id) else { return false }
         loop.cancel(timer)
         return true
     }
 
-    /// Takes back all, and returns them.
+    /// Cancels all requests and returns them.
     func takePending() -> [UInt32] {
         let scheduled = schedule.takeAll()
         for timer in scheduled.values { loop.cancel(timer) }
         return scheduled.keys.sorted()
     }
 
-    /// What was under way under the setting before ends.
+    /// Sets the alternate setting and ends the requests of the previous one.
     func set(alternate number: UInt8) {
         alternate = number
         let frameSize = packetSizes.indices.contains(Int(number)) ? packetSizes[Int(number)] : 0
@@ -58,7 +58,7 @@ final class VoicePipe {
         for id in takePending() { finish(USBCompletion(id: id, status: .shutdown)) }
     }
 
-    /// Voice of the controller; false when it was thrown away.
+    /// Queues voice from the controller; false if it was dropped.
     func put(_ packet: HCIPacket) -> Bool {
         guard alternate != 0, alternate == silentAlternate, var voice = try? HCIData.SynchronousData(prefixOf: packet.bytes) else {
             return inbound.put(packet)

@@ -1,13 +1,13 @@
 #if os(Linux)
     import Glibc
 
-    /// The program at the other end of a device node's socket, reached around the preload library: its memory is read and written directly, and its
-    /// sleeps are short.
+    /// The program at the other end of a device node's socket. Bypasses the preload library: reads and writes the program's memory directly
+    /// and shortens its sleeps.
     ///
-    /// The library can do all of it by messages, but takes a round trip for each piece of memory, and sleeps after every system call for as long as the
-    /// process lets timers be late: 50 us when nobody says otherwise.
+    /// The library can do the same with messages, but needs a round trip for each memory access. It also sleeps after every system call for
+    /// the timer slack of the process, 50 us by default.
     final class ClientProcess {
-        /// A piece of the client's memory to write.
+        /// A write to the client's memory.
         struct Write {
             var address: UInt64
             var octets: [UInt8]
@@ -15,7 +15,7 @@
 
         private let memory: Int32
 
-        /// Nil when the system does not let this process reach into the other.
+        /// Returns nil if the system does not allow access to the process.
         init?(_ identifier: pid_t) {
             memory = open("/proc/\(identifier)/mem", O_RDWR | O_CLOEXEC)
             guard memory >= 0 else { return nil }
@@ -24,7 +24,7 @@
 
         deinit { close(memory) }
 
-        /// Lets timers of the program be exact, as far as the system allows that. Threads that start later inherit it.
+        /// Sets the timer slack of the program to the minimum, if the system allows it. Threads started later inherit it.
         private static func shortenSleeps(of identifier: pid_t) {
             let descriptor = open("/proc/\(identifier)/timerslack_ns", O_WRONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return }
@@ -33,7 +33,7 @@
             _ = Glibc.write(descriptor, &digit, 1)
         }
 
-        /// Nil when the address is wrong, or the program is another by now.
+        /// Returns nil if the address is invalid or the process has been replaced.
         func read(_ address: UInt64, _ count: Int) -> [UInt8]? {
             guard let offset = off_t(exactly: address) else { return nil }
             let octets = [UInt8](unsafeUninitializedCapacity: count) { room, filled in
@@ -42,7 +42,7 @@
             return octets.count == count ? octets : nil
         }
 
-        /// False when not everything was written; to write all of it again does no harm.
+        /// Returns false if not everything was written; writing everything again does no harm.
         func write(_ writes: [Write]) -> Bool {
             writes.allSatisfy { write in
                 guard let offset = off_t(exactly: write.address) else { return false }

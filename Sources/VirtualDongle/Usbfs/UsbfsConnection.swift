@@ -4,8 +4,8 @@
     import Packets
     import Transport
 
-    /// One open device node of one program: its system calls come as messages of three words over a socket, its memory is read and written by
-    /// messages back.
+    /// One open device node of one program. Its system calls arrive as messages of three words on a socket; its memory is read and written
+    /// by messages in the other direction.
     final class UsbfsConnection: ByteStream.Sink {
         private enum Message {
             static let ioctl: UInt64 = 1
@@ -18,16 +18,16 @@
         private struct Pending {
             var urb: UsbfsURB
             var isIn: Bool
-            /// The lengths of an isochronous request's packets, as asked.
+            /// Requested packet lengths of an isochronous request.
             var packetLengths: [Int]
         }
 
         private let stream: ByteStream
         private unowned let node: UsbfsNode
-        /// Nil when only messages reach the client's memory.
+        /// Nil if the client's memory can be reached by messages only.
         private var client: ClientProcess?
         private var inbox: [UInt8] = []
-        /// What to do with the client's memory that is on its way.
+        /// A pending read of the client's memory and its use.
         private var awaited: (count: Int, use: ([UInt8]) -> Void)?
         private var pending: [UInt32: Pending] = [:]
         private var completions = Deque<(Pending, USBCompletion, status: Int32)>()
@@ -137,7 +137,7 @@
             }
         }
 
-        /// A control request that the kernel makes on the program's behalf.
+        /// Executes a control request that the kernel makes for the program.
         private func control(_ setup: [UInt8]) {
             let id = node.makeID(for: self)
             controls.insert(id)
@@ -208,7 +208,7 @@
             node.updateReadiness()
         }
 
-        /// What the kernel changes in an URB that has ended, and in its buffer.
+        /// Writes that the kernel makes to a completed URB and its buffer.
         private static func writes(_ ended: Pending, _ completion: USBCompletion, status: Int32) -> [ClientProcess.Write] {
             let urb = ended.urb
             var writes: [ClientProcess.Write] = []
@@ -227,7 +227,7 @@
             return writes
         }
 
-        /// Each isochronous packet has its place in the buffer, however much it brought.
+        /// Places each isochronous packet at its offset in the buffer, whatever its actual length.
         private static func scattered(_ ended: Pending, _ completion: USBCompletion) -> [ClientProcess.Write] {
             var (place, taken) = (ended.urb.buffer, 0)
             return zip(ended.packetLengths, completion.packetLengths).map { asked, moved in

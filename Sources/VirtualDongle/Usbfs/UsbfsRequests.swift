@@ -1,5 +1,5 @@
 #if os(Linux)
-    /// The requests of Linux's usbfs that libusb makes, on 64-bit machines, and the layout of its URB.
+    /// Requests of Linux's usbfs that libusb makes on 64-bit machines, and the layout of an URB.
     enum UsbfsRequest: UInt32 {
         case setInterface = 0x8008_5504
         case setConfiguration = 0x8004_5505
@@ -17,7 +17,7 @@
         case disconnectClaim = 0x8108_551B
         case getSpeed = 0x0000_551F
 
-        /// What it means to an onlooker; nil for what is told later, when its endpoint is known.
+        /// The activity to report; nil if it is reported later, once the endpoint is known.
         var activity: UsbfsServer.Activity? {
             switch self {
             case .submitURB: nil
@@ -30,10 +30,10 @@
         }
     }
 
-    /// Zero packets, any packet size, scatter and gather, reaping after a disconnect.
+    /// Capabilities: zero packets, no packet size limit, bulk scatter-gather, reap after disconnect.
     let usbfsCapabilities: UInt32 = 0x1D
 
-    /// What the kernel calls `struct usbdevfs_urb`.
+    /// `struct usbdevfs_urb` of the kernel.
     struct UsbfsURB {
         static let length = 56
         static let packetLength = 12
@@ -45,7 +45,7 @@
             case bulk = 3
         }
 
-        /// Where it lies in the client's memory: its name in every request.
+        /// Address in the client's memory, which identifies the URB.
         var pointer: UInt64
         var kind: Kind
         var endpoint: UInt8

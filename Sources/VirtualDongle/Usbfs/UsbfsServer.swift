@@ -4,11 +4,11 @@
     import Timing
     import Transport
 
-    /// Plays Linux's usbfs for programs that run under umockdev's preload library: unmodified libusb programs find virtual dongles in a folder.
+    /// Emulates Linux's usbfs for programs under umockdev's preload library: unmodified libusb programs find virtual dongles in a folder.
     ///
-    /// Start such a program with `UMOCKDEV_DIR` set to the folder and the library in `LD_PRELOAD`.
+    /// Start such a program with `UMOCKDEV_DIR` set to the folder and with the library in `LD_PRELOAD`.
     public final class UsbfsServer {
-        /// What a dongle of the tree is for the test that made it.
+        /// Counters of a dongle, for tests.
         public struct Counters: Sendable, Equatable {
             public var submitted = 0
             public var reaped = 0
@@ -16,13 +16,13 @@
             public var pending = 0
         }
 
-        /// What programs had not given back when they closed a dongle that was still plugged in, or died with it open.
+        /// Resources that programs had not released when they closed a plugged-in dongle or exited.
         public struct LeftBehind: Sendable, Equatable {
             public var pending = 0
             public var claims = 0
         }
 
-        /// Something that a program does with a dongle.
+        /// An action of a program on a dongle.
         public enum Activity: Sendable, Equatable {
             case open
             case claim
@@ -35,12 +35,12 @@
 
         public let root: String
         public let count: Int
-        /// Told of all that programs do, before it is done; it may pull the dongle out.
+        /// Called before each action of a program; it may unplug the dongle.
         public var onActivity: ((_ index: Int, Activity) -> Void)?
-        /// Told when a program resets the port of a dongle, and when one takes the interface of HCI.
+        /// Called when a program resets the port of a dongle, or claims the HCI interface.
         public var onPortReset: ((_ index: Int) -> Void)?
         public var onOpened: ((_ index: Int) -> Void)?
-        /// Told when a dongle that left the bus by itself cannot come back.
+        /// Called when a dongle that left the bus by itself cannot return.
         public var onTrouble: ((String) -> Void)?
         public private(set) var leftBehind = LeftBehind()
         private let tree: UsbfsTree
@@ -49,20 +49,20 @@
         private var nodes: [Int: UsbfsNode] = [:]
         private var places: [Int: UsbfsTree.Place] = [:]
         private var lastDeviceNumber = 1
-        /// Dongles that were pulled out live on for the programs that still hold them.
+        /// Unplugged dongles that programs still have open.
         private var gone: [Int: [UsbfsNode]] = [:]
         private var descriptors: [DongleDescriptors]
         private let describe: (String) -> DongleDescriptors
         private let makePipe: (Int) throws -> any HCITransport
-        /// What is wrong with the dongle that is plugged in next, by index.
+        /// Faults of the next dongle to be plugged in, by index.
         public var faults: [Int: USBDongleFaults]
 
         /// - Parameters:
-        ///   - folder: an empty folder; its path is short, as it carries the names of sockets.
+        ///   - folder: an empty folder with a short path, since it is part of socket names.
         ///   - serialNumbers: one dongle each, on ports 1, 2 and so on of bus 1.
-        ///   - faults: what is wrong with the dongles, by index.
-        ///   - describe: the descriptors of a dongle with a serial number.
-        ///   - makePipe: gives the host's end of a fresh controller's pipe for the dongle of that index.
+        ///   - faults: faults of the dongles, by index.
+        ///   - describe: returns the descriptors of a dongle with a serial number.
+        ///   - makePipe: returns the host's end of a new controller's pipe for the dongle with an index.
         public init(
             folder: String, serialNumbers: [String], on loop: RunLoop, faults: [Int: USBDongleFaults] = [:],
             describe: @escaping (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
@@ -80,9 +80,9 @@
             for index in serialNumbers.indices { try plug(index) }
         }
 
-        /// Plugs a dongle in, with a fresh controller and a new device number.
+        /// Plugs in a dongle with a new controller and a new device number.
         ///
-        /// - Parameter serialNumber: of another dongle in the same port; the one before when nil.
+        /// - Parameter serialNumber: serial number of another dongle in the same port; nil for the previous one.
         public func plug(_ index: Int, serialNumber: String? = nil) throws {
             guard nodes[index] == nil else { return }
             if let serialNumber { descriptors[index] = describe(serialNumber) }
@@ -106,7 +106,7 @@
             uevents.send(.add, place)
         }
 
-        /// How long a dongle is away that leaves the bus and comes back.
+        /// Time off the bus of a dongle that leaves and returns.
         public static let absence = Microseconds.milliseconds(300)
 
         private func left(_ index: Int, comesBackAs next: DongleDescriptors?) {
@@ -124,7 +124,7 @@
             onActivity?(index, activity)
         }
 
-        /// Device numbers go up and start again at 2, past those in use.
+        /// The next free device number, ascending and wrapping around to 2.
         private func freeDeviceNumber() throws -> Int {
             let taken = Set(places.values.map(\.deviceNumber))
             for _ in 0..<126 {
@@ -134,7 +134,7 @@
             throw UsbfsTree.Failure(description: "the bus is full")
         }
 
-        /// Pulls a dongle out: what is pending ends with "no device", and so does everything asked later.
+        /// Unplugs a dongle: pending and later requests fail with "no device".
         public func unplug(_ index: Int) {
             guard let node = nodes.removeValue(forKey: index), let place = places.removeValue(forKey: index) else { return }
             tree.unplug(place)
@@ -143,20 +143,20 @@
             gone[index, default: []].append(node)
         }
 
-        /// Puts a dongle to sleep and wakes it, as the kernel does with one that nobody uses.
+        /// Suspends and resumes a dongle, as the kernel does with an unused one.
         public func suspend(_ index: Int) { nodes[index]?.dongle.suspend() }
 
-        /// What a dongle that is plugged in has carried.
+        /// Packets carried by a plugged-in dongle.
         public func traffic(_ index: Int) -> USBTraffic { nodes[index]?.dongle.traffic ?? USBTraffic() }
 
-        /// What a dongle has carried, and what programs have not given back, in a line.
+        /// One line with the packets carried by a dongle and the resources that programs have not released.
         public func account(of index: Int) -> String {
             let (traffic, counters) = (traffic(index), counters(index))
             return "data \(traffic.dataOut) out \(traffic.dataIn) in, voice \(traffic.voiceOut) out \(traffic.voiceIn) in, "
                 + "\(nodes[index]?.dongle.dropped ?? 0) dropped, \(counters.openHandles) handles open, \(counters.pending) requests pending"
         }
 
-        /// The alternate setting of its voice interface.
+        /// Alternate setting of the voice interface.
         public func voiceAlternate(_ index: Int) -> UInt8 { nodes[index]?.dongle.voiceAlternate ?? 0 }
 
         public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
@@ -168,7 +168,7 @@
         }
     }
 
-    /// One device node: the dongle behind it and the programs that have it open.
+    /// A device node: its dongle and the programs that have it open.
     final class UsbfsNode {
         let dongle: USBDongle
         private(set) var isGone = false
@@ -182,7 +182,7 @@
         private var connections: [ObjectIdentifier: UsbfsConnection] = [:]
         private var claims: [UInt32: ObjectIdentifier] = [:]
         private var owners: [UInt32: UsbfsConnection] = [:]
-        /// The connections that have claimed the interface of HCI once.
+        /// Connections that have claimed the HCI interface.
         private var openers: Set<ObjectIdentifier> = []
         private var nextID: UInt32 = 1
 
@@ -231,21 +231,21 @@
             updateReadiness()
         }
 
-        /// Makes room for a new node in this one's place; true when no program holds this one any more.
+        /// Makes room for a new node; true if no program has this one open.
         @discardableResult
         func retire() -> Bool {
             listener.stop()
             return connections.isEmpty
         }
 
-        // MARK: For connections
+        // MARK: Called by connections
 
-        /// Zero, or the error number.
+        /// Returns zero or an error number.
         func claim(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
             guard interface < UInt32(dongle.descriptors.interfaceClasses.count) else { return EINVAL }
             if let holder = claims[interface] { return holder == ObjectIdentifier(connection) ? 0 : EBUSY }
             claims[interface] = ObjectIdentifier(connection)
-            // A program claims anew what it had before a reset of the port: it has not opened the dongle again.
+            // Claiming again after a port reset does not count as another opening.
             if interface == UInt32(dongle.descriptors.firstInterface), openers.insert(ObjectIdentifier(connection)).inserted { onOpened?() }
             return 0
         }
@@ -277,7 +277,7 @@
             owner?.completed(completion)
         }
 
-        /// A program's poll for output succeeds while the pipe is empty: that is how usbfs says that there is something to reap.
+        /// Empties the FIFO if there is a completion to reap and fills it otherwise: usbfs reports a completion as "ready for output" in poll.
         func updateReadiness() {
             let mustBeWritable = isGone || connections.values.contains { $0.hasCompletions }
             guard mustBeWritable != isWritable else { return }

@@ -1,7 +1,8 @@
 #if os(Linux)
     import Glibc
 
-    /// The folder that stands for /sys and /dev in a program under umockdev's preload library: what libusb and libudev read about a dongle.
+    /// A folder that replaces /sys and /dev for a program under umockdev's preload library, with everything that libusb and libudev read
+    /// about a dongle.
     struct UsbfsTree {
         let root: String
         static let busNumber = 1
@@ -9,7 +10,7 @@
         /// Names of one dongle in the tree.
         struct Place {
             var index: Int
-            /// The bus gives a new one at every plugging in. Device 1 is the root hub, as everywhere.
+            /// Number assigned by the bus at each plugging in. Device 1 is the root hub.
             var deviceNumber: Int
             var port: Int { index + 1 }
             var name: String { "\(UsbfsTree.busNumber)-\(port)" }
@@ -20,23 +21,23 @@
             private func padded(_ number: Int) -> String { String(repeating: "0", count: 3 - String(number).count) + String(number) }
         }
 
-        /// The problem, when the folder cannot be written.
+        /// The folder cannot be written.
         struct Failure: Error, CustomStringConvertible {
             var description: String
         }
 
         func nodePath(_ place: Place) -> String { "\(root)/dev/\(place.node)" }
-        /// The preload library joins its folder, `ioctl` and the device's path.
+        /// The preload library concatenates its folder, `ioctl` and the path of the device.
         func socketPath(_ place: Place) -> String { "\(root)/ioctl//dev/\(place.node)" }
 
-        /// Makes the device node, a FIFO. Programs do not look for it before the dongle is plugged in.
+        /// Creates the device node, a FIFO. Programs do not look for it before the dongle is plugged in.
         func makeNode(_ place: Place) throws(Failure) {
             try makeFolder("dev/bus/usb/001")
             try makeFolder("ioctl/dev/bus/usb/001")
             guard mkfifo(nodePath(place), 0o600) == 0 else { throw failure("make", place.node) }
         }
 
-        /// Plugs a dongle in whose node is served by now: writes its attributes, and lastly shows it on the bus.
+        /// Plugs in a dongle whose node is already served: writes its attributes and then adds it to the bus.
         func plug(_ place: Place, _ descriptors: DongleDescriptors) throws(Failure) {
             let name = place.name
             try makeFolder(place.system)
@@ -68,14 +69,14 @@
             try link("sys/bus/usb/devices/\(name)", to: "../../../devices/\(name)")
         }
 
-        /// What the kernel has read of the device's strings.
+        /// String descriptors as read by the kernel.
         private func strings(_ descriptors: DongleDescriptors) -> [(String, [UInt8])] {
             guard descriptors.hasStrings else { return [] }
             let names = [("manufacturer", text(descriptors.manufacturer)), ("product", text(descriptors.product))]
             return names + (descriptors.hasSerialNumber ? [("serial", text(descriptors.serialNumber))] : [])
         }
 
-        /// Whether somebody has let the kernel suspend the dongle while nobody uses it.
+        /// True if the power control file allows the kernel to suspend the dongle.
         func allowsSuspension(_ place: Place) -> Bool {
             let descriptor = open("\(root)/\(place.system)/power/control", O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return false }
@@ -85,7 +86,7 @@
             return count >= 4 && octets.starts(with: Array("auto".utf8))
         }
 
-        /// Pulls a dongle out of the tree; programs that have it open keep their hold.
+        /// Removes a dongle from the tree; programs that have it open keep it.
         func unplug(_ place: Place) {
             unlink("\(root)/sys/bus/usb/devices/\(place.name)")
             unlink("\(root)/sys/dev/char/189:\(place.minor)")

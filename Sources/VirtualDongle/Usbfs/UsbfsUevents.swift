@@ -1,10 +1,10 @@
 #if os(Linux)
     import Glibc
 
-    /// Tells programs under umockdev's preload library of dongles that come and go, as udev does.
+    /// Sends udev events of added and removed dongles to programs under umockdev's preload library.
     ///
-    /// The library turns each of their netlink sockets into a socket `event<number>` in the tree; what arrives there is taken for libudev's message:
-    /// a header with hashes by which listeners filter, then the device's properties.
+    /// The library replaces each netlink socket with a socket `event<number>` in the tree. Messages sent there have libudev's format: a
+    /// header with hashes used by listeners as a filter, then the properties of the device.
     struct UsbfsUevents {
         enum Action: String {
             case add
@@ -32,7 +32,7 @@
             return paths
         }
 
-        /// A listener that is gone is no reason to complain: it left its socket behind.
+        /// Ignores a listener that has exited: its socket is left behind.
         private func deliver(_ message: [UInt8], to path: String) {
             let raw = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             let descriptor = socket(AF_UNIX, raw, 0)
@@ -66,7 +66,7 @@
         private static func little(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) } }
         private static func big(_ value: UInt32) -> [UInt8] { little(value).reversed() }
 
-        /// MurmurHash2 with the seed 0, by which libudev's listeners filter.
+        /// MurmurHash2 with seed 0, used by libudev filters.
         static func murmur(_ text: String) -> UInt32 {
             let factor: UInt32 = 0x5BD1_E995
             let octets = Array(text.utf8)

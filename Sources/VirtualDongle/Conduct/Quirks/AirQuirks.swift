@@ -1,7 +1,7 @@
 import Packets
 
 extension DongleQuirk {
-    /// What it hears, reports and does on the air.
+    /// Reception, reports and behaviour on the air.
     static let airQuirks: [DongleQuirk] =
         reportQuirks + [
             DongleQuirk(
@@ -89,7 +89,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Puts its own address where an advertiser's belongs.
+/// Replaces the advertiser's address in reports by the controller's own.
 final class OwnAddressInReports: ConductRule {
     private var own: BDADDR = 0
 
@@ -116,7 +116,7 @@ final class OwnAddressInReports: ConductRule {
     }
 }
 
-/// Once the host has set the second mask, no event tells of encryption.
+/// Suppresses encryption events once the host has set event mask page 2.
 final class EncryptionChangeMasked: ConductRule {
     private var isMasked = false
 
@@ -132,7 +132,7 @@ final class EncryptionChangeMasked: ConductRule {
     }
 }
 
-/// Where a payload timeout was written, the next data of the host for that connection is lost.
+/// After Write_Authenticated_Payload_Timeout, drops the next data packet of the host for that connection.
 final class PayloadTimeoutLosesData: ConductRule {
     private var struck: Set<ConnectionHandle> = []
 
@@ -141,7 +141,7 @@ final class PayloadTimeoutLosesData: ConductRule {
             struck.insert(command.connectionHandle)
         }
         guard let header = packet.aclHeader, struck.remove(header.handle) != nil else { return packet }
-        // Its buffer comes back as if it had been sent.
+        // The buffer is reported as free, as if the packet had been sent.
         wire.answer(
             HCIPacket(
                 event: HCIEvents.NumberOfCompletedPackets(handles: [.init(connectionHandle: header.handle, numCompletedPackets: 1)])))

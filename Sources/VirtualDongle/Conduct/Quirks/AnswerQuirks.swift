@@ -1,7 +1,7 @@
 import Packets
 
 extension DongleQuirk {
-    /// How it answers commands.
+    /// Answers to commands.
     static let answerQuirks: [DongleQuirk] = [
         DongleQuirk(
             "status-for-complete", knownOf: "Actions ATS2851", "answers by Command_Status where Command_Complete is due",
@@ -70,7 +70,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Counts reads about advertising sets among the extended commands: the legacy ones are disallowed after them.
+/// Counts read commands for advertising sets as extended commands, so that legacy commands are disallowed after them.
 final class ReadsChooseFamily: ConductRule {
     private var hasRead = false
     private static let reads = [
@@ -92,7 +92,7 @@ final class ReadsChooseFamily: ConductRule {
     }
 }
 
-/// Finds fault with what the host tells of its buffers.
+/// Rejects Host_Number_Of_Completed_Packets.
 final class HostCompletedRefused: ConductRule {
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard packet.commandOpcode == HCICommands.HostNumberOfCompletedPackets.opcode else { return packet }

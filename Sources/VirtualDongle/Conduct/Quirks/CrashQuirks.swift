@@ -1,5 +1,5 @@
 extension DongleQuirk {
-    /// How it dies.
+    /// Crashes.
     static let crashQuirks: [DongleQuirk] = [
         DongleQuirk(
             "hardware-error", .milliseconds(0...60_000), standard: "100", knownOf: "QCA, Intel",

@@ -1,7 +1,7 @@
 import Packets
 
 extension DongleQuirk {
-    /// What becomes of data and of the buffers for it.
+    /// Data and data buffers.
     static let dataQuirks: [DongleQuirk] = [
         DongleQuirk(
             "packets-late", .milliseconds(1...1_000), standard: "5", knownOf: "slow serial lines, hubs, virtual machines",
@@ -97,7 +97,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Takes Number_Of_Completed_Packets for an event that the host can mask.
+/// Lets the event mask suppress Number_Of_Completed_Packets.
 final class CompletedPacketsMasked: ConductRule {
     private var isMasked = false
     private static let bit: UInt64 = 1 << 18

@@ -1,5 +1,5 @@
 extension DongleQuirk {
-    /// What the dongle says of itself on the bus.
+    /// USB descriptors.
     static let descriptorQuirks: [DongleQuirk] = [
         DongleQuirk(
             "usb-id", .identity, knownOf: "every maker", allowedBy: "Core Vol 4, Part B, 2.1: vendor and product are the maker's",

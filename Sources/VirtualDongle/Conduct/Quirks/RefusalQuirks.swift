@@ -3,7 +3,7 @@ import Packets
 extension DongleQuirk {
     private static let statuses = QuirkValue.Kind.choice(["unknown", "disallowed"])
 
-    /// A command, or a few, that it claims and refuses.
+    /// One or more commands that are reported as supported, but rejected.
     private static func refusal(_ name: String, _ opcodes: [UInt16], knownOf: String, _ what: String) -> DongleQuirk {
         DongleQuirk(
             name, statuses, standard: "unknown", knownOf: knownOf, "claims \(what), and refuses",
@@ -13,7 +13,7 @@ extension DongleQuirk {
             })
     }
 
-    /// Commands that it claims and does not have, and states that it claims and cannot enter.
+    /// Commands reported as supported but not implemented, and states reported as supported but not possible.
     static let refusalQuirks: [DongleQuirk] =
         [
             refusal(
@@ -115,7 +115,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Has the last page of features, and refuses to show it.
+/// Reports feature page 2 as the last page, but rejects reading it.
 final class NoFeaturesPage2: ConductRule {
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard let command = try? packet.command(as: HCICommands.ReadLocalExtendedFeatures.self), command.pageNumber >= 2 else {

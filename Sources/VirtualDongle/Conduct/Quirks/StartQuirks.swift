@@ -1,7 +1,7 @@
 import Packets
 
 extension DongleQuirk {
-    /// How it comes to answer, and lets commands through.
+    /// Start-up and command flow control.
     static let startQuirks: [DongleQuirk] = [
         DongleQuirk(
             "first-reset-unanswered", .number(1...10), standard: "1", knownOf: "Realtek after a reopen",
@@ -50,7 +50,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Packets that come before the host has asked for anything.
+/// Sends packets before the first command of the host.
 final class OpeningPackets: ConductRule {
     private let packets: () -> [HCIPacket]
 

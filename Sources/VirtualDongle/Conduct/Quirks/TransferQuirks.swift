@@ -1,7 +1,7 @@
 import Packets
 
 extension DongleQuirk {
-    /// How its endpoints carry packets.
+    /// Packets on USB endpoints.
     static let transferQuirks: [DongleQuirk] = [
         DongleQuirk(
             "split-events", .number(8...64), standard: "16", knownOf: "newer Realtek, MediaTek",
@@ -45,7 +45,7 @@ extension DongleQuirk {
             .endpoints { $0.losesVoiceEvery = $1.number }),
     ]
 
-    /// How it comes and goes.
+    /// Attachment to and removal from the bus.
     static let deviceQuirks: [DongleQuirk] = [
         DongleQuirk(
             "reenumerates-on-reset", .identity, standard: "0000:0000", knownOf: "old CSR: a USB reset follows HCI_Reset",

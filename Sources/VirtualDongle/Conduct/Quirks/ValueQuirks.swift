@@ -3,7 +3,7 @@ import Packets
 extension DongleQuirk {
     private static let ownVersion = "Core Vol 4, Part E, 7.4.1: who made it, and which version it is"
 
-    /// What it says of itself when it is asked.
+    /// Values of read commands.
     static let valueQuirks: [DongleQuirk] = identityQuirks + abilityQuirks + addressQuirks
 
     private static func version(
@@ -132,7 +132,7 @@ extension DongleQuirk {
     ]
 }
 
-/// Refuses commands, and does not claim them.
+/// Rejects commands and does not report them as supported.
 final class UnclaimedCommands: ConductRule {
     private let opcodes: Set<UInt16>
 
@@ -155,7 +155,7 @@ final class UnclaimedCommands: ConductRule {
 }
 
 extension [UInt8] {
-    /// The first octets, or zeros behind them.
+    /// The first `count` octets, padded with zeros.
     func padded(to count: Int) -> [UInt8] { Array(prefix(count)) + [UInt8](repeating: 0, count: Swift.max(0, count - self.count)) }
 
     var little64: UInt64 { prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } }

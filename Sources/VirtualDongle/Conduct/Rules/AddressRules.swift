@@ -1,6 +1,6 @@
 import Packets
 
-/// A company's own command that sets the public address. Opcodes collide between companies: which one it is depends on the company.
+/// A vendor command that sets the public address. Opcodes collide between manufacturers, so the manufacturer determines the command.
 enum AddressCommand: String, CaseIterable {
     case broadcom, csr, intel, qualcomm, mediatek, zephyr, ericsson
 
@@ -16,7 +16,7 @@ enum AddressCommand: String, CaseIterable {
         }
     }
 
-    /// What stands before the address.
+    /// Octets before the address.
     private var prefix: [UInt8] { self == .qualcomm ? [1, 1, 0, 6] : [] }
 
     /// The address that a command sets; nil for any other command.
@@ -28,19 +28,20 @@ enum AddressCommand: String, CaseIterable {
         return BDADDR(Array(parameters.dropFirst(prefix.count)).little64)
     }
 
-    /// A message of a CSR chip that writes key 1 of its store: in the last eight octets the address stands in words, the middle of it first.
+    /// A message of a CSR chip that writes persistent store key 1: the address is in the last eight octets as 16-bit words, the middle part
+    /// first.
     private static func persistentStoreAddress(_ octets: [UInt8]) -> BDADDR? {
         let isWrite = octets.count == 25 && octets[0] == 0xC2 && octets.little16(1) == 2 && octets.little16(11) == 1
         guard isWrite else { return nil }
         let value = octets[17...]
         let base = value.startIndex
         let order = [2, 3, 0, 4, 6].map { UInt64(value[base + $0]) } + [UInt64(value[base + 7])]
-        // Lower part in octets 2, 3 and 0; upper part in octet 4; the part that is no company's in 6 and 7.
+        // LAP in octets 2, 3 and 0; UAP in octet 4; NAP in octets 6 and 7.
         return BDADDR(order[5] << 40 | order[4] << 32 | order[3] << 24 | order[2] << 16 | order[1] << 8 | order[0])
     }
 }
 
-/// Answers its company's command for the address; from then on the new one is read, or the old one all the same.
+/// Answers the vendor command that sets the address. Afterwards the new address is read, or still the old one.
 final class AddressByVendorCommand: ConductRule {
     private let command: AddressCommand
     private let keepsOld: Bool
@@ -55,7 +56,7 @@ final class AddressByVendorCommand: ConductRule {
         guard let opcode = packet.commandOpcode, let address = command.address(in: packet) else { return packet }
         if !keepsOld {
             self.address = address
-            // The controller's own command for it: octets from the least significant on.
+            // The simulated controller's own command; least significant octet first.
             wire.ownAddress(DeviceAddress(address, kind: .public))
         }
         guard command == .csr else {

@@ -1,6 +1,6 @@
 import Packets
 
-/// Takes reports out of events, or changes them: of legacy and of extended advertising.
+/// Removes or changes reports in legacy and extended advertising report events.
 final class ReportFilter: ConductRule {
     typealias Legacy = HCIEvents.LEAdvertisingReport.Report
     typealias Extended = HCIEvents.LEExtendedAdvertisingReport.Report
@@ -26,7 +26,7 @@ final class ReportFilter: ConductRule {
     }
 }
 
-/// The radio hears nothing: no reports, no answers to inquiries and pages, no connections.
+/// Receives nothing: no reports, no responses to inquiry and page, no connections.
 final class HearsNothing: ConductRule {
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         if packet.isReport || packet.isInquiryResult { return nil }
@@ -50,7 +50,7 @@ extension HCIPacket {
     }
 }
 
-/// With LE Coded among the PHYs that it scans or initiates on, it hears nothing at all.
+/// Receives nothing while LE Coded is among the scanning or initiating PHYs.
 final class CodedDeaf: ConductRule {
     private var scansCoded = false
     private var initiatesCoded = false
@@ -73,7 +73,7 @@ final class CodedDeaf: ConductRule {
     }
 }
 
-/// Filters duplicates by address alone, and never reports a device again that sends something else.
+/// Filters duplicates by address alone, even if the data changes.
 final class StrictDuplicates: ConductRule {
     private var isOn = false
     private var seen: Set<BDADDR> = []
@@ -98,7 +98,7 @@ final class StrictDuplicates: ConductRule {
     }
 }
 
-/// Tells of legacy advertisements in legacy reports though the host scans with extended commands.
+/// Reports legacy advertisements in legacy reports although the host scans with extended commands.
 final class LegacyReports: ConductRule {
     private static let legacyFlag: UInt16 = 0x10
 
@@ -114,7 +114,7 @@ final class LegacyReports: ConductRule {
         return HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: reports))
     }
 
-    /// Connectable, scannable, directed and scan response are the bits from 0 on.
+    /// Bits from 0 on: connectable, scannable, directed, scan response.
     private static func type(_ bits: UInt16) -> AdvertisingReportType {
         if bits & 8 != 0 { return .scanRsp }
         if bits & 4 != 0 { return .advDirectInd }
@@ -123,7 +123,7 @@ final class LegacyReports: ConductRule {
     }
 }
 
-/// Says that sets have ended when the host ends them.
+/// Sends LE_Advertising_Set_Terminated when the host disables a set.
 final class TerminatedAfterDisable: ConductRule {
     private var isDisabling = false
 
@@ -139,7 +139,7 @@ final class TerminatedAfterDisable: ConductRule {
     }
 }
 
-/// Uses a new random address from the next advertising parameters on.
+/// Uses a new random address only after the next advertising parameters.
 final class LateRandomAddress: ConductRule {
     private var waiting: HCICommands.LESetRandomAddress?
 
@@ -161,7 +161,7 @@ final class LateRandomAddress: ConductRule {
     }
 }
 
-/// Hands a periodic train over only on links whose features have been read.
+/// Supports periodic advertising sync transfer only on links whose remote features have been read.
 final class PASTNeedsFeatures: ConductRule {
     private var known: Set<ConnectionHandle> = []
 
@@ -180,7 +180,7 @@ final class PASTNeedsFeatures: ConductRule {
     }
 }
 
-/// Asks for longer data on each new LE link by itself.
+/// Starts a data length update on each new LE link.
 final class UnaskedDataLength: ConductRule {
     private let delay: ClosedRange<Int>
 
@@ -196,7 +196,7 @@ final class UnaskedDataLength: ConductRule {
     }
 }
 
-/// Keeps the suggested data length for whoever reads it, and does nothing about it.
+/// Returns the suggested data length when it is read, but does not use it.
 final class SuggestionIgnored: ConductRule {
     private var suggestion: HCICommands.LEWriteSuggestedDefaultDataLength?
 

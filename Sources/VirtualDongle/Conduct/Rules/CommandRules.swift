@@ -1,6 +1,6 @@
 import Packets
 
-/// Claims commands and refuses them.
+/// Reports commands as supported, but rejects them.
 final class RefusedCommands: ConductRule {
     private let commands: [UInt16: ErrorCode]
     private let claims: Bool
@@ -26,7 +26,7 @@ final class RefusedCommands: ConductRule {
     }
 }
 
-/// Refuses commands under a condition.
+/// Rejects commands under a condition.
 final class ConditionalRefusal: ConductRule {
     private let status: ErrorCode
     private let isRefused: (HCIPacket, ConductWire) -> Bool
@@ -43,7 +43,7 @@ final class ConditionalRefusal: ConductRule {
     }
 }
 
-/// Answers commands with success and does not carry them out.
+/// Answers commands with success without executing them.
 final class PretendedCommands: ConductRule {
     private let opcodes: Set<UInt16>
 
@@ -57,7 +57,7 @@ final class PretendedCommands: ConductRule {
 }
 
 extension HCIPacket {
-    /// Command Complete with success and, beyond the connection, nothing but zeros.
+    /// Command Complete with success, the connection handle, and zeros otherwise.
     static func success(of command: HCIPacket) -> HCIPacket? {
         guard let opcode = command.commandOpcode, let declaration = PDUCatalog.command(opcode: opcode) else { return nil }
         guard declaration.completion == .complete else { return HCIPacket(statusOpcode: opcode, .success) }
@@ -74,7 +74,7 @@ extension HCIPacket {
     }
 }
 
-/// Locks up at a command, or some commands after it.
+/// Locks up at a command, or a number of commands later.
 final class LockUp: ConductRule {
     private let isFatal: (HCIPacket) -> Bool
     private let refuses: Bool
@@ -82,8 +82,8 @@ final class LockUp: ConductRule {
     private var left: Int?
 
     /// - Parameters:
-    ///   - refuses: the command is answered by Unknown HCI Command.
-    ///   - after: how many commands later it locks up.
+    ///   - refuses: answer the command with Unknown HCI Command.
+    ///   - after: number of further commands before it locks up.
     init(refuses: Bool, after: ClosedRange<Int>, _ isFatal: @escaping (HCIPacket) -> Bool) {
         self.refuses = refuses
         self.after = after
@@ -107,7 +107,7 @@ final class LockUp: ConductRule {
     func portWasReset() { left = nil }
 }
 
-/// Answers to unknown commands of vendors under an opcode that nobody sent.
+/// Answers unknown vendor commands with a wrong opcode.
 final class WrongOpcode: ConductRule {
     private let isAboutAll: Bool
     private static let nobodys: UInt16 = 0xFFFF
@@ -126,7 +126,7 @@ final class WrongOpcode: ConductRule {
     }
 }
 
-/// Answers a vendor's command by a vendor's event, and by nothing that returns the credit.
+/// Answers a vendor command with a vendor event only, so that the command credit is not returned.
 final class VendorEventOnly: ConductRule {
     private static let vendorGroup: UInt16 = 0xFC00
 
@@ -137,7 +137,7 @@ final class VendorEventOnly: ConductRule {
     }
 }
 
-/// Answers by Command Status where Command Complete is due.
+/// Sends Command Status instead of Command Complete.
 final class StatusForComplete: ConductRule {
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard let complete = try? packet.event(as: HCIEvents.CommandComplete.self), complete.returnParameters.count == 1,

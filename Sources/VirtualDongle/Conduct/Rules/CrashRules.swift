@@ -1,6 +1,6 @@
 import Packets
 
-/// Crashes so long after the first connection, with last words or without.
+/// Crashes some time after the first connection, with or without a dump.
 final class CrashInConnection: ConductRule {
     private let delay: ClosedRange<Int>
     private let lastWords: (ConductWire) -> [HCIPacket]
@@ -22,7 +22,7 @@ final class CrashInConnection: ConductRule {
     }
 }
 
-/// Answers so many commands, then says some last words and nothing more.
+/// Answers a number of commands, then sends a dump and nothing more.
 final class CrashAfterCommands: ConductRule {
     private var left: Int
     private let lastWords: (ConductWire) -> [HCIPacket]
@@ -46,14 +46,14 @@ final class CrashAfterCommands: ConductRule {
     func portWasReset() { left = .max }
 }
 
-/// What a chip says when it crashes.
+/// Packets that a chip sends when it crashes.
 enum LastWords {
-    /// Pieces of memory under a pseudo-handle.
+    /// Memory dump under a pseudo-handle.
     static func dump(_ wire: ConductWire) -> [HCIPacket] {
         (0..<4).map { _ in HCIPacket(acl: PseudoHandles.dump, .first, wire.octets(64)) }
     }
 
-    /// A vendor's event that announces a dump of memory.
+    /// A vendor event that announces a memory dump.
     static func coredump(_ wire: ConductWire) -> [HCIPacket] {
         [HCIPacket(event: HCIEvents.VendorSpecific(data: [0x34] + wire.octets(32)))]
     }

@@ -1,9 +1,9 @@
 import Packets
 
-/// Keeps ACL data of one length to itself: no buffer of it comes back.
+/// Never reports buffers of ACL packets of one length as completed.
 final class MissingCredits: ConductRule {
     private let size: Int
-    /// Which of the packets of each link that are under way are lost credits, in order.
+    /// For each link, the outstanding packets in order: true if the credit is lost.
     private var underWay: [ConnectionHandle: [Bool]] = [:]
 
     init(size: Int) { self.size = size }
@@ -27,7 +27,7 @@ final class MissingCredits: ConductRule {
     }
 }
 
-/// After so many packets no buffer comes back any more.
+/// Stops reporting completed packets after a number of packets.
 final class NoMoreCredits: ConductRule {
     private var left: Int
 
@@ -43,7 +43,7 @@ final class NoMoreCredits: ConductRule {
     func portWasReset() { left = .max }
 }
 
-/// Tells of buffers of a link again that has ended, though they came back with its end.
+/// Reports completed packets of a link after its end, although disconnection has already freed the buffers.
 final class CreditsAfterDisconnect: ConductRule {
     private var underWay: [ConnectionHandle: Int] = [:]
 
@@ -66,7 +66,7 @@ final class CreditsAfterDisconnect: ConductRule {
     }
 }
 
-/// Delays packets on their way to the host and keeps their order.
+/// Delays packets to the host and keeps their order.
 final class LatePackets: ConductRule {
     private let delay: ClosedRange<Int>
     private let isLate: (HCIPacket) -> Bool
@@ -85,12 +85,12 @@ final class LatePackets: ConductRule {
     }
 }
 
-/// Log and dump data of the chip under handles that no connection has.
+/// Sends logs and dumps of the chip under handles of no connection.
 final class PseudoHandles: ConductRule {
     static let debug: ConnectionHandle = 0x0EDC
     static let dump: ConnectionHandle = 0x0EDD
 
-    /// Between two answers comes a piece of log.
+    /// Inserts a log packet after an answer.
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard packet.answeredOpcode != nil else { return packet }
         wire.answer(HCIPacket(acl: Self.debug, .first, wire.octets(wire.number(8...64))))
@@ -98,7 +98,7 @@ final class PseudoHandles: ConductRule {
     }
 }
 
-/// Says of the first packet of a message that it continues one.
+/// Marks the first packet of an L2CAP message as a continuation.
 final class ContinuationFirst: ConductRule {
     private var seen: Set<ConnectionHandle> = []
 
@@ -108,7 +108,7 @@ final class ContinuationFirst: ConductRule {
     }
 }
 
-/// Malformed isochronous packets of a handle that nothing belongs to, without end.
+/// Sends malformed isochronous packets of an unused handle continuously.
 final class IsochronousFlood: ConductRule {
     private let period: ClosedRange<Int>
     private var hasBegun = false
@@ -122,14 +122,14 @@ final class IsochronousFlood: ConductRule {
 
     private func sendLater(_ wire: ConductWire) {
         wire.after(max(1_000, wire.time(period))) { [weak self] in
-            // Packet_Sequence_Number 0, and a length of the SDU that the packet does not have.
+            // Packet_Sequence_Number 0, and an SDU length that exceeds the packet.
             wire.answer(HCIPacket(.iso, HCIData.ISOData(connectionHandle: 0, pbFlag: 2, isoDataLoad: [0, 0, 0xE3, 0x17]).parameters))
             self?.sendLater(wire)
         }
     }
 }
 
-/// Data of a link that comes after its end.
+/// Sends data of a link after its end.
 final class LateData: ConductRule {
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard let ended = try? packet.event(as: HCIEvents.DisconnectionComplete.self), ended.status == .success else { return packet }

@@ -1,6 +1,6 @@
 import Packets
 
-/// A rule in two functions.
+/// A rule made of two functions.
 final class PacketRule: ConductRule {
     typealias Pass = (HCIPacket, ConductWire) -> HCIPacket?
 
@@ -15,12 +15,12 @@ final class PacketRule: ConductRule {
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? { down(packet, wire) }
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? { up(packet, wire) }
 
-    /// Changes what a command returns.
+    /// Changes the return parameters of a command.
     static func returns<Command: HCICommand>(of type: Command.Type, _ change: @escaping (inout Command.Return) -> Void) -> PacketRule {
         PacketRule(toHost: { packet, _ in packet.changingReturns(of: type, change) })
     }
 
-    /// Changes what an event says.
+    /// Changes an event.
     static func event<Event: HCIEvent>(_ type: Event.Type, _ change: @escaping (inout Event) -> Void) -> PacketRule {
         PacketRule(toHost: { packet, _ in packet.changing(type, change) })
     }

@@ -1,6 +1,6 @@
 import Packets
 
-/// Does not hear HCI_Reset so many times.
+/// Ignores the first HCI_Resets.
 final class UnheardReset: ConductRule {
     private var left: Int
 
@@ -15,7 +15,7 @@ final class UnheardReset: ConductRule {
     func portWasReset() { left = 0 }
 }
 
-/// Hears no command until its port is reset: from the start, or each second time that it is opened.
+/// Ignores all commands until its port is reset, from the start or on every second opening.
 final class DeafOpening: ConductRule {
     private let everySecond: Bool
     private var isDeaf = false
@@ -27,7 +27,7 @@ final class DeafOpening: ConductRule {
     func portWasReset() { isDeaf = false }
 }
 
-/// Refuses everything before the first HCI_Reset.
+/// Rejects all commands before the first HCI_Reset.
 final class SwitchedOff: ConductRule {
     private var isOff = true
 
@@ -42,7 +42,7 @@ final class SwitchedOff: ConductRule {
     }
 }
 
-/// What a program before has left undelivered.
+/// Delivers stale packets of an earlier program.
 final class StalePackets: ConductRule {
     func opened(_ number: Int, _ wire: ConductWire) {
         wire.answer(HCIPacket(complete: HCICommands.LERand.self, .init(status: .success, randomNumber: 0)))
@@ -51,7 +51,7 @@ final class StalePackets: ConductRule {
     }
 }
 
-/// Lets no commands through: the first answer says that no command may follow, and nothing says otherwise later.
+/// Reports Num_HCI_Command_Packets 0 in the first answer and sends no NOP event to raise it.
 final class CreditZero: ConductRule {
     private var isFirst = true
 
@@ -62,7 +62,7 @@ final class CreditZero: ConductRule {
     }
 }
 
-/// Each answer forbids further commands, and an empty one allows them again.
+/// Each answer reports Num_HCI_Command_Packets 0, and a NOP event raises it again.
 final class CreditsByNoOperation: ConductRule {
     private let delay: ClosedRange<Int>
 
@@ -75,7 +75,7 @@ final class CreditsByNoOperation: ConductRule {
     }
 }
 
-/// Takes its time before it answers.
+/// Delays its answers.
 final class SlowAnswers: ConductRule {
     private let delay: ClosedRange<Int>
     private let isSlow: (HCIPacket) -> Bool
@@ -86,7 +86,7 @@ final class SlowAnswers: ConductRule {
         self.isSlow = isSlow
     }
 
-    /// Commands are carried out one after another.
+    /// Commands are executed one after another.
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard packet.kind == .command, isSlow(packet) || busyUntil > wire.now else { return packet }
         busyUntil = max(busyUntil, wire.now) + (isSlow(packet) ? wire.time(delay) : .zero)
@@ -96,7 +96,7 @@ final class SlowAnswers: ConductRule {
 }
 
 extension HCIPacket {
-    /// The answer to a command with another Num_HCI_Command_Packets.
+    /// The answer with another Num_HCI_Command_Packets.
     func withCredits(_ credits: UInt8) -> HCIPacket {
         changing(HCIEvents.CommandComplete.self) { $0.numHCICommandPackets = credits }
             .changing(HCIEvents.CommandStatus.self) { $0.numHCICommandPackets = credits }
