@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 
-/// A 128-bit AES key, ready for repeated use. Numbers are written most significant octet first, as the specification prints them.
+/// A 128-bit AES key, prepared for repeated use. Numbers have their most significant octet first, as in the specification.
 public struct AESKey: Sendable {
     public let value: UInt128
     let symmetric: SymmetricKey
@@ -14,7 +14,7 @@ public struct AESKey: Sendable {
     /// The security function e: AES-128 of one block. Core Vol 3, Part H, 2.2.1.
     public func encrypt(_ block: UInt128) -> UInt128 {
         var octets = block.octets
-        // A key and a block of 16 octets are all that `permute` asks for.
+        // `permute` fails only for other lengths than a 16-octet key and block.
         guard (try? AES.permute(&octets, key: symmetric)) != nil else { return 0 }
         return UInt128(octets: octets)
     }
@@ -33,12 +33,12 @@ extension UInt128 {
     /// The 16 octets in the order of most PDUs, least significant first.
     public var littleEndianOctets: [UInt8] { withUnsafeBytes(of: littleEndian) { [UInt8]($0) } }
 
-    /// The number whose octets these are, most significant first; only the last 16 count.
+    /// Creates the number from octets, most significant first; only the last 16 are used.
     public init(octets: some Collection<UInt8>) {
         self = octets.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
-    /// The number whose octets these are, least significant first.
+    /// Creates the number from octets, least significant first.
     public init(littleEndianOctets octets: some BidirectionalCollection<UInt8>) {
         self.init(octets: octets.reversed())
     }

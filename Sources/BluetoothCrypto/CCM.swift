@@ -1,9 +1,9 @@
-// swift-crypto's own interfaces return each result in memory of its own, a packet of a link must not; its version is fixed in the package.
+// swift-crypto's own API allocates each result, which is too slow per packet. The version of swift-crypto is pinned in the package.
 internal import CCryptoBoringSSL
 
-/// AES-CCM as the LE link layer uses it: a nonce of 13 octets, one octet of additional data, a MIC of four octets. Core Vol 6, Part E, 2.
+/// AES-CCM of the LE link layer: 13-octet nonce, one octet of additional data, 4-octet MIC. Core Vol 6, Part E, 2.
 public final class LinkCipher: Sendable {
-    /// Octets that encryption adds.
+    /// Octets added by encryption.
     public static let micLength = 4
     private static let block = 16
 
@@ -11,8 +11,8 @@ public final class LinkCipher: Sendable {
     private let iv: [UInt8]
 
     /// - Parameters:
-    ///   - sessionKey: e(LTK, SKD), SKD being the peripheral's half above the central's.
-    ///   - iv: the eight octets in the order of the air: the central's four, then the peripheral's.
+    ///   - sessionKey: e(LTK, SKD), with the peripheral's half of SKD as the upper half.
+    ///   - iv: eight octets in transmission order: the central's four, then the peripheral's.
     public init(sessionKey: UInt128, iv: [UInt8]) {
         var key = AES_KEY()
         _ = CCryptoBoringSSL_AES_set_encrypt_key(sessionKey.octets, 128, &key)
@@ -23,9 +23,9 @@ public final class LinkCipher: Sendable {
     /// Encrypts a payload and appends it with its MIC.
     ///
     /// - Parameters:
-    ///   - counter: the packet counter of this direction, 39 bits.
+    ///   - counter: packet counter of this direction, 39 bits.
     ///   - fromCentral: the direction bit.
-    ///   - header: the first octet of the PDU's header; NESN, SN and MD do not count.
+    ///   - header: first octet of the PDU header; NESN, SN and MD are masked.
     public func seal(_ payload: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into sealed: inout [UInt8]) {
         withScratch(payload.byteCount) { blocks, stream in
             let text = UnsafeMutableRawBufferPointer(rebasing: stream[Self.block...])
@@ -37,7 +37,7 @@ public final class LinkCipher: Sendable {
         }
     }
 
-    /// Decrypts a payload with its MIC and appends it; false when the MIC does not match.
+    /// Decrypts a payload with its MIC and appends it; false if the MIC is wrong.
     public func open(_ sealed: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into payload: inout [UInt8]) -> Bool {
         let length = sealed.byteCount - Self.micLength
         guard length >= 0 else { return false }
@@ -54,14 +54,14 @@ public final class LinkCipher: Sendable {
         }
     }
 
-    /// Encrypts or decrypts octets that have no MIC, as those of eSCO.
+    /// Encrypts or decrypts octets without a MIC, as for eSCO.
     public func apply(to octets: inout [UInt8], counter: UInt64, fromCentral: Bool) {
         var stream = [UInt8](repeating: 0, count: Self.block) + octets
         stream.withUnsafeMutableBytes { crypt($0, counter, fromCentral) }
         octets = Array(stream.dropFirst(Self.block))
     }
 
-    /// Memory for the blocks that are authenticated, and for the MIC's block with the payload behind it.
+    /// Provides scratch memory for the authenticated blocks, and for the MIC block followed by the payload.
     private func withScratch<Result>(
         _ length: Int, _ body: (_ blocks: UnsafeMutableRawBufferPointer, _ stream: UnsafeMutableRawBufferPointer) -> Result
     ) -> Result {
@@ -80,7 +80,7 @@ public final class LinkCipher: Sendable {
         for index in 0..<8 { block[6 + index] = iv[index] }
     }
 
-    /// The CBC-MAC over B0, the additional data and the payload: the last block of what `blocks` becomes.
+    /// CBC-MAC over B0, the additional data and the payload: the last encrypted block.
     private func authenticate(
         _ payload: UnsafeRawBufferPointer, _ blocks: UnsafeMutableRawBufferPointer, _ counter: UInt64, _ fromCentral: Bool, _ header: UInt8
     ) -> UnsafeRawBufferPointer {
@@ -98,7 +98,7 @@ public final class LinkCipher: Sendable {
         return UnsafeRawBufferPointer(rebasing: blocks.suffix(Self.block))
     }
 
-    /// Counter mode from A0 on: the first block belongs to the MIC.
+    /// Counter mode from A0 on; the first block is used for the MIC.
     private func crypt(_ stream: UnsafeMutableRawBufferPointer, _ counter: UInt64, _ fromCentral: Bool) {
         withUnsafeTemporaryAllocation(byteCount: 2 * Self.block, alignment: Self.block) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -128,7 +128,7 @@ extension LinkCipher {
         return sealed
     }
 
-    /// The payload; nil when the MIC does not match.
+    /// The decrypted payload; nil if the MIC is wrong.
     public func open(_ sealed: [UInt8], counter: UInt64, fromCentral: Bool, header: UInt8) -> [UInt8]? {
         var payload: [UInt8] = []
         let isRight = open(sealed.span.bytes, counter: counter, fromCentral: fromCentral, header: header, into: &payload)

@@ -10,7 +10,7 @@ public struct P256PublicKey: CurvePublicKey {
         self.y = y
     }
 
-    /// Whether this is the public debug key, whose private key everybody knows. Core Vol 3, Part H, 2.3.5.6.1.
+    /// True for the public debug key, whose private key is published. Core Vol 3, Part H, 2.3.5.6.1.
     public var isDebugKey: Bool { x == Self.debugX }
 
     private static let debugX = UInt256(
@@ -32,13 +32,13 @@ public struct P256KeyPair: CurveKeyPair {
         publicKey = P256PublicKey(x: x, y: y)
     }
 
-    /// The key pair that everybody knows, so that a sniffer can follow. Core Vol 3, Part H, 2.3.5.6.1.
+    /// The published debug key pair, with which a sniffer can decrypt. Core Vol 3, Part H, 2.3.5.6.1.
     public static func debug() throws(CurveError) -> P256KeyPair {
         try P256KeyPair(
             privateKey: UInt256(high: 0x3f49_f6d4_a3c5_5f38_74c9_b3e3_d210_3f50, low: 0x4aff_607b_eb40_b799_5899_b8a6_cd3c_1abd))
     }
 
-    /// Draws a private key; the rare number outside the curve's order is drawn again.
+    /// Generates a private key; repeats in the rare case that the number is not less than the order of the curve.
     public static func generate(using random: inout SecretSource) -> P256KeyPair {
         while true {
             let high = UInt128(random.next()) << 64 | UInt128(random.next())
@@ -47,7 +47,7 @@ public struct P256KeyPair: CurveKeyPair {
         }
     }
 
-    /// The x coordinate of the shared point: DHKey.
+    /// DHKey: x coordinate of the shared point.
     public func sharedSecret(with peer: P256PublicKey) throws(CurveError) -> UInt256 {
         guard let point = try? P256.KeyAgreement.PublicKey(rawRepresentation: peer.x.octets + peer.y.octets),
             let secret = try? key.sharedSecretFromKeyAgreement(with: point),

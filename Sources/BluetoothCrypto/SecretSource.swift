@@ -1,9 +1,9 @@
 import Timing
 
-/// Random numbers that others must not be able to tell: keys, nonces, challenges, random addresses, tokens. Core Vol 2, Part H, 2.
+/// Generator of secret random numbers: keys, nonces, challenges, random addresses, tokens. Core Vol 2, Part H, 2.
 ///
-/// They come from the system's generator. The one exception is a loop in virtual time, which no real device can join: there a run repeats itself to the
-/// octet. Code that makes a secret takes this type and no other generator.
+/// It uses the system's generator. The only exception is a loop in virtual time, where no real device takes part; there the numbers are
+/// seeded, so that runs are reproducible to the octet. Code that makes a secret uses this type and no other generator.
 public struct SecretSource: RandomNumberGenerator, Sendable {
     private enum Generator: Sendable {
         case system(SystemRandomNumberGenerator)
@@ -17,16 +17,16 @@ public struct SecretSource: RandomNumberGenerator, Sendable {
 
     private init(_ generator: Generator) { self.generator = generator }
 
-    /// The secrets of one device.
+    /// Secrets of one device.
     ///
     /// - Parameters:
-    ///   - seed: fixes the numbers in virtual time; in wall time it means nothing.
-    ///   - label: the device, or what it draws: streams with different labels do not give each other away.
+    ///   - seed: determines the numbers in virtual time; not used in wall time.
+    ///   - label: device or purpose. Streams with different labels do not reveal each other.
     public init(seed: UInt64, label: String, on loop: RunLoop) {
         self.init(loop.mode == .virtual ? .reproducible(RandomSource(seed: seed, label: label)) : Self.system.generator)
     }
 
-    /// A stream of its own for one purpose; this one stays where it is.
+    /// An independent stream for one purpose; does not advance this one.
     public func stream(_ label: String) -> SecretSource {
         guard case .reproducible(var source) = generator else { return self }
         return SecretSource(.reproducible(RandomSource(seed: source.next(), label: label)))

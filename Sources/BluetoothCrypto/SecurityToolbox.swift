@@ -1,8 +1,8 @@
 import Packets
 
-/// The functions of LE pairing. Core Vol 3, Part H, 2.2. Numbers are most significant octet first.
+/// Cryptographic functions of LE pairing. Core Vol 3, Part H, 2.2. Numbers have their most significant octet first.
 public enum SecurityToolbox {
-    /// An address as f5 and f6 take it: the type octet, then the 48 bits.
+    /// An address in the form used by f5 and f6: the type octet, then the 48 bits.
     static func typed(_ address: DeviceAddress) -> [UInt8] { [address.kind.rawValue] + address.octets.reversed() }
 
     /// Confirm value of legacy pairing, 2.2.3. `request` and `response` are the commands as sent, opcode first.
@@ -33,14 +33,14 @@ public enum SecurityToolbox {
         return (t.cmac([0] + body), t.cmac([1] + body))
     }
 
-    /// Check value of Secure Connections, 2.2.8. `ioCap`: AuthReq, OOB flag, IO capability, most significant first.
+    /// Check value of Secure Connections, 2.2.8. `ioCap`: AuthReq, OOB flag and IO capability, most significant first.
     public static func f6(
         w: UInt128, n1: UInt128, n2: UInt128, r: UInt128, ioCap: [UInt8], a1: DeviceAddress, a2: DeviceAddress
     ) -> UInt128 {
         AESKey(w).cmac(n1.octets + n2.octets + r.octets + ioCap + typed(a1) + typed(a2))
     }
 
-    /// Numeric comparison, 2.2.9: the whole 32 bits; people see them modulo a million.
+    /// Numeric comparison value, 2.2.9: all 32 bits. Users see it modulo 1,000,000.
     public static func g2(u: UInt256, v: UInt256, x: UInt128, y: UInt128) -> UInt32 {
         UInt32(truncatingIfNeeded: AESKey(x).cmac(u.octets + v.octets + y.octets))
     }
@@ -60,14 +60,14 @@ public enum SecurityToolbox {
     private static func octets(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { [UInt8]($0) } }
 }
 
-/// Keys of one transport from those of the other. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
+/// Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
 public enum KeyDerivation {
-    /// - Parameter h7: whether both sides set CT2.
+    /// - Parameter h7: true if both devices set CT2.
     public static func linkKey(fromLTK ltk: UInt128, h7: Bool) -> UInt128 {
         SecurityToolbox.h6(w: intermediate(ltk, h7, tag: 0x746D_7031), keyID: 0x6C65_6272)
     }
 
-    /// - Parameter h7: whether both sides set CT2.
+    /// - Parameter h7: true if both devices set CT2.
     public static func ltk(fromLinkKey key: UInt128, h7: Bool) -> UInt128 {
         SecurityToolbox.h6(w: intermediate(key, h7, tag: 0x746D_7032), keyID: 0x6272_6C65)
     }
@@ -86,7 +86,7 @@ extension DeviceAddress {
         return DeviceAddress(value: UInt64(prand) << 24 | UInt64(SecurityToolbox.ah(irk: irk, prand: prand)), kind: .random)
     }
 
-    /// Whether this is a resolvable private address made with the key. Core Vol 6, Part B, 1.3.2.3.
+    /// True for a resolvable private address generated with this IRK. Core Vol 6, Part B, 1.3.2.3.
     public func resolves(with irk: UInt128) -> Bool {
         guard kind == .random, value >> 46 == 0b01 else { return false }
         return SecurityToolbox.ah(irk: irk, prand: UInt32(value >> 24)) == UInt32(value & 0xFF_FFFF)

@@ -1,20 +1,20 @@
-/// A coordinate, a private key or a shared secret on one of the two curves.
+/// A coordinate, private key or shared secret on one of the two curves.
 public protocol WideNumber: Sendable, Hashable {
-    /// Most significant first, as the specification prints them.
+    /// Most significant octet first, as in the specification.
     var octets: [UInt8] { get }
-    /// Nil unless there are as many octets as the number has, most significant first.
+    /// Returns nil for a wrong number of octets. Most significant octet first.
     init?(octets: [UInt8])
 }
 
 extension WideNumber {
-    /// Least significant first, as PDUs carry them.
+    /// Least significant octet first, as in PDUs.
     public var littleEndianOctets: [UInt8] { octets.reversed() }
 
-    /// Nil unless there are as many octets as the number has, least significant first.
+    /// Returns nil for a wrong number of octets. Least significant octet first.
     public init?(littleEndianOctets octets: [UInt8]) { self.init(octets: octets.reversed()) }
 }
 
-/// A number of 192 bits, on P-192.
+/// A 192-bit number, for P-192.
 public struct UInt192: WideNumber, Comparable {
     public var high: UInt64
     public var low: UInt128
@@ -27,7 +27,7 @@ public struct UInt192: WideNumber, Comparable {
     /// The 24 octets, most significant first.
     public var octets: [UInt8] { withUnsafeBytes(of: high.bigEndian) { [UInt8]($0) } + low.octets }
 
-    /// Nil unless there are 24 octets, most significant first.
+    /// Returns nil unless there are 24 octets, most significant first.
     public init?(octets: [UInt8]) {
         guard octets.count == 24 else { return nil }
         self.init(high: octets[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: UInt128(octets: octets[8...]))
@@ -36,7 +36,7 @@ public struct UInt192: WideNumber, Comparable {
     public static func < (a: UInt192, b: UInt192) -> Bool { (a.high, a.low) < (b.high, b.low) }
 }
 
-/// A number of 256 bits: a coordinate or private key on P-256, or a shared secret.
+/// A 256-bit number: a coordinate or private key on P-256, or a shared secret.
 public struct UInt256: WideNumber {
     public var high: UInt128
     public var low: UInt128
@@ -49,7 +49,7 @@ public struct UInt256: WideNumber {
     /// The 32 octets, most significant first.
     public var octets: [UInt8] { high.octets + low.octets }
 
-    /// Nil unless there are 32 octets, most significant first.
+    /// Returns nil unless there are 32 octets, most significant first.
     public init?(octets: [UInt8]) {
         guard octets.count == 32 else { return nil }
         self.init(high: UInt128(octets: octets[..<16]), low: UInt128(octets: octets[16...]))

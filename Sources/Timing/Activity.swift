@@ -1,4 +1,4 @@
-/// Something that runs on a loop beside the one who started it, who is to wait for it or cancel it.
+/// A task on a loop. Its creator must wait for it or cancel it.
 public final class Activity<Value> {
     private let outcome: Promise<Value>
     let progress: Progress
@@ -19,21 +19,21 @@ public final class Activity<Value> {
     }
 
     public var isOver: Bool { progress.isOver }
-    /// What it came to, as soon as it is over.
+    /// The result once the task has ended.
     public var result: Result<Value, any Error>? { outcome.result }
 
-    /// Waits for the end; whoever is cancelled while waiting leaves the activity running.
+    /// Waits for the result. Cancelling the waiting task does not cancel the activity.
     public func value() async throws -> Value { try await outcome.value() }
 
-    /// Waits for the end, whatever it comes to, even if the one who waits is cancelled.
+    /// Waits for the end, whatever the result, even if the waiting task is cancelled.
     public func ended() async { await task.value }
 
-    /// Asks it to end; its waits throw `CancellationError`.
+    /// Cancels the activity; its waits throw `CancellationError`.
     public func cancel() { task.cancel() }
 }
 
 extension RunLoop {
-    /// Runs bodies side by side and waits for all. The first failure, or the caller's cancellation, ends the others.
+    /// Runs bodies concurrently and waits for all. The first failure, or cancellation of the caller, cancels the others.
     public func runTogether(_ bodies: [() async throws -> Void]) async throws {
         let allDone = Promise<Void>(on: self)
         var left = bodies.count
@@ -59,7 +59,7 @@ extension RunLoop {
     }
 }
 
-/// Apart from the generic result, since a loop asks before each of its steps.
+/// Separate from the generic result, because a loop reads it before each of its steps.
 final class Progress {
     var isOver = false
 }

@@ -1,13 +1,13 @@
 import Packets
 
 extension RunLoop {
-    /// Limit for a clean-up once its caller is cancelled.
+    /// Time limit of a clean-up after its caller was cancelled.
     public static var cleanUpAfterCancellation: Microseconds { .milliseconds(600) }
 
-    /// Runs `body` in an activity of its own, so that its waits last although the caller is cancelled, and returns when it has ended.
+    /// Runs `body` in a separate activity, so that its waits continue after the caller is cancelled, and returns when it has ended.
     ///
-    /// After `limit`, or `cleanUpAfterCancellation` after the caller's cancellation if that is earlier, `body` is cancelled itself: from then on
-    /// its waits throw, and it has to let them. What it throws is dropped.
+    /// `body` is cancelled after `limit`, or `cleanUpAfterCancellation` after the caller's cancellation if that is earlier. From then on
+    /// its waits throw, and it must end. Errors of `body` are dropped.
     public func cleanUp(within limit: Microseconds, _ body: @escaping () async throws -> Void) async {
         let work = start(body)
         let end = now + limit

@@ -1,15 +1,16 @@
 import Packets
 
-/// Names one scheduled action; stays valid, and harmless, after the action has run.
+/// Identifies a scheduled action; stays valid, without effect, after the action has run.
 public struct Timer: Sendable, Hashable {
     let slot: Int32
     let generation: UInt32
 }
 
-/// Actions by deadline, first in first out among equals, from which any can be removed.
+/// Actions ordered by deadline, first in first out for equal deadlines, with removal of any action.
 ///
-/// The deadlines stand in a list, the earliest last. Few are set at a time, and what is set last is mostly due first: it finds its place within a step or two, where a heap would reorder
-/// itself. A place further back is found by halving, and what lies behind it moves in one piece. The actions stay where they are, in slots.
+/// Deadlines are stored in an array, the earliest last. There are few, and a new one is mostly the earliest: it is inserted after one or
+/// two comparisons, where a heap would reorder itself. Other positions are found by binary search, and later entries are moved in one
+/// block. Actions stay in their slots.
 struct DeadlineList {
     private struct Entry {
         var deadline: Microseconds
@@ -20,7 +21,7 @@ struct DeadlineList {
         var deadline: Microseconds
         var generation: UInt32
         var isSet = false
-        /// Whether the action stays for further deadlines.
+        /// True if the action is kept for further deadlines.
         var isKept: Bool
         var action: (() -> Void)?
     }
@@ -32,7 +33,7 @@ struct DeadlineList {
     var count: Int { entries.count }
     var earliest: Microseconds? { entries.last?.deadline }
 
-    // MARK: Actions for once
+    // MARK: One-shot actions
 
     mutating func insert(at deadline: Microseconds, _ action: @escaping () -> Void) -> Timer {
         let timer = add(action, isKept: false)
@@ -40,7 +41,7 @@ struct DeadlineList {
         return timer
     }
 
-    /// The action, if it was still waiting.
+    /// Removes an action and returns it if it was still pending.
     mutating func remove(_ timer: Timer) -> (() -> Void)? {
         guard isSet(timer) else { return nil }
         leave(timer.slot)
@@ -55,26 +56,26 @@ struct DeadlineList {
         return (first.deadline, action)
     }
 
-    // MARK: Actions that stay
+    // MARK: Kept actions
 
-    /// An action without a deadline, which stays until it is discarded.
+    /// Adds an action without a deadline, which is kept until it is discarded.
     mutating func keep(_ action: @escaping () -> Void) -> Timer { add(action, isKept: true) }
 
-    /// Sets the deadline of a kept action, in place of one set before.
+    /// Sets the deadline of a kept action and replaces an earlier one.
     mutating func set(_ timer: Timer, at deadline: Microseconds) {
         guard isKnown(timer) else { return }
         if slots[Int(timer.slot)].isSet { leave(timer.slot) }
         enter(deadline, timer.slot)
     }
 
-    /// Takes the deadline of a kept action away.
+    /// Clears the deadline of a kept action.
     mutating func unset(_ timer: Timer) {
         if isSet(timer) { leave(timer.slot) }
     }
 
     func isSet(_ timer: Timer) -> Bool { isKnown(timer) && slots[Int(timer.slot)].isSet }
 
-    /// The kept action, which is no longer kept.
+    /// Removes a kept action and returns it.
     mutating func discard(_ timer: Timer) -> (() -> Void)? {
         guard isKnown(timer) else { return nil }
         unset(timer)
@@ -107,7 +108,7 @@ struct DeadlineList {
 
     // MARK: Entries
 
-    /// So many of the earliest entries are looked at one by one.
+    /// Number of the earliest entries that are searched linearly.
     private static let nearby = 8
 
     private mutating func enter(_ deadline: Microseconds, _ slot: Int32) {
@@ -139,7 +140,7 @@ struct DeadlineList {
         if place == entries.count - 1 { entries.removeLast() } else { entries.remove(at: place) }
     }
 
-    /// The first of so many places whose entry is not due later than the deadline, or the place after them.
+    /// Binary search among the first `count` entries: the first one not due later than the deadline, or `count`.
     private func firstPlace(of deadline: Microseconds, within count: Int) -> Int {
         var low = 0
         var high = count

@@ -3,12 +3,12 @@
     import Glibc
     import Packets
 
-    /// Descriptors that the kernel knows from the beginning of a watch to its end, so that a wait names none of them.
+    /// Descriptor watches registered with epoll, so that a wait does not pass the whole set.
     final class DescriptorEpoll: DescriptorWaiting {
         private struct Watch {
-            /// Tells an event of this watch from a late one of another on the same number.
+            /// Distinguishes events of this watch from late events of an earlier watch on the same descriptor.
             var serial: UInt32
-            /// What it is taken to be ready for all the time, as epoll does not take it.
+            /// Constant readiness of a descriptor that epoll does not support.
             var constant: DescriptorInterest
             var action: (DescriptorInterest) -> Void
         }
@@ -16,15 +16,15 @@
         private let wakePipe: WakePipe
         private let epoll: Int32
         private let events: UnsafeMutablePointer<epoll_event>
-        /// How many events the last wait has brought.
+        /// Number of events from the last wait.
         private var found = 0
-        /// By descriptor.
+        /// Watches by descriptor.
         private var watches: [Watch?] = []
         private var count = 0
         private var lastSerial: UInt32 = 0
-        /// Those that epoll does not take: plain files, which never make anybody wait, and what is no descriptor.
+        /// Descriptors that epoll does not support: plain files, which are always ready, and invalid descriptors.
         private var refused: [Int32] = []
-        /// Whether the kernel counts nanoseconds, since Linux 5.11.
+        /// True if `epoll_pwait2` with nanosecond timeouts is available, since Linux 5.11.
         private var isFine: Bool
 
         private static let mostEvents = 64
@@ -32,7 +32,7 @@
 
         convenience init(_ wakePipe: WakePipe) { self.init(wakePipe, isFine: true) }
 
-        /// - Parameter isFine: false to do without the call that counts nanoseconds.
+        /// - Parameter isFine: false to avoid `epoll_pwait2`.
         init(_ wakePipe: WakePipe, isFine: Bool) {
             self.wakePipe = wakePipe
             self.isFine = isFine
@@ -65,7 +65,7 @@
             if !watch.constant.isEmpty { refused.append(descriptor) }
         }
 
-        /// Tells the kernel of a new watch, or of a change of the one that it knows; false when it does not take it.
+        /// Adds or changes a watch in the kernel; false if the descriptor is not supported.
         private func enter(_ descriptor: Int32, _ interest: DescriptorInterest, _ trigger: DescriptorTrigger) -> Bool {
             var mask = UInt32(UInt16(bitPattern: interest.rawValue))
             if trigger == .edge {
@@ -109,7 +109,7 @@
             return refused.isEmpty ? served : served + serveRefused()
         }
 
-        /// One action may end the watch of another.
+        /// An action may end the watch of another descriptor.
         private func serveRefused() -> Int {
             let found = refused.compactMap { descriptor in watches[Int(descriptor)].map { (descriptor, $0) } }
             var served = 0
@@ -132,7 +132,7 @@
             return waitCoarsely(left)
         }
 
-        /// `epoll_wait` counts milliseconds, too coarse for air time: the last stretch is slept with a `poll` of the whole set.
+        /// `epoll_wait` has millisecond resolution, too coarse for air time: the last part of the wait uses `poll` on the whole set.
         private func waitCoarsely(_ left: Int64) -> Int32 {
             if left >= 3_000 { return epoll_wait(epoll, events, Int32(Self.mostEvents), Int32(clamping: left / 1_000 - 1)) }
             guard poll_nanoseconds(epoll, left * 1_000) > 0 else { return 0 }

@@ -6,54 +6,55 @@ import Packets
     import Darwin
 #endif
 
-/// What a descriptor is watched for, and what it is ready for. The bits are those of `poll`, which are those of epoll, too.
+/// Watched events or readiness of a descriptor. The bits are those of `poll` and epoll.
 public struct DescriptorInterest: OptionSet, Sendable, Hashable {
     public var rawValue: Int16
     @inlinable public init(rawValue: Int16) { self.rawValue = rawValue }
 
     @inlinable public static var read: DescriptorInterest { DescriptorInterest(rawValue: Int16(POLLIN)) }
     @inlinable public static var write: DescriptorInterest { DescriptorInterest(rawValue: Int16(POLLOUT)) }
-    /// The other end is gone or sends no more, or the descriptor is broken; reading tells which. Always watched for.
+    /// Hang-up, end of input or an error, which reading distinguishes. Always watched.
     @inlinable public static var hangUp: DescriptorInterest {
         DescriptorInterest(rawValue: Int16(POLLHUP | POLLERR | POLLNVAL) | farEndSendsNoMore)
     }
 
     #if os(Linux)
-        /// POLLRDHUP, which only an edge-triggered watch asks for.
+        /// POLLRDHUP, used only by edge-triggered watches.
         @inlinable static var farEndSendsNoMore: Int16 { 0x2000 }
     #else
         @inlinable static var farEndSendsNoMore: Int16 { 0 }
     #endif
 }
 
-/// When the action of a watched descriptor is called.
+/// Trigger of a descriptor watch.
 public enum DescriptorTrigger: Sendable {
-    /// Again and again while it is ready.
+    /// Called repeatedly while the descriptor is ready.
     case level
-    /// Perhaps only when it becomes ready, when it is ready as the watch begins, and when more comes; cheaper for sockets.
+    /// Called when the watch starts with a ready descriptor, when it becomes ready, and when more data arrives. Cheaper for sockets.
     ///
-    /// Who watches so goes on until a read or a write is short or would block, and after a hang-up until a read says so. Who stops before that watches
-    /// anew, and is called again with what is left.
+    /// The action must continue until a read or write is short or would block, and after a hang-up until a read reports it. To stop
+    /// earlier, start the watch again; the action is then called again for the remaining data.
     case edge
 }
 
-/// What a loop in wall time sleeps on: descriptors, a deadline, and a pipe by which other threads wake it.
+/// Waiting of a loop in wall time: for descriptors, a deadline, or a wake-up by another thread.
 protocol DescriptorWaiting: AnyObject {
     init(_ wakePipe: WakePipe)
 
-    /// A watch takes the place of another of the same descriptor.
+    /// Starts a watch; replaces an existing watch of the descriptor.
     func watch(
         _ descriptor: Int32, for interest: DescriptorInterest, triggered trigger: DescriptorTrigger,
         _ action: @escaping (DescriptorInterest) -> Void)
-    /// Comes before the descriptor is closed. Its action is not called any more, even if it was found ready.
+    /// Ends a watch. Call it before the descriptor is closed. The action is not called any more, even if the descriptor was already found
+    /// ready.
     func unwatch(_ descriptor: Int32)
-    /// Sleeps until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true when there is something to serve.
+    /// Waits until a descriptor is ready, the loop is woken, or the monotonic clock reaches `deadline`; true if there are actions to serve.
     func poll(until deadline: Microseconds?) -> Bool
-    /// Calls the actions of what the last poll found ready, and says how many.
+    /// Calls the actions of the descriptors found ready by the last poll and returns their number.
     func serve() -> Int
 }
 
-/// A pipe by which any thread wakes a loop that sleeps on descriptors.
+/// A pipe with which any thread wakes a loop.
 final class WakePipe: Sendable {
     let input: Int32
     private let output: Int32

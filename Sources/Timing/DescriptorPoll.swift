@@ -6,7 +6,7 @@ import Packets
     import Darwin
 #endif
 
-/// Descriptors that every wait names to the system: what all of them have. An edge-triggered watch is told of its level.
+/// Descriptor watches on top of `poll`, which every system has. Edge-triggered watches are called while the level is ready.
 final class DescriptorPoll: DescriptorWaiting {
     private struct Watch {
         var action: (DescriptorInterest) -> Void
@@ -14,11 +14,11 @@ final class DescriptorPoll: DescriptorWaiting {
     }
 
     private let wakePipe: WakePipe
-    /// Entry 0 is the pipe.
+    /// Entry 0 is the wake pipe.
     private var entries: [pollfd]
     private var watches: [Watch?] = [nil]
     private var nextSerial: UInt64 = 0
-    /// How many descriptors the last poll found ready, the pipe not counted.
+    /// Number of descriptors found ready by the last poll, without the wake pipe.
     private var found = 0
 
     init(_ wakePipe: WakePipe) {
@@ -60,7 +60,7 @@ final class DescriptorPoll: DescriptorWaiting {
         return 1
     }
 
-    /// One action may end the watch of another that is ready, too, or begin a new one in its place.
+    /// An action may end the watch of another ready descriptor, or start a new one in its place.
     private func serveAll() -> Int {
         let found = entries.indices.dropFirst().compactMap { index in
             entries[index].revents == 0 ? nil : watches[index].map { ($0, DescriptorInterest(rawValue: entries[index].revents)) }
@@ -74,7 +74,7 @@ final class DescriptorPoll: DescriptorWaiting {
     }
 }
 
-/// `poll` counts milliseconds, too coarse for air time: the last stretch before a deadline is slept with `pselect`.
+/// `poll` has millisecond resolution, too coarse for air time: the last part of the wait uses `pselect`.
 private func systemPoll(_ entries: inout [pollfd], until deadline: Microseconds?) -> Int32 {
     guard let deadline else { return poll(&entries, nfds_t(entries.count), -1) }
     guard deadline > .zero else { return poll(&entries, nfds_t(entries.count), 0) }

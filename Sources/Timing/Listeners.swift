@@ -1,9 +1,9 @@
-/// Everybody who wants to hear of one kind of event, in the order in which they asked.
+/// Listeners for one kind of event, called in the order in which they were added.
 ///
-/// `Action` is the closure's type, so what is told may be a borrowed span. Telling the listeners allocates nothing. A listener that is added or removed
-/// while the others are being told takes part, or no longer takes part, from the next event on.
+/// `Action` is the type of the closure, so that arguments may be borrowed spans. Calling listeners does not allocate. Listeners added or
+/// removed during a call take effect with the next event.
 public final class Listeners<Action> {
-    /// Names one listener of one list.
+    /// Identifies a listener.
     public struct Token: Sendable, Hashable {
         @usableFromInline let number: Int
         @inlinable init(number: Int) { self.number = number }
@@ -24,7 +24,7 @@ public final class Listeners<Action> {
         return token
     }
 
-    /// Removes a listener; one that is not there changes nothing.
+    /// Removes a listener; has no effect if it was already removed.
     @inlinable public func remove(_ token: Token) { actions.removeAll { $0.token == token } }
 
     @inlinable public func removeAll() { actions.removeAll() }

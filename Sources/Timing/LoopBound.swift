@@ -1,7 +1,8 @@
-/// A value that belongs to a loop, to be carried through a place that demands `Sendable`: a task's closure, an event from another thread.
+/// Carries a value that belongs to a loop through an API that requires `Sendable`: a task's closure, or an event from another thread.
 ///
-/// `@unchecked Sendable`: the value is reached through `value` and `init` only, and both check that they are on the loop's thread. Which thread calls is
-/// fixed by our code, never by a peer's input. The box does not check where its last copy ends; posted closures end on the loop.
+/// `@unchecked Sendable`: the value is accessible only through `value` and `init`, and both check that they run on the loop's thread. The
+/// calling thread depends on our code only, never on input of a peer. The box does not check where its last copy is released; posted
+/// closures are released on the loop.
 public struct LoopBound<Value>: @unchecked Sendable {
     private let held: Value
     private let loop: RunLoop
@@ -12,7 +13,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Only on the loop.
+    /// Accessible on the loop only.
     public var value: Value {
         loop.checkIsolated()
         return held

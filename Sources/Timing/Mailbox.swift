@@ -7,7 +7,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// The machine's monotonic clock. Only the run loop and the threads of transports read it.
+/// The system's monotonic clock. Only the run loop and transport threads read it.
 public enum MonotonicClock {
     public static func now() -> Microseconds {
         var time = timespec()
@@ -16,18 +16,18 @@ public enum MonotonicClock {
     }
 }
 
-/// Actions handed to the loop by other threads.
+/// Actions posted to the loop by other threads.
 ///
-/// What puts something in tells so before it looks whether the loop sleeps, and the loop tells that it sleeps before it looks for something: one of the two
-/// sees the other.
+/// A sender publishes its action before it checks if the loop sleeps; the loop publishes that it sleeps before it checks for actions. So at
+/// least one of them sees the other.
 final class Mailbox: Sendable {
     private let actions = Mutex<[@Sendable () -> Void]>([])
-    /// Asked at each of the loop's steps, so without the lock.
+    /// Atomic, because the loop reads it in each step without the lock.
     private let hasMail = Atomic(false)
     private let isSleeping = Atomic(false)
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: called by the thread that puts something in while the loop sleeps.
+    /// - Parameter wake: called by the posting thread if the loop sleeps.
     init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
     }
@@ -51,7 +51,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Announces that the loop is about to sleep; false when there is mail, and it must not.
+    /// Announces that the loop is about to sleep; false if there are actions and it must not.
     func beginSleep() -> Bool {
         isSleeping.store(true, ordering: .sequentiallyConsistent)
         guard hasMail.load(ordering: .sequentiallyConsistent) else { return true }

@@ -1,6 +1,6 @@
 import Packets
 
-/// A value that one part of the loop owes to another. Fulfilled or failed once; later attempts change nothing.
+/// A value to be delivered later on the same loop. It is fulfilled or failed once; later attempts have no effect.
 public final class Promise<Value> {
     private let loop: RunLoop
     public private(set) var result: Result<Value, any Error>?
@@ -18,8 +18,8 @@ public final class Promise<Value> {
 
     /// Waits for the value.
     ///
-    /// - Parameter deadline: the loop's time at which the wait ends with `TimeOut`; the promise itself stays open.
-    /// - Throws: what the promise failed with, `TimeOut`, or `CancellationError`.
+    /// - Parameter deadline: loop time at which the wait ends with `TimeOut`; the promise itself stays pending.
+    /// - Throws: the error of the promise, `TimeOut`, or `CancellationError`.
     public func value(until deadline: Microseconds? = nil) async throws -> Value {
         if let result { return try result.get() }
         let id = nextWaiter
@@ -60,7 +60,7 @@ public final class Promise<Value> {
     }
 }
 
-/// A wait reached its deadline.
+/// A wait has reached its deadline.
 public struct TimeOut: Error, Equatable, CustomStringConvertible {
     public init() {}
     public var description: String { "timed out" }

@@ -1,4 +1,4 @@
-/// A seeded stream of random numbers (xoshiro256**), the only source of chance in a run.
+/// A seeded random number generator (xoshiro256**), the only source of randomness in a run.
 public struct RandomSource: RandomNumberGenerator, Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
 
@@ -7,7 +7,7 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
         state = (Self.mix(&mixer), Self.mix(&mixer), Self.mix(&mixer), Self.mix(&mixer))
     }
 
-    /// A stream of its own for one user, the same for the same seed and label whatever else draws.
+    /// An independent stream for one user; determined by seed and label only.
     public init(seed: UInt64, label: String) {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in label.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -13,15 +13,16 @@ import Packets
     private typealias SystemDescriptors = DescriptorPoll
 #endif
 
-/// One thread's order of things: actor jobs, timers and foreign events, against a virtual or the wall clock.
+/// A single-threaded event loop for actor jobs, timers and external events, in virtual or wall time.
 ///
-/// As an executor it drains every ready job before time moves. In virtual mode time then jumps to the next deadline; in wall mode the loop waits for it,
-/// and while it is late, `now` stays at the deadline being served, so that what runs on the loop keeps its own arithmetic.
+/// As an executor it runs all ready jobs before time advances. In virtual mode time then jumps to the next deadline. In wall mode the loop
+/// waits for it; while the loop is late, `now` stays at the deadline being served, so that time arithmetic on the loop stays exact.
 ///
-/// Everything but `post(_:)` belongs to the thread that made the loop, which is the one that runs it. What lives on the loop need not be `Sendable`: the
-/// compiler keeps it from other threads, and its closures may be handed to the loop, since they are handed over and run by the same thread.
+/// All methods except `post(_:)` belong to the thread that created the loop, which is also the one that runs it. Objects on the loop need
+/// not be `Sendable`: the compiler keeps them from other threads, and their closures are passed to the loop and called on the same thread.
 ///
-/// `@unchecked Sendable`: whatever takes or calls a closure checks the thread; only `mailbox`, which is `Sendable`, is used from others.
+/// `@unchecked Sendable`: every method that takes or calls a closure checks the thread; only `mailbox`, which is `Sendable`, is used from
+/// other threads.
 public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public enum Mode: Sendable {
         case virtual
@@ -29,24 +30,25 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     public let mode: Mode
-    /// Time since the loop was made.
+    /// Time since the loop was created.
     public private(set) var now: Microseconds = .zero
-    /// How many jobs and timers have run.
+    /// Number of jobs and timers that have run.
     public private(set) var steps = 0
-    /// How much of what was started has not ended.
+    /// Number of activities that have not ended.
     public internal(set) var activityCount = 0
-    /// How many deadlines are set.
+    /// Number of pending deadlines.
     public var deadlineCount: Int { timers.count }
 
     private var ready = Deque<UnownedJob>()
-    /// `@exclusivity(unchecked)`: the list calls nobody back and hands out every action it lets go of, so no access is ever within another.
+    /// `@exclusivity(unchecked)`: the list never calls out, and it returns removed actions instead of releasing them, so accesses never
+    /// overlap.
     @exclusivity(unchecked) private var timers = DeadlineList()
     private let mailbox: Mailbox
     private let descriptors: SystemDescriptors?
     private let thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
-    /// The monotonic clock when the loop was made: its time zero in wall mode.
+    /// Monotonic time at which the loop was created: time zero in wall mode.
     public let origin = MonotonicClock.now()
 
     public init(mode: Mode = .virtual) {
@@ -58,7 +60,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     // MARK: Scheduling
 
-    /// Runs `action` on the loop when `deadline` has come; a deadline in the past means as soon as the ready jobs are done.
+    /// Runs `action` on the loop at `deadline`; a past deadline means right after the ready jobs.
     @discardableResult
     public func schedule(at deadline: Microseconds, _ action: @escaping () -> Void) -> Timer {
         checkIsolated()
@@ -75,19 +77,19 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         _ = timers.remove(timer)
     }
 
-    /// Keeps `action` for deadlines that are set again and again with `set(_:at:)`, until `discard(_:)`.
+    /// Keeps `action` for repeated deadlines with `set(_:at:)`, until `discard(_:)`.
     public func keep(_ action: @escaping () -> Void) -> Timer {
         checkIsolated()
         return timers.keep(action)
     }
 
-    /// Sets the deadline of a kept action, in place of one set before.
+    /// Sets the deadline of a kept action and replaces an earlier one.
     public func set(_ timer: Timer, at deadline: Microseconds) {
         checkIsolated()
         timers.set(timer, at: max(deadline, now))
     }
 
-    /// Takes the deadline of a kept action away.
+    /// Clears the deadline of a kept action.
     public func unset(_ timer: Timer) {
         checkIsolated()
         timers.unset(timer)
@@ -95,20 +97,20 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     public func isSet(_ timer: Timer) -> Bool { timers.isSet(timer) }
 
-    /// Lets go of a kept action.
+    /// Removes a kept action.
     public func discard(_ timer: Timer) {
         checkIsolated()
         _ = timers.discard(timer)
     }
 
-    /// Brings an event from any thread onto the loop.
+    /// Runs an action on the loop, from any thread.
     public func post(_ action: @escaping @Sendable () -> Void) {
         mailbox.put(action)
     }
 
-    /// Calls `action` on the loop whenever `descriptor` is ready, until `unwatch(_:)`. Only in wall mode.
+    /// Calls `action` on the loop when `descriptor` is ready, until `unwatch(_:)`. Wall mode only.
     ///
-    /// The action must read or write what made the descriptor ready: `trigger` says how much of it. A plain file is always ready.
+    /// The action must read or write the descriptor; `trigger` defines how far. A plain file is always ready.
     public func watch(
         _ descriptor: Int32, for interest: DescriptorInterest, triggered trigger: DescriptorTrigger = .level,
         _ action: @escaping (DescriptorInterest) -> Void
@@ -117,13 +119,13 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         descriptors?.watch(descriptor, for: interest, triggered: trigger, action)
     }
 
-    /// Ends a watch; before the descriptor is closed.
+    /// Ends a watch. Call it before the descriptor is closed.
     public func unwatch(_ descriptor: Int32) {
         checkIsolated()
         descriptors?.unwatch(descriptor)
     }
 
-    /// Waits until `deadline`; a cancelled wait ends at once and leaves no timer behind.
+    /// Waits until `deadline`. A cancelled wait ends at once and leaves no timer behind.
     public func sleep(until deadline: Microseconds) async throws(CancellationError) {
         let wait = Promise<Void>(on: self)
         let timer = schedule(at: deadline) { wait.fulfil(()) }
@@ -141,12 +143,12 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     // MARK: Running
 
-    /// Starts `body` on the loop, beside the caller. It does not begin before the caller waits for something.
+    /// Starts `body` on the loop concurrently with the caller. It does not start before the caller waits.
     public func start<Value>(_ body: @escaping () async throws -> Value) -> Activity<Value> { Activity(on: self, body) }
 
-    /// Runs `body` and whatever it starts until it returns.
+    /// Runs `body` and all activities that it starts, until it returns.
     ///
-    /// - Throws: what `body` throws, or `RunLoopError` when the run can never end or was entered from outside.
+    /// - Throws: the error of `body`, or `RunLoopError` if the run cannot end or was entered from outside.
     public func run<Value>(_ body: @escaping () async throws -> Value) throws -> Value {
         guard isOnLoop else { throw RunLoopError.runByOtherThread }
         guard !isRunning else { throw RunLoopError.alreadyRunning }
@@ -167,18 +169,18 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         return try result.get()
     }
 
-    /// Lets go of every deadline, kept action and letter; nothing of them runs any more.
+    /// Removes all deadlines, kept actions and posted actions; none of them runs any more.
     ///
-    /// What lives on a loop holds it, and is held by its actions: without this end such a world would stay in memory.
+    /// Objects on a loop retain it and are retained by its actions. Without this call, such a reference cycle would never be released.
     public func end() {
         checkIsolated()
-        // Only then do the actions go, for what goes with them may still call the loop.
+        // Actions are released last, because releasing them may call the loop.
         let gone = (timers, mailbox.takeAll())
         timers = DeadlineList()
         withExtendedLifetime(gone) {}
     }
 
-    /// One turn: all ready jobs, then foreign events, then the next deadline. False when nothing can ever happen again.
+    /// One iteration: all ready jobs, then posted actions, then the next deadline. False if nothing can ever happen again.
     private func turn() -> Bool {
         if runReadyJobs() { return true }
         switch mode {
@@ -197,7 +199,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     private func turnWall() -> Bool {
-        // With no deadline and no mail nothing asks for the time until a descriptor is ready.
+        // Without deadlines and posted actions, the clock is not needed until a descriptor is ready.
         let isLate = timers.earliest != nil || mailbox.isFilled ? serveWhatIsDue() : false
         guard let descriptors else { return true }
         if isLate || !ready.isEmpty {
@@ -210,7 +212,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         return true
     }
 
-    /// Calls what is due, some of it at least, and takes the mail; true when more is due already.
+    /// Runs due actions, at least one, and takes posted actions; true if more is already due.
     private func serveWhatIsDue() -> Bool {
         let wall = MonotonicClock.now() - origin
         var fired = 0
@@ -225,13 +227,13 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         return timers.earliest.map { $0 <= wall } ?? false
     }
 
-    /// `now` follows the wall clock, unless a deadline that has passed still waits to be served.
+    /// Advances `now` to the wall clock, unless a past deadline has not been served.
     private func catchUp(with wall: Microseconds) {
         if timers.earliest.map({ $0 > wall }) ?? true { now = max(now, wall) }
     }
 
-    /// Calls the actions of descriptors that are ready, after what has become due before: else `now` would stay at the deadline before that, and what comes from outside
-    /// would be timed from there.
+    /// Calls the actions of ready descriptors after everything that was due before. Otherwise `now` would still be at an earlier deadline,
+    /// and external events would be timed from there.
     private func serve(_ descriptors: SystemDescriptors) {
         _ = serveWhatIsDue()
         steps &+= descriptors.serve()
@@ -273,7 +275,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-    /// Whether the caller is on the loop's thread.
+    /// True on the loop's thread.
     public var isOnLoop: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
     public func checkIsolated() {
@@ -283,14 +285,14 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 }
 
-/// Why a run could not end.
+/// Reason why a run could not complete.
 public enum RunLoopError: Error, Equatable, CustomStringConvertible {
-    /// Nothing is ready, nothing is due, and the body has not returned.
+    /// Nothing is ready or due, and the body has not returned.
     case stalled(at: Microseconds)
-    /// Jobs reached a virtual run from other threads: its order would no longer be its own.
+    /// Jobs entered a virtual run from other threads, so that its order would not be reproducible.
     case enteredFromOutside(jobs: Int)
     case alreadyRunning
-    /// A loop is run by the thread that made it.
+    /// The run was started on a thread other than the one that created the loop.
     case runByOtherThread
 
     public var description: String {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says that a run is to end; raised from any thread.
+/// Requests the end of a run, from any thread.
 public final class StopFlag: Sendable {
     private struct Watched {
         var loop: RunLoop
@@ -20,9 +20,9 @@ public final class StopFlag: Sendable {
         watched.loop.post(watched.cancel)
     }
 
-    /// The value of `body`, which is cancelled when the flag is raised.
+    /// Runs `body`, which is cancelled when the flag is raised.
     ///
-    /// - Parameter endsVirtualTime: cancel even what runs in virtual time, which otherwise ends by itself soon enough.
+    /// - Parameter endsVirtualTime: also cancel a run in virtual time, which otherwise ends by itself soon enough.
     public func run<Value>(on loop: RunLoop, endsVirtualTime: Bool = false, _ body: @escaping () async throws -> Value) throws -> Value {
         let isCancelled = endsVirtualTime || loop.mode == .wall
         defer { watched.withLock { $0 = nil } }

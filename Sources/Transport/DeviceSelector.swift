@@ -1,28 +1,28 @@
 import Timing
 
-/// Names a device on the command line.
+/// Selects a device on the command line.
 public enum DeviceSelector: Sendable, Hashable {
-    /// A controller of the simulation.
+    /// A simulated controller.
     case virtual
     case socket(SocketAddress)
-    /// `tcp:HOST:PORT,token`: a server that wants the token of the environment.
+    /// `tcp:HOST:PORT,token`: a server that requires the token from the environment.
     case guarded(SocketAddress)
     /// `serial:PATH` or `serial:PATH,SPEED`.
     case serial(path: String, speed: Int)
     case usb(USBSelector)
 }
 
-/// Names a USB dongle.
+/// Selects a USB dongle.
 public enum USBSelector: Sendable, Hashable {
-    /// `usb`: the only dongle there is.
+    /// `usb`: the only dongle.
     case only
-    /// `usb:BUS-PORT.PORT`: where it is plugged in.
+    /// `usb:BUS-PORT.PORT`: a dongle by its port.
     case location(bus: Int, ports: [Int])
     /// `usb:VID:PID` or `usb:VID:PID/SERIAL`.
     case identity(vendor: UInt16, product: UInt16, serial: String?)
 }
 
-/// A selector that cannot be: the caller's mistake.
+/// An invalid selector.
 public struct SelectorError: Error, Sendable, Equatable, CustomStringConvertible {
     public var selector: String
     public var reason: String

@@ -1,31 +1,31 @@
 import Packets
 
-/// A pipe of HCI packets, seen from one of its ends. Both ends look the same: a host holds one, a controller the other.
+/// One end of a pipe of HCI packets. Both ends have the same interface: a host uses one, a controller the other.
 ///
-/// Everything happens on the loop the pipe was made for. What arrives is delivered in order, never from within `send(_:)`.
+/// All calls are on the loop of the pipe. Packets are delivered in order, never from within `send(_:)`.
 public protocol HCITransport: AnyObject {
-    /// What the pipe is, in the words of a device selector: `virtual`, `tcp:127.0.0.1:7001`, `usb:1-2.3`.
+    /// The device selector of the pipe: `virtual`, `tcp:127.0.0.1:7001`, `usb:1-2.3`.
     var name: String { get }
 
-    /// Starts delivery; what had arrived before is delivered first.
+    /// Starts delivery; packets that arrived earlier are delivered first.
     func open(_ sink: any HCITransportSink) throws(TransportError)
 
-    /// Hands a packet over without waiting. After the pipe has closed, packets are dropped and the sink has been told.
+    /// Queues a packet. After the pipe has closed, packets are dropped and the sink has been notified.
     func send(_ packet: HCIPacket)
 
-    /// Ends the pipe from this side; the sink hears nothing more.
+    /// Closes the pipe from this end without notifying the sink.
     func close()
 
-    /// The device in the words of its maker; nil where nothing tells.
+    /// Product name from the manufacturer; nil if unknown.
     var product: String? { get }
 
-    /// How the device came to answer; nil for a pipe that needs no start, and before its end.
+    /// Start-up steps of the device; nil for a pipe without start-up, and before it is complete.
     var startOfPipe: PipeStart? { get }
 
-    /// What reordering there was since the last call.
+    /// Reordering statistics since the last call.
     func takeReordering() -> ReorderingStatistics
 
-    /// What the device was found to do that needed a way around it.
+    /// Observed quirks of the device that needed a workaround.
     var learned: LearnedConductList { get }
 }
 
@@ -36,32 +36,32 @@ extension HCITransport {
     public var learned: LearnedConductList { LearnedConductList() }
 }
 
-/// What a pipe's end delivers to.
+/// Receiver of a pipe's packets.
 public protocol HCITransportSink: AnyObject {
-    /// - Parameter time: when the packet arrived: the loop's time, or the stamp of the transport's thread in wall time.
+    /// - Parameter time: arrival time of the packet: the loop's time, or the time stamp of the transport's thread in wall time.
     func received(_ packet: HCIPacket, at time: Microseconds)
 
-    /// The pipe ended and will deliver nothing more.
+    /// The pipe was closed; no further calls follow.
     func closed(_ reason: TransportError)
 }
 
-/// What can go wrong with a pipe: always the environment's fault, never a verdict about a peer.
+/// Error of a pipe: always a fault of the environment, never a verdict about a peer.
 public enum TransportError: Error, Sendable, Equatable {
-    /// Nothing answers to the selector, or the connection was refused.
+    /// No device matches the selector, or the connection was refused.
     case unreachable(String)
-    /// Somebody else holds the device or the port.
+    /// Another program uses the device or port.
     case busy(String)
     /// The user may not open the device; the text says what to do.
     case notPermitted(String)
-    /// The other end went away.
+    /// The other end was closed.
     case lost(String)
-    /// The byte stream is not HCI any more.
+    /// The byte stream is no longer HCI.
     case desynchronised(String)
-    /// The controller's firmware has failed.
+    /// The controller's firmware has crashed.
     case crashed(String)
-    /// The device is there, but cannot be brought into use; the text says which, why and what to do.
+    /// The device is present but cannot be used; the text says which, why and what to do.
     case unprepared(String)
-    /// A bounded queue overflowed: the receiver is too slow.
+    /// A bounded queue has overflowed: the receiver is too slow.
     case overrun(dropped: Int)
 }
 

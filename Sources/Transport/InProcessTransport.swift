@@ -2,18 +2,18 @@ import DequeModule
 import Packets
 import Timing
 
-/// One end of a pipe within the process. Packets cross in order after the pipe's latency, never within `send(_:)`.
+/// One end of a pipe within the process. Packets are delivered in order after the latency, never within `send(_:)`.
 public final class InProcessTransport: HCITransport {
     public let name: String
     private let loop: RunLoop
     private let latency: Microseconds
-    /// Unowned, as an end that goes takes itself out: a weak reference would slow every packet down.
+    /// Unowned: an end unregisters itself before it is released, and a weak reference would slow down every packet.
     private unowned var other: InProcessTransport?
     private var sink: (any HCITransportSink)?
     private var inbox = Deque<HCIPacket>()
-    /// When each of them has crossed.
+    /// Delivery time of each packet.
     private var dues = Deque<Microseconds>()
-    /// Delivers what has crossed; from `open` on.
+    /// Delivers due packets; set by `open`.
     private var delivery: Timer?
     private var isClosed = false
 
@@ -23,9 +23,9 @@ public final class InProcessTransport: HCITransport {
         self.latency = latency
     }
 
-    /// Makes a pipe and returns its two ends.
+    /// Creates a pipe and returns its two ends.
     ///
-    /// - Parameter latency: how long each packet takes to cross.
+    /// - Parameter latency: delivery time of each packet.
     public static func pair(name: String = "virtual", on loop: RunLoop, latency: Microseconds = .zero) -> (
         host: InProcessTransport, controller: InProcessTransport
     ) {

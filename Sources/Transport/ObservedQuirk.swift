@@ -1,33 +1,33 @@
 import Packets
 
-/// Something that a device was found to do in the run, and that the bench works around or tells of.
+/// Unexpected behaviour of a device observed during the run, which the bench works around or reports.
 public struct ObservedQuirk: Sendable, Hashable {
-    /// What kind of conduct it is; texts of one kind may differ in their details.
+    /// Kind of behaviour; texts of one kind may differ in details.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         // Commands and events
-        /// A command that the controller claims was refused, or not answered.
+        // A command reported as supported was rejected or not answered.
         case claimedAndRefused = "claimed-and-refused"
         case unansweredCommand = "unanswered-command"
-        /// Command Status where Command Complete is owed.
+        /// Command Status was sent instead of Command Complete.
         case statusForComplete = "status-for-complete"
-        /// Num_HCI_Command_Packets stayed 0 with nothing under way.
+        /// Num_HCI_Command_Packets stayed 0 with no command outstanding.
         case creditsWithheld = "credits-withheld"
-        /// A vendor's event alone answered a vendor's command.
+        /// A vendor command was answered by a vendor event only.
         case vendorEventAsAnswer = "vendor-event-as-answer"
-        /// The answer to an unknown command named another opcode.
+        /// The answer to an unknown command contained another opcode.
         case answerForAnotherCommand = "answer-for-another-command"
         case answerMissingAfterDisconnection = "answer-missing-after-disconnection"
         case smallEventMask = "small-event-mask"
         case slowCommand = "slow-command"
-        /// Extended commands are claimed; the legacy ones are used.
+        /// Extended commands are reported as supported, but the legacy ones are used.
         case legacyCommandsOnly = "legacy-commands-only"
         case reservedBits = "reserved-bits"
-        /// LE Coded is claimed and known to fail beside other PHYs: it was left out.
+        /// LE Coded is reported as supported but known to fail besides other PHYs, and is not used.
         case codedPHYLeftOut = "coded-phy-left-out"
-        /// A scan rested during an inquiry.
+        /// Scanning was paused during an inquiry.
         case scanRested = "scan-rested"
         // Data
-        /// More packets were reported as completed than were sent.
+        // More packets were reported as completed than were sent.
         case excessCredits = "excess-credits"
         case lateData = "late-data"
         case earlyData = "early-data"
@@ -46,7 +46,7 @@ public struct ObservedQuirk: Sendable, Hashable {
         case stalledRequest = "stalled-request"
         case requestRecipient = "request-recipient"
         case deafAtStart = "deaf-at-start"
-        /// It still had to say what was meant for another program.
+        /// Stale packets for another program were received.
         case staleData = "stale-data"
         case reenumerated = "re-enumerated"
         case serialLost = "serial-lost"
@@ -57,9 +57,9 @@ public struct ObservedQuirk: Sendable, Hashable {
     }
 
     public var kind: Kind
-    /// What was seen and what is done about it, for people.
+    /// The observation and the workaround, for display.
     public var text: String
-    /// How often it was seen.
+    /// Number of observations.
     public var count: Int
 
     public init(_ kind: Kind, _ text: String, count: Int = 1) {
@@ -69,17 +69,17 @@ public struct ObservedQuirk: Sendable, Hashable {
     }
 }
 
-/// What was learned in a run, in the order in which it was first seen. Bounded: what comes after the limit is only counted.
+/// Quirks observed in a run, in the order of the first observation. Limited: later quirks are only counted.
 public struct LearnedConductList: Sendable, Hashable {
     public static let limit = 64
 
     public private(set) var all: [ObservedQuirk] = []
-    /// Kinds of texts that found no room.
+    /// Number of texts dropped because of the limit.
     public private(set) var omitted = 0
 
     public init() {}
 
-    /// Notes something; the same text again only raises its count.
+    /// Records an observation; the same text again only increments its count.
     public mutating func note(_ kind: ObservedQuirk.Kind, _ text: String, count: Int = 1) {
         guard count > 0 else { return }
         if let index = all.firstIndex(where: { $0.kind == kind && $0.text == text }) {
@@ -91,7 +91,7 @@ public struct LearnedConductList: Sendable, Hashable {
         }
     }
 
-    /// Adds what another list has.
+    /// Adds the observations of another list.
     public mutating func add(_ other: LearnedConductList) {
         for conduct in other.all { note(conduct.kind, conduct.text, count: conduct.count) }
         omitted += other.omitted

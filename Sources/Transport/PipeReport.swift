@@ -1,12 +1,12 @@
 import Packets
 
-/// What it cost to put packets in order that two pipes of a device had brought out of order.
+/// Statistics of reordering packets that arrived out of order on the two pipes of a device.
 public struct ReorderingStatistics: Sendable, Equatable {
-    /// Packets that waited for their event.
+    /// Number of packets held until their event arrived.
     public var held = 0
-    /// The longest wait of a packet that was delivered in the end.
+    /// Longest wait of a delivered packet.
     public var worstWait = Microseconds.zero
-    /// Packets that waited in vain.
+    /// Number of packets dropped after waiting.
     public var dropped = 0
 
     public init(held: Int = 0, worstWait: Microseconds = .zero, dropped: Int = 0) {
@@ -22,11 +22,11 @@ public struct ReorderingStatistics: Sendable, Equatable {
     }
 }
 
-/// How a device came to answer, for the people who run the bench.
+/// Start-up of a device, for display.
 public struct PipeStart: Sendable, Equatable {
-    /// What it took, in words.
+    /// The start-up steps as text.
     public var step: String
-    /// Packets of the past that were thrown away.
+    /// Number of stale packets discarded.
     public var discarded: Int
 
     public init(step: String, discarded: Int) {

@@ -6,9 +6,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// A thread of the system, for transports that must wait in calls of their own.
+/// A system thread, for transports that block in system calls.
 public final class SystemThread: Sendable {
-    /// Nil once somebody has waited for it, and when there never was one.
+    /// Nil after `join`, and if the thread could not be started.
     private let handle: Mutex<pthread_t?>
 
     private final class Body {
@@ -33,7 +33,7 @@ public final class SystemThread: Sendable {
         if let handle = handle.withLock({ $0 }) { pthread_detach(handle) }
     }
 
-    /// Waits until the thread's body has returned.
+    /// Waits until the thread has ended.
     public func join() {
         if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
     }

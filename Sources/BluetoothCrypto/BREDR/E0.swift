@@ -1,16 +1,16 @@
 import Packets
 
-/// The key stream of a packet under E0: four linear feedback shift registers and a summation combiner. Core Vol 2, Part H, 4.4 to 4.6.
+/// The E0 key stream of a packet: four linear feedback shift registers and a summation combiner. Core Vol 2, Part H, 4.4 to 4.6.
 ///
-/// Octet 0 of the key and of the address is their least significant, as in LMP and HCI. Encryption and decryption are the same.
+/// Octet 0 of key and address is the least significant, as in LMP and HCI. Encryption and decryption are identical.
 public struct E0: Sendable {
     private var registers: Registers
     private var combiner: Combiner
 
     /// - Parameters:
-    ///   - key: Kc', the encryption key after its reduction.
+    ///   - key: Kc', the reduced encryption key.
     ///   - central: the central's address.
-    ///   - clock: CLK at the packet's start, 28 bits that count half slots; CLK26-1 enters.
+    ///   - clock: CLK at the start of the packet, 28 bits that count half slots; CLK26-1 is used.
     public init(key: UInt128, central: BDADDR, clock: UInt32) {
         var state = Registers()
         var combiner = Combiner()
@@ -18,14 +18,14 @@ public struct E0: Sendable {
         var symbols: UInt128 = 0
         let inputs = Self.inputs(key: key, address: central.rawValue, clock: clock >> 1 & 0x3FF_FFFF)
         for tick in 0..<Self.setupTicks {
-            // From here on all registers are filled: the combiner starts anew.
+            // All registers are filled now; the combiner is reset.
             if tick == 39 { combiner = Combiner() }
             before = combiner
             symbols = symbols >> 1 | UInt128(combiner.next(state)) << 127
             state.advance(tick: tick, inputs)
         }
         registers = Registers(loading: symbols)
-        // The combiner keeps its state over the load, and the first bit of the stream takes the place of the last symbol.
+        // The combiner keeps its state over the parallel load, and the first bit of the stream replaces the last symbol.
         self.combiner = before
     }
 
@@ -39,17 +39,17 @@ public struct E0: Sendable {
         return octet
     }
 
-    /// Encrypts or decrypts octets as they are sent: payload header, data and CRC.
+    /// Encrypts or decrypts transmitted octets: payload header, data and CRC.
     public mutating func apply(to octets: inout [UInt8]) {
         for index in octets.indices { octets[index] ^= next() }
     }
 
     // MARK: Initialization
 
-    /// Until the registers are loaded with what they have made themselves.
+    /// Number of clock ticks before the registers are reloaded with their own output.
     private static let setupTicks = 240
 
-    /// What is shifted into each register, the first bit in the least significant place.
+    /// Bits shifted into each register, the first bit in the least significant position.
     private static func inputs(key: UInt128, address: UInt64, clock: UInt32) -> [UInt64] {
         let clock = UInt64(clock)
         func addressOctet(_ index: Int) -> UInt64 { address >> UInt64(8 * index) & 0xFF }
@@ -66,7 +66,7 @@ public struct E0: Sendable {
     }
 }
 
-/// The four registers; the bit that entered last is the least significant.
+/// The four registers; the bit shifted in last is the least significant.
 private struct Registers {
     private var first: UInt64 = 0
     private var second: UInt64 = 0
@@ -75,7 +75,7 @@ private struct Registers {
 
     init() {}
 
-    /// The 128 last symbols of the initialization, the oldest the least significant.
+    /// Loads the last 128 symbols of the initialization; the oldest is the least significant.
     init(loading symbols: UInt128) {
         func octet(_ index: Int) -> UInt64 { UInt64(symbols >> UInt128(8 * index) & 0xFF) }
         first = octet(0) | octet(4) << 8 | octet(8) << 16 | (octet(12) & 1) << 24
@@ -84,7 +84,7 @@ private struct Registers {
         fourth = octet(3) | octet(7) << 8 | octet(11) << 16 | octet(14) << 24 | (octet(15) >> 1) << 32
     }
 
-    /// x1 + x2 + x3 + x4: positions 24, 24, 32 and 32.
+    /// x1 + x2 + x3 + x4: output bits at positions 24, 24, 32 and 32.
     var sum: UInt8 { UInt8(truncatingIfNeeded: (first >> 23 & 1) + (second >> 23 & 1) + (third >> 31 & 1) + (fourth >> 31 & 1)) }
 
     /// t^25 + t^20 + t^12 + t^8 + 1, t^31 + t^24 + t^16 + t^12 + 1, t^33 + t^28 + t^24 + t^4 + 1 and t^39 + t^36 + t^28 + t^4 + 1.
@@ -102,7 +102,7 @@ private struct Registers {
         shift(feedback.0, feedback.1, feedback.2, feedback.3)
     }
 
-    /// While the inputs are shifted in, a register feeds back only once it is full.
+    /// During initialization, a register feeds back only once it is full.
     mutating func advance(tick: Int, _ inputs: [UInt64]) {
         let feedback = feedback
         func entering(_ index: Int, _ length: Int, _ feedback: UInt64) -> UInt64 {
@@ -119,9 +119,9 @@ private struct Registers {
     }
 }
 
-/// The summation combiner: two memories of two bits.
+/// The summation combiner with two 2-bit memories.
 private struct Combiner {
-    /// c of this tick and of the one before.
+    /// c of this tick and of the previous one.
     private var current: UInt8 = 0
     private var previous: UInt8 = 0
 

@@ -1,4 +1,4 @@
-// swift-crypto has no P-192; the groups of its own BoringSSL can be any curve.
+// swift-crypto does not offer P-192, but the groups of its BoringSSL can be any curve.
 internal import CCryptoBoringSSL
 
 /// A public key: a point on P-192. Core Vol 2, Part H, 7.6.
@@ -11,7 +11,7 @@ public struct P192PublicKey: CurvePublicKey {
         self.y = y
     }
 
-    /// Whether this is the public debug key, whose private key everybody knows. Core Vol 4, Part E, 7.6.4.
+    /// True for the public debug key, whose private key is published. Core Vol 4, Part E, 7.6.4.
     public var isDebugKey: Bool { x == Self.debugX }
 
     private static let debugX = UInt192(high: 0x1520_7009_9844_21A6, low: 0x586F_9FC3_FE7E_4329_D280_9EA5_1125_F8ED)
@@ -30,12 +30,12 @@ public struct P192KeyPair: CurveKeyPair {
         self.publicKey = publicKey
     }
 
-    /// The key pair that everybody knows, so that a sniffer can follow. Core Vol 4, Part E, 7.6.4.
+    /// The published debug key pair, with which a sniffer can decrypt. Core Vol 4, Part E, 7.6.4.
     public static func debug() throws(CurveError) -> P192KeyPair {
         try P192KeyPair(privateKey: UInt192(high: 0x0791_5F86_918D_DC27, low: 0x005D_F1D6_CF0C_142B_625E_D2EF_F4A5_18FF))
     }
 
-    /// Draws a private key of no more than half the order. Core Vol 2, Part H, 7.1.
+    /// Generates a private key of at most half the order. Core Vol 2, Part H, 7.1.
     public static func generate(using random: inout SecretSource) -> P192KeyPair {
         while true {
             let number = UInt192(high: random.next() >> 1, low: UInt128(random.next()) << 64 | UInt128(random.next()))
@@ -49,7 +49,7 @@ public struct P192KeyPair: CurveKeyPair {
     }
 }
 
-/// The curve y^2 = x^3 - 3x + b over a prime field of 192 bits.
+/// The curve y^2 = x^3 - 3x + b over a 192-bit prime field.
 private enum P192Curve {
     static let basePoint = P192PublicKey(
         x: UInt192(high: 0x188D_A80E_B030_90F6, low: 0x7CBF_20EB_43A1_8800_F4FF_0AFD_82FF_1012),
@@ -58,12 +58,12 @@ private enum P192Curve {
     private static let prime = UInt192(high: .max, low: 0xFFFF_FFFF_FFFF_FFFE_FFFF_FFFF_FFFF_FFFF)
     private static let a = UInt192(high: .max, low: 0xFFFF_FFFF_FFFF_FFFE_FFFF_FFFF_FFFF_FFFC)
     private static let b = UInt192(high: 0x6421_0519_E59C_80E7, low: 0x0FA7_E9AB_7224_3049_FEB8_DEEC_C146_B9B1)
-    /// The order of the base point.
+    /// Order of the base point.
     static let order = UInt192(high: .max, low: 0xFFFF_FFFF_99DE_F836_146B_C9B1_B4D2_2831)
 
-    /// A point added to itself so many times; nil when it is not on the curve.
+    /// Multiplies a point by a scalar; nil if the point is not on the curve.
     ///
-    /// - Parameter scalar: between zero and the order, both excluded: then the product is never the point at infinity.
+    /// - Parameter scalar: greater than zero and less than the order, so that the product is never the point at infinity.
     static func multiply(_ scalar: UInt192, _ point: P192PublicKey) -> P192PublicKey? {
         guard let numbers = CCryptoBoringSSL_BN_CTX_new() else { return nil }
         CCryptoBoringSSL_BN_CTX_start(numbers)
@@ -92,13 +92,13 @@ private enum P192Curve {
         return nil
     }
 
-    /// A number that lives as long as the others of the context.
+    /// A number allocated in the context, released with it.
     private static func number(_ value: UInt192, _ numbers: OpaquePointer) -> UnsafeMutablePointer<BIGNUM>? {
         let octets = value.octets
         return CCryptoBoringSSL_BN_bin2bn(octets, octets.count, CCryptoBoringSSL_BN_CTX_get(numbers))
     }
 
-    /// Nil when it is not on the curve, or a coordinate is not below the prime.
+    /// Returns nil if the point is not on the curve, or a coordinate is not less than the prime.
     private static func makePoint(_ point: P192PublicKey, _ group: OpaquePointer) -> OpaquePointer? {
         guard let result = CCryptoBoringSSL_EC_POINT_new(group) else { return nil }
         let encoded = [UInt8(POINT_CONVERSION_UNCOMPRESSED.rawValue)] + point.x.octets + point.y.octets

@@ -1,8 +1,8 @@
-/// SAFER+ with keys and blocks of 128 bits, as legacy authentication of BR/EDR uses it. Core Vol 2, Part H, 6.2.
+/// SAFER+ with 128-bit keys and blocks, as used by BR/EDR legacy authentication. Core Vol 2, Part H, 6.2.
 ///
-/// Octet 0 of a key or block is the one that the specification prints first and that LMP and HCI send first.
+/// Octet 0 of a key or block is printed first in the specification and sent first by LMP and HCI.
 struct SAFERPlus {
-    /// K1 ... K17.
+    /// Round keys K1...K17.
     private let roundKeys: [[UInt8]]
 
     /// - Parameter key: 16 octets.
@@ -19,7 +19,7 @@ struct SAFERPlus {
     /// Ar.
     func encrypt(_ block: [UInt8]) -> [UInt8] { rounds(block, repeatsInput: false) }
 
-    /// A'r: the third round takes the input once more, which makes the function one-way.
+    /// A'r: adds the input again in the third round, which makes the function one-way.
     func encryptOneWay(_ block: [UInt8]) -> [UInt8] { rounds(block, repeatsInput: true) }
 
     // MARK: Rounds
@@ -38,14 +38,14 @@ struct SAFERPlus {
         return table
     }()
 
-    /// Where a layer takes the first of its two operations: octets 0, 3, 4, 7 and so on.
+    /// True for octets 0, 3, 4, 7 and so on, to which a layer applies the first of its two operations.
     private static func isOuter(_ index: Int) -> Bool { index % 4 == 0 || index % 4 == 3 }
 
-    /// The Armenian shuffle between the layers of the pseudo-Hadamard transform: which octet comes where.
+    /// The Armenian shuffle between the layers of the pseudo-Hadamard transform: source index of each octet.
     private static let shuffle = [8, 11, 12, 15, 2, 1, 6, 5, 10, 9, 14, 13, 0, 7, 4, 3]
 
-    /// An octet of the bias that the key schedule adds: 45 to the power of a power of 45. An inner power of 256 stands in the table as zero, and means the
-    /// same there, since 45^256 is 1.
+    /// An octet of the key schedule's bias: 45 to the power of a power of 45. An inner power of 256 is stored as zero, which has the same
+    /// effect, since 45^256 is 1.
     private static func bias(key number: Int, octet: Int) -> UInt8 { exponential[Int(exponential[(17 * number + octet + 1) % 256])] }
 
     private func rounds(_ block: [UInt8], repeatsInput: Bool) -> [UInt8] {
@@ -63,7 +63,7 @@ struct SAFERPlus {
         return state
     }
 
-    /// XOR at some octets, addition modulo 256 at the others.
+    /// XORs octets at some positions and adds them modulo 256 at the others.
     private static func combine(_ state: inout [UInt8], _ other: [UInt8], xorsOuter: Bool) {
         for index in state.indices {
             if isOuter(index) == xorsOuter { state[index] ^= other[index] } else { state[index] &+= other[index] }

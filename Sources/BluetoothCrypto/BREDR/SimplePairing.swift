@@ -1,21 +1,21 @@
 import Crypto
 import Packets
 
-/// The functions of Secure Simple Pairing and of secure authentication. Core Vol 2, Part H, 7.7.
+/// Functions of Secure Simple Pairing and secure authentication. Core Vol 2, Part H, 7.7.
 ///
-/// Numbers are most significant octet first, as the specification prints them; an address enters with its six octets alone, the most significant first.
+/// Numbers have their most significant octet first, as in the specification. An address is used as six octets, most significant first.
 public enum SimplePairing {
-    /// The commitment of a nonce, 7.7.1.
+    /// Commitment of a nonce, 7.7.1.
     ///
     /// - Parameters:
-    ///   - u: the x coordinate of the public key of the one that commits itself.
-    ///   - v: that of the other.
-    ///   - z: 0, or 0x80 with one bit of the passkey.
+    ///   - u: x coordinate of the committing device's public key.
+    ///   - v: x coordinate of the other device's public key.
+    ///   - z: 0, or 0x80 plus one bit of the passkey.
     public static func f1<Number: WideNumber>(u: Number, v: Number, x: UInt128, z: UInt8) -> UInt128 {
         authenticationCode(key: x.octets, u.octets + v.octets + [z])
     }
 
-    /// Numeric comparison, 7.7.2: the whole 32 bits; people see them modulo a million.
+    /// Numeric comparison value, 7.7.2: all 32 bits. Users see it modulo 1,000,000.
     public static func g<Number: WideNumber>(u: Number, v: Number, x: UInt128, y: UInt128) -> UInt32 {
         SHA256.hash(data: u.octets + v.octets + x.octets + y.octets).suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -24,14 +24,14 @@ public enum SimplePairing {
     ///
     /// - Parameters:
     ///   - w: DHKey.
-    ///   - n1: the nonce of the initiator, a1 its address; `n2` and `a2` are the responder's.
+    ///   - n1: nonce of the initiator, a1 its address; `n2` and `a2` are the responder's.
     public static func f2(w: some WideNumber, n1: UInt128, n2: UInt128, a1: BDADDR, a2: BDADDR) -> UInt128 {
         authenticationCode(key: w.octets, n1.octets + n2.octets + Self.linkKey + pair(a1, a2))
     }
 
-    /// The check of a DHKey, 7.7.4.
+    /// The DHKey check, 7.7.4.
     ///
-    /// - Parameter ioCap: AuthReq, OOB flag, IO capability, most significant first: three octets.
+    /// - Parameter ioCap: AuthReq, OOB flag and IO capability, most significant first: three octets.
     public static func f3(
         w: some WideNumber, n1: UInt128, n2: UInt128, r: UInt128, ioCap: [UInt8], a1: BDADDR, a2: BDADDR
     ) -> UInt128 {
@@ -42,8 +42,8 @@ public enum SimplePairing {
     ///
     /// - Parameters:
     ///   - t: the link key.
-    ///   - a1: the address of the central, `a2` the peripheral's.
-    ///   - aco: what `h5` gave.
+    ///   - a1: the central's address, `a2` the peripheral's.
+    ///   - aco: ACO from `h5`.
     public static func h3(t: UInt128, a1: BDADDR, a2: BDADDR, aco: UInt64) -> UInt128 {
         authenticationCode(key: t.octets, Self.encryptionKey + pair(a1, a2) + octets(aco))
     }
@@ -52,20 +52,20 @@ public enum SimplePairing {
     ///
     /// - Parameters:
     ///   - t: the link key.
-    ///   - a1: the address of the central, `a2` the peripheral's.
+    ///   - a1: the central's address, `a2` the peripheral's.
     public static func h4(t: UInt128, a1: BDADDR, a2: BDADDR) -> UInt128 {
         authenticationCode(key: t.octets, Self.deviceKey + pair(a1, a2))
     }
 
-    /// What `h5` gives: the answers of both sides, and what the encryption key is made of.
+    /// Results of `h5`: the responses of both devices and the ACO.
     public struct Confirmation: Sendable, Hashable {
         public var sresCentral: UInt32
         public var sresPeripheral: UInt32
-        /// The Authenticated Ciphering Offset: 64 bits.
+        /// The Authenticated Ciphering Offset (ACO): 64 bits.
         public var aco: UInt64
     }
 
-    /// The confirmation of both sides in secure authentication, 7.7.8.
+    /// Responses of both devices in secure authentication, 7.7.8.
     ///
     /// - Parameters:
     ///   - s: the device authentication key.

@@ -3,33 +3,33 @@ import Packets
 import Timing
 import Transport
 
-/// Checks a dongle over its HCI, one check after the other: what it claims against what it does.
+/// Checks a dongle over HCI, one check after another, and compares its behaviour with its reported capabilities.
 public final class CheckUp {
     public struct Plan: Sendable {
-        /// What USB says of it.
+        /// Numbers from the USB descriptors.
         public var usb: DongleNumbers?
         public var table = KnownDongles.builtIn
         /// How long to listen for advertisers.
         public var listening = Microseconds.seconds(3)
-        /// Limit for all checks together, without the listening.
+        /// Time limit of all checks together, without listening.
         public var limit = Microseconds.seconds(60)
-        /// Also what locks some dongles up until they are plugged in again.
+        /// True to include commands that lock up some dongles until they are replugged.
         public var isThorough = true
 
         public init() {}
     }
 
     public internal(set) var report = CheckUpReport()
-    /// Told of each check when it begins.
+    /// Called at the start of each check.
     public var onCheck: ((String) -> Void)?
 
     let plan: Plan
     let link: CheckUpLink
-    /// A second dongle, which advertises and is connected to.
+    /// A second dongle, which advertises and accepts connections.
     let helper: CheckUpLink?
     var identity = DongleIdentity()
     var claims = SupportedCommands([])
-    /// Whether it was seen to hear on LE 1M.
+    /// True if the dongle has received advertisements on LE 1M.
     var hears = false
 
     /// Opens the pipes.
@@ -46,13 +46,13 @@ public final class CheckUp {
         helper?.close()
     }
 
-    /// Leaves nothing on the air of either controller, and closes the pipes; also for a caller that is cancelled.
+    /// Stops all activities of both controllers and closes the pipes, even if the caller is cancelled.
     public func leave() async {
         await link.leave()
         await helper?.leave()
     }
 
-    /// Makes every check. What was found stays in `report`, also when it is cancelled or the dongle goes away.
+    /// Runs all checks. Results stay in `report` even if the run is cancelled or the dongle is lost.
     public func run() async throws {
         defer { conclude() }
         for end in [link, helper] { end?.timeLimit = link.loop.now + plan.listening + plan.limit }
@@ -105,7 +105,7 @@ public final class CheckUp {
 
     struct Check {
         var name: String
-        /// Why it cannot be made; nil where it can.
+        /// Reason for skipping the check; nil to run it.
         var isLeftOut: (CheckUp) -> String? = { _ in nil }
         var make: (CheckUp) async throws -> Void
     }

@@ -1,18 +1,18 @@
-/// Something that a check-up found out about a dongle.
+/// A result of a check-up about a dongle.
 public struct CheckUpFinding: Sendable, Hashable {
     public enum Weight: String, Sendable, Hashable, Codable {
-        /// Against the specification, or of no use to a host.
+        /// Violates the specification, or makes the dongle unusable for a host.
         case fault
-        /// Allowed, and worth knowing.
+        /// Allowed, but worth knowing.
         case note
     }
 
-    /// Stable, in small letters: the name of the virtual dongle's switch that behaves so, where there is one.
+    /// Stable lower-case name: the virtual dongle's switch with this behaviour, if there is one.
     public var name: String
     public var weight: Weight
-    /// What was seen.
+    /// Observation.
     public var text: String
-    /// What the user can do; empty where there is nothing to do.
+    /// Advice for the user; empty if there is none.
     public var advice: String
 
     public init(_ name: String, _ weight: Weight, _ text: String) {
@@ -23,7 +23,7 @@ public struct CheckUpFinding: Sendable, Hashable {
 
 extension CheckUpFinding: Codable {}
 
-/// Findings by name, with what the user can do.
+/// Advice by name of finding.
 enum CheckUpAdvice {
     static func of(_ name: String) -> String {
         texts[name] ?? (name.hasPrefix("no-") || name == "refuses" || name == "silent" ? optional : "")

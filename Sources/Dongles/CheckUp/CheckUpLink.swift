@@ -4,28 +4,28 @@ import Timing
 import Transport
 import TransportUSB
 
-/// The way to one controller in a check-up: commands one at a time, and everything that it sends, in order.
+/// The connection to one controller in a check-up: commands one at a time, and a log of all received packets.
 final class CheckUpLink: HCITransportSink {
     struct Entry {
         var packet: HCIPacket
         var time: Microseconds
     }
 
-    /// What became of a command.
+    /// Result of a command.
     struct Reply {
         var answer: CommandAnswer?
         var took: Microseconds
-        /// Nil for silence.
+        /// Nil if there was no answer.
         var status: ErrorCode? { answer?.status }
         var isSuccess: Bool { status == .success }
-        /// Whether a claimed command is not there after all.
+        /// True if a command reported as supported is missing.
         var isRefused: Bool { status == .unknownHCICommand || status == .commandDisallowed }
     }
 
-    /// The controller says nothing any more, or has said that it died.
+    /// The controller no longer responds, or has reported a crash.
     struct Dead: Error {}
 
-    /// The whole check-up has lasted too long.
+    /// The time limit of the check-up has expired.
     struct TimeIsUp: Error {}
 
     let loop: RunLoop
@@ -40,10 +40,10 @@ final class CheckUpLink: HCITransportSink {
     private var silentInARow = 0
     private static let timeout = Microseconds.milliseconds(2_000)
     private static let creditTimeout = Microseconds.milliseconds(4_000)
-    /// Under which some answer commands that they do not know.
+    /// Opcode with which some controllers answer unknown commands.
     private static let nobodys = UInt16.max
     private static let mostEntries = 20_000
-    /// When waits end with `TimeIsUp`.
+    /// Time at which waits end with `TimeIsUp`.
     var timeLimit = Microseconds.never
 
     /// Opens the pipe.
@@ -55,7 +55,7 @@ final class CheckUpLink: HCITransportSink {
 
     func close() { transport.close() }
 
-    /// Resets the controller, whatever it does at the moment, and closes the pipe; half a second at most.
+    /// Resets the controller in any state and closes the pipe, within half a second.
     func leave() async {
         if end == nil {
             clear()
@@ -68,7 +68,7 @@ final class CheckUpLink: HCITransportSink {
         close()
     }
 
-    /// What the pipe found out by itself: how the dongle came to answer, and what was wrong on USB.
+    /// Findings of the transport: start-up steps and USB problems.
     var foundByPipe: [CheckUpFinding] {
         transport.learned.all.compactMap { learned in
             let name: String? =
@@ -109,10 +109,10 @@ final class CheckUpLink: HCITransportSink {
 
     func note(_ name: String, _ weight: CheckUpFinding.Weight, _ text: String) { watch.note(name, weight, text) }
 
-    /// Whether it was found.
+    /// True if one of these findings was made.
     func has(_ names: String...) -> Bool { watch.findings.contains { names.contains($0.name) } }
 
-    /// Begins anew with what has come.
+    /// Clears the log.
     func clear() { log.removeAll() }
 
     // MARK: Commands
@@ -127,7 +127,7 @@ final class CheckUpLink: HCITransportSink {
         return reply.isSuccess ? reply.answer.flatMap { try? Command.Return(prefixOf: $0.returns) } : nil
     }
 
-    /// Whether each of the commands succeeds; the first that does not ends it.
+    /// True if all commands succeed; stops at the first failure.
     func succeed<each Command: HCICommand>(_ command: repeat each Command) async throws -> Bool {
         for one in repeat each command {
             guard try await ask(one).isSuccess else { return false }
@@ -185,7 +185,7 @@ final class CheckUpLink: HCITransportSink {
         transport.send(packet)
     }
 
-    /// The first packet from a place in the log on of which a question has an answer; nil when none comes in time.
+    /// The first match among the packets from position `start` of the log on; nil if none arrives in time.
     func first<Value>(from start: Int = 0, within limit: Microseconds, _ match: (HCIPacket) -> Value?) async throws -> Value? {
         let deadline = min(loop.now + limit, timeLimit)
         var place = start

@@ -1,20 +1,20 @@
 import Packets
 
-/// What a check-up has found out, as far as it came.
+/// Results of a check-up, complete or not.
 public struct CheckUpReport: Sendable {
-    /// In the order in which they were found.
+    /// Findings in the order in which they were made.
     public var findings: [CheckUpFinding] = []
     public var identity: DongleIdentity?
     public var numbers: DongleNumbers?
-    /// The rows of the table that the dongle fits, by id.
+    /// Identifiers of matching rows in the table of known dongles.
     public var known: [String] = []
-    /// What was measured, in words: `slowest command`, `HCI_Reset`, `links`.
+    /// Measured values with their names: `slowest command`, `HCI_Reset`, `links`.
     public var figures: [Figure] = []
-    /// The names of the checks that were made to their end.
+    /// Names of completed checks.
     public var made: [String] = []
-    /// Checks that were left out, each with the reason.
+    /// Skipped checks with the reason.
     public var skipped: [Skipped] = []
-    /// Why it ended early; nil when it came to its end.
+    /// Reason for an early end; nil if all checks were completed.
     public var ended: String?
 
     public struct Figure: Sendable, Hashable, Codable {

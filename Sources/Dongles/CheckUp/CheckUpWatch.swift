@@ -1,24 +1,24 @@
 import HCI
 import Packets
 
-/// What every packet of a controller shows, whatever a check is about: a machine that takes packets both ways and notes what is wrong with them.
+/// Rules that hold for every packet, independent of the current check: a state machine that watches both directions and records violations.
 struct CheckUpWatch {
-    /// Num_HCI_Command_Packets of the last event that carries it.
+    /// Num_HCI_Command_Packets of the last event that contains it.
     private(set) var credits = 1
     private(set) var findings: [CheckUpFinding] = []
     private(set) var tracker = ConnectionTracker()
-    /// The connection that was opened last.
+    /// Handle of the last opened connection.
     private(set) var lastConnection: ConnectionHandle?
-    /// The chip has said that it died.
+    /// The chip has reported a crash.
     private(set) var hasCrashed = false
     private var outstanding: [ConnectionHandle: Int] = [:]
     private var forgotten: [ConnectionHandle: Int] = [:]
     private var closed: Set<ConnectionHandle> = []
     private var begun: Set<ConnectionHandle> = []
-    /// Handles under which chips of QCA send their log and their dumps.
+    /// Handle of logs and dumps of Qualcomm chips.
     private static let debug = ConnectionHandle(0x0EDC)
     private static let dump = ConnectionHandle(0x0EDD)
-    /// What Realtek's dumps begin with.
+    /// First octet of Realtek dumps.
     private static let coredump: UInt8 = 0x34
 
     mutating func sent(_ packet: HCIPacket) {
@@ -29,7 +29,7 @@ struct CheckUpWatch {
 
     func isOutstanding(_ handle: ConnectionHandle) -> Bool { (outstanding[handle] ?? 0) > 0 }
 
-    /// What never came back is given up; it may still be told of late.
+    /// Stops waiting for missing completed packets; they may still be reported later.
     mutating func forgetOutstanding(_ handle: ConnectionHandle) {
         forgotten[handle, default: 0] += outstanding[handle] ?? 0
         outstanding[handle] = 0
@@ -51,7 +51,7 @@ struct CheckUpWatch {
         if !findings.contains(where: { $0.name == name }) { findings.append(CheckUpFinding(name, weight, text)) }
     }
 
-    /// After a wait in vain another command is tried.
+    /// Allows another command after a timeout.
     mutating func takeCredit() { credits = 1 }
 
     // MARK: Events

@@ -1,15 +1,15 @@
-/// The dongles that a bench is best built on, of those that were checked.
+/// The best dongles for a test bench among those checked.
 public struct ReferencePair: Sendable, Equatable, Encodable {
-    /// The best of them: the bench's own end.
+    /// The best dongle, for use as the tester.
     public var tester: String
-    /// Another one to repeat a failing case on: of another make where there is one.
+    /// Another dongle for repeating failed cases, of another type if possible.
     public var second: String?
     public var reason: String
 
     public struct Candidate: Sendable {
         public var name: String
         public var report: CheckUpReport
-        /// The table knows that it is not to be a reference.
+        /// The table marks it as unfit for a reference.
         public var isUnfit: Bool
 
         public init(name: String, report: CheckUpReport, isUnfit: Bool) { (self.name, self.report, self.isUnfit) = (name, report, isUnfit) }
@@ -23,9 +23,9 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
         fileprivate var faults: Int { report.faults.count }
     }
 
-    /// Chooses by what was found: the fewest faults, then a second of another make.
+    /// Selects the dongle with the fewest faults, and a second one of another type.
     ///
-    /// - Returns: nil where nothing was checked.
+    /// - Returns: nil if no dongle was checked.
     public static func choose(_ candidates: [Candidate]) -> ReferencePair? {
         guard !candidates.isEmpty else { return nil }
         let fit = candidates.filter { $0.impediment == nil }.sorted { ($0.faults, $0.name) < ($1.faults, $1.name) }
@@ -47,7 +47,7 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
         return ReferencePair(tester: best.name, second: second?.name, reason: (reasons + unfit).joined(separator: "; "))
     }
 
-    /// The recommendation in a line.
+    /// The recommendation in one line.
     public var line: String {
         guard !tester.isEmpty else { return reason }
         return "reference: " + [tester, second].compactMap(\.self).joined(separator: " and ") + " (\(reason))"
@@ -55,7 +55,7 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
 }
 
 extension CheckUpAdvice {
-    /// Whether the finding says that a dongle is not to be a reference.
+    /// True if the finding makes a dongle unfit for a reference.
     static func forbidsReference(_ name: String) -> Bool {
         let advice = of(name)
         return advice.contains("as a reference") || advice.contains("do not use it")

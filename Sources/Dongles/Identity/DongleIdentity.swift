@@ -1,24 +1,24 @@
 import Packets
 
-/// What a dongle says about itself over HCI.
+/// Identity and capabilities that a dongle reports over HCI.
 public struct DongleIdentity: Sendable, Equatable {
     /// As in the assigned numbers; 0x0D is Core 5.4.
     public var hciVersion: UInt8 = 0
-    /// HCI_Subversion, which earlier versions of the specification call HCI_Revision.
+    /// HCI_Subversion, called HCI_Revision in earlier specifications.
     public var hciSubversion: UInt16 = 0
     public var lmpVersion: UInt8 = 0
     public var lmpSubversion: UInt16 = 0
     public var company: UInt16 = 0
-    /// As Read_BD_ADDR tells it, all zeros included; nil where it was not answered.
+    /// Result of Read_BD_ADDR, even if all zeros; nil if there was no answer.
     public var address: DeviceAddress?
     public var lmpFeatures: UInt64 = 0
     public var leFeatures: UInt64 = 0
     public var aclLength: UInt16 = 0
     public var aclCount: UInt16 = 0
-    /// Zero when LE shares the buffers of BR/EDR.
+    /// Zero if LE shares the buffers of BR/EDR.
     public var leLength: UInt16 = 0
     public var leCount: UInt8 = 0
-    /// The mask of Read_Local_Supported_Commands; empty where it was not answered.
+    /// Supported_Commands; empty if there was no answer.
     public var supportedCommands: [UInt8] = []
     public var scoLength: UInt8 = 0
     public var scoCount: UInt16 = 0
@@ -28,7 +28,7 @@ public struct DongleIdentity: Sendable, Equatable {
     public var hasBREDR: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsClassic }
     public var hasLE: Bool { HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: lmpFeatures).supportsLE }
 
-    /// The Core Specification's version, as people call it.
+    /// Version of the Core Specification as text.
     public var coreVersion: String { Self.coreVersion(hciVersion) }
 
     static func coreVersion(_ number: UInt8) -> String {
@@ -36,7 +36,7 @@ public struct DongleIdentity: Sendable, Equatable {
         return names.indices.contains(Int(number)) ? names[Int(number)] : "\(number)"
     }
 
-    /// The makers of the chips that dongles carry; others by number.
+    /// Manufacturer of the chip; unknown ones by number.
     public var chip: String {
         let makers: [UInt16: String] = [
             0x0002: "Intel", 0x000A: "Qualcomm (CSR)", 0x000D: "Texas Instruments", 0x000F: "Broadcom", 0x001D: "Qualcomm", 0x0030: "ST",

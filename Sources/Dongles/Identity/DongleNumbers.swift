@@ -1,7 +1,7 @@
 import Packets
 import TransportUSB
 
-/// The numbers that tell one make of dongle and its firmware from another: those of USB, where it has any, and those that its controller says.
+/// Numbers that identify the type of a dongle and its firmware: USB descriptors, if any, and HCI version information.
 public struct DongleNumbers: Sendable, Hashable {
     public var vendor: UInt16?
     public var product: UInt16?
@@ -23,7 +23,7 @@ public struct DongleNumbers: Sendable, Hashable {
         (self.lmpVersion, self.lmpSubversion, self.company) = (lmpVersion, lmpSubversion, company)
     }
 
-    /// - Parameter usb: what USB says of it; nil for a controller behind another pipe.
+    /// - Parameter usb: USB description; nil for a controller on another transport.
     public init(_ identity: DongleIdentity, usb: USBDongleDescription? = nil) {
         self.init(
             vendor: usb?.vendor, product: usb?.product, release: usb?.release, hciVersion: identity.hciVersion,
@@ -31,7 +31,7 @@ public struct DongleNumbers: Sendable, Hashable {
             company: identity.company)
     }
 
-    /// Realtek numbers its firmware over both fields. Nil where the numbers tell of none.
+    /// Firmware version. Realtek uses both fields for it. Nil if the numbers contain none.
     public var firmware: String? {
         company == Self.realtek && !RealtekROM.subversions.contains(lmpSubversion)
             ? hexadecimal(hciRevision) + hexadecimal(lmpSubversion) : nil
@@ -40,7 +40,7 @@ public struct DongleNumbers: Sendable, Hashable {
     static let realtek: UInt16 = 0x005D
     static let csr: UInt16 = 0x000A
 
-    /// All of them in a line: `USB 0a12:0001 device 8891, HCI 4.0 revision 22bb, LMP 4.0 subversion 22bb, company 10`.
+    /// All numbers in one line: `USB 0a12:0001 device 8891, HCI 4.0 revision 22bb, LMP 4.0 subversion 22bb, company 10`.
     public var line: String {
         let usb = vendor.map { "USB \(hexadecimal($0)):\(hexadecimal(product ?? 0)) device \(hexadecimal(release ?? 0)), " } ?? ""
         let image = firmware.map { ", firmware \($0)" } ?? ""
@@ -85,16 +85,16 @@ extension DongleNumbers: Codable {
     }
 }
 
-/// Four digits, small letters, without a prefix.
+/// Four lower-case hexadecimal digits without a prefix.
 func hexadecimal(_ number: UInt16) -> String { Hex.number(number).dropFirst(2).lowercased() }
 
-/// What Realtek's chips say while only their ROM runs: with an image of firmware the LMP subversion is another.
+/// Version information of Realtek chips without firmware; firmware changes the LMP subversion.
 public enum RealtekROM {
     public static let subversions: Set<UInt16> = [
         0x1200, 0x8703, 0x8723, 0x8761, 0x8821, 0x8822, 0x8851, 0x8852, 0x8922,
     ]
 
-    /// Whether a controller says that it runs its ROM alone.
+    /// True if the controller runs its ROM without firmware.
     public static func runs(_ numbers: DongleNumbers) -> Bool {
         numbers.company == DongleNumbers.realtek && subversions.contains(numbers.lmpSubversion)
     }

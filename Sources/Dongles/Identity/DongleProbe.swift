@@ -3,10 +3,10 @@ import Packets
 import Timing
 import Transport
 
-/// An answer of a controller that cannot be read.
+/// A controller's answer that cannot be decoded.
 public struct MalformedAnswer: Error, CustomStringConvertible {
     var command: String
-    /// Return parameters as they came.
+    /// The received return parameters.
     var returns: [UInt8]
 
     public var description: String {
@@ -15,7 +15,7 @@ public struct MalformedAnswer: Error, CustomStringConvertible {
     }
 }
 
-/// Asks a dongle, one command after the other.
+/// Sends commands to a dongle, one after another.
 public final class DongleProbe: HCITransportSink {
     private let transport: any HCITransport
     private let loop: RunLoop
@@ -34,9 +34,10 @@ public final class DongleProbe: HCITransportSink {
 
     public func close() { transport.close() }
 
-    /// Waits for the dongle to start, then asks who it is. What it does not know stays zero.
+    /// Waits for the dongle to start and reads its identity. Unknown values stay zero.
     ///
-    /// - Throws: the pipe's end, `TimeOut` when it answers nothing, or `MalformedAnswer` when it does not even tell its version as it must.
+    /// - Throws: the pipe's error, `TimeOut` if nothing is answered, or `MalformedAnswer` if the mandatory version information cannot be
+    ///   decoded.
     public func identity() async throws -> DongleIdentity {
         var identity = DongleIdentity()
         if let answer = try await version() {
@@ -83,7 +84,7 @@ public final class DongleProbe: HCITransportSink {
         }
     }
 
-    /// Nil when there is no answer in time.
+    /// Returns nil if there is no answer in time.
     func raw(_ opcode: UInt16, _ parameters: [UInt8], within time: Microseconds = timeout) async throws -> CommandAnswer? {
         if let end { throw end }
         lastCommand += 1
@@ -100,7 +101,7 @@ public final class DongleProbe: HCITransportSink {
         }
     }
 
-    /// What every controller has to answer, in full. Core Vol 4, Part E, 7.4.1.
+    /// Version information, which every controller must return in full. Core Vol 4, Part E, 7.4.1.
     private func version() async throws -> HCICommands.ReadLocalVersionInformation.Return? {
         let command = HCICommands.ReadLocalVersionInformation()
         let answer = try await raw(HCICommands.ReadLocalVersionInformation.opcode, command.parameters, within: .seconds(5))

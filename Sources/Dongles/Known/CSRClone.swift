@@ -1,16 +1,16 @@
-/// Tells a genuine CSR dongle from what goes by its numbers, USB 0a12:0001 and company 10.
+/// Distinguishes genuine CSR dongles from clones with the same identifiers, USB 0a12:0001 and company 10.
 ///
-/// Genuine firmware stores its build number in HCI revision and LMP subversion alike, and no build is older than the version that it claims.
-/// That nothing is found proves nothing.
+/// Genuine firmware reports its build number as both HCI revision and LMP subversion, and no build is older than the version it reports.
+/// The absence of contradictions does not prove that a dongle is genuine.
 public enum CSRClone {
-    /// The last build of each version that there is; genuine parts end at 4.0.
+    /// Last build of each version; genuine chips end at 4.0.
     private static let lastBuilds: [(build: UInt16, version: UInt8)] = [
         (0x034E, 1), (0x0529, 2), (0x0C5C, 3), (0x1899, 4), (0x22BB, 6),
     ]
-    /// bcdDevice of clones alone. 8891 is on clones and on genuine parts.
+    /// bcdDevice values used only by clones. 8891 occurs on clones and on genuine dongles.
     private static let releases: Set<UInt16> = [0x0100, 0x0134, 0x1915, 0x2520, 0x7558]
 
-    /// Why the dongle is no genuine one; nil where it may be, and for dongles that do not claim to be.
+    /// Reason why the dongle is a clone; nil if it may be genuine or does not use CSR's identifiers.
     public static func reason(_ numbers: DongleNumbers) -> String? {
         let hasNumbers = numbers.vendor == 0x0A12 && numbers.product == 0x0001
         guard hasNumbers || numbers.vendor == nil && numbers.company == DongleNumbers.csr else { return nil }

@@ -2,13 +2,13 @@ import HCI
 import Packets
 import TransportUSB
 
-/// What the bench does for a dongle, put together from the rows that it fits.
+/// Workarounds for a dongle, combined from the matching table rows.
 public struct DongleWorkarounds: Sendable, Hashable {
     public var controller = ControllerWorkarounds()
     public var usb = USBWorkarounds()
-    /// It is no controller that the bench can use, in this mode.
+    /// The bench cannot use the controller in this mode.
     public var isUnusable = false
-    /// Fit for use, but not as the reference that others are judged against.
+    /// Usable, but not as a reference for judging others.
     public var isUnfitAsReference = false
 
     public init() {}
@@ -23,10 +23,10 @@ public struct DongleWorkarounds: Sendable, Hashable {
         }
     }
 
-    /// Something of it is done before a controller says any number of its own.
+    /// True if a workaround applies before the controller has reported its version.
     var isDecidedBeforeCommands: Bool { usb != USBWorkarounds() || isUnusable }
 
-    /// What a table may name; those that take a value are written with one.
+    /// Names allowed in a table, including those that take a value.
     static var names: [String] {
         ControllerWorkarounds.names.keys.sorted() + USBWorkarounds.names.keys.sorted() + [
             unusable, unfit, "voice-buffers=OCTETSxPACKETS", "avoided-voice-setting=N", "transparent-voice-setting=N",
@@ -36,7 +36,7 @@ public struct DongleWorkarounds: Sendable, Hashable {
     private static let unusable = "not-usable"
     private static let unfit = "is-unfit-as-reference"
 
-    /// Sets what is named; false when there is no such thing.
+    /// Sets a workaround by name; false if the name is unknown.
     mutating func set(_ text: String) -> Bool {
         if text == Self.unusable {
             isUnusable = true
@@ -64,7 +64,7 @@ public struct DongleWorkarounds: Sendable, Hashable {
         return true
     }
 
-    /// What is in use, in words of the table.
+    /// Active workarounds, as written in the table.
     public var namesInUse: [String] {
         let avoided = controller.avoidedCommands.compactMap { PDUCatalog.command(opcode: $0)?.name }.sorted().map { "avoids \($0)" }
         let buffers = controller.voiceBuffers.map { ["voice-buffers=\($0.octets)x\($0.packets)"] } ?? []

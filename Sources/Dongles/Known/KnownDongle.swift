@@ -1,23 +1,23 @@
-/// One row of the table of known dongles: whom it is about, what such a dongle does, and what to do.
+/// A row of the table of known dongles: matching numbers, behaviour and workarounds.
 public struct KnownDongle: Sendable, Equatable {
     public var id: String
-    /// What it is, for people.
+    /// Name for display.
     public var name: String
     public var match: Match
-    /// What it does otherwise than the specification, or than one expects.
+    /// Behaviour that violates the specification or is unexpected.
     public var conduct: String
-    /// The section of the specification that decides, or where the conduct is known from.
+    /// The relevant section of the specification, or the source of the information.
     public var source: String
-    /// The switches of a virtual dongle that behave so, and the findings of a check-up that show it.
+    /// Switches of a virtual dongle with this behaviour, which are also the names of check-up findings.
     public var quirks: [String]
-    /// What the bench does about it, by name: those of `ControllerWorkarounds` and `USBWorkarounds`, with a value where one belongs to it.
+    /// Workarounds by name, from `ControllerWorkarounds` and `USBWorkarounds`, with a value if needed.
     public var workarounds: [String]
-    /// Commands that are not sent by themselves.
+    /// Commands that the host does not send by itself.
     public var avoided: [String]
-    /// What the user can do.
+    /// Advice for the user.
     public var advice: String
 
-    /// The numbers that a dongle of this row has; a list without entries says nothing about its number.
+    /// Numbers of a matching dongle; an empty list matches any number.
     public struct Match: Sendable, Equatable {
         public var usb: [USBPattern] = []
         public var release: [ClosedRange<UInt16>] = []
@@ -26,17 +26,18 @@ public struct KnownDongle: Sendable, Equatable {
         public var hciRevision: [ClosedRange<UInt16>] = []
         public var lmpSubversion: [ClosedRange<UInt16>] = []
         public var firmware: [String] = []
-        /// Only what fails the rules that genuine CSR firmware keeps.
+        /// Matches only dongles identified as CSR clones.
         public var isClone = false
 
-        /// Whether only numbers of USB decide, which are known before the first command.
+        /// True if only USB numbers decide, which are known before the first command.
         public var isOfUSB: Bool { !usb.isEmpty && !asksController }
 
         private var asksController: Bool {
             !company.isEmpty || !hciVersion.isEmpty || !hciRevision.isEmpty || !lmpSubversion.isEmpty || !firmware.isEmpty || isClone
         }
 
-        /// Whether the dongle is meant. A number that the dongle does not have, such as that of USB behind a socket, is never the one.
+        /// True if the dongle matches. A number that the dongle does not have, such as the USB identifiers behind a socket, does not match
+        /// a list.
         public func fits(_ numbers: DongleNumbers) -> Bool {
             guard fitsUSB(vendor: numbers.vendor, product: numbers.product, release: numbers.release) else { return false }
             let pairs = [

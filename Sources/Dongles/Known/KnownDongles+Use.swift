@@ -4,12 +4,12 @@ import Transport
 import TransportUSB
 
 extension KnownDongles {
-    /// What the table has for a host above a pipe.
+    /// Knowledge from the table for a host on a pipe.
     public func knowledge(of transport: any HCITransport) -> ControllerKnowledge {
         knowledge(of: ((transport as? FirmwareTransport)?.dongle ?? transport as? USBTransport)?.description)
     }
 
-    /// - Parameter usb: what USB says of the dongle; nil for a controller behind another pipe.
+    /// - Parameter usb: USB description of the dongle; nil for a controller on another transport.
     public func knowledge(of usb: USBDongleDescription?) -> ControllerKnowledge {
         ControllerKnowledge(
             workarounds: { version in DongleWorkarounds(find(DongleNumbers(version, usb: usb))).controller },
@@ -20,7 +20,7 @@ extension KnownDongles {
             })
     }
 
-    /// Why a dongle is of no use to the bench; nil where nothing is known against it.
+    /// Reason why the bench cannot use a dongle; nil if none is known.
     func refusal(of usb: USBDongleDescription) -> String? {
         let rows = find(vendor: usb.vendor, product: usb.product, release: usb.release)
         return rows.first { DongleWorkarounds([$0]).isUnusable }.map { "\($0.name). \($0.conduct) \($0.advice)" }
@@ -28,7 +28,7 @@ extension KnownDongles {
 }
 
 extension USBOptions {
-    /// The same, with what a table knows of dongles: what they need, and which are of no use.
+    /// The options with workarounds and refusals from a table of known dongles.
     public func knowing(_ table: KnownDongles) -> USBOptions {
         var options = self
         options.workarounds = { DongleWorkarounds(table.find(vendor: $0.vendor, product: $0.product, release: $0.release)).usb }

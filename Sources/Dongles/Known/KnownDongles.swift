@@ -1,30 +1,30 @@
 import Packets
 
-/// The table of known dongles: the one that is built in, and rows of the user's.
+/// The table of known dongles: built-in rows and rows of the user.
 public struct KnownDongles: Sendable {
-    /// In the order of the files; those of the user come last.
+    /// Rows in file order, the user's last.
     public private(set) var rows: [KnownDongle]
-    /// Addresses that many units have, by what they come from.
+    /// Addresses that many units share, with their origin.
     public private(set) var addresses: [SharedAddress]
 
     public struct SharedAddress: Sendable, Equatable {
-        /// The first and the last address of the range.
+        /// First and last address of the range.
         public var addresses: ClosedRange<UInt64>
         public var origin: String
     }
 
-    /// The table that the program carries.
+    /// The built-in table.
     public static let builtIn: KnownDongles = {
         var table = KnownDongles(rows: [], addresses: [])
         let text = String(decoding: PackageResources.KnownDongles_yaml, as: UTF8.self)
-        // A test reads it and finds no mistake.
+        // A test checks that the built-in table has no errors.
         try? table.add(text, file: "KnownDongles.yaml")
         return table
     }()
 
-    /// Adds what a file's text says. A row of the same id takes the place of the one before.
+    /// Adds the rows of a file. A row with an existing id replaces the earlier row.
     ///
-    /// - Throws: every mistake, with line and column; then nothing is added.
+    /// - Throws: all errors with line and column; nothing is added then.
     public mutating func add(_ text: String, file: String) throws(TableErrors) {
         var reader = KnownDonglesReader(file: file)
         reader.read(text)
@@ -36,21 +36,21 @@ public struct KnownDongles: Sendable {
         addresses += reader.addresses
     }
 
-    /// The rows that a dongle fits.
+    /// Rows that match a dongle.
     public func find(_ numbers: DongleNumbers) -> [KnownDongle] { rows.filter { $0.match.fits(numbers) } }
 
-    /// The rows that nothing but the numbers of USB decides: they hold before the first command.
+    /// Rows that depend on USB numbers only and so apply before the first command.
     public func find(vendor: UInt16, product: UInt16, release: UInt16?) -> [KnownDongle] {
         rows.filter { $0.match.isOfUSB && $0.match.fitsUSB(vendor: vendor, product: product, release: release) }
     }
 
-    /// What the address is known from, where it does not tell one unit from another.
+    /// Origin of an address that many units share; nil for other addresses.
     public func origin(ofShared address: DeviceAddress) -> String? {
         addresses.first { $0.addresses.contains(address.value) }?.origin
     }
 }
 
-/// A mistake in a table of known dongles; lines and columns count from 1.
+/// An error in a table of known dongles; lines and columns count from 1.
 public struct TableError: Error, Sendable, Equatable, CustomStringConvertible {
     public var file: String
     public var line: Int
@@ -60,7 +60,7 @@ public struct TableError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String { "\(file):\(line):\(column): \(text)" }
 }
 
-/// Every mistake of a table.
+/// All errors of a table.
 public struct TableErrors: Error, Sendable, CustomStringConvertible {
     public var list: [TableError]
 

@@ -1,7 +1,7 @@
 import Packets
 import Yams
 
-/// The parts of a YAML file that a table is made of.
+/// YAML nodes of a table.
 extension KnownDonglesReader {
     struct Keys {
         var node: Node
@@ -46,7 +46,7 @@ extension KnownDonglesReader {
         return keys
     }
 
-    /// Reports what nobody took.
+    /// Reports unknown keys.
     mutating func finish(_ keys: Keys, of what: String, allowed: [String]) {
         for entry in keys.entries { report(entry.place, "\(what) has no '\(entry.name)'" + hint(entry.name, allowed)) }
     }
@@ -83,7 +83,7 @@ extension KnownDonglesReader {
         return Array(sequence)
     }
 
-    /// A list of words, or one word alone.
+    /// A list of words, or a single word.
     mutating func words(_ node: Node?, _ what: String) -> [(text: String, node: Node)] {
         guard let node else { return [] }
         let nodes: [Node] = if case .scalar = node { [node] } else { sequence(node, what) }

@@ -1,7 +1,7 @@
 import Packets
 import Yams
 
-/// Reads a table of known dongles and collects what is wrong with it, each mistake with its place.
+/// Reads a table of known dongles and collects all errors with their positions.
 struct KnownDonglesReader {
     let file: String
     var rows: [KnownDongle] = []
@@ -24,7 +24,7 @@ struct KnownDonglesReader {
         }
     }
 
-    /// Whether brackets or indentation are deeper than a table needs, before a parser goes down all of them.
+    /// True if brackets or indentation are nested deeper than a table needs; checked before the recursive parser runs.
     private static func isDeep(_ text: String) -> Bool {
         var brackets = 0
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {

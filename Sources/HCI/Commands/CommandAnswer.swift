@@ -1,6 +1,6 @@
 import Packets
 
-/// What a controller answered to a command first: Command Complete or Command Status. Core Vol 4, Part E, 7.7.14 and 7.7.15.
+/// A controller's first answer to a command: Command Complete or Command Status. Core Vol 4, Part E, 7.7.14 and 7.7.15.
 public struct CommandAnswer: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
         case status
@@ -11,9 +11,9 @@ public struct CommandAnswer: Sendable, Equatable {
     /// Num_HCI_Command_Packets.
     public var credits: Int
     public var kind: Kind
-    /// Command Status's status, or the first return parameter.
+    /// Status of Command Status, or the first return parameter.
     public var status: ErrorCode
-    /// The return parameters, Status first; empty after Command Status.
+    /// Return parameters, Status first; empty for Command Status.
     public var returns: [UInt8]
 
     public init(opcode: UInt16, credits: Int = 1, kind: Kind, status: ErrorCode, returns: [UInt8] = []) {
@@ -24,7 +24,7 @@ public struct CommandAnswer: Sendable, Equatable {
         self.returns = returns
     }
 
-    /// Nil for any other event.
+    /// Returns nil for any other event.
     public init?(event packet: HCIPacket) throws(PDUError) {
         switch packet.eventCode {
         case HCIEvents.CommandComplete.code:

@@ -1,7 +1,7 @@
 import DequeModule
 import Packets
 
-/// Sends commands as Num_HCI_Command_Packets allows and matches answers to them. Core Vol 4, Part E, 4.4.
+/// Sends commands as Num_HCI_Command_Packets allows, and matches answers to them. Core Vol 4, Part E, 4.4.
 public struct CommandQueue: Sendable {
     public enum Action: Sendable, Equatable {
         case transmit(id: Int, HCIPacket)
@@ -14,29 +14,29 @@ public struct CommandQueue: Sendable {
         var packet: HCIPacket
     }
 
-    /// The opcode of an event that answers no command. Core Vol 4, Part E, 7.7.14.
+    /// Opcode of an event that answers no command. Core Vol 4, Part E, 7.7.14.
     public static let noCommand: UInt16 = 0
 
-    /// The opcode by which some controllers answer a command that they do not know.
+    /// Opcode with which some controllers answer an unknown command.
     public static let unknownOpcode: UInt16 = 0xFFFF
-    /// The OGF of vendors' commands. Core Vol 4, Part E, 5.4.1.
+    /// OGF of vendor commands. Core Vol 4, Part E, 5.4.1.
     private static let vendorGroup: UInt16 = 0x3F
 
-    /// Commands that may be sent now.
+    /// Number of commands that may be sent now.
     public private(set) var credits = 1
-    /// How many may be under way at once, whatever the controller says; nil for no limit of our own.
+    /// Maximum number of outstanding commands, whatever the controller allows; nil for no limit.
     public var mostUnderWay: Int?
-    /// Answers that named no command but could only be for one.
+    /// Number of answers with a wrong opcode that could belong to one command only.
     public private(set) var misnamedAnswers = 0
     private var waiting = Deque<Entry>()
     private var inFlight: [Entry] = []
-    /// Answers to commands that were not outstanding.
+    /// Number of answers to commands that were not outstanding.
     public private(set) var strayAnswers = 0
 
     public init() {}
 
     public var isIdle: Bool { waiting.isEmpty && inFlight.isEmpty }
-    /// Commands wait, none is under way, and the controller takes none: only an event that gives credits can help.
+    /// Commands are queued, none is outstanding, and there are no credits: only an event with credits can help.
     public var isStalled: Bool { !waiting.isEmpty && inFlight.isEmpty && credits == 0 }
 
     public mutating func submit(id: Int, opcode: UInt16, _ packet: HCIPacket) -> [Action] {
@@ -44,7 +44,7 @@ public struct CommandQueue: Sendable {
         return send()
     }
 
-    /// Command Complete or Command Status. One for no command only carries credits.
+    /// Handles Command Complete or Command Status. An answer to no command only provides credits.
     public mutating func answered(_ answer: CommandAnswer) -> [Action] {
         credits = answer.credits
         var actions: [Action] = []
@@ -64,9 +64,9 @@ public struct CommandQueue: Sendable {
 
     private func isVendors(_ entry: Entry) -> Bool { entry.opcode >> 10 == Self.vendorGroup }
 
-    /// A vendor's event stands for the answer to the vendor's command that is under way, and gives its credit back.
+    /// Treats a vendor event as the answer to the outstanding vendor command, and returns its credit.
     ///
-    /// - Parameter parameters: the event's; they become the return parameters.
+    /// - Parameter parameters: parameters of the event, used as return parameters.
     public mutating func answeredByVendor(_ parameters: [UInt8]) -> [Action] {
         guard let index = inFlight.firstIndex(where: isVendors) else { return [] }
         let entry = inFlight.remove(at: index)
@@ -75,14 +75,15 @@ public struct CommandQueue: Sendable {
         return [.finish(id: entry.id, answer)] + send()
     }
 
-    /// Takes it that one command may be sent, as the controller does not say so.
+    /// Assumes one credit although the controller did not provide it.
     public mutating func resume() -> [Action] {
         guard isStalled else { return [] }
         credits = 1
         return send()
     }
 
-    /// A command ran out of time. If it was the only one out, another may be tried in its place: the controller may only have lost one answer.
+    /// Handles a command timeout. If it was the only outstanding command, another may be sent, because the controller may have lost just
+    /// one answer.
     public mutating func expire(id: Int) -> [Action] {
         waiting.removeAll { $0.id == id }
         if let index = inFlight.firstIndex(where: { $0.id == id }) {
@@ -94,7 +95,7 @@ public struct CommandQueue: Sendable {
         return send()
     }
 
-    /// Forgets every command; their owners are told by the caller.
+    /// Removes all commands; the caller notifies their owners.
     public mutating func reset() {
         waiting.removeAll()
         inFlight.removeAll()

@@ -1,8 +1,8 @@
 import Packets
 
-/// The events that end what a command began, by the command that Command Status answers. Core Vol 4, Part E, 7.1 to 7.8.
+/// Events that complete a command answered by Command Status. Core Vol 4, Part E, 7.1 to 7.8.
 public enum ProcedureEvents {
-    /// Empty for a command that ends with Command Complete, and for one whose end has no event of its own.
+    /// Empty for a command that ends with Command Complete, and for one without a completion event.
     public static func ending(opcode: UInt16) -> [any HCIEvent.Type] { events[opcode] ?? [] }
 
     private static let connections: [any HCIEvent.Type] = [

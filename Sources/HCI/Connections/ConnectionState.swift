@@ -1,35 +1,35 @@
 import Packets
 
-/// What is known of a connection from what its controller said.
+/// State of a connection, from the events of its controller.
 public struct ConnectionState: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         case le
-        /// An ACL connection of BR/EDR.
+        /// A BR/EDR ACL connection.
         case classic
         /// SCO or eSCO.
         case synchronous
-        /// A connected isochronous stream.
+        /// A connected isochronous stream (CIS).
         case isochronous
     }
 
     public let handle: ConnectionHandle
     public let kind: Kind
-    /// Central or peripheral; nil where the event does not tell, as on BR/EDR.
+    /// Central or peripheral; nil if the event does not contain it, as on BR/EDR.
     public let role: ConnectionRole?
-    /// The peer's address, its identity if the controller has resolved that; nil for an isochronous stream.
+    /// The peer's address, or its identity address if the controller has resolved it; nil for an isochronous stream.
     public let peer: DeviceAddress?
-    /// Whether `peer` is an identity that a controller has resolved.
+    /// True if `peer` is an identity address resolved by the controller.
     public let isPeerResolved: Bool
-    /// The resolvable private address that this end used on the air.
+    /// Resolvable private address that this device used on the air.
     public let ownPrivateAddress: BDADDR?
-    /// The resolvable private address that the peer used on the air.
+    /// Resolvable private address that the peer used on the air.
     public let peerPrivateAddress: BDADDR?
-    /// In force; nil on anything but LE.
+    /// Current connection parameters; nil except on LE.
     public internal(set) var parameters: ConnectionParameters?
     public internal(set) var phys = LinkPHYs()
     public internal(set) var dataLength = DataLength()
     public internal(set) var isEncrypted = false
-    /// The controller was given a key, or told to encrypt: only then can a change of encryption be true on LE.
+    /// A key was supplied or encryption was requested. Without either, an encryption change on LE cannot be true.
     public internal(set) var wasGivenKey = false
 
     init(
@@ -41,14 +41,14 @@ public struct ConnectionState: Sendable, Hashable {
         self.role = role
         self.peer = peer
         self.isPeerResolved = isPeerResolved
-        // All zeros say that no such address was used. Core Vol 4, Part E, 7.7.65.10.
+        // All zeros: no such address was used. Core Vol 4, Part E, 7.7.65.10.
         self.ownPrivateAddress = ownPrivateAddress == 0 ? nil : ownPrivateAddress
         self.peerPrivateAddress = peerPrivateAddress == 0 ? nil : peerPrivateAddress
         self.parameters = parameters
     }
 }
 
-/// The parameters in force on a connection. Core Vol 6, Part B, 4.5.
+/// Current connection parameters. Core Vol 6, Part B, 4.5.
 public struct ConnectionParameters: Sendable, Hashable {
     /// N x 1.25 ms, 0x0006...0x0C80.
     public var interval: UInt16
@@ -66,7 +66,7 @@ public struct ConnectionParameters: Sendable, Hashable {
     public var intervalTime: Microseconds { Microseconds(Int(interval) * 1250) }
 }
 
-/// The PHYs of a link, each direction its own.
+/// The PHYs of a link, per direction.
 public struct LinkPHYs: Sendable, Hashable {
     public var tx: PHY
     public var rx: PHY
@@ -77,7 +77,7 @@ public struct LinkPHYs: Sendable, Hashable {
     }
 }
 
-/// The data length of a link, each direction its own. Core Vol 6, Part B, 4.5.10.
+/// The data length of a link, per direction. Core Vol 6, Part B, 4.5.10.
 public struct DataLength: Sendable, Hashable {
     public var txOctets: UInt16 = 27
     /// Microseconds.

@@ -1,16 +1,16 @@
 import Packets
 
-/// Follows the packets between a host and its controller and tells what they say about connections, in the specification's order.
+/// Tracks the connections of a controller from the packets between it and its host, applying the specification's precedence rules.
 ///
-/// It answers nothing and sends nothing. A change of a connection that was never opened is no change.
+/// It sends nothing. Changes of unknown connections are ignored.
 public struct ConnectionTracker: Sendable {
     public private(set) var connections: [ConnectionHandle: ConnectionState] = [:]
-    /// The interval of the LE connection that was made or updated last.
+    /// Interval of the LE connection that was established or updated last.
     public private(set) var connectionInterval: Microseconds?
-    /// The longest time between advertising events that was asked for last, advDelay included.
+    /// Maximum advertising interval of the last advertising parameters, plus advDelay.
     public private(set) var advertisingInterval: Microseconds?
 
-    /// advDelay is at most so long. Core Vol 6, Part B, 4.4.2.2.1.
+    /// Maximum advDelay. Core Vol 6, Part B, 4.4.2.2.1.
     private static let longestAdvertisingDelay = Microseconds.milliseconds(10)
     private static let handles: ClosedRange<ConnectionHandle> = 0x0000...0x0EFF
 
@@ -18,9 +18,9 @@ public struct ConnectionTracker: Sendable {
 
     public subscript(_ handle: ConnectionHandle) -> ConnectionState? { connections[handle] }
 
-    // MARK: From the host
+    // MARK: Commands
 
-    /// Takes a command on its way to the controller.
+    /// Handles a command sent to the controller.
     public mutating func sent(_ command: HCIPacket) -> ConnectionChange? {
         switch command.commandOpcode {
         case HCICommands.SetConnectionEncryption.opcode:
@@ -55,11 +55,11 @@ public struct ConnectionTracker: Sendable {
         advertisingInterval = intervalMax + Self.longestAdvertisingDelay
     }
 
-    // MARK: From the controller
+    // MARK: Events
 
-    /// Takes an event.
+    /// Handles an event.
     ///
-    /// - Throws: when an event about connections cannot be read, or has a handle or a PHY that does not exist.
+    /// - Throws: if an event about connections cannot be decoded, or has an invalid handle or PHY.
     public mutating func received(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
         switch event.eventCode {
         case HCIEvents.LEConnectionComplete.code: try receivedLE(event)
@@ -142,7 +142,7 @@ public struct ConnectionTracker: Sendable {
         return .reset
     }
 
-    /// The handle, if its connection was opened.
+    /// The handle if its connection is open; nil otherwise.
     private func known(_ handle: ConnectionHandle) -> ConnectionHandle? {
         connections[handle.withoutReservedBits] == nil ? nil : handle.withoutReservedBits
     }
@@ -187,6 +187,6 @@ public struct ConnectionTracker: Sendable {
 }
 
 extension ConnectionHandle {
-    /// The upper four bits are reserved and ignored on reception. Core Vol 4, Part E, 5.4.2.
+    /// The handle without its four upper bits, which are reserved and ignored on reception. Core Vol 4, Part E, 5.4.2.
     fileprivate var withoutReservedBits: ConnectionHandle { ConnectionHandle(rawValue & 0x0FFF) }
 }

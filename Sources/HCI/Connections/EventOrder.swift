@@ -2,11 +2,11 @@ import DequeModule
 import Packets
 import Transport
 
-/// Puts data in order with events where they come through pipes of their own, as over USB: the bulk pipe may bring a connection's first packets
-/// before the interrupt pipe brings its Connection Complete, and encrypted data before Encryption Change.
+/// Restores the order of data and events that arrive on separate pipes, as over USB. The bulk pipe may deliver a connection's first packets
+/// before the interrupt pipe delivers Connection Complete, and encrypted data before Encryption Change.
 ///
-/// Data of an unknown handle waits for its connection, then is dropped. Data of a handle whose encryption is being switched waits for the end of
-/// that, then passes all the same.
+/// Data of an unknown handle is held until the connection is reported, and dropped after a timeout. Data of a handle with a pending
+/// encryption change is held until it completes, and delivered after a timeout.
 public struct EventOrder: Sendable {
     private struct Held: Sendable {
         var packet: HCIPacket
@@ -14,28 +14,28 @@ public struct EventOrder: Sendable {
         var since: Microseconds
     }
 
-    /// How long a packet may wait.
+    /// Maximum time for which a packet is held.
     public static let holdTime = Microseconds.milliseconds(100)
-    /// How many packets may wait.
+    /// Maximum number of held packets.
     public static let heldLimit = 64
 
-    /// What the reordering cost.
+    /// Reordering statistics.
     public private(set) var statistics = ReorderingStatistics()
     private var recent = ReorderingStatistics()
-    /// Packets that came after the end of their connection.
+    /// Number of packets that arrived after the end of their connection.
     public private(set) var late = 0
     private var known: Set<ConnectionHandle> = []
-    /// Handles whose connections have ended since they were known.
+    /// Handles of ended connections that were known.
     private var ended: Set<ConnectionHandle> = []
-    /// Handles whose encryption was asked for and has not come about, which takes several connection events.
+    /// Handles with a requested encryption change, which takes several connection events.
     private var encrypting: Set<ConnectionHandle> = []
-    /// When the first packet of such a handle began to wait.
+    /// Time since which a packet of such a handle has been held.
     private var waitingSince: [ConnectionHandle: Microseconds] = [:]
     private var held = Deque<Held>()
 
     public init() {}
 
-    /// The statistics since the last call.
+    /// Statistics since the last call.
     public mutating func takeRecent() -> ReorderingStatistics {
         defer { recent = ReorderingStatistics() }
         return recent
@@ -46,10 +46,10 @@ public struct EventOrder: Sendable {
         recent.add(reordering)
     }
 
-    /// When `expire(at:)` should be called next.
+    /// Time of the next call to `expire(at:)`.
     public var deadline: Microseconds? { held.first.map { $0.since + Self.holdTime } }
 
-    /// Takes a data packet; true when it may pass at once.
+    /// Handles a data packet; true if it can be delivered at once.
     public mutating func admit(_ packet: HCIPacket, at time: Microseconds) -> Bool {
         guard let handle = packet.dataHandle else { return true }
         let mustWait = !known.contains(handle) || isEncrypting(handle, at: time)
@@ -70,7 +70,7 @@ public struct EventOrder: Sendable {
         return waitingSince[handle].map { time - $0 < Self.holdTime } ?? true
     }
 
-    /// Takes what an event or a command says about a connection; returns the data that may follow it.
+    /// Handles a connection change; returns the held packets that can be delivered now.
     public mutating func changed(_ change: ConnectionChange, at time: Microseconds) -> [HCIPacket] {
         switch change {
         case .opened(let connection):
@@ -86,7 +86,7 @@ public struct EventOrder: Sendable {
         return []
     }
 
-    /// Ends the waits that have lasted too long; returns what passes nevertheless.
+    /// Ends expired holds; returns packets to be delivered nevertheless.
     public mutating func expire(at time: Microseconds) -> [HCIPacket] {
         var passing: [HCIPacket] = []
         while let first = held.first, time - first.since >= Self.holdTime {
@@ -112,7 +112,7 @@ public struct EventOrder: Sendable {
         waitingSince[handle] = nil
     }
 
-    /// Nothing stands in the way of the handle's data any more.
+    /// Releases the held packets of a handle.
     private mutating func settled(_ handle: ConnectionHandle, at time: Microseconds) -> [HCIPacket] {
         endsEncrypting(handle)
         guard known.contains(handle), !held.isEmpty else { return [] }

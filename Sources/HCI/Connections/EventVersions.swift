@@ -1,6 +1,6 @@
 import Packets
 
-// What the versions of one event have in common.
+// Common properties of the versions of an event.
 
 protocol LEConnectionCompleteEvent {
     var status: ErrorCode { get }

@@ -1,15 +1,15 @@
 import Packets
 
-// Bits that are reserved for future use, and that some controllers use all the same.
+// Reserved bits that some controllers use.
 
 extension EventMask {
-    /// Reserved, but LE controllers of one maker send Number Of Completed Packets only with this bit, which is set after HCI_Reset everywhere.
-    /// Core Vol 4, Part E, 7.3.1.
+    /// A reserved bit. LE controllers of one manufacturer send Number Of Completed Packets only if it is set, as it is by default after
+    /// HCI_Reset. Core Vol 4, Part E, 7.3.1.
     public static let numberOfCompletedPackets = EventMask(rawValue: 1 << 18)
 }
 
 extension HCIEvents.LEAdvertisingReport.Report {
-    /// Event_Type has values that need so many bits. Core Vol 4, Part E, 7.7.65.2.
+    /// Mask of the defined bits of Event_Type. Core Vol 4, Part E, 7.7.65.2.
     private static let types: UInt8 = 0x07
 
     public var withoutReservedBits: Self {
@@ -20,7 +20,7 @@ extension HCIEvents.LEAdvertisingReport.Report {
 }
 
 extension HCIEvents.LEExtendedAdvertisingReport.Report {
-    /// Event_Type has so many bits, a PHY so many. Core Vol 4, Part E, 7.7.65.13.
+    /// Masks of the defined bits of Event_Type and PHY. Core Vol 4, Part E, 7.7.65.13.
     private static let types: UInt16 = 0x007F
     private static let phys: UInt8 = 0x1F
 
@@ -34,7 +34,7 @@ extension HCIEvents.LEExtendedAdvertisingReport.Report {
 }
 
 extension HCIPacket {
-    /// The same advertising report without reserved bits; nil where none is set, and for every other packet.
+    /// The advertising report without its reserved bits; nil if none is set, and for any other packet.
     public var reportWithoutReservedBits: HCIPacket? {
         if let event = try? event(as: HCIEvents.LEAdvertisingReport.self) {
             let reports = event.reports.map(\.withoutReservedBits)

@@ -1,6 +1,6 @@
 import Packets
 
-/// L2CAP PDUs of one end's connections, put together from the ACL packets of one direction.
+/// Reassembles L2CAP PDUs of all connections from the ACL packets of one direction.
 public struct ACLReassembly: Sendable {
     public struct PDU: Sendable, Equatable {
         public var handle: ConnectionHandle
@@ -12,9 +12,9 @@ public struct ACLReassembly: Sendable {
 
     public init() {}
 
-    /// Takes an ACL packet.
+    /// Handles an ACL packet.
     ///
-    /// - Returns: the PDU that it completes; nil if it completes none, or none can be made of it.
+    /// - Returns: the completed PDU; nil if none is complete or the packet is invalid.
     public mutating func receive(_ packet: HCIPacket) -> PDU? {
         guard let header = packet.aclHeader else { return nil }
         let fragment = packet.bytes.span.bytes.extracting(ACLHeader.octets...)
@@ -28,7 +28,7 @@ public struct ACLReassembly: Sendable {
         }
     }
 
-    /// The connection is gone, with what had come of a PDU.
+    /// Drops the incomplete PDU of a connection that has ended.
     public mutating func forget(_ handle: ConnectionHandle) { connections[handle] = nil }
 
     public mutating func forgetAll() { connections.removeAll() }

@@ -1,14 +1,14 @@
 import DequeModule
 import Packets
 
-/// Hands ACL fragments to the controller as its buffers allow, one link after another. Core Vol 4, Part E, 4.1.
+/// Sends ACL fragments to the controller as its buffers allow, round-robin over links. Core Vol 4, Part E, 4.1.
 ///
-/// A link has lanes, a queue for each of its channels. They take turns PDU by PDU: the fragments of a PDU stay together. Links of one kind share
-/// that kind's buffers. A link that has disconnected gives its buffers back, whether or not they were ever reported.
+/// A link has lanes, one queue per channel, which take turns PDU by PDU: the fragments of a PDU stay together. Links of the same kind share
+/// its buffers. The buffers of a disconnected link are freed even if they were never reported as completed.
 public final class ACLScheduler {
     private struct Lane {
         var fragments = Deque<[UInt8]>()
-        /// A send was turned away, so the owner is told when there is room again.
+        /// A PDU was rejected, so the owner must be notified of free space.
         var owesWritable = false
     }
 
@@ -29,7 +29,7 @@ public final class ACLScheduler {
             waiting += 1
         }
 
-        /// The rest of the PDU that was begun, or else the next lane's.
+        /// The next fragment: of the current PDU, or of the next lane.
         mutating func popFirst() -> [UInt8]? {
             guard waiting > 0 else { return nil }
             if !continues(lane) {
@@ -45,20 +45,20 @@ public final class ACLScheduler {
         }
     }
 
-    /// Fragments that wait per lane before `enqueue` turns more away.
+    /// Maximum number of queued fragments per lane before `enqueue` rejects PDUs.
     public let limit: Int
     public private(set) var pools: [ACLBuffers] = []
     private var queues: [Queue] = []
-    /// Slots by connection handle; -1 where there is none.
+    /// Slots by connection handle; -1 if there is none.
     private var slots = [Int16](repeating: -1, count: 0x1000)
-    /// Credits that could not belong to any packet, which only a faulty controller reports.
+    /// Number of completed packets reported in excess, which only a faulty controller does.
     public private(set) var strayCredits = 0
-    /// Of them, those for links that were up.
+    /// The part of `strayCredits` that was reported for existing links.
     public private(set) var excessCredits = 0
     public private(set) var fragmentsSent = 0
     private var buffers: PacketPool
     private let transmit: (HCIPacket) -> Void
-    /// Called with a slot and a lane when that has room again.
+    /// Called with a slot and a lane that has free space again.
     public var onWritable: (_ slot: Int, _ lane: Int) -> Void = { _, _ in }
 
     public init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
@@ -110,23 +110,23 @@ public final class ACLScheduler {
         for index in pools.indices { pools[index].giveBackAll() }
     }
 
-    /// Fragments of a link that wait here.
+    /// Queued fragments of a link.
     public func waiting(_ slot: Int) -> Int { queues[slot].waiting }
-    /// Fragments of one lane that wait here.
+    /// Queued fragments of one lane.
     public func waiting(_ slot: Int, lane: Int) -> Int {
         queues[slot].lanes.indices.contains(lane) ? queues[slot].lanes[lane].fragments.count : 0
     }
-    /// Fragments of a link that the controller has not yet reported as completed.
+    /// Fragments of a link not yet reported as completed.
     public func inFlight(_ slot: Int) -> Int { queues[slot].inFlight }
 
-    /// Whether a lane takes another PDU; if not, `onWritable` will tell.
+    /// True if a lane accepts another PDU; otherwise `onWritable` is called later.
     public func hasRoom(_ slot: Int, lane: Int = 0) -> Bool {
         guard queues[slot].lanes.indices.contains(lane), queues[slot].lanes[lane].fragments.count >= limit else { return true }
         queues[slot].lanes[lane].owesWritable = true
         return false
     }
 
-    /// Queues an L2CAP PDU made of `head` and `body`, cut to the controller's buffers.
+    /// Queues an L2CAP PDU made of `head` and `body`, fragmented to the controller's buffers.
     public func enqueue(_ slot: Int, lane: Int = 0, cid: UInt16, head: InlineHead = InlineHead(), body: RawSpan) {
         guard pools.indices.contains(queues[slot].pool) else { return }
         let fragmentLength = pools[queues[slot].pool].fragmentLength
@@ -140,13 +140,13 @@ public final class ACLScheduler {
         pump(queues[slot].pool)
     }
 
-    /// Queues an ACL packet as it is: its header may say anything.
+    /// Queues an ACL packet unchanged, even with an invalid header.
     public func enqueueRaw(_ slot: Int, packet: [UInt8]) {
         queues[slot].append(packet, to: 0)
         pump(queues[slot].pool)
     }
 
-    /// Number_Of_Completed_Packets for one handle.
+    /// Handles Number_Of_Completed_Packets for one handle.
     public func completed(handle: UInt16, count: Int) {
         guard let slot = slot(of: handle) else {
             strayCredits += count
@@ -192,7 +192,7 @@ public final class ACLScheduler {
         }
     }
 
-    /// Sends what the free buffers allow, then tells owners about room.
+    /// Sends as much as the free buffers allow, then notifies owners of free space.
     private func pump(_ pool: Int) {
         guard pools.indices.contains(pool) else { return }
         while pools[pool].free > 0, let slot = nextSlot(of: pool), let fragment = queues[slot].popFirst() {
@@ -202,7 +202,7 @@ public final class ACLScheduler {
             fragmentsSent += 1
             transmit(HCIPacket(.acl, fragment))
         }
-        // An owner may do anything, even end every link.
+        // An owner may do anything, including closing all links.
         var slot = 0
         while slot < queues.count {
             tellRoom(slot)
@@ -221,7 +221,7 @@ public final class ACLScheduler {
         }
     }
 
-    /// The next link with something to send, after the one that was served last.
+    /// The next link with queued data, after the one served last.
     private func nextSlot(of pool: Int) -> Int? {
         let count = queues.count
         var slot = pools[pool].lastServed

@@ -1,6 +1,6 @@
 import Packets
 
-/// Up to three octets that go before a value: an ATT opcode and handle, without an array of their own.
+/// Up to three octets in front of a value, such as ATT opcode and handle, stored without an array.
 public struct InlineHead: Sendable {
     public private(set) var count = 0
     private var octets: (UInt8, UInt8, UInt8) = (0, 0, 0)

@@ -1,10 +1,10 @@
 import Packets
 
-/// Puts L2CAP PDUs together again from the fragments of one direction of one link. Core Vol 3, Part A, 7.2.2.
+/// Reassembles L2CAP PDUs from the fragments of one direction of one link. Core Vol 3, Part A, 7.2.2.
 ///
-/// Nothing a controller or a peer sends makes it trap or grow beyond one PDU: what cannot be a PDU is dropped and named.
+/// No input makes it trap or buffer more than one PDU: invalid fragments are dropped and reported.
 public struct L2CAPReassembler: Sendable {
-    /// Why fragments make no PDU.
+    /// Reason why fragments do not form a PDU.
     public enum Fault: String, Sendable, Hashable {
         case continuationWithoutStart = "continuation without a start"
         case tooLong = "more octets than the L2CAP length says"
@@ -12,11 +12,11 @@ public struct L2CAPReassembler: Sendable {
     }
 
     public enum Action: Sendable, Equatable {
-        /// The PDU is not whole yet.
+        /// The PDU is incomplete.
         case wait
-        /// The fragment is a whole PDU: the payload follows its header.
+        /// The fragment is a complete PDU; the payload follows its header.
         case deliverFragment(cid: UInt16)
-        /// `assembled` holds the whole PDU, header first.
+        /// `assembled` contains the complete PDU, header first.
         case deliverAssembled(cid: UInt16)
         case drop(Fault)
     }
@@ -28,17 +28,17 @@ public struct L2CAPReassembler: Sendable {
     }
 
     private var state = State.awaitStart
-    /// The octets so far of a PDU in several fragments; kept for reuse.
+    /// Octets of an incomplete PDU; the storage is reused.
     public private(set) var assembled: [UInt8] = []
-    /// PDUs that were cut off by a new start, counted for statistics.
+    /// Number of PDUs cut off by the start of another.
     public private(set) var abandoned = 0
 
     public init() {}
 
-    /// Whether no PDU has begun and not ended.
+    /// True if no PDU is incomplete.
     public var isBetweenPDUs: Bool { state == .awaitStart }
 
-    /// - Parameter fragment: the octets after the ACL header.
+    /// - Parameter fragment: octets after the ACL header.
     public mutating func receive(boundary: ACLHeader.Boundary, _ fragment: RawSpan) -> Action {
         switch boundary {
         case .firstNonFlushable, .first: start(fragment)

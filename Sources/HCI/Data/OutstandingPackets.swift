@@ -1,16 +1,16 @@
 import Packets
 
-/// The data packets that a controller was given and has not reported as completed, for each connection handle. Core Vol 4, Part E, 4.1.1 and 7.7.19.
+/// Data packets sent to a controller and not reported as completed, per connection handle. Core Vol 4, Part E, 4.1.1 and 7.7.19.
 ///
-/// When a connection ends, its packets count as flushed and their buffers as free; a controller that reports them all the same is right, too. So it
-/// is with packets on a handle that is no connection: the controller throws them away, and may say that it is done with them.
+/// When a connection ends, its packets count as flushed and their buffers as free, but a controller may still report them as completed. The
+/// same holds for packets on an unused handle, which the controller discards.
 public struct OutstandingPackets: Sendable {
-    /// More packets reported as completed than there were.
+    /// More packets reported as completed than were outstanding.
     public struct Excess: Sendable, Equatable {
         public var handle: ConnectionHandle
         public var reported: Int
         public var outstanding: Int
-        /// Whether anything was ever sent on the handle.
+        /// True if a packet was ever sent on the handle.
         public var isKnown: Bool
     }
 
@@ -18,20 +18,20 @@ public struct OutstandingPackets: Sendable {
 
     public init() {}
 
-    /// Takes a data packet on its way to the controller.
+    /// Counts a data packet sent to the controller.
     public mutating func sent(_ packet: HCIPacket) {
         guard let handle = packet.dataHandle else { return }
         counts[handle, default: 0] += 1
     }
 
-    /// A new connection has nothing outstanding, whatever an old one of that handle left behind.
+    /// Resets the count for a new connection with a reused handle.
     public mutating func opened(_ handle: ConnectionHandle) { counts[handle] = 0 }
 
     public mutating func reset() { counts.removeAll() }
 
-    /// Takes one handle's part of Number Of Completed Packets.
+    /// Handles Num_Completed_Packets of one handle.
     ///
-    /// - Returns: what is wrong with it, if anything is.
+    /// - Returns: the excess, if more packets are reported than were outstanding.
     public mutating func completed(_ handle: ConnectionHandle, _ count: Int) -> Excess? {
         let outstanding = counts[handle]
         guard count > (outstanding ?? 0) || outstanding == nil else {

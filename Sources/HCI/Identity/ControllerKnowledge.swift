@@ -1,13 +1,13 @@
 import Packets
 
-/// What is known of controllers before they show it, as a table tells it to a host.
+/// Knowledge about controllers from a table, for use by a host.
 public struct ControllerKnowledge: Sendable {
-    /// What to do otherwise than usual with a controller that says these numbers of itself.
+    /// Workarounds for a controller with this version information.
     public var workarounds: @Sendable (HCICommands.ReadLocalVersionInformation.Return) -> ControllerWorkarounds
-    /// Where an address comes from that does not tell one unit from another; nil for any other.
+    /// Origin of an address that many units share; nil for any other address.
     public var originOfSharedAddress: @Sendable (BDADDR) -> String?
 
-    /// What the user does about missing firmware; nil where nothing is known.
+    /// Advice for the user about missing firmware; nil if nothing is known.
     public var adviceOnFirmware: @Sendable (HCICommands.ReadLocalVersionInformation.Return) -> String?
 
     public init(

@@ -1,43 +1,44 @@
 import Packets
 
-/// What a host avoids or does for one controller because of how that behaves. The defaults ask for nothing.
+/// Workarounds of a host for one controller; none by default.
 ///
-/// Known controllers come with theirs from a table; others are learned in a run (`ObservedQuirk`).
+/// Those of known controllers come from a table; others are determined in a run (`ObservedQuirk`).
 public struct ControllerWorkarounds: Sendable, Hashable {
-    /// Commands that are not sent by themselves although the controller claims them, by opcode: it refuses them, or falls silent.
+    /// Opcodes of supported commands that are not sent by the host itself, because the controller rejects them or does not respond.
     public var avoidedCommands: Set<UInt16> = []
 
     // Advertising, scanning, connecting
-    /// LE_Set_Extended_Scan_Parameters or LE_Set_Extended_Scan_Enable is claimed and refused. As the families do not mix, everything is done with
-    /// legacy commands. Core Vol 4, Part E, 3.1.1.
+    // LE_Set_Extended_Scan_Parameters or LE_Set_Extended_Scan_Enable is reported as supported but rejected. Legacy commands are used for
+    // everything, since the families must not be mixed. Core Vol 4, Part E, 3.1.1.
     public var avoidsExtendedScan = false
-    /// The same of LE_Extended_Create_Connection.
+    /// LE_Extended_Create_Connection is reported as supported but rejected.
     public var avoidsExtendedConnect = false
-    /// The same of the commands for advertising sets.
+    /// The advertising set commands are reported as supported but rejected.
     public var avoidsExtendedAdvertising = false
-    /// The Coded PHY is claimed, and reports and connections stay away when it is used beside another.
+    /// LE Coded is reported as supported, but yields no reports or connections besides another PHY.
     public var avoidsCodedPHY = false
-    /// An inquiry and an LE scan are refused beside one another: scanning rests until the inquiry is over.
+    /// Inquiry and LE scan exclude each other: scanning pauses during an inquiry.
     public var avoidsInquiryWhileScanning = false
-    /// With duplicates filtered, changed data of an advertiser is never reported again: the host filters them itself.
+    /// With duplicate filtering, changed data of an advertiser is never reported; the host filters duplicates itself.
     public var filtersDuplicatesByAddress = false
 
     // Commands and events
-    /// A vendor's command is answered by a vendor's event alone, which stands for Command Complete.
+    // A vendor command is answered by a vendor event only, which replaces Command Complete.
     public var answersVendorCommandsByEvent = false
-    /// Is sent as many commands at once as Num_HCI_Command_Packets allows; otherwise one after the other, which is all that many were ever tried with.
+    /// Accepts as many commands at once as Num_HCI_Command_Packets allows; otherwise commands are sent one at a time, which all controllers
+    /// support.
     public var takesCommandsAhead = false
 
     // Links
-    /// The numbers of HCI_Read_Buffer_Size for voice are wrong; use these.
+    // Voice buffers to use instead of the wrong values of HCI_Read_Buffer_Size.
     public var voiceBuffers: VoiceBuffers?
 
     // Identity
-    /// The public address is its maker's default, or shared by a batch: a static address is used instead.
+    // The public address is a default or shared by a batch: a static address is used instead.
     public var hasSharedAddress = false
-    /// Hears nothing until its firmware is loaded: the host says so at its start.
+    /// Receives nothing until firmware is loaded; the host reports this at its start.
     public var isROMOnly = false
-    /// The same where its address is zero: the set-up that its maker's driver does gives it one.
+    /// As `isROMOnly`, but only if the public address is zero: the manufacturer's driver would set one.
     public var isROMOnlyWithoutAddress = false
 
     public struct VoiceBuffers: Sendable, Hashable {
@@ -51,15 +52,15 @@ public struct ControllerWorkarounds: Sendable, Hashable {
 
     public var mayLackFirmware: Bool { isROMOnly || isROMOnlyWithoutAddress }
 
-    /// Whether a controller with that public address hears nothing because its firmware is not loaded. Nil for an address that it did not tell.
+    /// True if a controller with this public address receives nothing because its firmware is missing. An unknown address is nil.
     public func lacksFirmware(address: BDADDR?) -> Bool { isROMOnly || isROMOnlyWithoutAddress && address == 0 }
 
-    /// Whether legacy commands are used for everything although extended ones are claimed.
+    /// True if legacy commands are used although extended ones are reported as supported.
     public var avoidsExtendedCommands: Bool { avoidsExtendedScan || avoidsExtendedConnect || avoidsExtendedAdvertising }
 }
 
 extension ControllerWorkarounds {
-    /// What a table sets by a name alone.
+    /// Boolean workarounds that a table sets by name.
     public static let names: [String: WritableKeyPath<ControllerWorkarounds, Bool> & Sendable] = [
         "avoids-extended-scan": \.avoidsExtendedScan,
         "avoids-extended-connect": \.avoidsExtendedConnect,
@@ -74,14 +75,14 @@ extension ControllerWorkarounds {
         "is-rom-only-without-address": \.isROMOnlyWithoutAddress,
     ]
 
-    /// Sets the switch of that name; false when there is none.
+    /// Sets a workaround by name; false if the name is unknown.
     public mutating func set(_ name: String, to isOn: Bool = true) -> Bool {
         guard let path = Self.names[name] else { return false }
         self[keyPath: path] = isOn
         return true
     }
 
-    /// The names of the switches that differ from the defaults, in order.
+    /// Names of the workarounds that differ from the default, in order.
     public var namesInUse: [String] {
         let defaults = ControllerWorkarounds()
         return Self.names.filter { self[keyPath: $0.value] != defaults[keyPath: $0.value] }.keys.sorted()

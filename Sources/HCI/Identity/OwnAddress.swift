@@ -1,28 +1,28 @@
 import Packets
 
-/// Which address a device is to have on the air.
+/// The device address to use on the air.
 public enum OwnAddress: Sendable, Hashable {
-    /// The public address, or a static one where the device has none.
+    /// The public address, or a static address if there is none.
     case automatic
-    /// A static address, drawn.
+    /// A random static address.
     case drawn
     /// This static address.
     case fixed(DeviceAddress)
 
-    /// A static address is random, its two most significant bits are set, and of the others at least one is and at least one is not. Core Vol 6,
-    /// Part B, 1.3.2.1.
+    /// True for a static random address: the two most significant bits are set, and the other bits are neither all zeros nor all ones. Core
+    /// Vol 6, Part B, 1.3.2.1.
     public static func isStatic(_ address: DeviceAddress) -> Bool {
         let rest = address.value & 0x3FFF_FFFF_FFFF
         return address.kind == .random && address.value >> 46 == 0b11 && rest != 0 && rest != 0x3FFF_FFFF_FFFF
     }
 
-    /// A static address from any 64 bits.
+    /// A static address made from 64 bits.
     public static func staticAddress(from bits: UInt64) -> DeviceAddress {
         let address = DeviceAddress(value: bits & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000, kind: .random)
         return isStatic(address) ? address : DeviceAddress(value: 0xC000_0000_0001, kind: .random)
     }
 
-    /// What a person writes: `auto`, `random`, or a static address in full; nil for anything else.
+    /// Parses `auto`, `random`, or a complete static address; nil otherwise.
     public init?(_ text: String) {
         switch text {
         case "auto": self = .automatic
@@ -38,10 +38,10 @@ public enum OwnAddress: Sendable, Hashable {
         }
     }
 
-    /// The address of a device whose controller answered Read_BD_ADDR like this: all zeros say that it has no public address. Core Vol 4, Part E,
-    /// 7.4.6.
+    /// The address of a device whose controller returned `address` from Read_BD_ADDR; all zeros mean that it has no public address. Core
+    /// Vol 4, Part E, 7.4.6.
     ///
-    /// - Parameter bits: gives what a static address is drawn from.
+    /// - Parameter bits: source of random bits for a static address.
     public func address(ofPublic address: BDADDR, drawnFrom bits: () -> UInt64) -> DeviceAddress {
         switch self {
         case .automatic where address != 0: DeviceAddress(address, kind: .public)

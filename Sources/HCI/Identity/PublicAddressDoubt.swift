@@ -1,21 +1,21 @@
 import Packets
 import Transport
 
-/// Why a device should not go by its public address.
+/// Reason not to use a device's public address.
 public enum PublicAddressDoubt: Sendable, Hashable {
-    /// All zeros: it has none. Core Vol 4, Part E, 7.4.6.
+    /// All zeros: there is no public address. Core Vol 4, Part E, 7.4.6.
     case missing
-    /// Many units have it; the text says where it comes from.
+    /// Many units share it; the text gives its origin.
     case known(origin: String)
-    /// Another device of the run has it, or a whole batch.
+    /// Another device of the run, or a whole batch, has the same address.
     case shared
 
-    /// Nil for an address that is as good as any.
+    /// Returns nil for an address without doubt.
     ///
     /// - Parameters:
     ///   - others: addresses of other devices in the run.
-    ///   - origin: what the address is known from, where it does not tell one unit from another.
-    ///   - isKnownShared: the make is known for addresses that its units share.
+    ///   - origin: origin of an address that many units share.
+    ///   - isKnownShared: the device type is known for shared addresses.
     public init?(_ address: BDADDR, others: Set<BDADDR> = [], origin: String? = nil, isKnownShared: Bool = false) {
         if address == 0 {
             self = .missing

@@ -1,19 +1,19 @@
 import Packets
 import Timing
 
-/// One planned fault of a pipe: which packets, and what becomes of them.
+/// A fault of a pipe: matching packets and the action.
 public struct TransportFault: Sendable, Hashable {
     public enum Action: Sendable, Hashable {
         case drop
-        /// Later packets of the same way wait, too: a pipe keeps its order.
+        /// Delays the packet and, to keep the order, later packets of the same direction.
         case delay(Microseconds)
         case duplicate
-        /// Flips the bits of `mask` in the octet at `offset`, counted from the header's first; at a random place when nil.
+        /// Flips the bits of `mask` in the octet at `offset`, counted from the start of the header; at a random offset if nil.
         case corrupt(offset: Int?, mask: UInt8)
         case truncate(to: Int)
-        /// The pipe ends instead of the packet.
+        /// Closes the pipe instead of delivering the packet.
         case disconnect
-        /// Nothing passes that way any more, and nobody is told.
+        /// Drops all further packets of this direction silently.
         case silence
     }
 
@@ -24,15 +24,15 @@ public struct TransportFault: Sendable, Hashable {
 
     public var way: Way
     public var action: Action
-    /// Only packets of this kind, when given.
+    /// Kind of matching packets; nil for all.
     public var kind: HCIPacket.Kind?
-    /// Only packets that begin so, header included.
+    /// First octets of matching packets, header included.
     public var prefix: [UInt8]
-    /// How many matching packets pass before the first is hit.
+    /// Number of matching packets that pass before the first fault.
     public var after: Int
-    /// How many matching packets are hit; all when nil.
+    /// Number of affected packets; nil for no limit.
     public var times: Int?
-    /// The chance that a matching packet is hit, 0...1.
+    /// Probability, 0...1, that a matching packet is affected.
     public var probability: Double
 
     public init(
@@ -53,10 +53,10 @@ public struct TransportFault: Sendable, Hashable {
     }
 }
 
-/// A pipe that fails as planned: by script, and by chance from a seeded stream.
+/// A pipe with injected faults, scripted or random from a seed.
 public final class FaultTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
-    /// How many packets each fault has hit.
+    /// Number of packets affected by each fault.
     public private(set) var hits: [Int]
 
     private let inner: any HCITransport
@@ -115,7 +115,7 @@ public final class FaultTransport: HCITransport, HCITransportSink {
         }
     }
 
-    /// The first fault that hits, if any; every matching fault counts the packet.
+    /// The action of the first fault that applies, if any; every matching fault counts the packet.
     private func nextAction(for packet: HCIPacket, _ way: TransportFault.Way) -> TransportFault.Action? {
         var action: TransportFault.Action?
         for (index, fault) in faults.enumerated() where fault.matches(packet, way) {

@@ -1,11 +1,11 @@
 import Packets
 
-/// Cuts a byte stream into HCI packets: an indicator octet before each. Core Vol 4, Part A, 2.
+/// Splits a byte stream into HCI packets, each preceded by an indicator octet. Core Vol 4, Part A, 2.
 ///
-/// Takes the stream in pieces of any size. An indicator that does not exist, or a packet longer than allowed, ends it: the transport has no
-/// way to find the next packet again.
+/// Accepts the stream in pieces of any size. An invalid indicator or a packet longer than allowed ends the stream, since H4 has no way to
+/// find the next packet.
 public struct H4Framer: Sendable {
-    /// Why the stream cannot be read on.
+    /// Reason why the stream cannot be continued.
     public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
         case unknownIndicator(UInt8, offset: Int)
         case tooLong(HCIPacket.Kind, length: Int, offset: Int)
@@ -18,9 +18,9 @@ public struct H4Framer: Sendable {
         }
     }
 
-    /// The longest packet allowed, header included.
+    /// Maximum packet length, header included.
     public let longestPacket: Int
-    /// The beginning of a packet that is not complete yet, with its indicator.
+    /// Start of an incomplete packet, with its indicator.
     private var pending: [UInt8] = []
     private var consumed = 0
     private var failure: Failure?
@@ -28,10 +28,10 @@ public struct H4Framer: Sendable {
 
     public init(longestPacket: Int = 4 + 0xFFFF) { self.longestPacket = longestPacket }
 
-    /// Octets of a packet that is not complete yet.
+    /// Octets of an incomplete packet.
     public var pendingCount: Int { pending.count }
 
-    /// The next packet that a piece of the stream completes, which is then without the octets that were needed; nil when all of it is used up.
+    /// The next packet completed by a piece of the stream; removes the used octets from the piece. Nil once the piece is used up.
     public mutating func next(of piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
         if let failure { throw failure }
         guard !piece.isEmpty else { return nil }
@@ -43,7 +43,7 @@ public struct H4Framer: Sendable {
         }
     }
 
-    /// Cuts a packet from the beginning of a piece, or keeps the piece.
+    /// Take a packet from the start of the piece, or keep the piece.
     @inline(__always) private mutating func cut(_ piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
         guard let (kind, count) = try beginning(piece.bytes), count <= piece.count else {
             pending.append(contentsOf: piece)
@@ -55,7 +55,7 @@ public struct H4Framer: Sendable {
         return packet(kind, octets.bytes)
     }
 
-    /// Takes from a piece what the pending packet lacks.
+    /// Completes the pending packet from a piece.
     private mutating func complete(with piece: inout UnsafeRawBufferPointer) throws(Failure) -> HCIPacket? {
         while true {
             let known = try beginning(pending.span.bytes)
@@ -72,7 +72,7 @@ public struct H4Framer: Sendable {
         }
     }
 
-    /// The kind of the packet that begins with these octets, and its length with its indicator; nil while its header is not complete.
+    /// Kind of the packet that starts with these octets, and its length with indicator; nil while the header is incomplete.
     @inline(__always) private func beginning(_ octets: borrowing RawSpan) throws(Failure) -> (kind: HCIPacket.Kind, count: Int)? {
         guard octets.byteCount > 0 else { return nil }
         guard let kind = HCIPacket.Kind(rawValue: octets.u8(at: 0)) else {
@@ -91,7 +91,7 @@ public struct H4Framer: Sendable {
 }
 
 extension HCIPacket {
-    /// The packet as the UART transport carries it.
+    /// The packet in UART transport format.
     public var h4: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(bytes.count + 1)

@@ -1,14 +1,14 @@
 import Packets
 import Timing
 
-/// HCI packets over a byte stream, each behind its indicator; a packet is one write. Core Vol 4, Part A.
+/// HCI packets over a byte stream, each after its indicator; a packet is one write. Core Vol 4, Part A.
 public final class H4Transport: HCITransport, ByteStream.Sink {
     public var name: String { stream.name }
-    /// Packets received and sent so far.
+    /// Number of packets received and sent.
     public private(set) var receivedCount = 0
     public private(set) var sentCount = 0
 
-    /// Told, after the sink, when the pipe has ended from either side.
+    /// Called after the sink when the pipe has been closed by either end.
     public var onEnd: ((TransportError) -> Void)?
 
     private let stream: ByteStream
@@ -39,7 +39,7 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
         tell(.lost(name))
     }
 
-    /// Ends the pipe for both: the other end sees it closed, the sink hears of it.
+    /// Closes the pipe and notifies both ends.
     public func revoke() {
         onEnd = nil
         stream.close()
@@ -74,16 +74,16 @@ public final class H4Transport: HCITransport, ByteStream.Sink {
 }
 
 extension H4Transport {
-    /// Connects to a controller, or a host, that listens for H4.
+    /// Connects to a controller or host that listens for H4.
     ///
     /// - Throws: `unreachable`, `notPermitted`.
     public static func connect(to address: SocketAddress, on loop: RunLoop) throws(TransportError) -> H4Transport {
         H4Transport(try ByteStream.connect(to: address, on: loop))
     }
 
-    /// Connects to a controller of a server that wants the token of the environment.
+    /// Connects to a controller of a server that requires the token from the environment.
     ///
-    /// - Throws: `unreachable`, `notPermitted`, `unprepared` where there is no token.
+    /// - Throws: `unreachable`, `notPermitted`, `unprepared` if there is no token.
     public static func connectWithToken(to address: SocketAddress, on loop: RunLoop) throws(TransportError) -> H4Transport {
         H4Transport(try ByteStream.connect(to: address, with: .ofEnvironment(for: address), on: loop))
     }

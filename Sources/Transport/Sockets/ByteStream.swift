@@ -7,16 +7,16 @@ import Timing
     import Darwin
 #endif
 
-/// A stream descriptor that the loop itself reads and writes: a TCP or Unix socket, or a serial line.
+/// A stream descriptor read and written by the loop: a TCP or Unix socket, or a serial line.
 ///
-/// What the other end sends faster than the loop works waits in the kernel's buffer and holds the sender back. What it reads too slowly waits
-/// in a bounded queue; when that is full, the stream ends with `overrun`.
+/// Received data that the loop does not read waits in the kernel's buffer and slows down the sender. Sent data that the peer does not read
+/// waits in a bounded queue; when it is full, the stream ends with `overrun`.
 public final class ByteStream {
-    /// What the stream delivers to.
+    /// Receiver of the stream's data.
     public protocol Sink: AnyObject {
         /// The octets are valid during the call only.
         func received(_ octets: UnsafeRawBufferPointer)
-        /// The stream ended and will deliver nothing more.
+        /// The stream has ended; no further calls follow.
         func ended(_ reason: TransportError)
     }
 
@@ -31,19 +31,19 @@ public final class ByteStream {
     private static let readsPerTurn = 4
     private var queue: [UInt8] = []
     private var queuedWrites = 0
-    /// Unowned, as a sink that goes closes the stream: a weak reference would slow every read down.
+    /// Unowned: a sink closes the stream before it is released, and a weak reference would slow down every read.
     private unowned var sink: (any Sink)? { didSet { isDelivering = sink != nil } }
-    /// Asked after every read, where taking hold of the sink once more would cost more than the question.
+    /// Checked after every read, because retaining the sink would cost more.
     private var isDelivering = false
     private var isEnding = false
-    /// Whether the other end has never said anything to us, who called.
+    /// True if this end made the connection and has received nothing.
     private var isUnanswered = false
 
-    /// Takes over an open descriptor and closes it in the end.
+    /// Takes ownership of an open descriptor.
     ///
     /// - Parameters:
-    ///   - isCaller: whether this end has asked for the connection.
-    ///   - queueLimit: how many octets may wait for a slow reader.
+    ///   - isCaller: true if this end made the connection.
+    ///   - queueLimit: maximum octets queued for a slow reader.
     public init(name: String, descriptor: Int32, on loop: RunLoop, isCaller: Bool = false, queueLimit: Int = 1 << 22) {
         self.name = name
         self.descriptor = descriptor
@@ -59,7 +59,7 @@ public final class ByteStream {
         room.deallocate()
     }
 
-    /// The address of the other end of a TCP connection, without its port; empty for anything else.
+    /// Address of the peer of a TCP connection, without the port; empty for other streams.
     public var peerHost: [UInt8] {
         var storage = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -76,9 +76,9 @@ public final class ByteStream {
     }
 
     #if os(Linux)
-        /// The process at the other end of a Unix socket.
+        /// Process identifier of the peer of a Unix socket.
         public var peerProcess: Int32? {
-            // The system's `struct ucred`: process, user and group.
+            // `struct ucred`: process, user and group.
             var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
             var length = socklen_t(12)
             guard isOpen, getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
@@ -86,9 +86,9 @@ public final class ByteStream {
         }
     #endif
 
-    /// Starts delivery. The stream does not keep the sink alive, which closes it before it goes.
+    /// Starts delivery. The stream does not retain the sink, which must close the stream before it is released.
     ///
-    /// - Throws: `lost` after the end; `unreachable` on a loop in virtual time.
+    /// - Throws: `lost` if the stream has ended; `unreachable` on a loop in virtual time.
     public func open(_ sink: any Sink) throws(TransportError) {
         guard isOpen else { throw .lost(name) }
         guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
@@ -96,10 +96,10 @@ public final class ByteStream {
         watch(queue.isEmpty ? .read : [.read, .write])
     }
 
-    /// Writes at once what the system takes, and the rest when it can. Never calls the sink.
+    /// Writes what the system accepts now, and the rest later. Never calls the sink.
     public func send(_ octets: [UInt8]) { octets.withUnsafeBytes { send($0) } }
 
-    /// The same with borrowed octets.
+    /// Writes borrowed octets, as `send(_:)` above.
     public func send(_ octets: UnsafeRawBufferPointer) {
         guard isOpen else { return }
         if queue.isEmpty {
@@ -116,13 +116,13 @@ public final class ByteStream {
         }
     }
 
-    /// Ends delivery until the stream is opened anew; what comes meanwhile waits with the system.
+    /// Stops delivery until the stream is opened again; data waits in the kernel meanwhile.
     func rest() {
         sink = nil
         if isOpen { loop.unwatch(descriptor) }
     }
 
-    /// One octet, waited for before delivery begins; nil when none comes in so many milliseconds.
+    /// Waits for one octet before delivery starts; nil if none arrives within `timeout` milliseconds.
     func nextOctet(within timeout: Int32) -> UInt8? {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         var octet: UInt8 = 0
@@ -130,13 +130,13 @@ public final class ByteStream {
         return octet
     }
 
-    /// Ends the stream from this side; the sink hears nothing more.
+    /// Ends the stream from this end without notifying the sink.
     public func close() {
         sink = nil
         release()
     }
 
-    /// How many octets were taken; negative after an error, which ends the stream.
+    /// Number of octets accepted; negative after an error, which ends the stream.
     @inline(__always) private func write(_ octets: UnsafeRawBufferPointer) -> Int {
         while true {
             let written = systemSend(descriptor, octets.baseAddress, octets.count)
@@ -149,7 +149,7 @@ public final class ByteStream {
     }
 
     private func watch(_ interest: DescriptorInterest) {
-        // A socket tells of everything that comes; a serial line may have more behind a short read.
+        // A socket reports all new data; a serial line may have more after a short read.
         loop.watch(descriptor, for: interest, triggered: isSocket ? .edge : .level) { [unowned self] readiness in serve(readiness) }
     }
 
@@ -158,7 +158,7 @@ public final class ByteStream {
         if !readiness.isDisjoint(with: [.read, .hangUp]), isOpen { receive(isLast: !readiness.isDisjoint(with: .hangUp)) }
     }
 
-    /// Writes until the system takes no more.
+    /// Writes until the system accepts no more.
     private func drain() {
         while !queue.isEmpty {
             let written = queue.withUnsafeBytes { write($0) }
@@ -169,9 +169,9 @@ public final class ByteStream {
         watch(.read)
     }
 
-    /// Reads until there is no more, but leaves others their turn.
+    /// Reads until there is no more data or the turn is over.
     ///
-    /// - Parameter isLast: whether the end comes behind what can be read.
+    /// - Parameter isLast: report the end of the stream after the remaining data.
     @inline(__always) private func receive(isLast: Bool) {
         for _ in 0..<Self.readsPerTurn {
             let got = isSocket ? recv(descriptor, room.baseAddress, room.count, 0) : read(descriptor, room.baseAddress, room.count)
@@ -188,12 +188,12 @@ public final class ByteStream {
         watch(queue.isEmpty ? .read : [.read, .write])
     }
 
-    /// A server with one place closes the connection of a second client before it says anything.
+    /// A server for one client closes a second client's connection without sending anything.
     private var loss: TransportError {
         isUnanswered ? .unprepared("\(name) hung up before it said anything: another client may be using it") : .lost(name)
     }
 
-    /// Ends the stream from within a call of the user, where the sink may not be called.
+    /// Ends the stream from within a call by the user, where the sink must not be called.
     private func endSoon(with reason: TransportError) {
         guard !isEnding else { return }
         isEnding = true

@@ -1,17 +1,17 @@
 import Packets
 import Timing
 
-/// A socket on which the host of another program is waited for. It speaks H4.
+/// A listening socket for the H4 host of another program.
 public final class H4Listener {
-    /// Where it listens; a port that was given as 0 is the chosen one here.
+    /// Listening address, with the actual port if port 0 was given.
     public let address: SocketAddress
     private let loop: RunLoop
     private let listener: SocketListener
     private let arrival: Promise<Void>
 
-    /// Listens for as long as it lives itself; then a Unix socket is removed.
+    /// Listens until it is released, and then removes a Unix socket.
     ///
-    /// - Parameter attach: gives a host's pipe its controller; a pipe that it refuses is closed.
+    /// - Parameter attach: connects a host's pipe to its controller; the pipe is closed if it throws.
     /// - Throws: as `SocketListener`.
     public init(_ address: SocketAddress, on loop: RunLoop, attach: @escaping (any HCITransport) throws -> Void) throws(TransportError) {
         listener = try SocketListener(address, on: loop)
@@ -31,7 +31,7 @@ public final class H4Listener {
 
     deinit { listener.stop() }
 
-    /// Listens no more, as somebody wants the program to end; whoever waits for a host is told.
+    /// Stops listening because the program is to end, and ends waits for a host.
     public func stop() {
         listener.stop()
         arrival.fail(CancellationError())
@@ -39,7 +39,7 @@ public final class H4Listener {
 
     /// Waits until a host has connected.
     ///
-    /// - Parameter role: what the host is to be, for the message when none comes.
+    /// - Parameter role: role of the host, for the timeout message.
     public func waitForHost(as role: String, within timeOut: Microseconds) async throws {
         do {
             try await arrival.value(until: loop.now + timeOut)

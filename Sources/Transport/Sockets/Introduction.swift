@@ -7,24 +7,24 @@ import Timing
     import Darwin
 #endif
 
-/// How a client introduces itself to a server that is not for everybody: a line with a token, which the server answers with a line before H4 begins.
+/// Access token for a server: the client sends a line with the token, and the server answers with a line before H4 starts.
 public struct AccessToken: Sendable, Equatable {
-    /// The environment variable in which programs of ours look for it.
+    /// Environment variable with the token.
     public static let variable = "BLUEBENCH_TOKEN"
     static let answer = Array("BLUEBENCH OK\n".utf8)
 
     private let octets: [UInt8]
 
-    /// - Parameter text: 16 to 200 visible characters of ASCII; white space around them does not count. Nil otherwise.
+    /// - Parameter text: 16...200 printable ASCII characters, surrounded by optional white space. Nil otherwise.
     public init?(_ text: String) {
         let text = text.drop { $0.isWhitespace }
         octets = Array(text.utf8).reversed().drop { $0 <= 0x20 }.reversed()
         guard (16...200).contains(octets.count), octets.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
     }
 
-    /// The one that the program was started with.
+    /// The token from the environment.
     ///
-    /// - Throws: `unprepared` where there is none.
+    /// - Throws: `unprepared` if there is none.
     static func ofEnvironment(for address: SocketAddress) throws(TransportError) -> AccessToken {
         guard let text = getenv(variable), let token = AccessToken(String(cString: text)) else {
             throw .unprepared("\(address) wants a token: put it into the variable \(variable), 16 to 200 visible characters")
@@ -32,10 +32,10 @@ public struct AccessToken: Sendable, Equatable {
         return token
     }
 
-    /// What a client sends.
+    /// The line that a client sends.
     var line: [UInt8] { Array("BLUEBENCH ".utf8) + octets + [0x0A] }
 
-    /// In a time that tells nothing about where the first difference is.
+    /// Compares in constant time.
     func fits(_ line: [UInt8]) -> Bool {
         let own = self.line
         guard line.count == own.count else { return false }
@@ -43,11 +43,11 @@ public struct AccessToken: Sendable, Equatable {
     }
 }
 
-/// Waits for a client's introduction.
+/// Waits for a client's token.
 public final class TokenGate: ByteStream.Sink {
     private static let timeout = Microseconds.seconds(5)
 
-    /// The address of the client, without its port.
+    /// Address of the client, without the port.
     public let peer: [UInt8]
     private let token: AccessToken
     private let stream: ByteStream
@@ -63,14 +63,14 @@ public final class TokenGate: ByteStream.Sink {
         peer = stream.peerHost
     }
 
-    /// - Parameter then: told once whether the client may pass; nothing of what it sends after its line is lost, as it waits for the answer.
+    /// - Parameter then: called once with the result. Data after the client's line is not lost, because the client waits for the answer.
     public func start(then: @escaping (Bool) -> Void) throws(TransportError) {
         self.then = then
         try stream.open(self)
         timer = loop.schedule(after: Self.timeout) { [weak self] in self?.end(false) }
     }
 
-    /// Turns the client away.
+    /// Rejects the client.
     public func close() {
         then = nil
         if let timer { loop.cancel(timer) }
@@ -90,15 +90,15 @@ public final class TokenGate: ByteStream.Sink {
         if let timer { loop.cancel(timer) }
         stream.rest()
         if mayPass { stream.send(AccessToken.answer) }
-        // The stream is within a delivery of its own.
+        // The stream is still delivering data.
         loop.schedule(after: .zero) { then(mayPass) }
     }
 }
 
 extension ByteStream {
-    /// Connects to a server that wants a token.
+    /// Connects to a server that requires a token.
     ///
-    /// - Throws: as `connect(to:on:timeout:)`; `notPermitted` when the server does not take the token.
+    /// - Throws: as `connect(to:on:timeout:)`; `notPermitted` if the server rejects the token.
     static func connect(to address: SocketAddress, with token: AccessToken, on loop: RunLoop, timeout: Int32 = 5_000)
         throws(TransportError)
         -> ByteStream
@@ -112,7 +112,7 @@ extension ByteStream {
         return stream
     }
 
-    /// Whether the other end says this next.
+    /// True if the next received octets are this answer.
     private func takes(_ answer: [UInt8], within timeout: Int32) -> Bool {
         var got: [UInt8] = []
         while got.count < answer.count {

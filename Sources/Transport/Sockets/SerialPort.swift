@@ -7,7 +7,7 @@ import Timing
 #endif
 
 extension ByteStream {
-    /// The line speeds that a serial path may ask for.
+    /// Supported line speeds.
     public static let serialSpeeds: [Int: speed_t] = {
         var speeds: [Int: speed_t] = [9600: speed_t(B9600), 115_200: speed_t(B115200), 230_400: speed_t(B230400)]
         #if canImport(Glibc)
@@ -20,7 +20,7 @@ extension ByteStream {
         return speeds
     }()
 
-    /// Opens a serial line as H4 wants it: 8 data bits, no parity, one stop bit, hardware flow control. Core Vol 4, Part A, 3.
+    /// Opens a serial line for H4: 8 data bits, no parity, 1 stop bit, hardware flow control. Core Vol 4, Part A, 3.
     ///
     /// - Throws: `unreachable`, `notPermitted`, `busy`.
     public static func serial(_ path: String, speed: Int = 115_200, on loop: RunLoop) throws(TransportError) -> ByteStream {

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Where a stream socket connects to or listens.
+/// Address of a stream socket.
 public enum SocketAddress: Sendable, Hashable {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
@@ -20,9 +20,9 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// Calls `attempt` with the system's form of each address that the name stands for, until one succeeds.
+    /// Calls `attempt` with each system address of the name until one succeeds.
     ///
-    /// - Returns: the first result that is not an error number; else the last error, zero when the name stands for nothing.
+    /// - Returns: the first result that is not an error number; otherwise the last error, or zero if the name has no address.
     func withSystemAddresses(
         passive: Bool, _ attempt: (_ family: Int32, UnsafePointer<sockaddr>, socklen_t) -> Result<Int32, SystemError>
     ) -> Result<Int32, SystemError> {
@@ -67,7 +67,7 @@ extension SocketAddress {
     }
 }
 
-/// An error number of the system with its text.
+/// A system error number with its text.
 struct SystemError: Error {
     var code: Int32
     var text: String

@@ -9,7 +9,7 @@ import Timing
 extension ByteStream {
     /// Connects to a listener.
     ///
-    /// - Parameter timeout: how long the other end may take, in milliseconds.
+    /// - Parameter timeout: in milliseconds.
     /// - Throws: `unreachable`, `notPermitted`.
     public static func connect(to address: SocketAddress, on loop: RunLoop, timeout: Int32 = 5_000) throws(TransportError)
         -> ByteStream
@@ -36,7 +36,7 @@ extension ByteStream {
         }
     }
 
-    /// Waits until a connection stands; what went wrong otherwise.
+    /// Waits until the connection is established; returns the error otherwise.
     private static func failureOfConnecting(_ descriptor: Int32, timeout: Int32) -> SystemError? {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, timeout) > 0 else { return SystemError(code: ETIMEDOUT) }

@@ -7,23 +7,23 @@ import Timing
     import Darwin
 #endif
 
-/// Waits for connections on a TCP port or a Unix socket and hands each over as a stream.
+/// Accepts connections on a TCP port or a Unix socket as streams.
 public final class SocketListener {
-    /// Where it listens; a port that was given as 0 is the chosen one here.
+    /// Listening address, with the actual port if port 0 was given.
     public let address: SocketAddress
-    /// Told, on the loop, why no connection can be taken for the moment.
+    /// Called on the loop with the reason why no connection can be accepted for the moment.
     public var onImpediment: ((String) -> Void)?
 
     private let loop: RunLoop
     private var descriptor: Int32
     private var action: ((ByteStream) -> Void)?
     private var isHindered = false
-    /// How long connections wait in the system's queue after one could not be taken.
+    /// Pause before accepting again after a failure; connections wait in the system's queue.
     private static let pause = Microseconds.seconds(1)
 
-    /// Starts listening. A Unix socket left behind by a process that is gone is replaced.
+    /// Starts listening. Replaces a Unix socket left behind by a process that has exited.
     ///
-    /// - Throws: `busy` when somebody listens there, `notPermitted`, `unreachable`.
+    /// - Throws: `busy` if the address is in use, `notPermitted`, `unreachable`.
     public init(_ address: SocketAddress, on loop: RunLoop) throws(TransportError) {
         self.loop = loop
         if case .unix(let path) = address { try Self.clear(path) }
@@ -82,7 +82,7 @@ public final class SocketListener {
         action?(ByteStream(name: address.description, descriptor: accepted, on: loop))
     }
 
-    /// The connection that cannot be taken stays in the queue, and the descriptor ready: to look again at once would only heat the machine.
+    /// The connection that could not be accepted keeps the descriptor ready, so retrying at once would be a busy loop.
     private func rest(because reason: String) {
         loop.unwatch(descriptor)
         if !isHindered { onImpediment?("\(address): no connection can be taken: \(reason)") }
@@ -90,7 +90,7 @@ public final class SocketListener {
         loop.schedule(after: Self.pause) { [weak self] in self?.watch() }
     }
 
-    /// Stops listening; connections that were handed over stay.
+    /// Stops listening; accepted connections stay open.
     public func stop() {
         guard descriptor >= 0 else { return }
         loop.unwatch(descriptor)
@@ -106,11 +106,11 @@ public final class SocketListener {
         let status = withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        // The port lies at the same place for both families.
+        // The port is at the same offset for both address families.
         return status == 0 ? .tcp(host: host, port: UInt16(bigEndian: storage.sin6_port)) : address
     }
 
-    /// Removes a socket that nobody listens on any more.
+    /// Removes a Unix socket without a listener.
     private static func clear(_ path: String) throws(TransportError) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return }

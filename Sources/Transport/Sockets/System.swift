@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// The C library's calls that names of ours would hide, and the differences between systems.
+/// C library calls whose names are hidden by ours, and differences between systems.
 @discardableResult
 func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
-/// Writes without a signal when the reader is gone; falls back to `write` for what is no socket.
+/// Writes without SIGPIPE if the reader is gone; falls back to `write` for descriptors other than sockets.
 @inline(__always) func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     #if canImport(Glibc)
         let sent = send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
@@ -33,7 +33,7 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: In
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// A packet is one write and leaves at once.
+/// Disables Nagle's algorithm: a packet is one write and is sent at once.
 func setNoDelay(_ descriptor: Int32) { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
 
 #if canImport(Glibc)
@@ -42,10 +42,10 @@ func setNoDelay(_ descriptor: Int32) { setOption(descriptor, Int32(IPPROTO_TCP),
     let streamSocket = SOCK_STREAM
 #endif
 
-/// What an error number means.
+/// Description of an error number.
 public func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-/// Writes everything; the error number, or zero.
+/// Writes everything; returns an error number or zero.
 public func writeAll(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int32 {
     var rest = octets
     while !rest.isEmpty {

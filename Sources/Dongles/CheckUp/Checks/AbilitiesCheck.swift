@@ -2,7 +2,7 @@ import HCI
 import Packets
 
 extension CheckUp {
-    /// What it can do by its own account, and whether the accounts agree.
+    /// Reads the capabilities of the dongle and checks them for consistency.
     func checkAbilities() async throws {
         try await checkFeaturePages()
         judgeFeatures()

@@ -2,18 +2,18 @@ import HCI
 import Packets
 import Timing
 
-/// The commands that read and change nothing, as the declarations have them.
+/// Commands that only read, from the PDU declarations.
 struct HarmlessCommand: Sendable {
     var name: String
     var opcode: UInt16
     var parameters: [UInt8]
     var claim: SupportedCommandsBit
-    /// The octets of the event that answers with success.
+    /// Length in octets of the event that reports success.
     var answerLength: Int
-    /// It is about a connection: without one it is refused.
+    /// The command needs a connection and is rejected without one.
     var needsConnection: Bool
 
-    /// A handle that no connection has.
+    /// A connection handle that is not in use.
     static let nobody: UInt16 = 0x0EFE
 
     static let all: [HarmlessCommand] = PDUCatalog.all.compactMap { command in
@@ -35,18 +35,18 @@ struct HarmlessCommand: Sendable {
         answerLength = 5 + (returns ?? 1)
     }
 
-    /// Others that change nothing.
+    /// Further commands without side effects.
     private static let names: Set<String> = [
         HCICommands.LEEncrypt.name, HCICommands.LERand.name, HCICommands.GetMWSTransportLayerConfiguration.name,
     ]
 
-    /// Reads that lock some dongles up, that choose the family of commands, and those of modes.
+    /// Read commands that lock up some dongles, that select the command family, or that belong to test modes.
     private static let excluded: Set<String> = [
         HCICommands.ReadDefaultErroneousDataReporting.name, HCICommands.ReadLocalOOBData.name, HCICommands.ReadLocalOOBExtendedData.name,
         HCICommands.ReadLocalExtendedFeatures.name, HCICommands.ReadLocalSupportedCommands.name,
     ]
 
-    /// Not sent to clones: such firmware answers them in ways of its own.
+    /// Commands not sent to clones, whose firmware handles them in its own way.
     static let leftOutForClones: Set<String> = [
         HCICommands.ReadStoredLinkKey.name, HCICommands.ReadVoiceSetting.name, HCICommands.ReadPageScanType.name,
     ]
@@ -63,7 +63,7 @@ extension FieldDeclaration.Shape {
 }
 
 extension CheckUp {
-    /// Every command that is claimed and harmless is sent, and must be known.
+    /// Sends every supported command that has no side effects; each must be known to the controller.
     func checkClaims() async throws {
         let isBlind = identity.supportedCommands.isEmpty
         var silent: [HarmlessCommand] = []
@@ -97,7 +97,7 @@ extension CheckUp {
             Self.named[command] ?? "refuses", "\(command) is claimed and answered by \(reply.status.map { "\($0)" } ?? "nothing")")
     }
 
-    /// Either the long events are lost, or single commands are.
+    /// Determines if long events are lost in general or individual commands fail.
     private func judge(_ silent: [HarmlessCommand], _ longestAnswered: Int) {
         let lostLong = silent.map(\.answerLength).min() ?? 0
         let mask = 5 + 65
@@ -109,7 +109,7 @@ extension CheckUp {
         if let first = silent.first { link.note("silent", "\(first.name) is claimed and not answered") }
     }
 
-    /// What a host sends with reason: an address that nobody has, and values that change nothing that matters.
+    /// Sends write commands with harmless values, such as an unused address.
     private func checkWritesThatMayFail() async throws {
         if claims(HCICommands.LESetResolvablePrivateAddressTimeout.self) {
             let reply = try await link.ask(HCICommands.LESetResolvablePrivateAddressTimeout(rpaTimeout: 900))
@@ -129,7 +129,7 @@ extension CheckUp {
         }
     }
 
-    /// LE commands that work although none of them is claimed.
+    /// Tries LE commands if none is reported as supported.
     private func checkUnclaimed() async throws {
         guard identity.hasLE, !identity.supportedCommands.isEmpty else { return }
         let basic = [
@@ -141,7 +141,7 @@ extension CheckUp {
         link.note("unclaimed-le-commands", "its LE commands work, and Supported_Commands has none of them")
     }
 
-    /// A command that nobody has: of a group that is not used.
+    /// Sends an unknown command of an unused group.
     private func checkUnknownCommand() async throws {
         let opcode: UInt16 = 0xFD53
         let reply = try await link.ask(opcode, [], within: .milliseconds(500))
@@ -155,7 +155,7 @@ extension CheckUp {
             if case .le(let bit) = event.maskPosition { mask | 1 << UInt64(bit) } else { mask }
         })
 
-    /// Commands that are known to be claimed and missing, by the names of findings.
+    /// Commands known to be reported as supported but missing, with the names of the findings.
     static let named: [String: String] = [
         HCICommands.ReadStoredLinkKey.name: "no-stored-link-key",
         HCICommands.ReadVoiceSetting.name: "no-voice-setting",

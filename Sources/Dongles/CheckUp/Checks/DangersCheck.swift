@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension CheckUp {
-    /// Commands that lock some dongles up; nothing is asked of it afterwards but whether it still lives.
+    /// Sends commands that lock up some dongles; afterwards only checks if the dongle still responds.
     func checkDangers() async throws {
         if claims(HCICommands.SetEventFilter.self) {
             let reply = try await link.ask(HCICommands.SetEventFilter(filterType: 0))
@@ -16,7 +16,7 @@ extension CheckUp {
         try await checkErroneousDataReporting()
     }
 
-    /// Some refuse it and lock up some commands later, whether they claim it or not.
+    /// Some dongles reject the command and lock up some commands later, even if they report it as supported.
     private func checkErroneousDataReporting() async throws {
         let reply = try await link.ask(HCICommands.ReadDefaultErroneousDataReporting())
         let isClaimed = claims(HCICommands.ReadDefaultErroneousDataReporting.self)

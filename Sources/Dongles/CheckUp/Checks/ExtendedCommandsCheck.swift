@@ -3,7 +3,8 @@ import Packets
 import Timing
 
 extension CheckUp {
-    /// Extended scanning, connecting and advertising, each after a reset: the families do not mix. Core Vol 4, Part E, 3.1.1.
+    /// Extended scanning, connecting and advertising, each after a reset, since command families must not be mixed. Core Vol 4, Part E,
+    /// 3.1.1.
     func checkExtendedCommands() async throws {
         guard has(.leExtendedAdvertising) else { return }
         let hasScan = claims(HCICommands.LESetExtendedScanParameters.self) && claims(HCICommands.LESetExtendedScanEnable.self)
@@ -31,7 +32,8 @@ extension CheckUp {
         }
     }
 
-    /// LE_Advertising_Set_Terminated tells of an end by duration, count or connection, not of one by the host. Core Vol 4, Part E, 7.7.65.18.
+    /// LE_Advertising_Set_Terminated reports the end by duration, number of events or connection, but not by the host. Core Vol 4, Part E,
+    /// 7.7.65.18.
     private func checkEndOfSet() async throws {
         guard
             try await link.succeed(
@@ -66,7 +68,7 @@ extension CheckUp {
             ])
     }
 
-    /// A set on LE 1M, number 1.
+    /// Advertising set 1 on LE 1M.
     static func set(properties: AdvertisingEventProperties, secondary: UInt8 = 1) -> HCICommands.LESetExtendedAdvertisingParameters {
         HCICommands.LESetExtendedAdvertisingParameters(
             advertisingHandle: 1, advertisingEventProperties: properties, primaryAdvertisingIntervalMin: 0xA0,
@@ -74,7 +76,7 @@ extension CheckUp {
             secondaryAdvertisingPHY: secondary, advertisingSID: 1)
     }
 
-    /// The events that checks look for, within what every controller of their kind knows.
+    /// Events that the checks use, limited to those that every controller of the kind knows.
     static let leEvents: LEEventMask = LEEventMask(
         rawValue: [
             HCIEvents.LEConnectionComplete.maskPosition, HCIEvents.LEAdvertisingReport.maskPosition,

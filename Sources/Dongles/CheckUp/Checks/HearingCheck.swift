@@ -2,7 +2,7 @@ import HCI
 import Packets
 import Timing
 
-/// An advertisement as either family reports it.
+/// An advertisement from a legacy or extended report.
 struct Heard {
     var address: BDADDR
     var octets: Int
@@ -18,7 +18,7 @@ struct Heard {
 }
 
 extension CheckUp {
-    /// Whether it hears who advertises, and what it makes of it.
+    /// Checks reception of advertisements and the content of reports.
     func checkHearing() async throws {
         var expected: BDADDR?
         if let helper { expected = try await Self.advertise(helper, .advNonconnInd) }
@@ -32,7 +32,7 @@ extension CheckUp {
         _ = try await link.ask(HCICommands.Reset())
     }
 
-    /// Makes the helper advertise with legacy PDUs; its address.
+    /// Starts legacy advertising on the helper and returns its address.
     @discardableResult
     static func advertise(_ helper: CheckUpLink, _ type: LegacyAdvertisingType) async throws -> BDADDR? {
         let address = DeviceAddress(value: 0xC0DE_0000_0002, kind: .random)
@@ -49,13 +49,13 @@ extension CheckUp {
         return isOn ? address.bdADDR : nil
     }
 
-    /// All that is declared on page 1.
+    /// All events defined on page 1.
     static let everyEvent = EventMask(
         rawValue: PDUCatalog.all.filter { $0.kind == .hciEvent }.reduce(0x2000_0000_0000_0000) { mask, event in
             if case .page1(let bit) = event.maskPosition { mask | 1 << UInt64(bit) } else { mask }
         })
 
-    /// Begins to scan; false where it is refused.
+    /// Starts scanning; false if the commands are rejected.
     private func scan(extended: Bool) async throws -> Bool {
         _ = try await link.ask(HCICommands.SetEventMask(eventMask: Self.everyEvent))
         _ = try await link.ask(HCICommands.LESetEventMask(leEventMask: Self.leEvents))
@@ -66,7 +66,7 @@ extension CheckUp {
             HCICommands.LESetScanParameters(leScanInterval: 0x60, leScanWindow: 0x60), HCICommands.LESetScanEnable(leScanEnable: 1))
     }
 
-    /// What comes while it listens; with a helper until that is heard a few times.
+    /// Advertisements received while listening. With a helper, stops once the helper's advertisements have been received a few times.
     func listen(_ limit: Microseconds? = nil, atLeast count: Int = 3) async throws -> [Heard] {
         let start = link.log.count
         var heard: [Heard] = []
@@ -93,7 +93,7 @@ extension CheckUp {
         }
     }
 
-    /// Bits of reports that are reserved for future use. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
+    /// Finds reserved bits set in reports. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
     func judgeBits() {
         for entry in link.log {
             if let event = try? entry.packet.event(as: HCIEvents.LEAdvertisingReport.self) {
@@ -111,9 +111,9 @@ extension CheckUp {
         }
     }
 
-    // MARK: Extended
+    // MARK: Extended advertising
 
-    /// Extended advertisements of many lengths, legacy ones in an extended scan, and LE Coded beside LE 1M.
+    /// Extended advertisements of various lengths, legacy advertisements in an extended scan, and LE Coded besides LE 1M.
     func checkExtendedHearing() async throws {
         guard let helper, has(.leExtendedAdvertising), !link.has("no-ext-scan", "reserved-mask-refused"),
             claims(HCICommands.LESetExtendedScanEnable.self)
@@ -163,7 +163,7 @@ extension CheckUp {
         link.note("report-228-lost", "advertisements with \(first) octets of data are not reported, others are")
     }
 
-    /// Changed data has another DID, and is no duplicate. Core Vol 4, Part E, 7.8.65.
+    /// Changed data has another DID and is not a duplicate. Core Vol 4, Part E, 7.8.65.
     private func checkDuplicates(_ helper: CheckUpLink) async throws {
         let address = DeviceAddress(value: 0xC0DE_0000_0005, kind: .random).bdADDR
         func data(_ length: Int) -> HCICommands.LESetExtendedAdvertisingData {
@@ -205,9 +205,9 @@ extension CheckUp {
         link.note("coded-deaf", "with LE Coded among the PHYs it hears nothing, on LE 1M either")
     }
 
-    // MARK: Its own address
+    // MARK: Own address
 
-    /// A random address that is set between two times of advertising is the address of the second. Core Vol 4, Part E, 7.8.4.
+    /// A random address set between two advertising periods must be used in the second. Core Vol 4, Part E, 7.8.4.
     func checkOwnAddress() async throws {
         guard let helper else { return }
         let first = DeviceAddress(value: 0xC0DE_0000_0003, kind: .random)

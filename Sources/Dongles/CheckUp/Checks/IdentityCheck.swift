@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension CheckUp {
-    /// Who it is, each answer by itself, and what the numbers tell.
+    /// Reads identity and version numbers and evaluates them.
     func checkIdentity() async throws {
         if let version = try await link.returns(HCICommands.ReadLocalVersionInformation()) {
             (identity.hciVersion, identity.hciSubversion) = (version.hciVersion, version.hciSubversion)
@@ -68,6 +68,6 @@ extension CheckUp {
 }
 
 extension HCICommands.ReadLocalSupportedFeatures.Return {
-    /// SCO or extended SCO links. Core Vol 2, Part C, 3.3, bits 11 and 31.
+    /// True if SCO or eSCO links are supported. Core Vol 2, Part C, 3.3, bits 11 and 31.
     fileprivate var supportsVoice: Bool { lmpFeatures >> 11 & 1 == 1 || lmpFeatures >> 31 & 1 == 1 }
 }

@@ -3,13 +3,13 @@ import Packets
 import Timing
 
 extension CheckUp {
-    /// Both ends of a connection between the dongle, as central, and the helper.
+    /// Handles of both ends of a connection between the dongle, as central, and the helper.
     private struct Pair {
         var near: ConnectionHandle
         var far: ConnectionHandle
     }
 
-    /// A connection to the helper: data both ways, encryption, other roles beside it, and its end.
+    /// A connection to the helper: data in both directions, encryption, concurrent roles, and disconnection.
     func checkLinks() async throws {
         guard let helper, let pair = try await connect(helper, page2: true) else { return }
         try await link.rest(.milliseconds(300))
@@ -48,7 +48,7 @@ extension CheckUp {
         }
     }
 
-    /// A frame on a channel that nobody has, both ways; whether both came.
+    /// Exchanges a frame on an unused channel in both directions; true if both arrive.
     private func exchange(_ helper: CheckUpLink, _ pair: Pair) async throws -> Bool {
         let there = try await deliver(from: link, pair.near, to: helper, pair.far)
         let back = try await deliver(from: helper, pair.far, to: link, pair.near)
@@ -100,9 +100,9 @@ extension CheckUp {
         } != nil
     }
 
-    // MARK: Beside it and after it
+    // MARK: Concurrent roles and disconnection
 
-    /// Scanning and advertising while there is a connection as central. Core Vol 4, Part E, 7.8.27: bits 24 and 18.
+    /// Scanning and advertising during a connection as central. Core Vol 4, Part E, 7.8.27: bits 24 and 18.
     private func checkBesideLink(_ helper: CheckUpLink) async throws {
         guard let states = try await link.returns(HCICommands.LEReadSupportedStates())?.leStates else { return }
         if states >> 24 & 1 == 1, !link.has("legacy-scan-unanswered") {
@@ -134,7 +134,7 @@ extension CheckUp {
 
     private func checkEnd(_ helper: CheckUpLink, _ pair: Pair) async throws {
         guard let handle = link.watch.lastConnection else { return }
-        // Something under way makes it clear what becomes of it.
+        // A running activity shows the effect.
         let start = link.log.count
         let command = HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection)
         guard try await link.ask(command).isSuccess,
@@ -148,12 +148,12 @@ extension CheckUp {
         try await link.rest(.milliseconds(100))
     }
 
-    // MARK: How many
+    // MARK: Number of links
 
-    /// Enough for most uses.
+    /// Number of links that suffices for most purposes.
     private static let enoughLinks = 8
 
-    /// Connections to the helper, which goes by another address for each, until one is refused.
+    /// Creates connections to the helper, each with another helper address, until one is rejected.
     func checkLinkCount() async throws {
         guard let helper, try await connect(helper, page2: false) != nil else { return }
         var (count, refusal): (Int, ErrorCode?) = (1, nil)

@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension CheckUp {
-    /// Commands and data of many lengths there and back in local loopback, with their credits. Core Vol 4, Part E, 7.6.1.
+    /// Commands and data of various lengths in local loopback, with flow control. Core Vol 4, Part E, 7.6.1.
     func checkLoopback() async throws {
         guard claims(HCICommands.WriteLoopbackMode.self), let handle = try await enterLoopback() else {
             return report.skipped.append(CheckUpReport.Skipped(check: "loopback", reason: "it has no local loopback for data"))
@@ -28,14 +28,14 @@ extension CheckUp {
         guard !link.has("event-size-hole") else { return }
         for length in Self.eventLengths {
             let start = link.log.count
-            // Event header, command header, and the rest.
+            // Event header, command header and parameters.
             link.send(HCIPacket(opcode: HCICommands.ReadBDADDR.opcode, parameters: [UInt8](repeating: 0x5A, count: length - 5)))
             let back = try await link.first(from: start, within: .milliseconds(500)) { packet -> Bool? in
                 packet.eventCode == HCIEvents.LoopbackCommand.code && packet.bytes.count == length ? true : nil
             }
             link.watchTakesCredit()
             guard back == nil else { continue }
-            // Some loop data alone.
+            // Some controllers loop back data only.
             let loops = try await isLoopingCommands()
             if loops { link.note("event-size-hole", "an event of \(length) octets does not arrive") }
             return
@@ -77,7 +77,7 @@ extension CheckUp {
 
     private func noteLost(_ lost: [Int], of made: [Int]) {
         guard let first = lost.first else { return }
-        // What is held back may come with the packet after it, which then is not what was expected.
+        // Data that was held back may arrive with the next packet, which then is not the expected one.
         let whole = made.filter { ($0 + ACLHeader.octets).isMultiple(of: 64) }
         if lost.count == made.count {
             link.note(plan.usb == nil ? "acl-dead" : "data-in-dead", "no data comes from it, whatever its length")
@@ -106,7 +106,7 @@ extension CheckUp {
         return (back == true, isCredited)
     }
 
-    /// Number_Of_Completed_Packets has no bit in the mask of its own: clearing bits must not hold it back. Core Vol 4, Part E, 7.3.1.
+    /// Number_Of_Completed_Packets has no bit in the event mask, so clearing bits must not suppress it. Core Vol 4, Part E, 7.3.1.
     private func checkMaskedCredits() async throws {
         let mask = EventMask(rawValue: EventMask.standard & ~(1 << 18))
         guard try await link.ask(HCICommands.SetEventMask(eventMask: mask)).isSuccess, let handle = try await enterLoopback() else {
@@ -120,12 +120,12 @@ extension CheckUp {
 }
 
 extension EventMask {
-    /// What holds after a reset. Core Vol 4, Part E, 7.3.1.
+    /// The event mask after a reset. Core Vol 4, Part E, 7.3.1.
     fileprivate static let standard: UInt64 = 0x0000_1FFF_FFFF_FFFF
 }
 
 extension CheckUpLink {
-    /// A command that was looped back gives its credit with itself.
+    /// A looped-back command returns its own credit.
     func watchTakesCredit() { watch.takeCredit() }
 
     func forgetOutstanding(_ handle: ConnectionHandle) { watch.forgetOutstanding(handle) }

@@ -4,7 +4,7 @@ import Timing
 import Transport
 
 extension CheckUp {
-    /// What it says by itself, whether it answers before HCI_Reset, and how long that takes.
+    /// Records unsolicited packets, checks for an answer before HCI_Reset, and measures the time.
     func checkStart() async throws {
         let stale = try await link.first(within: .milliseconds(50)) { packet -> Bool? in
             guard packet.kind == .event else { return packet.kind == .acl ? true : nil }

@@ -2,7 +2,7 @@ import HCI
 import Packets
 import Timing
 
-/// Something that a controller can be made to do without anybody else.
+/// An activity that a controller can start without a peer.
 enum Role: CaseIterable {
     case advertising
     case connectableAdvertising
@@ -11,7 +11,7 @@ enum Role: CaseIterable {
 }
 
 extension CheckUp {
-    /// Two states that the supported states name together, the bit that does, and both in words. Core Vol 4, Part E, 7.8.27.
+    /// Combinations of two states in LE_Read_Supported_States, with their bit and description. Core Vol 4, Part E, 7.8.27.
     private static let pairs: [(first: Role, second: Role, bit: UInt64, text: String)] = [
         (.advertising, .scanning, 8, "non-connectable advertising and passive scanning"),
         (.connectableAdvertising, .scanning, 10, "connectable advertising and passive scanning"),
@@ -19,7 +19,7 @@ extension CheckUp {
         (.scanning, .initiating, 22, "passive scanning and initiating"),
     ]
 
-    /// The combinations of states that it claims, entered with legacy commands.
+    /// Enters the reported combinations of states with legacy commands.
     func checkStates() async throws {
         guard let states = try await link.returns(HCICommands.LEReadSupportedStates())?.leStates else { return }
         let claimed = Self.pairs.filter { states >> $0.bit & 1 == 1 }
@@ -39,7 +39,7 @@ extension CheckUp {
         }
     }
 
-    /// The status of the command that enters it; nil for silence.
+    /// Status of the command that starts the activity; nil if there is no answer.
     func enter(_ role: Role) async throws -> ErrorCode? {
         switch role {
         case .advertising, .connectableAdvertising:
@@ -60,7 +60,7 @@ extension CheckUp {
         }
     }
 
-    /// An address that nobody has.
+    /// An unused address.
     static let nobody = DeviceAddress(value: 0xC0DE_0000_0001, kind: .random)
 
     static func create(toward peer: DeviceAddress, interval: UInt16) -> HCICommands.LECreateConnection {
