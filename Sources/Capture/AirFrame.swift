@@ -1,6 +1,6 @@
-/// One LE transmission with its radio circumstances, as LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR keeps it.
+/// An LE transmission with radio information, as in LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR.
 public struct AirFrame: Sendable, Hashable {
-    /// Which circumstances are known, and the verdicts of the receiver.
+    /// Valid fields and results of the receiver's checks.
     public struct Flags: OptionSet, Sendable, Hashable {
         public var rawValue: UInt16
         public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -16,9 +16,9 @@ public struct AirFrame: Sendable, Hashable {
         public static let micValid = Flags(rawValue: 0x2000)
     }
 
-    /// What kind of physical channel PDU the frame carries.
+    /// Kind of physical channel PDU.
     public enum Channel: UInt16, Sendable, Hashable, CaseIterable {
-        /// Advertising, or data whose direction is not told: the access address decides.
+        /// Advertising, or data of unknown direction, depending on the access address.
         case advertising = 0
         case auxiliaryAdvertising = 1
         case dataFromCentral = 2
@@ -34,17 +34,17 @@ public struct AirFrame: Sendable, Hashable {
         case leCoded = 2
     }
 
-    /// RF channel 0...39, 2402 MHz + 2 MHz each. Not the channel index.
+    /// RF channel 0...39: 2402 MHz + 2 MHz x N. Not the channel index.
     public var rfChannel: UInt8
-    /// In dBm.
+    /// Signal power in dBm.
     public var signalPower: Int8
-    /// In dBm.
+    /// Noise power in dBm.
     public var noisePower: Int8
     public var referenceAccessAddress: UInt32
     public var flags: Flags
     public var channel: Channel
     public var modulation: Modulation
-    /// Access address, on the Coded PHY the coding indicator (0 for S=8, 1 for S=2), PDU header, payload and CRC, not whitened.
+    /// Access address, coding indicator on LE Coded (0 for S=8, 1 for S=2), PDU header, payload and CRC, without whitening.
     public var bytes: [UInt8]
 
     public init(
@@ -61,7 +61,7 @@ public struct AirFrame: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The channel index, as link layer and sniffers count; nil where the capture does not tell it. Core Vol 6, Part B, 1.4.1.
+    /// Channel index as used by link layer and sniffers; nil if the capture does not contain it. Core Vol 6, Part B, 1.4.1.
     public var channelIndex: Int? {
         switch rfChannel {
         case 0: 37
@@ -73,14 +73,14 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
-    /// Octets after the header of a data channel PDU, the MIC among them; 0 of one that only acknowledges and keeps the link. Nil of other PDUs.
+    /// Octets after the header of a data channel PDU, including the MIC; 0 for an empty PDU. Nil for other PDUs.
     public var dataOctets: Int? {
         guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return nil }
         let length = Self.accessAddressOctets + (modulation == .leCoded ? 1 : 0) + 1
         return length < bytes.count ? Int(bytes[length]) : nil
     }
 
-    /// Whether a packet on the Coded PHY has S=2; nil on other PHYs.
+    /// True if an LE Coded packet uses S=2; nil on other PHYs.
     public var isS2: Bool? {
         modulation == .leCoded && bytes.count > Self.accessAddressOctets ? bytes[Self.accessAddressOctets] == 1 : nil
     }
@@ -99,12 +99,12 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
-    /// In place of an RF channel that the capture does not tell.
+    /// Value for an unknown RF channel.
     static let noChannel: UInt8 = 0xFF
     static let headerLength = 10
     private static let plainFlags: UInt16 = 0x3C1F
 
-    /// Reads header and packet; nil when the header is cut or names a PHY that does not exist.
+    /// Parses header and packet; nil if the header is truncated or has an invalid PHY.
     init?(headed octets: ArraySlice<UInt8>) {
         guard octets.count >= Self.headerLength else { return nil }
         let at = octets.startIndex

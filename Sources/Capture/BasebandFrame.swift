@@ -1,6 +1,6 @@
-/// One BR/EDR transmission with its radio circumstances, as LINKTYPE_BLUETOOTH_BREDR_BB keeps it.
+/// A BR/EDR transmission with radio information, as in LINKTYPE_BLUETOOTH_BREDR_BB.
 public struct BasebandFrame: Sendable, Hashable {
-    /// Which circumstances are known, and the verdicts of the receiver.
+    /// Valid fields and results of the receiver's checks.
     public struct Flags: OptionSet, Sendable, Hashable {
         public var rawValue: UInt16
         public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -8,7 +8,7 @@ public struct BasebandFrame: Sendable, Hashable {
         public static let dewhitened = Flags(rawValue: 0x0001)
         public static let signalPowerValid = Flags(rawValue: 0x0002)
         public static let noisePowerValid = Flags(rawValue: 0x0004)
-        /// The payload is in clear, as it was sent or because it was opened.
+        /// The payload is unencrypted, as sent or after decryption.
         public static let decrypted = Flags(rawValue: 0x0008)
         public static let referenceLAPValid = Flags(rawValue: 0x0010)
         public static let payloadPresent = Flags(rawValue: 0x0020)
@@ -22,7 +22,7 @@ public struct BasebandFrame: Sendable, Hashable {
         public static let micValid = Flags(rawValue: 0x2000)
     }
 
-    /// The logical transport by which TYPE is to be read.
+    /// The logical transport, which determines the meaning of TYPE.
     public enum Transport: UInt8, Sendable, Hashable, CaseIterable {
         case any = 0
         case sco = 1
@@ -37,27 +37,27 @@ public struct BasebandFrame: Sendable, Hashable {
         case edr3M = 2
     }
 
-    /// RF channel 0...78, 2402 MHz + 1 MHz each.
+    /// RF channel 0...78: 2402 MHz + 1 MHz x N.
     public var rfChannel: UInt8
-    /// In dBm.
+    /// Signal power in dBm.
     public var signalPower: Int8
-    /// In dBm.
+    /// Noise power in dBm.
     public var noisePower: Int8 = -128
     public var transport: Transport
     public var modulation = Modulation.basicRate
-    /// The LAP of the access code.
+    /// LAP of the access code.
     public var lap: UInt32
-    /// The UAP that HEC and CRC begin with.
+    /// UAP used as the initial value of HEC and CRC.
     public var referenceUAP: UInt8
-    /// The 18 bits of the packet header, the bit that is sent first in the least significant place; zero for an ID packet.
+    /// The 18 bits of the packet header, first transmitted bit in the least significant position; zero for an ID packet.
     public var packetHeader: UInt32
     public var flags: Flags
-    /// Payload header, payload and CRC, not whitened and without FEC.
+    /// Payload header, payload and CRC, without whitening and FEC.
     public var payload: [UInt8]
-    /// Whether the sender is the piconet's central, or becomes one by this packet; nil where that is not known.
+    /// True if the sender is the central of the piconet, or becomes it with this packet; nil if unknown.
     public var isFromCentral: Bool?
-    /// Header and payload as they are sent, whitened and with FEC, if that was noted: 54 bits in seven octets, and the payload's from the eighth on. The bit that
-    /// is sent first is the least significant.
+    /// Header and payload as transmitted, with whitening and FEC, if recorded: 54 header bits in seven octets, payload bits from the eighth
+    /// octet on. The first transmitted bit is the least significant.
     public var onAir: [UInt8]?
 
     public init(
@@ -76,7 +76,7 @@ public struct BasebandFrame: Sendable, Hashable {
 
     static let headerLength = 22
 
-    /// Reads header and packet; nil when the header is cut or names a transport or a rate that does not exist.
+    /// Parses header and packet; nil if the header is truncated or has an invalid transport or rate.
     init?(headed octets: ArraySlice<UInt8>) {
         guard octets.count >= Self.headerLength, let lap: UInt32 = octets.number(at: 8, big: false),
             let reference: UInt32 = octets.number(at: 12, big: false), let packetHeader: UInt32 = octets.number(at: 16, big: false),
@@ -94,7 +94,7 @@ public struct BasebandFrame: Sendable, Hashable {
         self.modulation = modulation
     }
 
-    /// The 22 octets before the payload. Nothing had to be corrected.
+    /// The 22 octets before the payload, with no corrected bits.
     var header: [UInt8] {
         var octets: [UInt8] = [rfChannel, UInt8(bitPattern: signalPower), UInt8(bitPattern: noisePower), 0]
         octets.reserveCapacity(Self.headerLength)
@@ -106,7 +106,7 @@ public struct BasebandFrame: Sendable, Hashable {
         return octets
     }
 
-    /// One line about it.
+    /// One-line description.
     var summary: String {
         let lap = String(lap, radix: 16, uppercase: true)
         let place = "LAP \(String(repeating: "0", count: max(0, 6 - lap.count)) + lap), RF channel \(rfChannel)"
@@ -114,7 +114,7 @@ public struct BasebandFrame: Sendable, Hashable {
         return "BR/EDR \(typeName), \(place), \(payload.count) octets"
     }
 
-    /// The name of the packet type, which depends on TYPE, the logical transport and the modulation. Core Vol 2, Part B, 6.5.
+    /// Name of the packet type, which depends on TYPE, logical transport and modulation. Core Vol 2, Part B, 6.5.
     private var typeName: String {
         let type = UInt8(packetHeader >> 3 & 15)
         let name =
@@ -129,7 +129,7 @@ public struct BasebandFrame: Sendable, Hashable {
     }
 }
 
-/// A transmission of either kind.
+/// An LE or BR/EDR transmission.
 public enum AnyAirFrame: Sendable, Hashable {
     case le(AirFrame)
     case bredr(BasebandFrame)

@@ -1,18 +1,18 @@
-/// What can go wrong with a capture file. What was read or written before the error stays good.
+/// Error of a capture file. Packets read or written before the error are valid.
 public enum CaptureError: Error, Sendable, Equatable {
     case cannotOpen(path: String, reason: String)
     case readFailed(path: String, reason: String)
-    /// The disk is full, the pipe has no reader any more, and the like.
+    /// The disk is full, the reader of the pipe is gone, or similar.
     case writeFailed(path: String, reason: String)
-    /// No known format begins like this file.
+    /// The file has no known format.
     case unknownFormat(path: String)
-    /// The file's name says no format that can be written.
+    /// The file name extension is not that of a writable format.
     case unknownExtension(path: String)
     /// The file ends within a packet.
     case truncated(path: String, offset: Int, packetsBefore: Int)
-    /// A length or a field in the file cannot be.
+    /// A length or field in the file is invalid.
     case malformed(path: String, offset: Int, reason: String)
-    /// The format has no place for this kind of packet.
+    /// The format cannot contain this kind of packet.
     case unsuitable(path: String, reason: String)
 }
 

@@ -1,27 +1,27 @@
 import Packets
 
-/// A capture in the making on one loop: knows the date of the loop's time zero, and keeps a failing disk from ending a run.
+/// A capture file being written on a loop. Converts loop time to dates, and does not let a write error end the run.
 public final class CaptureLog {
-    /// The first failure. What was written before it is kept, what comes after is dropped and counted.
+    /// The first error. Earlier packets are in the file, later ones are dropped.
     public private(set) var failure: CaptureError?
     public private(set) var dropped = 0
-    /// How many packets are in the capture.
+    /// Number of packets in the capture.
     public var count: Int { writer.count + (held == nil ? 0 : 1) }
     public var path: String { writer.path }
-    /// Whether packets can have comments, and the air an interface.
+    /// True if the format supports comments and an air interface.
     public var isCommented: Bool { writer.format == .pcapng }
 
     private let writer: CaptureWriter
     private let epoch: CaptureTime
     private var pendingComment: String?
-    /// The last packet of a capture with comments: something may still be said about it.
+    /// The last packet, held back because a comment may still be added.
     private var held: CaptureRecord?
     private var basebandInterface: Int?
     private static let basebandInterface = CaptureInterface(name: "air, BR/EDR", linkType: .bredrBaseband)
 
     /// - Parameters:
-    ///   - epoch: the date of the loop's time zero. Keep the default in virtual time: then equal runs give equal files.
-    ///   - isSecret: the file is for its owner alone, for it has keys.
+    ///   - epoch: date of the loop's time zero. Keep the default in virtual time, so that equal runs give equal files.
+    ///   - isSecret: restrict access to the owner, because the file contains keys.
     public init(path: String, format: CaptureFormat? = nil, epoch: CaptureTime = .virtualEpoch, isSecret: Bool = false)
         throws(CaptureError)
     {
@@ -29,32 +29,33 @@ public final class CaptureLog {
         self.epoch = epoch
     }
 
-    /// Adds a controller by the name that the capture shows: tester, subject.
+    /// Adds a controller with a name for display: tester, subject.
     public func addController(_ name: String) throws(CaptureError) -> Int {
         try writer.addInterface(CaptureInterface(name: name, linkType: .h4WithDirection))
     }
 
-    /// Adds the air; only pcapng has room for it.
+    /// Adds the air; only pcapng supports it.
     public func addAir(_ name: String = "air") throws(CaptureError) -> Int {
         try writer.addInterface(CaptureInterface(name: name, linkType: .leLinkLayerWithHeader))
     }
 
-    /// Puts a comment on the next packet, where the format has comments.
+    /// Adds a comment to the next packet, if the format supports comments.
     public func comment(_ text: String) { pendingComment = text }
 
-    /// Puts a comment on the last packet, where the format has comments, and nothing has been flushed since.
+    /// Adds a comment to the last packet, if the format supports comments and nothing has been flushed since.
     public func commentLast(_ text: String) {
         let before = held?.comment.map { $0 + "\n" } ?? ""
         held?.comment = before + text
     }
 
-    /// Writes an HCI packet and returns its number in the capture, counted from 1.
+    /// Writes an HCI packet and returns its number in the capture, starting with 1.
     @discardableResult
     public func record(_ packet: HCIPacket, _ direction: CaptureDirection, interface: Int, at time: Microseconds) -> Int {
         write(.hci(packet, direction), interface: interface, at: time)
     }
 
-    /// Writes a transmission and returns its number in the capture, counted from 1. Those of BR/EDR have an interface of their own beside `interface`.
+    /// Writes a transmission and returns its number in the capture, starting with 1. BR/EDR transmissions have a separate interface besides
+    /// `interface`.
     @discardableResult
     public func record(_ frame: AnyAirFrame, interface: Int, at time: Microseconds) -> Int {
         switch frame {
@@ -67,7 +68,7 @@ public final class CaptureLog {
         }
     }
 
-    /// Brings everything written so far to the operating system.
+    /// Flushes buffered packets to the file.
     public func flush() {
         writeHeld()
         attempt { () throws(CaptureError) in try writer.flush() }
@@ -75,7 +76,7 @@ public final class CaptureLog {
 
     /// Closes the file.
     ///
-    /// - Throws: the first failure of the whole capture.
+    /// - Throws: the first error of the capture.
     public func finish() throws(CaptureError) {
         writeHeld()
         attempt { () throws(CaptureError) in try writer.finish() }

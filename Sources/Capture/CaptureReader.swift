@@ -1,18 +1,18 @@
-/// Reads a capture file of any known format, packet by packet. Files of any size take bounded memory.
+/// Reads a capture file of any known format, packet by packet, with bounded memory.
 public final class CaptureReader {
     public let path: String
     public let format: CaptureFormat
-    /// The interfaces met so far.
+    /// The interfaces found so far.
     public var interfaces: [CaptureInterface] { decoder.interfaces }
-    /// How many records have been read.
+    /// Number of records read.
     public var count: Int { input.packets }
 
     private let input: RecordInput
     private var decoder: any RecordDecoder
 
-    /// Opens a file and finds out its format.
+    /// Opens a file and detects its format.
     ///
-    /// - Throws: `cannotOpen`, `unknownFormat`, `truncated` or `malformed` when its header is wrong.
+    /// - Throws: `cannotOpen`, `unknownFormat`, or `truncated` or `malformed` if its header is invalid.
     public init(path: String) throws(CaptureError) {
         self.path = path
         let source = try FileSource(path: path)
@@ -46,14 +46,14 @@ public final class CaptureReader {
 
     /// The next record; nil at the end of the file.
     ///
-    /// - Throws: `truncated` when the file ends within a packet, `malformed` when it cannot be read on. Everything before has been delivered.
+    /// - Throws: `truncated` if the file ends within a packet, `malformed` if it cannot be parsed. All earlier records have been returned.
     public func next() throws(CaptureError) -> CaptureRecord? {
         guard let record = try decoder.next() else { return nil }
         input.packets += 1
         return record
     }
 
-    /// Every record of a file, and the error that ended it early, if one did.
+    /// All records of a file, and the error that ended it early, if any.
     public static func readAll(_ path: String) throws(CaptureError) -> (records: [CaptureRecord], failure: CaptureError?) {
         let reader = try CaptureReader(path: path)
         var records: [CaptureRecord] = []

@@ -1,6 +1,6 @@
 import Packets
 
-/// A point in time in a capture: nanoseconds since the start of 1970, UTC.
+/// A time in a capture: nanoseconds since 1970-01-01 00:00:00 UTC.
 public struct CaptureTime: Sendable, Hashable, Comparable {
     public var nanoseconds: Int64
 
@@ -12,7 +12,7 @@ public struct CaptureTime: Sendable, Hashable, Comparable {
 
     public var microseconds: Int64 { nanoseconds >= 0 ? nanoseconds / 1_000 : (nanoseconds - 999) / 1_000 }
 
-    /// The date that virtual time zero is written as: 2025-01-01 00:00:00 UTC, the same in every run.
+    /// The date of virtual time zero: 2025-01-01 00:00:00 UTC in every run.
     public static let virtualEpoch = CaptureTime(microseconds: 1_735_689_600_000_000)
 
     public static func < (a: CaptureTime, b: CaptureTime) -> Bool { a.nanoseconds < b.nanoseconds }
@@ -22,32 +22,32 @@ public struct CaptureTime: Sendable, Hashable, Comparable {
     }
 }
 
-/// Which way a packet crossed the host controller interface.
+/// Direction of a packet on the HCI.
 public enum CaptureDirection: UInt8, Sendable, Hashable, CaseIterable {
     case hostToController = 0
     case controllerToHost = 1
 }
 
-/// One packet of a capture.
+/// A packet of a capture.
 public struct CaptureRecord: Sendable, Hashable {
     public enum Content: Sendable, Hashable {
-        /// An HCI packet; the direction is unknown in formats that do not keep it and cannot be told from the kind.
+        /// An HCI packet; the direction is nil if the format does not record it and the packet type does not imply it.
         case hci(HCIPacket, CaptureDirection?)
-        /// A transmission of LE on the air.
+        /// An LE transmission.
         case air(AirFrame)
-        /// A transmission of BR/EDR on the air.
+        /// A BR/EDR transmission.
         case baseband(BasebandFrame)
-        /// Text that a tool wrote into the capture.
+        /// Text written by a tool.
         case note(String)
-        /// Anything else, as it lies in the file.
+        /// Any other record, as in the file.
         case other(LinkType, [UInt8])
     }
 
     public var time: CaptureTime
-    /// Index into the capture's interfaces.
+    /// Index of the capture's interface.
     public var interface: Int
     public var content: Content
-    /// Length of the packet before the capturing tool cut it, when it did.
+    /// Original length of a packet truncated by the capturing tool.
     public var cutFrom: Int?
     public var comment: String?
 
@@ -60,7 +60,7 @@ public struct CaptureRecord: Sendable, Hashable {
     }
 }
 
-/// Where packets of a capture come from: one controller, or the air.
+/// Source of packets in a capture: a controller or the air.
 public struct CaptureInterface: Sendable, Hashable {
     public var name: String
     public var linkType: LinkType
@@ -71,7 +71,7 @@ public struct CaptureInterface: Sendable, Hashable {
     }
 }
 
-/// What the octets of a packet in a file mean: the registered LINKTYPE numbers.
+/// Link type of packets in a file: registered LINKTYPE numbers.
 public struct LinkType: RawRepresentable, Sendable, Hashable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }

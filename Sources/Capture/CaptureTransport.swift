@@ -2,7 +2,7 @@ import Packets
 import Timing
 import Transport
 
-/// A pipe whose packets go into a capture, both ways. Which way is which depends on the end: a host's or a controller's.
+/// A pipe that records its packets in a capture. Directions depend on which end it is, the host's or the controller's.
 public final class CaptureTransport: HCITransport, HCITransportSink {
     public var name: String { inner.name }
 
@@ -14,7 +14,7 @@ public final class CaptureTransport: HCITransport, HCITransportSink {
     private let received: CaptureDirection
     private var sink: (any HCITransportSink)?
 
-    /// - Parameter holder: who holds this end of the pipe.
+    /// - Parameter holder: the end that is wrapped.
     public init(_ inner: any HCITransport, into log: CaptureLog, interface: Int, heldBy holder: Holder = .host, on loop: RunLoop) {
         self.inner = inner
         self.log = log
@@ -57,9 +57,9 @@ public final class CaptureTransport: HCITransport, HCITransportSink {
 }
 
 extension HCITransport {
-    /// The pipe with its packets captured, if there is a capture, as an interface of its own.
+    /// The pipe with its packets recorded as a separate interface, if there is a capture.
     ///
-    /// - Parameter name: what the capture calls the controller.
+    /// - Parameter name: name of the controller in the capture.
     public func captured(
         into log: CaptureLog?, as name: String, heldBy holder: CaptureTransport.Holder = .host, on loop: RunLoop
     ) throws(CaptureError) -> any HCITransport {

@@ -1,8 +1,8 @@
-/// Writes a capture file. Records reach the file through a bounded buffer; `flush()` brings out what it holds.
+/// Writes a capture file through a bounded buffer; `flush()` empties the buffer.
 public final class CaptureWriter {
     public let path: String
     public let format: CaptureFormat
-    /// How many records have been written; the next one's number in the file, counted from 1, is one more.
+    /// Number of records written. The next record has this number plus 1.
     public private(set) var count = 0
     public private(set) var interfaces: [CaptureInterface] = []
 
@@ -12,9 +12,9 @@ public final class CaptureWriter {
     /// Creates the file.
     ///
     /// - Parameters:
-    ///   - format: by the file's name when nil.
-    ///   - isSecret: the file is for its owner alone, for it has keys.
-    /// - Throws: `unknownExtension`, `cannotOpen`, `unsuitable` for a format that is only read.
+    ///   - format: nil to choose by the file name extension.
+    ///   - isSecret: restrict access to the owner, because the file contains keys.
+    /// - Throws: `unknownExtension`, `cannotOpen`, or `unsuitable` for a read-only format.
     public init(path: String, format: CaptureFormat? = nil, isSecret: Bool = false) throws(CaptureError) {
         guard let format = format ?? CaptureFormat(extensionOf: path) else { throw .unknownExtension(path: path) }
         switch format {
@@ -31,9 +31,9 @@ public final class CaptureWriter {
         try sink.flush()
     }
 
-    /// Adds an interface for the records that follow; its index goes into them.
+    /// Adds an interface and returns its index for later records.
     ///
-    /// - Throws: `unsuitable` when the format cannot carry the link type; `writeFailed`.
+    /// - Throws: `unsuitable` if the format does not support the link type; `writeFailed`.
     public func addInterface(_ interface: CaptureInterface) throws(CaptureError) -> Int {
         guard format == .pcapng || interface.linkType == .h4WithDirection else {
             throw .unsuitable(path: path, reason: "\(format.rawValue) carries only HCI; the air needs pcapng")
@@ -44,9 +44,9 @@ public final class CaptureWriter {
         return interfaces.count - 1
     }
 
-    /// Appends a record and returns its number in the file, counted from 1.
+    /// Appends a record and returns its number in the file, starting with 1.
     ///
-    /// - Throws: `unsuitable` when the format has no place for the record, or its interface was not added; `writeFailed`.
+    /// - Throws: `unsuitable` if the format does not support the record, or its interface was not added; `writeFailed`.
     @discardableResult
     public func write(_ record: CaptureRecord) throws(CaptureError) -> Int {
         guard format != .pcapng || record.interface < interfaces.count else {
@@ -59,9 +59,9 @@ public final class CaptureWriter {
         return count
     }
 
-    /// Brings everything written so far to the operating system.
+    /// Flushes buffered packets to the file.
     public func flush() throws(CaptureError) { try sink.flush() }
 
-    /// Flushes and closes the file; nothing may be written afterwards.
+    /// Flushes and closes the file; nothing can be written afterwards.
     public func finish() throws(CaptureError) { try sink.finish() }
 }

@@ -8,7 +8,7 @@ import Timing
 #endif
 
 extension CaptureTime {
-    /// The date of a loop's time zero: the machine's for a loop in wall time, always the same one for a loop in virtual time.
+    /// Date of a loop's time zero: the system's date in wall time, a constant in virtual time.
     public static func epoch(of loop: RunLoop) -> CaptureTime {
         guard loop.mode == .wall else { return .virtualEpoch }
         var time = timespec()

@@ -1,7 +1,7 @@
 import BluetoothCrypto
 import Packets
 
-/// Opens the encrypted links of an air log with their keys. Core Vol 6, Part B, 5.1.3; Part E.
+/// Decrypts the encrypted links of an air capture. Core Vol 6, Part B, 5.1.3; Part E.
 public struct AirDecryption {
     private let keys: AirKeys
     private var links: [UInt32: LinkDecryption] = [:]
@@ -9,9 +9,9 @@ public struct AirDecryption {
 
     public init(keys: AirKeys) { self.keys = keys }
 
-    /// The frame in clear, without its MIC and marked as decrypted; as it is where it is in clear already, or no key opens it.
+    /// Decrypts a frame, removes its MIC and marks it as decrypted. Returns it unchanged if it is unencrypted or no key fits.
     ///
-    /// Frames come in the order of the capture.
+    /// Frames must be passed in the order of the capture.
     public mutating func open(_ frame: AirFrame) -> AirFrame {
         let start = frame.modulation == .leCoded ? 5 : 4
         guard frame.bytes.count >= start + 5, !frame.flags.contains(.crcChecked) || frame.flags.contains(.crcValid) else { return frame }
@@ -26,7 +26,7 @@ public struct AirDecryption {
         return frame
     }
 
-    /// A link may have the access address of one before, but not its encryption.
+    /// A new connection with the access address of an earlier one starts unencrypted.
     private mutating func begin(_ layer: DecodedLayer) {
         guard let accessAddress = layer.accessAddressOfLink else { return }
         links[accessAddress]?.begin()
@@ -47,39 +47,39 @@ public struct AirDecryption {
     }
 }
 
-/// One link: the session that its control PDUs make, and the packet counters of both ways.
+/// One link: the session created by its control PDUs, and the packet counters of both directions.
 private struct LinkDecryption {
     /// One sender.
     private struct Side {
-        /// SKD and IV, as LL_ENC_REQ or LL_ENC_RSP told them.
+        /// SKD and IV from LL_ENC_REQ or LL_ENC_RSP.
         var half: (skd: [UInt8], iv: [UInt8])?
         var isEncrypted = false
         var counter: UInt64 = 0
         var sequenceNumber: UInt8?
-        /// What the last PDU held, for when it is sent again.
+        /// Decrypted content of the last PDU, reused for a retransmission.
         var clear: [UInt8]?
     }
 
-    /// The keys of a session, counted from 0, with EDIV and Rand.
+    /// The keys for a session number (starting with 0), EDIV and Rand.
     typealias Keys = (Int, UInt16, UInt64) -> [UInt128]
 
     private var central = Side()
     private var peripheral = Side()
-    /// Of the keys that the session may have; the first packet tells which it is.
+    /// Ciphers of the candidate keys; the first encrypted packet determines the right one.
     private var ciphers: [LinkCipher] = []
     private var name: (encryptedDiversifier: UInt16, randomNumber: UInt64) = (0, 0)
     private var sessions = 0
 
-    /// How many packets may be missing from the capture before it loses track.
+    /// Maximum number of missing packets before decryption is given up.
     private static let mostMissing: UInt64 = 16
 
-    /// A new connection.
+    /// Starts a new connection.
     mutating func begin() {
         (central, peripheral) = (Side(), Side())
         ciphers = []
     }
 
-    /// - Returns: the payload of an encrypted PDU; nil where there is none to tell.
+    /// - Returns: the payload of an encrypted PDU; nil if it cannot be decrypted.
     mutating func open(_ pdu: ArraySlice<UInt8>, fromCentral: Bool, _ keys: Keys) -> [UInt8]? {
         let header = pdu[pdu.startIndex]
         let payload = pdu.dropFirst(2)
@@ -105,7 +105,7 @@ private struct LinkDecryption {
                 return clear
             }
         }
-        // Of several keys none is the link's.
+        // None of several keys fits.
         if ciphers.count > 1 { ciphers = [] }
         return nil
     }
@@ -121,7 +121,7 @@ private struct LinkDecryption {
         case .encRsp(let pdu) where !fromCentral: peripheral.half = (pdu.skdPeripheral, pdu.ivPeripheral)
         case .startEncReq where !fromCentral: begin(keys(sessions, name.encryptedDiversifier, name.randomNumber))
         case .startEncRsp where fromCentral: peripheral.isEncrypted = true
-        // The peripheral's is encrypted, and the central's answer to it is not.
+        // The peripheral's LL_PAUSE_ENC_RSP is encrypted, the central's is not.
         case .pauseEncRsp: if fromCentral { peripheral.isEncrypted = false } else { central.isEncrypted = false }
         default: break
         }

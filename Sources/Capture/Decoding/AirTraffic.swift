@@ -1,11 +1,11 @@
 import Packets
 
-/// What is on the air: advertising, and the links that connections make.
+/// Decodes transmissions on the air: advertising and the links created by connection requests.
 struct AirTraffic {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
     private var links: [UInt32: LinkTraffic] = [:]
-    /// The last PDU of an auxiliary channel asked for a scan response.
+    /// The last PDU on an auxiliary channel was AUX_SCAN_REQ.
     private var isScanRequested = false
 
     private static let mostLinks = 1_024
@@ -43,7 +43,7 @@ struct AirTraffic {
         return DecodedPacket(layers: [DecodedLayer(named: radio, of: "Air", frame.bytes, 0..<start, summary: radio)] + layers)
     }
 
-    /// Where and how a frame was sent, in words.
+    /// Radio parameters of a frame as text.
     private func radio(_ frame: AirFrame, isBroken: Bool, _ accessAddress: UInt32?) -> String {
         TextBuffer.text { text in
             if let channel = frame.channelIndex {
@@ -63,7 +63,7 @@ struct AirTraffic {
         }
     }
 
-    /// The access address and what came before tell PDUs apart that share a type. Core Vol 6, Part B, 2.3.4.
+    /// Decodes a PDU whose type is ambiguous by its access address and the PDUs before it. Core Vol 6, Part B, 2.3.4.
     private func auxiliary(_ bytes: [UInt8], _ pdu: Range<Int>, _ accessAddress: UInt32) -> DecodedLayer {
         var layer = DecodedLayer(advertising: bytes, pdu, secondary: true)
         guard layer.code == 7 else { return layer }
@@ -85,7 +85,7 @@ struct AirTraffic {
 }
 
 extension DecodedLayer {
-    /// The access address of the link that a CONNECT_IND or AUX_CONNECT_REQ begins. Core Vol 6, Part B, 2.3.3.
+    /// Access address of the link created by CONNECT_IND or AUX_CONNECT_REQ. Core Vol 6, Part B, 2.3.3.
     var accessAddressOfLink: UInt32? {
         guard name == "CONNECT_IND" || name == "AUX_CONNECT_REQ",
             let accessAddress = fields.named("LLData")?.children.named("AA")?.integer
@@ -94,11 +94,11 @@ extension DecodedLayer {
     }
 }
 
-/// The data channel PDUs of one link. Core Vol 6, Part B, 2.4. Keys that open encrypted links belong here.
+/// Decodes the data channel PDUs of one link. Core Vol 6, Part B, 2.4. Decryption keys would belong here.
 private struct LinkTraffic {
     private enum Encryption {
         case off
-        /// LL_START_ENC_REQ has come: what follows is encrypted, or was decrypted by the capturing tool.
+        /// LL_START_ENC_REQ was received: later PDUs are encrypted, or were decrypted by the capturing tool.
         case starting
         case on
         case removed
@@ -106,10 +106,10 @@ private struct LinkTraffic {
 
     private var connection = ConnectionTraffic()
     private var encryption = Encryption.off
-    /// Of the last PDU each way: the same number again is the same PDU again.
+    /// Sequence numbers of the last PDU in each direction; the same number again is a retransmission.
     private var sequenceNumbers = (forth: UInt8?.none, back: UInt8?.none)
 
-    /// What a header says, by the way and its bits 2 to 4.
+    /// Text for each header, by direction and header bits 2...4.
     private static let headers: [[(name: String, summary: String)]] = ["C>P ", "P>C ", ""].map { sender in
         (0..<8).map { bits in
             let flags = "\(sender)SN=\(bits >> 1 & 1) NESN=\(bits & 1) MD=\(bits >> 2)"
@@ -124,7 +124,7 @@ private struct LinkTraffic {
         let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(header >> 2 & 7)]
         let head = DecodedLayer(
             named: words.name, of: "LLHeader", bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary)
-        // The header has a third octet where a constant tone extension follows.
+        // The header has a third octet if a constant tone extension follows.
         let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
         let payload = start..<max(start, pdu.upperBound)
         let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
@@ -164,7 +164,7 @@ private struct LinkTraffic {
         connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way)
     }
 
-    /// A PDU that came before: it says the same once more, and changes nothing.
+    /// Decodes a retransmission, which does not change the state.
     private func again(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ isBroken: Bool) -> [DecodedLayer] {
         guard !isBroken, header & 3 == 2 else { return [] }
         var copy = self
@@ -179,7 +179,7 @@ private struct LinkTraffic {
         }
     }
 
-    /// The first LL_START_ENC_RSP in clear shows that the capturing tool had the key: encrypted, it is longer by its MIC.
+    /// An unencrypted first LL_START_ENC_RSP shows that the capturing tool had the key: an encrypted one is longer by its MIC.
     private mutating func isEncrypted(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ flags: AirFrame.Flags) -> Bool {
         if flags.contains(.decrypted) { return false }
         switch encryption {

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a connection-oriented channel of a BR/EDR link carries, by its PSM. Assigned Numbers, 2.7.
+/// Protocol of a connection-oriented BR/EDR channel, by its PSM. Assigned Numbers, 2.7.
 public enum ChannelProtocol: Sendable, Hashable {
     case serviceDiscovery
     case rfcomm
@@ -19,14 +19,14 @@ public enum ChannelProtocol: Sendable, Hashable {
         }
     }
 
-    /// An SDU of the channel; nil where no declaration tells what it is, as with the media of AVDTP.
+    /// Decodes an SDU of the channel; nil if there is no declaration, as for AVDTP media.
     public func layer(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
         switch self {
         case .serviceDiscovery: return DecodedLayer(layer: "SDP", bytes, range)
         case .attributes: return DecodedLayer(layer: "ATT", bytes, range)
         case .rfcomm: return RFCOMMFrameView(bytes[range]).flatMap { Self.multiplexer($0, bytes) }
         case .avdtp:
-            // Only a signal that is one packet begins with its identifier. AVDTP 1.3, 8.4.
+            // Only a signal in a single packet starts with its identifier. AVDTP 1.3, 8.4.
             guard range.count >= 2, bytes[range.lowerBound] >> 2 & 3 == 0 else { return nil }
             let signal = DecodedLayer(layer: "AVDTP", bytes, range)
             return signal.declaration == nil ? nil : signal
@@ -34,7 +34,7 @@ public enum ChannelProtocol: Sendable, Hashable {
         }
     }
 
-    /// What a UIH frame on DLCI 0 says.
+    /// Decodes a multiplexer command in a UIH frame on DLCI 0.
     private static func multiplexer(_ frame: RFCOMMFrameView, _ bytes: [UInt8]) -> DecodedLayer? {
         guard frame.isMultiplexer, frame.hasRightCheck else {
             return DecodedLayer(named: RFCOMMFrameView.name, of: "RFCOMMFrame", bytes, frame.range, summary: frame.summary)
@@ -42,7 +42,7 @@ public enum ChannelProtocol: Sendable, Hashable {
         return DecodedLayer(layer: "RFCOMM", bytes, frame.information)
     }
 
-    /// A message of AVCTP; where it is a vendor dependent frame of AVRCP, what that says. AVRCP 1.6, 6.3.1.
+    /// Decodes an AVCTP message, including the content of an AVRCP vendor dependent frame. AVRCP 1.6, 6.3.1.
     private static func control(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
         guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: "AVCTP", name: "AVCTP_MESSAGE") else { return nil }
         let message = DecodedLayer(declaration, bytes, range)
@@ -54,17 +54,17 @@ public enum ChannelProtocol: Sendable, Hashable {
     }
 }
 
-/// A frame of RFCOMM as it is on its channel. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
+/// An RFCOMM frame. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
 public struct RFCOMMFrameView: Sendable {
     public static let name = "RFCOMM_Frame"
-    /// The names of the control fields, without P/F.
+    /// Names of the control fields, without P/F.
     public static let controls: [String: Int] = ["SABM": 0x2F, "UA": 0x63, "DM": 0x0F, "DISC": 0x43, "UIH": 0xEF]
     static let pollFinal: UInt8 = 0x10
 
     public let address: UInt8
     public let control: UInt8
     public let credits: UInt8?
-    /// Where the frame and its information lie.
+    /// Positions of the frame and of its information field.
     public let range: Range<Int>
     public let information: Range<Int>
     public let hasRightCheck: Bool
@@ -75,7 +75,7 @@ public struct RFCOMMFrameView: Sendable {
     public var kind: Int { Int(control & ~Self.pollFinal) }
     public var isMultiplexer: Bool { kind == Self.controls["UIH"] && dlci == 0 && !information.isEmpty }
 
-    /// Nil where the octets are too few for the length that they tell.
+    /// Returns nil if there are fewer octets than the length field says.
     public init?(_ bytes: ArraySlice<UInt8>) {
         let start = bytes.startIndex
         guard bytes.count >= 4 else { return nil }
@@ -104,7 +104,7 @@ public struct RFCOMMFrameView: Sendable {
             + (hasRightCheck ? "" : ", wrong FCS")
     }
 
-    /// A frame of its parts; the check sequence is the right one unless another is given.
+    /// Encodes a frame, with the correct check sequence unless another is given.
     public static func bytes(address: UInt8, control: UInt8, credits: UInt8?, information: [UInt8], check: UInt8? = nil) -> [UInt8] {
         let count = information.count
         let length = count < 128 ? [UInt8(count << 1 | 1)] : [UInt8(truncatingIfNeeded: count << 1), UInt8(truncatingIfNeeded: count >> 7)]
@@ -114,7 +114,7 @@ public struct RFCOMMFrameView: Sendable {
         return header + (credits.map { [$0] } ?? []) + information + [sum]
     }
 
-    /// x8 + x2 + x + 1, reflected. TS 07.10, 5.2.1.6.
+    /// x^8 + x^2 + x + 1, reflected. TS 07.10, 5.2.1.6.
     private static func check(_ octets: ArraySlice<UInt8>) -> UInt8 {
         var value: UInt8 = 0xFF
         for octet in octets {

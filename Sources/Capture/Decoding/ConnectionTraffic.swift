@@ -1,13 +1,13 @@
 import HCI
 import Packets
 
-/// The two ways of a connection.
+/// Direction on a connection.
 enum Way: Hashable {
     /// From the host, or from the central.
     case forth
     /// From the controller, or from the peripheral.
     case back
-    /// A sniffer's data of which the sender is not told.
+    /// Unknown sender in a sniffer capture.
     case unknown
 
     var other: Way {
@@ -19,18 +19,19 @@ enum Way: Hashable {
     }
 }
 
-/// What one connection carries above its links: L2CAP PDUs, put together, and the protocols on its channels.
+/// Decodes the traffic of one connection above the link layer: reassembled L2CAP PDUs and the protocols on its channels.
 ///
-/// What depends on earlier packets of the connection is kept here: channels that signalling opened. Attributes by handle belong here, too.
+/// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling. Attributes by handle would
+/// belong here, too.
 struct ConnectionTraffic {
     static let brokenLayer = "L2CAP"
 
     private var reassemblers: [Way: L2CAPReassembler] = [:]
     private var channels = OpenChannels()
 
-    /// The layers of the PDU that a fragment completes; nothing while it is not whole.
+    /// The layers of the PDU that a fragment completes; empty if it is incomplete.
     ///
-    /// - Parameter fragment: where it lies in the octets of its packet.
+    /// - Parameter fragment: range of the fragment in the packet.
     mutating func receive(_ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: Way) -> [DecodedLayer] {
         var reassembler = reassemblers.removeValue(forKey: way) ?? L2CAPReassembler()
         defer { reassemblers[way] = reassembler }
@@ -49,10 +50,10 @@ struct ConnectionTraffic {
         return layers
     }
 
-    /// Whether no PDU of that way has begun and not ended.
+    /// True if no PDU of that direction is incomplete.
     func isBetweenPDUs(_ way: Way) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
 
-    /// Whether a packet's data is a PDU of a channel on which nothing depends on what came before.
+    /// True if a packet contains a complete PDU of a channel whose decoding does not depend on earlier packets.
     static func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
         guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount else { return false }
         return header.channel == 0x0004 || header.channel == 0x0006
@@ -62,11 +63,11 @@ struct ConnectionTraffic {
         DecodedLayer(named: "L2CAP: \(reason)", of: brokenLayer, bytes, range, summary: "L2CAP: \(reason)")
     }
 
-    /// Of the fixed channels, which carry most PDUs.
+    /// Names of the fixed channels, which carry most PDUs.
     private static let names = Dictionary(
         uniqueKeysWithValues: (UInt16(1)...7).map { ($0, "L2CAP channel \(Hex.number($0, bits: 16))") })
 
-    /// What a whole PDU carries, by its channel. Core Vol 3, Part A, 2.1.
+    /// Decodes a complete PDU by its channel. Core Vol 3, Part A, 2.1.
     private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: Way) -> [DecodedLayer] {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
         let header = DecodedLayer(
@@ -83,7 +84,7 @@ struct ConnectionTraffic {
         }
     }
 
-    /// The signalling channel of BR/EDR may carry several commands in one PDU.
+    /// A PDU on the BR/EDR signalling channel may contain several commands.
     static func signalling(_ bytes: [UInt8], _ payload: Range<Int>) -> [DecodedLayer] {
         var layers: [DecodedLayer] = []
         var start = payload.lowerBound

@@ -1,9 +1,9 @@
 import HCI
 import Packets
 
-/// What crosses one controller's HCI: whose controller it is, its connections, and the PDUs on them.
+/// Decodes the HCI traffic of one controller: version, connections, and the PDUs on them.
 struct ControllerTraffic {
-    /// From Read_Local_Version_Information: it names vendor commands.
+    /// Company identifier from Read_Local_Version_Information, for names of vendor commands.
     private var company: UInt16? { didSet { if company != oldValue { lines = KnownLines() } } }
     private var lines = KnownLines()
     private var tracker = ConnectionTracker()
@@ -30,7 +30,7 @@ struct ControllerTraffic {
         }
     }
 
-    /// Writes the packet's line, which is looked up where nothing but the packet's octets decides what it says.
+    /// Writes the text line of a packet; uses a cache if only the packet's octets determine the text.
     mutating func write(_ packet: HCIPacket, _ direction: CaptureDirection, to text: inout TextBuffer) {
         guard isKnownByOctets(packet, direction) else { return decode(packet, direction).write(to: &text) }
         if let line = lines[packet] {
@@ -92,7 +92,7 @@ struct ControllerTraffic {
 }
 
 extension DecodedPacket {
-    /// A PDU that was taken from a connection's channel already, in the same words as the packet that brought it.
+    /// Describes a PDU taken from a connection's channel in the same form as the packet that contained it.
     public init(connection: UInt16, channel: UInt16, pdu: [UInt8]) {
         let text = "ACL \(Hex.number(connection, bits: 16))"
         let length = UInt16(truncatingIfNeeded: pdu.count)
@@ -102,7 +102,7 @@ extension DecodedPacket {
         layers += traffic.receive(.first, whole, 0..<whole.count, .back)
     }
 
-    /// What a channel of a connection carries, when the layer is known.
+    /// Describes a decoded layer of a connection's channel.
     public init(connection: UInt16, channel: UInt16, _ layer: DecodedLayer) {
         let text = "ACL \(Hex.number(connection, bits: 16)) L2CAP channel \(Hex.number(channel, bits: 16))"
         layers = [DecodedLayer(named: text, of: "HCIData", layer.bytes, 0..<0, summary: text), layer]

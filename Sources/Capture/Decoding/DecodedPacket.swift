@@ -1,11 +1,11 @@
 import Packets
 
-/// A packet as a tree: layers from the outermost to the innermost that is known, each with its fields.
+/// A packet as a tree of layers, outermost first, each with its fields.
 ///
-/// Everything that tells of packets, in a line or in a page, and everything that looks for values in them, uses this tree.
+/// Text output, reports and searches for values all use this tree.
 public struct DecodedPacket: Sendable {
     public var layers: [DecodedLayer] = []
-    /// What the capture says about the packet.
+    /// Notes of the capture about the packet.
     public var notes: [String] = []
 
     public init(layers: [DecodedLayer] = [], notes: [String] = []) {
@@ -18,10 +18,10 @@ public struct DecodedPacket: Sendable {
 }
 
 extension DecodedPacket: CustomStringConvertible {
-    /// One line: headers in short, then PDUs with all fields.
+    /// One line: abbreviated headers, then PDUs with all fields.
     public var description: String { TextBuffer.text { write(to: &$0) } }
 
-    /// Writes what `description` says.
+    /// Writes the text of `description`.
     public func write(to text: inout TextBuffer) {
         var separator = ""
         for index in layers.indices where layers[index].summary != "" {
@@ -35,7 +35,7 @@ extension DecodedPacket: CustomStringConvertible {
         }
     }
 
-    /// A line for each layer and each field, with the octets that it stands in.
+    /// A line for each layer and field, with its octets.
     public var tree: [String] {
         var lines: [String] = []
         for layer in layers {

@@ -1,6 +1,6 @@
 import Packets
 
-/// The lines of packets by their octets. Most of what crosses an HCI crosses it again: commands of set-up, answers, completed packets.
+/// Cache of text lines by packet octets. Most packets repeat: set-up commands, answers, completed packets.
 struct KnownLines {
     private struct Key: Hashable {
         var kind: HCIPacket.Kind
@@ -11,7 +11,7 @@ struct KnownLines {
 
     private var lines: [Key: [UInt8]] = [:]
 
-    /// More are not kept, nor lines of longer packets.
+    /// Maximum number of cached lines. Lines of long packets are not cached.
     private static let most = 2_048
     private static let longest = 260
 

@@ -1,16 +1,16 @@
 import Packets
 
-/// The L2CAP channels that signalling opened on a connection, and what they carry. Core Vol 3, Part A, 4.
+/// L2CAP channels opened by signalling on a connection, with their protocols. Core Vol 3, Part A, 4.
 struct OpenChannels {
     private struct Channel {
         var psm: Int
-        /// Its PDUs are K-frames of SDUs. Core Vol 3, Part A, 3.4.3.
+        /// PDUs are K-frames of SDUs. Core Vol 3, Part A, 3.4.3.
         var isCreditBased: Bool
         var sdu: [UInt8] = []
         var missing = 0
     }
 
-    /// The way of the PDUs, and the channel identifier in them, which is the receiver's.
+    /// Direction of the PDUs, and the destination channel identifier in them.
     private struct Key: Hashable {
         var way: Way
         var identifier: Int
@@ -22,7 +22,7 @@ struct OpenChannels {
     }
 
     private var channels: [Key: Channel] = [:]
-    /// The PSM that was asked for, until the answer.
+    /// Channels requested, until the response arrives.
     private var asked: [Request: Channel] = [:]
 
     private static let most = 256
@@ -55,7 +55,7 @@ struct OpenChannels {
         }
     }
 
-    /// A PDU of a channel whose identifier is no fixed one.
+    /// Decodes a PDU of a dynamic channel.
     mutating func decode(_ identifier: UInt16, _ bytes: [UInt8], _ payload: Range<Int>, _ way: Way) -> DecodedLayer {
         let key = Key(way: way, identifier: Int(identifier))
         guard let channel = channels[key] else { return Self.octets(identifier, "", bytes, payload) }

@@ -1,8 +1,8 @@
 import Packets
 
-/// Decodes the packets of a capture, in their order, into trees. Never fails: what is not understood is shown as octets.
+/// Decodes the packets of a capture, in order, into trees. Never fails: unknown data is shown as octets.
 ///
-/// It keeps what later packets need to be understood, bounded, for each interface and each link on the air.
+/// Keeps bounded state for each interface and each link on the air, as needed to decode later packets.
 public struct PacketDecoder {
     private var controllers: [Int: ControllerTraffic] = [:]
     private var air: [Int: AirTraffic] = [:]
@@ -23,7 +23,7 @@ public struct PacketDecoder {
         return decoded
     }
 
-    /// Writes the line that `decode` describes the packet by; one that came before costs little.
+    /// Writes the text line of a packet; fast for a packet that occurred before.
     public mutating func write(_ record: CaptureRecord, to text: inout TextBuffer) {
         guard case .hci(let packet, let direction) = record.content, record.cutFrom == nil, record.comment == nil else {
             return decode(record).write(to: &text)
@@ -31,7 +31,7 @@ public struct PacketDecoder {
         controllers[record.interface, default: ControllerTraffic()].write(packet, direction ?? .hostToController, to: &text)
     }
 
-    /// - Parameter direction: nil where the capture does not tell it.
+    /// - Parameter direction: nil if the capture does not contain it.
     public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
         controllers[interface, default: ControllerTraffic()].decode(packet, direction ?? .hostToController)
     }
@@ -44,7 +44,7 @@ public struct PacketDecoder {
 }
 
 extension DecodedPacket {
-    /// A packet of which there is only a line to say.
+    /// A packet that is described by a single line.
     static func summary(_ text: String, _ octets: [UInt8] = []) -> DecodedPacket {
         DecodedPacket(layers: [DecodedLayer(named: text, of: "", octets, 0..<octets.count, summary: text)])
     }

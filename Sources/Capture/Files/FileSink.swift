@@ -6,7 +6,7 @@ import Transport
     import Darwin
 #endif
 
-/// A file written through a bounded buffer. After the first failure it stays failed and writes nothing more.
+/// A file written through a bounded buffer. After the first error nothing more is written.
 final class FileSink {
     let path: String
     private var descriptor: Int32
@@ -14,7 +14,7 @@ final class FileSink {
     private let limit: Int
     private var failure: CaptureError?
 
-    /// - Parameter isSecret: a regular file is for its owner alone, also one that was there before.
+    /// - Parameter isSecret: restrict access of a regular file to its owner, even if the file existed before.
     init(path: String, limit: Int = 1 << 16, isSecret: Bool = false) throws(CaptureError) {
         self.path = path
         self.limit = limit
@@ -25,7 +25,7 @@ final class FileSink {
         buffer.reserveCapacity(limit + 4096)
     }
 
-    /// Empties a regular file, which nobody else may be writing.
+    /// Truncates a regular file, unless another process is writing it.
     private func takeOver() throws(CaptureError) {
         guard isRegular else { return }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -41,14 +41,15 @@ final class FileSink {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Appends what `body` adds to the buffer; one packet at a time, so that a failure never leaves half of one in the buffer.
+    /// Appends the octets that `body` adds to the buffer. Call it once per packet, so that an error does not leave half a packet in the
+    /// buffer.
     func write(_ body: (inout [UInt8]) -> Void) throws(CaptureError) {
         if let failure { throw failure }
         body(&buffer)
         if buffer.count >= limit { try flush() }
     }
 
-    /// Brings everything written so far to the operating system.
+    /// Flushes the buffer to the file.
     func flush() throws(CaptureError) {
         if let failure { throw failure }
         let code = writeAll(buffer[...], to: descriptor)

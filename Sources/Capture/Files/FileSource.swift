@@ -6,17 +6,17 @@ import Transport
     import Darwin
 #endif
 
-/// A file read forward through a bounded buffer.
+/// A file read sequentially through a bounded buffer.
 final class FileSource {
     let path: String
-    /// Where the next octet lies in the file.
+    /// File offset of the next octet.
     private(set) var offset = 0
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
 
-    /// The longest piece that may be asked for at once.
+    /// Maximum number of octets per call.
     static let longestPiece = 1 << 24
 
     init(path: String) throws(CaptureError) {
@@ -27,13 +27,13 @@ final class FileSource {
 
     deinit { close(descriptor) }
 
-    /// The next `count` octets, fewer at the end of the file, without moving on.
+    /// The next `count` octets without consuming them; fewer at the end of the file.
     func peek(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8> {
         try fill(count)
         return buffer[position..<min(buffer.count, position + count)]
     }
 
-    /// The next `count` octets; nil when the file ends before them.
+    /// Consumes the next `count` octets; nil if the file ends before.
     func take(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
         let piece = try peek(count)
         guard piece.count == count else { return nil }
@@ -42,7 +42,7 @@ final class FileSource {
         return piece
     }
 
-    /// Moves on by `count` octets; false when the file ends before.
+    /// Skips `count` octets; false if the file ends before.
     func skip(_ count: Int) throws(CaptureError) -> Bool {
         var left = count
         while left > 0 {

@@ -9,7 +9,7 @@ extension Array where Element == UInt8 {
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// The number `offset` octets into the slice; nil past its end.
+    /// The number at an offset in the slice; nil beyond its end.
     func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self, at offset: Int, big: Bool) -> Number? {
         let width = Number.bitWidth / 8
         guard offset >= 0, count - offset >= width else { return nil }

@@ -1,9 +1,9 @@
 import Packets
 
-/// btsnoop: a header, then records of 24 octets and the packet, all big-endian. Time counts microseconds from the year 0.
+/// btsnoop: a header, then records of 24 octets and a packet, all big-endian. Times are in microseconds since the year 0.
 enum BTSnoop {
     static let magic: [UInt8] = Array("btsnoop\0".utf8)
-    /// From the year 0 to 1970, in microseconds, as every btsnoop tool has it.
+    /// Microseconds from the year 0 to 1970, as used by all btsnoop tools.
     static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
     static let recordHeaderLength = 24
     static let longestPacket = 1 << 18
@@ -85,7 +85,7 @@ struct BTSnoopDecoder: RecordDecoder {
         return .hci(HCIPacket(kind, Array(packet)), isReceived ? .controllerToHost : .hostToController)
     }
 
-    /// Adapters get interfaces as they turn up; the monitor itself (0xFFFF) is one, too.
+    /// Adds an interface for each new adapter index; the monitor itself (0xFFFF) also has one.
     private mutating func adapter(_ index: Int) -> Int {
         let name = index == 0xFFFF ? "monitor" : "hci\(index)"
         if let known = interfaces.firstIndex(where: { $0.name == name }) { return known }
@@ -94,7 +94,7 @@ struct BTSnoopDecoder: RecordDecoder {
     }
 }
 
-/// The packet codes of the Linux Bluetooth monitor channel.
+/// Packet codes of the Linux Bluetooth monitor channel.
 enum LinuxMonitor {
     static func content(opcode: UInt16, _ packet: ArraySlice<UInt8>) -> CaptureRecord.Content {
         let bytes = Array(packet)

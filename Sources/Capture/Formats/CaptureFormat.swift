@@ -1,16 +1,16 @@
-/// The file formats that captures come in.
+/// File formats of captures.
 public enum CaptureFormat: String, Sendable, Hashable, CaseIterable {
-    /// Android's and BlueZ's btsnoop; written with datalink 1002 (H4).
+    /// btsnoop of Android and BlueZ; written with datalink 1002 (H4).
     case btsnoop
     case pcapng
-    /// Apple's PacketLogger.
+    /// PacketLogger of Apple.
     case packetLogger = "pklg"
     /// Classic libpcap; read only.
     case pcap
-    /// BlueZ's old hcidump; read only.
+    /// hcidump of old BlueZ versions; read only.
     case hcidump
 
-    /// The format that a file is written in, by the end of its name.
+    /// The writable format for a file name extension.
     public init?(extensionOf path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         guard let dot = name.lastIndex(of: ".") else { return nil }

@@ -1,21 +1,21 @@
 import Packets
 
-/// What reads the records of one format, one after the other.
+/// Reads the records of one format in sequence.
 protocol RecordDecoder {
     var interfaces: [CaptureInterface] { get }
-    /// The next record; nil at the proper end of the file.
+    /// The next record; nil at the regular end of the file.
     mutating func next() throws(CaptureError) -> CaptureRecord?
 }
 
-/// A file as decoders see it: whole pieces, or the error that says where it ends.
+/// Input of record decoders: complete pieces, or an error with the position of the end.
 final class RecordInput {
     let source: FileSource
-    /// How many packets have been delivered.
+    /// Number of packets delivered.
     var packets = 0
 
     init(_ source: FileSource) { self.source = source }
 
-    /// The first octets of a record; nil when the file properly ends before it.
+    /// The first octets of a record; nil at the regular end of the file.
     func start(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
         if try source.peek(1).isEmpty { return nil }
         return try piece(count)
@@ -35,7 +35,7 @@ final class RecordInput {
     private var truncated: CaptureError { .truncated(path: source.path, offset: source.offset, packetsBefore: packets) }
 }
 
-/// What the octets of one packet mean in the formats that carry link types.
+/// Content of a packet in a format with link types.
 func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: CaptureDirection? = nil) -> CaptureRecord.Content {
     switch linkType {
     case .h4:
@@ -68,7 +68,7 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
     return .other(linkType, Array(packet))
 }
 
-/// A frame without radio circumstances: what is certain is its access address.
+/// A frame without radio information: only the access address is known.
 private func bareFrame(_ packet: ArraySlice<UInt8>) -> AirFrame {
     let accessAddress: UInt32 = packet.number(at: 0, big: false) ?? 0
     return AirFrame(

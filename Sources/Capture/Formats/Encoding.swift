@@ -1,28 +1,28 @@
 import Packets
 
-/// What turns records into the octets of one format.
+/// Encodes records in one format.
 protocol RecordEncoder {
-    /// The octets before the first record.
+    /// Octets before the first record.
     var preamble: [UInt8] { get }
-    /// The octets that announce an interface; empty in formats without interfaces.
+    /// Octets that declare an interface; empty in formats without interfaces.
     func announcement(of interface: CaptureInterface) -> [UInt8]
-    /// Appends a record; false when the format has no place for it.
+    /// Appends a record; false if the format does not support it.
     func append(_ record: CaptureRecord, to octets: inout [UInt8]) -> Bool
 }
 
 extension HCIPacket {
-    /// The way this packet goes: as told, or as its kind says; data of unknown way counts as sent.
+    /// Direction of this packet: as given, or implied by its type; data of unknown direction counts as sent.
     func way(_ told: CaptureDirection?) -> CaptureDirection {
         told ?? (kind == .event ? .controllerToHost : .hostToController)
     }
 
-    /// Reads a packet with its H4 indicator before it; nil for an indicator that does not exist.
+    /// Parses a packet preceded by its H4 indicator; nil if the indicator is invalid.
     init?(indicated octets: ArraySlice<UInt8>) {
         guard let indicator = octets.first, let kind = Kind(rawValue: indicator) else { return nil }
         self.init(kind, Array(octets.dropFirst()))
     }
 
-    /// The way that the packet's kind alone tells.
+    /// Direction implied by the packet type.
     var impliedDirection: CaptureDirection? {
         switch kind {
         case .command: .hostToController
@@ -32,7 +32,7 @@ extension HCIPacket {
     }
 }
 
-/// Text in a file: its octets up to a final zero or line end.
+/// Text in a file, up to a trailing zero or line end.
 func text(of octets: ArraySlice<UInt8>) -> String {
     var end = octets.endIndex
     while end > octets.startIndex, octets[end - 1] == 0 || octets[end - 1] == 10 { end -= 1 }

@@ -1,16 +1,16 @@
 import Packets
 
-/// Packets of the nRF sniffer, LINKTYPE_NORDIC_BLE: an octet for the board, the header of the sniffer's serial protocol, the circumstances of
-/// the reception, and the packet with access address and CRC. Protocol versions 1 to 3 differ in what is not needed here.
+/// Packets of the nRF sniffer, LINKTYPE_NORDIC_BLE: board number, header of the sniffer's serial protocol, radio information, and the
+/// packet with access address and CRC. The differences between protocol versions 1...3 are not relevant here.
 enum NordicSniffer {
     private static let advertisingEvent: UInt8 = 0x02
     private static let dataEvent: UInt8 = 0x06
-    /// Programs that write this link type without a sniffer leave the packet id 0; the access address then says what it is.
+    /// Packet id 0, from programs that use this link type without a sniffer; the access address then determines the kind of packet.
     private static let noEvent: UInt8 = 0x00
     private static let events: Set<UInt8> = [advertisingEvent, dataEvent, noEvent]
     private static let reception = 7
 
-    /// Nil for what is no received packet.
+    /// Returns nil for anything except a received packet.
     static func frame(_ octets: ArraySlice<UInt8>) -> AirFrame? {
         let bytes = Array(octets)
         guard bytes.count > reception + 4, events.contains(bytes[6]) else { return nil }
@@ -30,7 +30,7 @@ enum NordicSniffer {
             modulation: AirFrame.Modulation(rawValue: UInt16(flags >> 4 & 7)) ?? .le1M, bytes: Array(bytes[start...]))
     }
 
-    /// The sniffer decrypts what it has the key of, and then the MIC is right.
+    /// The sniffer decrypts packets if it has the key, and the MIC is then valid.
     private static func known(_ flags: UInt8, isData: Bool) -> AirFrame.Flags {
         var known: AirFrame.Flags = [.dewhitened, .signalPowerValid, .crcChecked]
         if flags & 0x01 != 0 { known.insert(.crcValid) }

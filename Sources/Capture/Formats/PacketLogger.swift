@@ -1,6 +1,6 @@
 import Packets
 
-/// PacketLogger: length, seconds, microseconds, type, packet. No magic; the length counts what follows it.
+/// PacketLogger: length, seconds, microseconds, type, packet. There is no magic number; the length counts the octets after it.
 enum PacketLogger {
     static let headerLength = 13
     static let longestRecord = 1 << 17
@@ -15,7 +15,7 @@ enum PacketLogger {
         static let isoSent: UInt8 = 0x0C
         static let isoReceived: UInt8 = 0x0D
         static let note: UInt8 = 0xFC
-        /// Texts of the tool: notes, errors, configuration.
+        /// Record types with text: notes, errors, configuration.
         static let texts: ClosedRange<UInt8> = 0xF0...0xFF
     }
 
@@ -41,7 +41,7 @@ enum PacketLogger {
         return Code.texts.contains(code) ? .note(text(of: packet)) : .other(LinkType(rawValue: UInt32(code)), Array(packet))
     }
 
-    /// Whether `prefix`, the file's beginning, can be read as records; `isWhole` says that it is all of the file.
+    /// True if `prefix`, the start of the file, can be parsed as records; `isWhole` if it is the complete file.
     static func recognises(_ prefix: ArraySlice<UInt8>, isWhole: Bool, big: Bool) -> Bool {
         recordsAgree(prefix, isWhole: isWhole, headerLength: headerLength) { header in
             guard let length: UInt32 = header.number(at: 0, big: big), let fraction: UInt32 = header.number(at: 8, big: big),
@@ -53,7 +53,7 @@ enum PacketLogger {
     }
 }
 
-/// Walks records over a file's first octets: each header must give a length. At least one must be seen.
+/// Parses record headers in the first octets of a file: each must have a valid length, and there must be at least one.
 func recordsAgree(_ prefix: ArraySlice<UInt8>, isWhole: Bool, headerLength: Int, _ length: (ArraySlice<UInt8>) -> Int?) -> Bool {
     var rest = prefix
     var seen = 0
@@ -108,7 +108,7 @@ struct PacketLoggerDecoder: RecordDecoder {
     }
 }
 
-/// BlueZ's hcidump format: length, direction, seconds, microseconds (little-endian), then the packet with its H4 indicator.
+/// hcidump format of BlueZ: length, direction, seconds, microseconds (little-endian), then the packet with its H4 indicator.
 struct HCIDumpDecoder: RecordDecoder {
     static let headerLength = 12
     let interfaces = [CaptureInterface(name: "hci", linkType: .h4)]

@@ -9,7 +9,7 @@ struct PcapDecoder: RecordDecoder {
     private let isNanoseconds: Bool
     private let linkType: LinkType
 
-    /// Byte order and resolution by the file's first four octets; nil when it is no pcap.
+    /// Byte order and resolution from the first four octets of the file; nil if it is not pcap.
     static func recognise(_ prefix: ArraySlice<UInt8>) -> (big: Bool, nanoseconds: Bool)? {
         switch prefix.number(UInt32.self, at: 0, big: true) {
         case 0xA1B2_C3D4: (true, false)

@@ -1,6 +1,6 @@
 import Packets
 
-/// The block types and option codes of pcapng.
+/// Block types and option codes of pcapng.
 enum PcapNG {
     enum Block {
         static let sectionHeader: UInt32 = 0x0A0D_0D0A
@@ -18,7 +18,7 @@ enum PcapNG {
         static let userApplication: UInt16 = 4
         static let resolution: UInt16 = 9
         static let timeOffset: UInt16 = 14
-        /// Of a packet of BR/EDR: `BasebandFrame.onAir`. The most significant bit leaves a code to local use.
+        /// Option of a BR/EDR packet with `BasebandFrame.onAir`. The most significant bit marks codes for local use.
         static let onAir: UInt16 = 0x8001
     }
 
@@ -30,8 +30,8 @@ enum PcapNG {
     static let longestBlock = 1 << 24
 }
 
-/// Writes one little-endian section; packets of HCI with link type 201, of the air with 256 (LE) and 255 (BR/EDR), times in the given resolution. What the
-/// central of a BR/EDR piconet sends goes as outbound, what its peripherals send as inbound.
+/// Writes one little-endian section: HCI packets with link type 201, air packets with 256 (LE) and 255 (BR/EDR), times in the given
+/// resolution. In a BR/EDR piconet, packets of the central are outbound and packets of peripherals inbound.
 struct PcapNGEncoder: RecordEncoder {
     enum Resolution: UInt8 {
         case microseconds = 6

@@ -1,18 +1,18 @@
 import Packets
 
-/// Reads pcapng: any number of sections in either byte order; unknown blocks and options are passed over.
+/// Reads pcapng: any number of sections in either byte order; skips unknown blocks and options.
 struct PcapNGDecoder: RecordDecoder {
     private struct Interface {
         var linkType: LinkType
         var snapLength: UInt32
-        /// Units of time in a second.
+        /// Time units per second.
         var unitsPerSecond: UInt128 = 1_000_000
         var offsetSeconds: Int64 = 0
     }
 
     private(set) var interfaces: [CaptureInterface] = []
     private var described: [Interface] = []
-    /// Where the section's interfaces begin among all.
+    /// Index of the section's first interface among all interfaces.
     private var base = 0
     private var big = false
     private let input: RecordInput
@@ -40,7 +40,7 @@ struct PcapNGDecoder: RecordDecoder {
         return nil
     }
 
-    /// The rest of a block, without the length that repeats at its end.
+    /// The rest of a block, without the repeated length at its end.
     private func body(_ length: UInt32) throws(CaptureError) -> ArraySlice<UInt8> {
         guard length <= PcapNG.longestBlock else { throw input.malformed("a block of \(length) bytes") }
         let body = try input.piece(Int(length) - 8)
@@ -84,7 +84,8 @@ struct PcapNGDecoder: RecordDecoder {
         interfaces.append(CaptureInterface(name: name, linkType: interface.linkType))
     }
 
-    /// The option's high bit chooses powers of two; powers of ten otherwise. What is finer than 128 bits can count reads as its finest.
+    /// Resolution of times: powers of two if the most significant bit of the option is set, otherwise powers of ten. Resolutions that
+    /// exceed 128 bits are clamped.
     private static func unitsPerSecond(_ resolution: UInt8) -> UInt128 {
         let exponent = Int(resolution & 0x7F)
         if resolution & 0x80 != 0 { return 1 << UInt128(min(exponent, 90)) }
@@ -101,7 +102,7 @@ struct PcapNGDecoder: RecordDecoder {
         return try packet(interface: Int(index), body.dropFirst(4))
     }
 
-    /// Time, lengths, packet and options, as enhanced and old packet blocks share them.
+    /// Time, lengths, packet and options: the common part of enhanced and obsolete packet blocks.
     private func packet(interface index: Int, _ rest: ArraySlice<UInt8>) throws(CaptureError) -> CaptureRecord {
         guard let high: UInt32 = rest.number(at: 0, big: big), let low: UInt32 = rest.number(at: 4, big: big),
             let length: UInt32 = rest.number(at: 8, big: big), let original: UInt32 = rest.number(at: 12, big: big),

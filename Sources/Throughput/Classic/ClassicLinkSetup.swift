@@ -3,22 +3,22 @@ import Packets
 import Simulation
 import Timing
 
-/// A link over BR/EDR with a channel in basic mode or a serial port on it, for flows either way.
+/// A BR/EDR link with an L2CAP channel in basic mode or a serial port, for flows in either direction.
 struct ClassicLinkSetup {
     typealias Output = ([UInt8]) async throws -> Void
 
     let request: ThroughputRow.Request
     let tester: ClassicConnection
     let subject: ClassicConnection
-    /// Where the flow begins.
+    /// The sending end.
     let output: Output
-    /// Where it ends.
+    /// The receiving end.
     let receiver: FlowReceiver
 
-    /// Dynamic, odd, and nobody's by assignment. Core Vol 3, Part A, 4.2.
+    /// Dynamic, odd and unassigned. Core Vol 3, Part A, 4.2.
     private static let psm: UInt16 = 0x1001
     private static let serverChannel: UInt8 = 7
-    /// Until both sides have agreed on packet types.
+    /// Time for both devices to agree on packet types.
     private static let settling: Microseconds = .milliseconds(300)
 
     init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
@@ -70,7 +70,7 @@ struct ClassicLinkSetup {
         return { try await port.send($0) }
     }
 
-    /// The first row pairs, the others have the bond.
+    /// Pairs in the first row; later rows use the bond.
     private static func encrypt(_ tester: ClassicConnection, _ hosts: Host...) async throws {
         for host in hosts where host.pairingSettings == nil { host.pairingSettings = PairingSettings() }
         try await tester.secure(to: .unauthenticated)
@@ -83,7 +83,8 @@ struct ClassicLinkSetup {
         }
     }
 
-    /// Packet_Type for a family's types up to the slots of one: bits allow those of basic rate, and forbid the others. Core Vol 4, Part E, 7.1.5.
+    /// Packet_Type for the types of a family up to the given one: bits allow basic rate types and disallow EDR types. Core Vol 4, Part E,
+    /// 7.1.5.
     static func mask(_ longest: BREDRPacketType) -> UInt16 {
         let family = PacketFamily.allCases.first { $0.types.contains(longest) } ?? .dm
         let types = family.types.filter { $0.slots <= longest.slots }

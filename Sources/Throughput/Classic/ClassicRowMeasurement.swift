@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The flow of one row over BR/EDR: settle, count over whole SDUs, stop, and account for every SDU.
+/// The flow of one BR/EDR row: settle, count over complete SDUs, stop, and account for every SDU.
 struct ClassicRowMeasurement {
     private let bench: ThroughputBench
     private let setup: ClassicLinkSetup
@@ -25,7 +25,7 @@ struct ClassicRowMeasurement {
         cycles = max(1, Int(seconds * 1_000_000 / Double((SlotRate.slot * slots.slots).rawValue)))
     }
 
-    /// - Parameter isNeeded: whether the flow has to go on after its count.
+    /// - Parameter isNeeded: true while the flow must continue after its count.
     func run(_ row: inout ThroughputRow, isNeeded: () -> Bool = { false }) async throws {
         let (loop, receiver) = (bench.loop, setup.receiver)
         row.ceiling = Ceiling(slots)
@@ -52,7 +52,7 @@ struct ClassicRowMeasurement {
         if !row.tally.isClean { row.failure = RowMeasurement.complaint(row.tally) }
     }
 
-    /// What fills a channel.
+    /// Keeps a channel's queue full.
     private final class Flow {
         let octets: Int
         var isRunning = true
@@ -68,7 +68,7 @@ struct ClassicRowMeasurement {
         }
     }
 
-    /// The sender knows what it sent again.
+    /// Link counters of the sender, which knows its retransmissions.
     private func probe() -> LinkCounters? {
         setup.request.direction == .fromSubject
             ? bench.subject?.probe?(setup.subject.handle) : bench.tester.probe?(setup.tester.handle)
@@ -81,7 +81,7 @@ struct ClassicRowMeasurement {
 }
 
 extension ThroughputRow {
-    /// What is missing of the slots: packets sent again take their part, the rest nobody filled.
+    /// Explains missing goodput in slots: retransmissions, and unused slots.
     fileprivate mutating func explainSlots() {
         guard let ceiling else { return }
         let gap = ceiling.perInterval - goodput

@@ -2,20 +2,20 @@ import Packets
 import Timing
 import Transport
 
-/// A loopback test on a transport: separates what the pipe and the controller's buffers allow from what the air does.
+/// A loopback test on a transport, which measures the limits of the pipe and of the controller's buffers without the air.
 ///
-/// It needs no host stack: it speaks to the controller itself.
+/// It talks to the controller directly, without a host stack.
 public final class LoopbackBench {
     public let loop: RunLoop
 
     private let transport: any HCITransport
     private var run: LoopbackRun
     private let done: Promise<LoopbackResult>
-    /// Fulfilled by the answer to the last reset.
+    /// Fulfilled by the answer to the final reset.
     private var left: Promise<Void>?
     private var timer: Timer?
 
-    /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest; asked once the mode is on.
+    /// - Parameter voicePace: the voice pace for a number of handles and a maximum packet length; called once the mode is on.
     public init(
         _ plan: LoopbackPlan, on transport: any HCITransport, loop: RunLoop,
         voicePace: @escaping (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
@@ -28,7 +28,7 @@ public final class LoopbackBench {
         done = Promise(on: loop)
     }
 
-    /// Runs the test to its end; the transport stays open.
+    /// Runs the test; the transport stays open.
     ///
     /// - Throws: `LoopbackError`.
     public func measure() async throws -> LoopbackResult {
@@ -38,7 +38,7 @@ public final class LoopbackBench {
         return try await done.value()
     }
 
-    /// Resets the controller, which ends the mode wherever the test ended, and closes the transport; half a second at most.
+    /// Resets the controller, which ends loopback mode in any state, and closes the transport, within half a second.
     public func leave() async {
         let answered = Promise<Void>(on: loop)
         left = answered
@@ -49,7 +49,7 @@ public final class LoopbackBench {
         transport.close()
     }
 
-    /// Ends the test early with what it has.
+    /// Ends the test early and keeps the results so far.
     public func stop() {
         run.stop(at: loop.now) { transport.send($0) }
         settle()
@@ -65,7 +65,7 @@ public final class LoopbackBench {
         timer = nil
     }
 
-    /// What the timer is set for: never later than the run's deadline, which moves with every packet.
+    /// Time for which the timer is set: at most the deadline of the run, which moves with every packet.
     private var watched = Microseconds.never
 
     private func watch() {

@@ -1,6 +1,6 @@
 import Packets
 
-/// The packets of one handle in loopback mode, numbered and checked.
+/// Numbered and checked packets of one handle in loopback mode.
 struct LoopbackFlow {
     let handle: ConnectionHandle
     private let kind: HCIPacket.Kind
@@ -9,7 +9,7 @@ struct LoopbackFlow {
     private(set) var worstRoundTrip = Microseconds.zero
     private(set) var allRoundTrips = Microseconds.zero
     private var timed = 0
-    /// When the latest packets were sent, by the low bits of their numbers.
+    /// Departure times of the latest packets, by the low bits of their numbers.
     private var departures = [Microseconds](repeating: .zero, count: 1 << 10)
     private var content: [UInt8] = []
 

@@ -1,41 +1,41 @@
 import Packets
 import Transport
 
-/// What a loopback test sends.
+/// Parameters of a loopback test.
 public struct LoopbackPlan: Sendable {
     public enum Channel: String, Sendable, Codable {
         /// ACL data, as fast as the controller's buffers allow.
         case data
-        /// Synchronous data, at the pace of its links.
+        /// Synchronous data, at the rate of its links.
         case voice
     }
 
     public var channel = Channel.data
     public var packets = 10_000
-    /// Octets of data in a packet, 8 or more; nil for as many as the controller's buffers take, and for voice as many as its pace says.
+    /// Data octets per packet, at least 8; nil for the maximum of the controller's buffers, or of the voice pace.
     public var octets: Int?
-    /// How long an answer or the next packet may take.
+    /// Maximum time to wait for an answer or the next packet.
     public var timeout = Microseconds.seconds(2)
-    /// What the pipe carries at most, if it is known.
+    /// Maximum rate of the pipe, if known.
     public var pipe: LoopbackPipe?
 
     public init() {}
 }
 
-/// What a pipe between host and controller can carry.
+/// Maximum rate of a pipe between host and controller.
 public struct LoopbackPipe: Sendable, Hashable {
     public var name: String
     public var octetsPerSecond: Double
-    /// Whether both directions share it.
+    /// True if both directions share the rate.
     public var isShared: Bool
 
     public init(name: String, octetsPerSecond: Double, isShared: Bool) {
         (self.name, self.octetsPerSecond, self.isShared) = (name, octetsPerSecond, isShared)
     }
 
-    /// At most 19 bulk packets of 64 octets in each frame of a millisecond. USB 2.0, 5.8.4.
+    /// At most 19 bulk packets of 64 octets in each 1 ms frame. USB 2.0, 5.8.4.
     public static let fullSpeedBulk = LoopbackPipe(name: "full-speed USB", octetsPerSecond: 19 * 64 * 1_000, isShared: true)
-    /// At most 13 bulk packets of 512 octets in each microframe of 125 us. USB 2.0, 5.8.4.
+    /// At most 13 bulk packets of 512 octets in each 125 us microframe. USB 2.0, 5.8.4.
     public static let highSpeedBulk = LoopbackPipe(name: "high-speed USB", octetsPerSecond: 13 * 512 * 8_000, isShared: true)
 
     /// A serial line with one start and one stop bit.
@@ -44,7 +44,7 @@ public struct LoopbackPipe: Sendable, Hashable {
     }
 }
 
-/// How voice is sent: a packet of so many octets of data at each interval, the handles taking turns.
+/// Rate of voice: one packet of a given data length per interval, handles in turn.
 public struct VoicePace: Sendable, Hashable {
     public var octets: Int
     public var interval: Microseconds
@@ -52,18 +52,18 @@ public struct VoicePace: Sendable, Hashable {
     public init(octets: Int, interval: Microseconds) { (self.octets, self.interval) = (octets, interval) }
 }
 
-/// Why a loopback test cannot be done.
+/// Reason why a loopback test cannot be run.
 public enum LoopbackError: Error, Sendable, Equatable {
     case refused(command: String, ErrorCode)
     case unanswered(String)
-    /// The controller gave no handle of the kind in its loopback mode.
+    /// The controller created no handle of this kind in loopback mode.
     case noHandle(LoopbackPlan.Channel)
     case noBuffers(LoopbackPlan.Channel)
     case wrongLength(Int, ClosedRange<Int>)
-    /// The transport cannot carry voice; the text says why.
+    /// The transport does not support voice; the text gives the reason.
     case noVoice(String)
     case transport(TransportError)
-    /// The user ended it before the first packet.
+    /// The user stopped the test before the first packet.
     case stopped
 }
 

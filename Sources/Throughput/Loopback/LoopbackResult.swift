@@ -1,14 +1,14 @@
 import Packets
 
-/// What came back from a controller in local loopback mode, and how fast.
+/// Packets returned by a controller in local loopback mode, and their rate.
 public struct LoopbackResult: Sendable, Hashable {
     public var channel = LoopbackPlan.Channel.data
     public var handles = 0
     public var octets = 0
-    /// The controller's buffers.
+    /// Length and number of the controller's buffers.
     public var bufferOctets = 0
     public var buffers = 0
-    /// How many packets there were to send.
+    /// Number of packets to send.
     public var planned = 0
     public var sent = 0
     public var returned = 0
@@ -16,38 +16,38 @@ public struct LoopbackResult: Sendable, Hashable {
     public var duplicated = 0
     public var reordered = 0
     public var corrupted = 0
-    /// Packets the controller said did not fit.
+    /// Number of buffer overflows reported by the controller.
     public var overflows = 0
-    /// From the first packet's departure to the last one's return.
+    /// Time from sending the first packet to receiving the last one.
     public var time = Microseconds.zero
     public var worstRoundTrip = Microseconds.zero
     public var meanRoundTrip = Microseconds.zero
-    /// How long packets were there to be sent and none of the controller's buffers was free.
+    /// Time during which packets were waiting and no buffer of the controller was free.
     public var waitForBuffers = Microseconds.zero
     public var pipe: LoopbackPipe?
 
-    /// Whether every packet was sent and came back once, in order and intact.
+    /// True if every packet was sent and returned once, in order and intact.
     public var isClean: Bool {
         sent == planned && sent == returned && lost == 0 && duplicated == 0 && reordered == 0 && corrupted == 0 && overflows == 0
     }
 
     public var packetsPerSecond: Double { time > .zero ? Double(returned) / time.seconds : 0 }
-    /// Data in one direction, without headers.
+    /// Rate of data in one direction, without headers.
     public var kilobitsPerSecond: Double { packetsPerSecond * Double(octets) * 8 / 1_000 }
 
-    /// How much of the pipe the packets took with their headers, 0...1; more than 1 on a pipe that is not what it claims.
+    /// Utilization of the pipe by packets with headers, 0...1; more than 1 if the pipe is faster than specified.
     public var pipeUse: Double? {
         pipe.map { packetsPerSecond * Double(octets + 4) * ($0.isShared ? 2 : 1) / $0.octetsPerSecond }
     }
 
-    /// What keeps it from being more; nil for voice, which has its pace.
+    /// The limiting factor; nil for voice, which has a fixed rate.
     public var limit: Limit? {
         guard channel == .data, time > .zero else { return nil }
         if let use = pipeUse, (0.9...1.02).contains(use) { return .transport }
         return waitForBuffers.seconds >= 0.5 * time.seconds ? .credits : .host
     }
 
-    /// The limit in words, with the figures that show it.
+    /// The limit as text, with the relevant figures.
     public var explanation: String {
         guard let limit else { return "voice is sent at the pace of its links" }
         let round = "\(fixed(meanRoundTrip.milliseconds, 2)) ms"

@@ -1,7 +1,7 @@
 import HCI
 import Packets
 
-/// A loopback test from HCI_Reset to its result: packets and time in, packets out. Core Vol 4, Part E, 7.6.2.
+/// A loopback test from HCI_Reset to its result, without I/O: input is packets and time, output is packets. Core Vol 4, Part E, 7.6.2.
 struct LoopbackRun {
     enum Outcome: Equatable {
         case result(LoopbackResult)
@@ -11,17 +11,17 @@ struct LoopbackRun {
     private enum State: Equatable {
         case awaitingReset
         case awaitingBuffers
-        /// The mode is on its way; the controller names its handles.
+        /// Loopback mode was requested; waiting for the controller's handles.
         case awaitingHandles
         case running
         case awaitingEnd
         case ended
     }
 
-    /// How long more handles may take to be named after the command was answered.
+    /// How long to wait for further handles after the command was answered.
     private static let settling = Microseconds.milliseconds(100)
 
-    /// Limit for leaving loopback mode when the test is being stopped.
+    /// Timeout for leaving loopback mode when the test is stopped.
     private static let lastTimeout = Microseconds.milliseconds(500)
 
     private static let mostVoiceOnTheWay = 32
@@ -39,10 +39,10 @@ struct LoopbackRun {
     private var last = Microseconds.zero
     private var starvedSince: Microseconds?
     private(set) var outcome: Outcome?
-    /// When `timeOut(at:)` should be called.
+    /// Time at which to call `timeOut(at:)`.
     private(set) var deadline = Microseconds.zero
 
-    /// - Parameter voicePace: how to send voice on so many handles in packets of so many octets at the longest, once the mode is on.
+    /// - Parameter voicePace: the voice pace for a number of handles and a maximum packet length; called once the mode is on.
     init(
         _ plan: LoopbackPlan,
         voicePace: @escaping (_ handles: Int, _ longest: Int) throws(LoopbackError) -> VoicePace = { _, longest in
@@ -61,8 +61,8 @@ struct LoopbackRun {
     }
 
     /// - Parameters:
-    ///   - time: when the packet arrived.
-    ///   - now: when it is looked at, and answered.
+    ///   - time: arrival time of the packet.
+    ///   - now: time at which it is handled and answered.
     mutating func received(_ packet: HCIPacket, at time: Microseconds, now: Microseconds, _ send: (HCIPacket) -> Void) {
         switch packet.kind {
         case .event: event(packet, now: now, send)
@@ -71,7 +71,7 @@ struct LoopbackRun {
         }
     }
 
-    /// Ends the test early; what has not come back by now is lost.
+    /// Ends the test early; packets that have not returned count as lost.
     mutating func stop(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard state == .running else { return fail(.stopped) }
         result.planned = result.sent
@@ -91,7 +91,7 @@ struct LoopbackRun {
         }
     }
 
-    // MARK: Into the mode and out of it
+    // MARK: Entering and leaving loopback mode
 
     private var isEntered = false
 
@@ -99,7 +99,7 @@ struct LoopbackRun {
         switch packet.eventCode {
         case HCIEvents.NumberOfCompletedPackets.code: completed(packet, now: now, send)
         case HCIEvents.CommandComplete.code, HCIEvents.CommandStatus.code:
-            // Command Status of Success is no answer yet.
+            // Command Status with Success is not the final answer.
             guard let answer = try? CommandAnswer(event: packet), answer.kind == .complete || answer.status != .success else { return }
             perform(commands.answered(answer), now: now, send)
         case HCIEvents.ConnectionComplete.code:
@@ -164,7 +164,7 @@ struct LoopbackRun {
         flows.append(LoopbackFlow(handle, isVoice ? .sco : .acl))
     }
 
-    /// One handle is all there is for data; for voice the rest is waited for.
+    /// Starts as soon as there is a data handle; voice waits for all handles.
     private mutating func beginIfComplete(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         if isEntered, plan.channel == .data, !flows.isEmpty { begin(at: now, send) }
     }
@@ -189,14 +189,14 @@ struct LoopbackRun {
         sendData(at: now, send)
     }
 
-    /// Packets that are late are still taken until the mode has ended.
+    /// Late packets are accepted until loopback mode has ended.
     private mutating func leave(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
         starvedSince = nil
         proceed(.awaitingEnd, HCICommands.WriteLoopbackMode(loopbackMode: 0), now, send)
     }
 
-    // MARK: There and back
+    // MARK: Packets
 
     private mutating func sendData(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard state == .running, pace == nil else { return }
@@ -208,7 +208,7 @@ struct LoopbackRun {
         if buffers.free == 0, result.sent < plan.packets { starvedSince = now }
     }
 
-    /// Num_Completed_Packets of the data's handle are as many free buffers. Core Vol 4, Part E, 7.7.19.
+    /// Num_Completed_Packets of the data handle frees buffers. Core Vol 4, Part E, 7.7.19.
     private mutating func completed(_ packet: HCIPacket, now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard state == .running, pace == nil else { return }
         let data = flows[0].handle
@@ -223,8 +223,8 @@ struct LoopbackRun {
 
     private func isVoiceDue(_ now: Microseconds) -> Bool { pace != nil && result.sent < plan.packets }
 
-    /// The handles take turns. What is due and was missed is sent at once, so that the pace holds on the average; but not while so much is on its way
-    /// that either end must be late, as on a busy machine.
+    /// Sends voice on the handles in turn. Missed packets are sent at once to keep the average rate, unless so many are outstanding that
+    /// one end must be late, as on a busy machine.
     private mutating func sendVoice(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard let pace else { return }
         while result.sent < plan.packets, deadline <= now, result.sent - result.returned < Self.mostVoiceOnTheWay {

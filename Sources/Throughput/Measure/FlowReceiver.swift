@@ -1,9 +1,9 @@
 import Packets
 
-/// Where a flow ends: checks every packet, and counts those that arrive within a span.
+/// The receiving end of a flow: checks every packet and counts those that arrive within a time span.
 final class FlowReceiver {
     private(set) var tally = FlowTally()
-    /// What arrives after `begin` and not after `end` counts.
+    /// Packets count if they arrive after `begin` and not after `end`.
     private(set) var begin = Microseconds.never
     private(set) var end = Microseconds.never
     private(set) var packets = 0
@@ -32,7 +32,7 @@ final class FlowReceiver {
         bins[bin] &+= packet.byteCount
     }
 
-    /// The octets of each bin that the span holds as a whole.
+    /// Octets of each bin that is completely within the span.
     var wholeBins: [Int] {
         guard end != .never else { return [] }
         let whole = min(Self.mostBins, Int((end - begin).rawValue / ThroughputRow.binWidth.rawValue))

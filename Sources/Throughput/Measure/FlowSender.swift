@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// Where a flow begins: keeps a link's queue full until told to stop.
+/// The sending end of a flow: keeps a link's queue full until it is stopped.
 final class FlowSender {
     typealias Output = (RawSpan) -> SendResult
 
@@ -12,16 +12,16 @@ final class FlowSender {
     private var packet: [UInt8] = []
     private var isPrepared = false
     private var listener: Listeners<() -> Void>.Token?
-    /// Packets still to be sent; nil for no end.
+    /// Number of packets left to send; nil for no limit.
     private var remaining: UInt32?
     private(set) var isRunning = false
-    /// Packets handed to the link; the next one's sequence number.
+    /// Number of packets queued; also the next sequence number.
     private(set) var sent: UInt32 = 0
     private(set) var supply = SupplyCounters()
-    /// Why it ended by itself.
+    /// Reason why the flow ended by itself.
     private(set) var failure: SendResult?
 
-    /// - Parameter count: nil to go on until `stop`.
+    /// - Parameter count: nil to send until `stop`.
     init(_ link: Connection, length: Int, count: UInt32? = nil, output: @escaping Output) {
         self.link = link
         self.length = max(FlowPacket.shortest, length)

@@ -2,16 +2,16 @@ import Host
 import Packets
 import Timing
 
-/// A link with the parameters that a row asks for, as far as both sides grant them.
+/// A link with the parameters of a row, as far as both devices accept them.
 struct LinkSetup {
     let request: ThroughputRow.Request
     /// The tester's end; the tester is the central.
     let tester: Connection
-    /// The subject's end, where it is ours.
+    /// The subject's end, if the subject runs in this process.
     let subject: Connection?
     let client: ThroughputClient
     let parameters: LinkParameters
-    /// The same of the flow the other way, where there is one.
+    /// Link parameters of the flow in the opposite direction, if there is one.
     private let turnedParameters: LinkParameters?
 
     init(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws {
@@ -41,10 +41,10 @@ struct LinkSetup {
         }
     }
 
-    /// The link-layer payloads that come back in place of empty packets.
+    /// Link layer payloads sent in the opposite direction instead of empty packets.
     var replies: [Int] { turnedParameters.map { $0.fragments(valueOctets: $0.valueOctets) } ?? [] }
 
-    /// The same link for the flow the other way; nil where there is none.
+    /// The same link for the flow in the opposite direction; nil if there is none.
     var turned: LinkSetup? {
         guard let turnedParameters else { return nil }
         return LinkSetup(self, request.turned, turnedParameters)
@@ -55,7 +55,7 @@ struct LinkSetup {
         (self.request, self.parameters, turnedParameters) = (request, parameters, setup.parameters)
     }
 
-    /// The end that sends the data; nil for a foreign one.
+    /// The end that sends the data; nil if it is a foreign device.
     var sender: Connection? { Self.isFromSubject(request) ? subject : tester }
 
     func end() async {
@@ -66,7 +66,7 @@ struct LinkSetup {
     }
 
     static func isFromSubject(_ request: ThroughputRow.Request) -> Bool { request.direction == .fromSubject }
-    /// The server is where notifications come from and where writes go to.
+    /// True if the subject is the server, which sends notifications and receives writes.
     static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { request.over.comesFromServer == isFromSubject(request) }
 
     private static func clientLink(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) throws -> Connection {
@@ -80,7 +80,7 @@ struct LinkSetup {
     private static func connect(_ bench: ThroughputBench, _ request: ThroughputRow.Request) async throws -> (Connection, Connection?) {
         var settings = ConnectSettings()
         let units = UInt16(clamping: request.interval.rawValue / 1_250)
-        // At least 2 s, and many events even of the longest interval.
+        // At least 2 s, and many events even with the longest interval.
         let supervision = UInt16(clamping: min(3_200, max(200, request.interval.rawValue * 20 / 10_000)))
         settings.parameters = ConnectionParameterRequest(interval: units, supervisionTimeout: supervision)
         guard let subject = bench.subject else {
@@ -93,10 +93,10 @@ struct LinkSetup {
         throw MeasurementFailure("no connection in \(attempts) attempts")
     }
 
-    /// How often a connection is tried; on a bad air the request itself may be lost.
+    /// Number of connection attempts; with packet loss, the request itself may be lost.
     private static let attempts = 8
 
-    /// Nil when only the tester believes in a connection.
+    /// Returns nil if only the tester considers itself connected.
     private static func attempt(_ tester: Host, _ subject: Host, _ settings: ConnectSettings) async throws -> (Connection, Connection?)? {
         var advertising = AdvertisingSettings()
         (advertising.intervalMin, advertising.intervalMax) = (0x20, 0x20)
@@ -118,7 +118,7 @@ struct LinkSetup {
         }
     }
 
-    /// The first row pairs, the others have the bond.
+    /// Pairs in the first row; later rows use the bond.
     private static func encrypt(_ tester: Connection, _ subject: Connection?) async throws {
         for link in [tester, subject] {
             guard let link, link.host.pairingSettings == nil else { continue }
@@ -142,7 +142,7 @@ struct LinkSetup {
         }
     }
 
-    /// Raises the length of what the sender transmits, and only that.
+    /// Sets the data length of the sender only.
     private static func chooseDataLength(_ sender: Connection?, _ request: ThroughputRow.Request) async throws {
         guard request.dataLength > 27, let sender else { return }
         _ = try await sender.updateDataLength(
@@ -177,7 +177,7 @@ struct LinkSetup {
 }
 
 extension ThroughputBench {
-    /// The address of the first device that advertises the throughput service.
+    /// Address of the first device that advertises the throughput service.
     func foreignSubject() async throws -> DeviceAddress {
         if let foreignAddress { return foreignAddress }
         if let product {

@@ -4,15 +4,16 @@ import Simulation
 import Timing
 import Transport
 
-/// A foreign subject that brings its own host: it connects to a simulated controller on a socket and is found over the simulated air, in real time.
+/// A foreign subject with its own host, which connects to a simulated controller through a socket and is used over the simulated air in
+/// real time.
 public final class ListeningSubject {
     public let bench: ThroughputBench
-    /// Where the subject may connect; the port is the one the system chose when 0 was asked for.
+    /// Address for the subject to connect to, with the actual port if port 0 was given.
     public var address: SocketAddress { listener.address }
     private let listener: H4Listener
 
-    /// - Parameter capture: takes the packets of both hosts.
-    /// - Throws: `TransportError.busy` when the port is taken.
+    /// - Parameter capture: receives the packets of both hosts.
+    /// - Throws: `TransportError.busy` if the port is in use.
     public init(_ settings: VirtualPair.Settings, listeningOn address: SocketAddress, loop: RunLoop, capture: CaptureLog? = nil) throws {
         let simulation = Simulation(loop: loop, seed: settings.seed)
         listener = try H4Listener(address, on: loop) { pipe in

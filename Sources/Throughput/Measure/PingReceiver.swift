@@ -1,14 +1,14 @@
 import Packets
 import Timing
 
-/// Takes the one notification that each ping asks for.
+/// Receives the notification requested by each ping.
 final class PingReceiver {
     private let loop: RunLoop
     private var awaited: (octets: Int, arrival: Promise<Microseconds>)?
 
     init(_ loop: RunLoop) { self.loop = loop }
 
-    /// Tells when the next notification came; it fails when that is not what was asked for.
+    /// Arrival time of the next notification; fails if its content is not the requested one.
     func expect(octets: Int) -> Promise<Microseconds> {
         let arrival = Promise<Microseconds>(on: loop)
         awaited = (octets, arrival)

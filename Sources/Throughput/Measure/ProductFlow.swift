@@ -2,9 +2,9 @@ import Host
 import Packets
 import Timing
 
-/// A subject without the throughput service: found in some way of its own, and measured by one of its characteristics.
+/// A subject without the throughput service, found by a custom procedure and measured with one of its characteristics.
 public struct ProductFlow {
-    /// Looks for it.
+    /// Finds the subject.
     public var find: (Host) async throws -> DeviceAddress
     public var characteristic: BluetoothUUID
 
@@ -15,9 +15,9 @@ public struct ProductFlow {
 }
 
 extension ThroughputClient {
-    /// The characteristic of a product on a link.
+    /// Discovers the product's characteristic on a link.
     ///
-    /// - Throws: `MeasurementFailure` if there is none, or it cannot do what is asked of it; `HostError`.
+    /// - Throws: `MeasurementFailure` if it is missing or lacks the required property; `HostError`.
     init(_ product: ProductFlow, _ over: FlowKind, on link: Connection) async throws {
         let needed: CharacteristicProperties = over == .notify ? .notify : over == .write ? .writeWithoutResponse : .write
         for service in try await link.gatt.discoverServices() {
@@ -33,7 +33,7 @@ extension ThroughputClient {
     }
 }
 
-/// What a product notified within a span.
+/// Counts a product's notifications within a time span.
 private final class ProductTally {
     var packets = 0
     var octets = 0
@@ -41,7 +41,7 @@ private final class ProductTally {
 }
 
 extension RowMeasurement {
-    /// The flow of a product: what it notifies by itself is counted as it comes; what it is sent, as its controller acknowledges it.
+    /// Measures the flow of a product: its notifications on arrival, or the data sent to it as its controller acknowledges them.
     func product(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
         switch setup.request.over {
         case .notify: try await told(&row, span)

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The flow of one row: settle, count over whole connection events, stop, and account for every packet.
+/// The flow of one row: settle, count over complete connection events, stop, and account for every packet.
 struct RowMeasurement {
     let bench: ThroughputBench
     let setup: LinkSetup
@@ -11,7 +11,7 @@ struct RowMeasurement {
     let limited: Ceiling
     private let events: Int
     private let receiver: FlowReceiver
-    /// Where it waits for the flows that go on at the same time.
+    /// Synchronizes with concurrent flows.
     private let meeting: PeerDiscovery?
 
     init(_ bench: ThroughputBench, _ setup: LinkSetup, seconds: Double, valueOctets: Int? = nil, meeting: PeerDiscovery? = nil) {
@@ -122,7 +122,7 @@ struct RowMeasurement {
         row.roundTrips = times.figures
     }
 
-    /// When the notification came.
+    /// Arrival time of the notification.
     private func ping(_ pings: PingReceiver) async throws -> Microseconds {
         let arrival = pings.expect(octets: valueOctets)
         try await setup.client.command(.start(length: UInt16(clamping: valueOctets), count: 1))
@@ -135,7 +135,7 @@ struct RowMeasurement {
 
     // MARK: Counting
 
-    /// Until buffers are full and the pattern of fragments repeats.
+    /// Time until buffers are full and the pattern of fragments repeats.
     var settling: Microseconds { setup.parameters.interval * (2 * limited.cycleEvents + 16) }
 
     private func count(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
@@ -148,7 +148,7 @@ struct RowMeasurement {
         if let before, let after = probe() { row.counters = after - before }
         take(&row, begin, begin + span)
         row.timeline = bench.watch?.timeline
-        // It goes on until all are counted.
+        // The flow continues until all flows are counted.
         if let meeting { try await bench.loop.sleep(until: begin + meeting.span) }
     }
 
@@ -157,7 +157,7 @@ struct RowMeasurement {
         (row.packets, row.octets, row.bins) = (receiver.packets, receiver.octets, receiver.wholeBins)
     }
 
-    /// For a receiver that cannot be watched: what the peer's controller has acknowledged.
+    /// Counts data acknowledged by the peer's controller, for a receiver that cannot be observed.
     func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: FlowSender) async throws {
         try await bench.loop.sleep(for: settling)
         let (begin, first) = (bench.loop.now, completed(sender))
@@ -174,7 +174,7 @@ struct RowMeasurement {
         return Int(sender.sent) - (link.queuedFragments + link.fragmentsInController + perPacket - 1) / perPacket
     }
 
-    /// The central knows how its events ended, the sender what it sent again.
+    /// Link counters: event endings from the central, retransmissions from the sender.
     private func probe() -> LinkCounters? {
         guard var counters = bench.tester.probe?(setup.tester.handle) else { return nil }
         if LinkSetup.isFromSubject(setup.request), let subject = setup.subject, let sender = bench.subject?.probe?(subject.handle) {
@@ -190,7 +190,7 @@ struct RowMeasurement {
         try await settle { link.queuedFragments == 0 && link.fragmentsInController == 0 }
     }
 
-    /// Waits until `isDone`, as long as something may still come.
+    /// Waits until `isDone`, as long as packets may still arrive.
     private func settle(_ isDone: () -> Bool) async throws {
         let deadline = bench.loop.now + .seconds(30)
         while !isDone(), setup.tester.isConnected, bench.loop.now < deadline {
@@ -198,7 +198,7 @@ struct RowMeasurement {
         }
     }
 
-    /// Compares with the server's own account. For a server in this process it is the same tally, read over the air.
+    /// Compares with the server's counters. For a server in this process, this reads the same tally over the air.
     private func verify(sent: UInt32) async throws {
         let counters = try await setup.client.readCounters()
         guard isForeignServer else { return receiver.close(sent: sent) }

@@ -2,9 +2,9 @@ import Packets
 import Timing
 
 extension ThroughputBench {
-    /// Measures a flow over LE while one over BR/EDR goes on between the same two controllers, whose radios both share.
+    /// Measures an LE flow concurrently with a BR/EDR flow between the same two controllers.
     ///
-    /// It never fails: what went wrong is in the rows.
+    /// It does not throw; errors are reported in the rows.
     public func measure(_ request: ThroughputRow.Request, beside other: ThroughputRow.Request, seconds: Double) async -> [ThroughputRow] {
         var (row, otherRow) = (ThroughputRow(request), ThroughputRow(other))
         do {
@@ -27,7 +27,7 @@ extension ThroughputBench {
         return [row, otherRow]
     }
 
-    /// The flow over BR/EDR is counted within the other's time, and ends after it.
+    /// Counts the BR/EDR flow within the span of the LE flow; it ends later.
     private func measureBoth(_ row: inout ThroughputRow, _ setup: LinkSetup, beside classic: ClassicLinkSetup, seconds: Double) async throws
         -> ThroughputRow
     {
@@ -48,7 +48,7 @@ extension ThroughputBench {
 }
 
 extension ThroughputRow {
-    /// What is missing went to the other transport.
+    /// Attributes missing goodput to the other transport.
     fileprivate mutating func explainSharing() {
         guard failure == nil, let ceiling, goodput < ceiling.perInterval * Explanation.reached else { return }
         limit = .radio

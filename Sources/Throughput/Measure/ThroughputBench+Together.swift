@@ -2,11 +2,11 @@ import Packets
 import Timing
 
 extension ThroughputBench {
-    /// Measures flows that go on at once: on a link to each subject, and both ways where the row asks for it.
+    /// Measures concurrent flows: one link to each subject, and both directions if the row requests it.
     ///
-    /// It never fails: what went wrong is in the rows.
+    /// It does not throw; errors are reported in the rows.
     ///
-    /// - Returns: a row for each flow, link by link, and one for all of them together.
+    /// - Returns: a row for each flow, link by link, and one for their sum.
     public func measureTogether(_ request: ThroughputRow.Request, seconds: Double) async -> [ThroughputRow] {
         let benches = [self] + others
         var setups: [LinkSetup] = []

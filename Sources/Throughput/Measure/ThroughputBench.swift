@@ -4,15 +4,15 @@ import Packets
 import Simulation
 import Timing
 
-/// A tester and a subject between which flows are measured, row by row, each on a link of its own.
+/// A tester and a subject between which flows are measured, each row on a new link.
 public final class ThroughputBench {
-    /// Looks into a simulated controller: what its link has done since it came up.
+    /// Reads the counters of a simulated controller's link since it was established.
     public typealias Probe = (ConnectionHandle) -> LinkCounters?
 
-    /// One of the two hosts, with what is known of its controller.
+    /// One of the two hosts, with access to its controller.
     public struct End {
         public var host: Host
-        /// Nil where the controller is not simulated here.
+        /// Nil if the controller is not simulated in this process.
         public var probe: Probe?
 
         public init(host: Host, probe: Probe? = nil) {
@@ -23,23 +23,23 @@ public final class ThroughputBench {
 
     let loop: RunLoop
     let tester: End
-    /// Nil when the subject is a foreign host that is found over the air.
+    /// Nil if the subject is a foreign host found over the air.
     let subject: End?
-    /// How the simulated controllers fill their events beyond the common rule.
+    /// Limits of the simulated controllers' connection events besides the common rule.
     public var limits = Ceiling.EventLimits()
-    /// Sees the simulated air, where somebody wants its events drawn.
+    /// Observer of the simulated air, if event timelines are requested.
     public var watch: EventWatch?
-    /// The subject, where it has no throughput service.
+    /// The subject, if it lacks the throughput service.
     public var product: ProductFlow?
-    /// How long to look for a foreign subject.
+    /// Timeout for finding a foreign subject.
     public var timeout = Microseconds.seconds(30)
     let testerServer: ThroughputServer
     let subjectServer: ThroughputServer?
-    /// Benches of the same tester with a subject each, for rows of several links.
+    /// Benches with the same tester and one further subject each, for rows with several links.
     private(set) var others: [ThroughputBench] = []
     var foreignAddress: DeviceAddress?
 
-    /// Both hosts need not be started yet; the throughput service is added to their databases.
+    /// The hosts may be started later; the throughput service is added to their databases.
     public init(loop: RunLoop, tester: End, subject: End?) {
         self.loop = loop
         self.tester = tester
@@ -54,10 +54,10 @@ public final class ThroughputBench {
         subjectServer = ThroughputServer(subject.host.database, loop: loop)
     }
 
-    /// The tester and all subjects that are hosts of ours.
+    /// The tester and all subjects in this process.
     var allEnds: [End] { [tester] + ([self] + others).compactMap(\.subject) }
 
-    /// Adds a further subject, which need not be started yet.
+    /// Adds another subject, which may be started later.
     public func add(subject: End) { others.append(ThroughputBench(beside: self, subject: subject)) }
 
     /// Starts the hosts.
@@ -71,7 +71,7 @@ public final class ThroughputBench {
         }
     }
 
-    /// Measures one row. It never fails: what went wrong is in the row.
+    /// Measures one row. It does not throw; errors are reported in the row.
     public func measure(_ request: ThroughputRow.Request, seconds: Double, valueOctets: Int? = nil) async -> ThroughputRow {
         var row = ThroughputRow(request)
         guard !request.over.isBREDR else {
@@ -94,7 +94,7 @@ public final class ThroughputBench {
         return row
     }
 
-    /// Forgets the flows of links that have ended.
+    /// Removes the flows of links that have ended.
     func reset() {
         testerServer.reset()
         for bench in [self] + others { bench.subjectServer?.reset() }
@@ -125,14 +125,14 @@ public final class ThroughputBench {
 }
 
 extension ThroughputBench.End {
-    /// A host above a simulated controller, into which one can look.
+    /// A host on a simulated controller whose counters can be read.
     static func simulated(
         _ name: String, _ configuration: ControllerConfiguration, in simulation: Simulation, seed: UInt64, capture: CaptureLog?,
         on loop: RunLoop
     ) throws -> Self {
         let (identifier, pipe) = try simulation.addController(configuration)
         let transport = try pipe.captured(into: capture, as: name, on: loop)
-        // Two hosts of one seed would have the same keys in virtual time, and refuse each other's.
+        // With the same seed, two hosts would have the same keys in virtual time and reject each other's.
         var random = RandomSource(seed: seed, label: name)
         let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: random.next())
         return Self(host: host) { handle in simulation.statistics(of: handle, on: identifier).map(LinkCounters.init) }

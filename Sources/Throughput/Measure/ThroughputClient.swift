@@ -1,7 +1,7 @@
 import Host
 import Packets
 
-/// The client of the throughput service on one link.
+/// Client of the throughput service on one link.
 struct ThroughputClient {
     let link: Connection
     private let source: RemoteCharacteristic
@@ -9,9 +9,9 @@ struct ThroughputClient {
     private let control: UInt16
     private let counters: UInt16
 
-    /// Finds the service.
+    /// Discovers the service.
     ///
-    /// - Throws: `MeasurementFailure` when the server lacks it or a part of it, `HostError`.
+    /// - Throws: `MeasurementFailure` if the server lacks the service or a part of it, `HostError`.
     init(discoveringOn link: Connection) async throws {
         self.link = link
         guard let service = try await link.gatt.discoverServices(uuid: ThroughputService.service).first else {
@@ -30,7 +30,7 @@ struct ThroughputClient {
         counters = try characteristic(ThroughputService.counters, "Counters").value
     }
 
-    /// A client of one characteristic alone.
+    /// A client of a single characteristic.
     init(link: Connection, characteristic: RemoteCharacteristic) {
         self.link = link
         (source, sink, control, counters) = (characteristic, characteristic.value, 0, 0)
@@ -57,7 +57,7 @@ struct ThroughputClient {
     }
 }
 
-/// Why a row has no figure; the subject's fault unless it says otherwise.
+/// Reason why a row has no result; the subject's fault unless stated otherwise.
 public struct MeasurementFailure: Error, Sendable, CustomStringConvertible {
     public var description: String
     public var isEnvironment: Bool

@@ -2,14 +2,14 @@ import Host
 import Packets
 import Timing
 
-/// The server of the throughput service on one host. See docs/guide/throughput-service.md.
+/// Server of the throughput service on one host. See docs/guide/throughput-service.md.
 final class ThroughputServer {
     private let loop: RunLoop
     let sink = FlowReceiver()
     private(set) var sender: FlowSender?
     private var source: UInt16 = 0
 
-    /// Publishes the service; its handlers keep the server alive.
+    /// Publishes the service; its handlers retain the server.
     init(_ database: GATTDatabase, loop: RunLoop) {
         self.loop = loop
         let published = database.add(
@@ -33,7 +33,7 @@ final class ThroughputServer {
         source = published[ThroughputService.source]?.value ?? 0
     }
 
-    /// Forgets the flow of a link that has ended.
+    /// Removes the flow of a link that has ended.
     func reset() {
         sender?.stop()
         sender = nil

@@ -5,15 +5,15 @@ import Simulation
 import Timing
 import Transport
 
-/// Two hosts on two simulated controllers of one air: a bench without hardware.
+/// Two hosts on two simulated controllers on one air: a bench without hardware.
 public final class VirtualPair {
     public struct Settings: Sendable {
         public var seed: UInt64 = 1
         public var tester = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0001))
         public var subject = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0002))
-        /// Of all packets, 0...1, how many arrive with a wrong CRC.
+        /// Packet error rate, 0...1: share of packets received with a bad CRC.
         public var packetErrorRate = 0.0
-        /// Subjects, each on a link of its own.
+        /// Number of subjects, each on its own link.
         public var links = 1
         public init() {}
     }
@@ -22,7 +22,7 @@ public final class VirtualPair {
     public let simulation: Simulation
     public let bench: ThroughputBench
 
-    /// - Parameter capture: takes the packets of both hosts.
+    /// - Parameter capture: receives the packets of both hosts.
     public init(_ settings: Settings = Settings(), loop: RunLoop = RunLoop(), capture: CaptureLog? = nil) throws {
         self.loop = loop
         let simulation = Simulation(loop: loop, seed: settings.seed)
@@ -42,7 +42,7 @@ public final class VirtualPair {
         bench.limits = Self.limits(settings)
     }
 
-    /// What the two controllers' own rules leave of a connection event.
+    /// Connection event limits that follow from the controllers' settings.
     private static func limits(_ settings: Settings) -> Ceiling.EventLimits {
         var limits = Ceiling.EventLimits()
         limits.exchanges = [settings.tester, settings.subject].compactMap(\.maxExchangesPerEvent).min()

@@ -1,14 +1,15 @@
 import Packets
 
-/// The most that write requests, indications or reads can carry: one operation at a time, bounded by when the answer can come.
+/// Maximum throughput of write requests, indications or reads: one operation at a time, limited by the time of the response.
 ///
-/// With a host that answers at once the response leaves in the event after the request's last packet; each event of host latency adds one.
+/// If the host responds at once, the response is sent in the event after the last packet of the request; each event of host latency adds
+/// one.
 public struct AcknowledgedCeiling: Sendable, Hashable {
     public let perInterval: Double
     /// Connection events from one request to the next.
     public let eventsPerOperation: Int
 
-    /// - Parameter hostLatency: how many further events pass before the answering host's response is ready.
+    /// - Parameter hostLatency: number of further events before the response of the host is ready.
     public init(_ link: LinkParameters, valueOctets: Int, hostLatency: Int = 0) {
         let exchanges = link.fragments(valueOctets: valueOctets).map { link.exchange(payload: $0) }
         var events = 1

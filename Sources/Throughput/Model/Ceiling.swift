@@ -1,14 +1,14 @@
 import Packets
 
-/// The most that notifications or write commands can carry over a link, and by which step of the way it is less than the air's own rate.
+/// Maximum throughput of notifications or write commands on a link, with the factors that reduce it below the rate of the PHY.
 public struct Ceiling: Sendable, Hashable {
-    /// How a peer fills its connection events beyond the common rule.
+    /// Limits of a peer's connection events besides the common rule.
     public struct EventLimits: Sendable, Hashable {
-        /// No more exchanges in one event.
+        /// Maximum number of exchanges per event.
         public var exchanges: Int?
-        /// The central starts an exchange only if the longest reply would still fit.
+        /// The central starts an exchange only if the longest reply would fit.
         public var reservesLongestReply = false
-        /// Links whose anchor points are spread evenly over the interval: an event ends by the next anchor point of any.
+        /// Number of links with evenly spaced anchor points: an event ends before the next anchor point of any link.
         public var links = 1
 
         public init(exchanges: Int? = nil, reservesLongestReply: Bool = false, links: Int = 1) {
@@ -18,20 +18,20 @@ public struct Ceiling: Sendable, Hashable {
         }
     }
 
-    /// kbit/s with exchanges back to back and no connection events.
+    /// kbit/s with back-to-back exchanges and no connection events.
     public let backToBack: Double
-    /// kbit/s when each event holds whole exchanges only.
+    /// kbit/s if each event contains complete exchanges only.
     public let perInterval: Double
-    /// Link-layer packets with data in an event, on average.
+    /// Average number of link layer packets with data per event.
     public let exchangesPerEvent: Double
-    /// ATT packets completed in an event, on average.
+    /// Average number of ATT packets completed per event.
     public let packetsPerEvent: Double
-    /// After how many events the pattern of fragments repeats.
+    /// Number of events after which the pattern of fragments repeats.
     public let cycleEvents: Int
-    /// Link-layer packets that one ATT packet takes.
+    /// Number of link layer packets per ATT packet.
     public let fragmentsPerPacket: Int
 
-    /// Of a link over BR/EDR: an SDU takes what stands for an event.
+    /// Ceiling of a BR/EDR link, with an SDU in place of a connection event.
     public init(_ slots: SlotCeiling) {
         (backToBack, perInterval) = (slots.goodput, slots.goodput)
         exchangesPerEvent = Double(slots.packets.count)
@@ -40,9 +40,9 @@ public struct Ceiling: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - valueOctets: the value in each ATT packet; by default the longest the MTU allows.
-    ///   - replies: the link-layer payloads of the other direction's packets, in order, where data go both ways at once. Which fragment meets which
-    ///     is chance: the ceiling is that of the best way to meet.
+    ///   - valueOctets: value length of each ATT packet; nil for the maximum of the MTU.
+    ///   - replies: link layer payloads of concurrent packets in the opposite direction, in order. The pairing of fragments is random; the
+    ///     ceiling assumes the best one.
     public init(_ link: LinkParameters, valueOctets: Int? = nil, limits: EventLimits = EventLimits(), replies: [Int] = []) {
         let value = valueOctets ?? link.valueOctets
         let fragments = link.fragments(valueOctets: value)
@@ -52,7 +52,7 @@ public struct Ceiling: Sendable, Hashable {
         self = replies.indices.dropFirst().map(meeting).reduce(meeting(0)) { $1.perInterval > $0.perInterval ? $1 : $0 }
     }
 
-    /// - Parameter turn: one turn of both directions' trains.
+    /// - Parameter turn: one period of both directions' packets.
     private init(_ link: LinkParameters, _ value: Int, _ fragments: Int, _ turn: [(data: Int, reply: Int)], _ limits: EventLimits) {
         fragmentsPerPacket = fragments
         let exchanges = turn.map { link.exchange(payload: $0.data, reply: $0.reply) }
@@ -68,12 +68,12 @@ public struct Ceiling: Sendable, Hashable {
         perInterval = Double(pattern.turns) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue))
     }
 
-    /// What flows at once can carry together.
+    /// Maximum throughput of concurrent flows.
     ///
     /// - Parameters:
-    ///   - flows: those of one link.
-    ///   - links: links with such flows on one radio: together no more than one, and no more than back to back where packets are fragmented, as one link's
-    ///     fragments may fill what another leaves.
+    ///   - flows: flows of one link.
+    ///   - links: number of links with such flows on one radio. Together they carry no more than one link, or no more than back to back if
+    ///     packets are fragmented, since one link's fragments may fill gaps of another.
     init(together flows: [Ceiling], links: Int) {
         func sum(_ value: (Ceiling) -> Double) -> Double { flows.reduce(0) { $0 + value($1) } }
         backToBack = sum(\.backToBack)
@@ -91,16 +91,16 @@ public struct Ceiling: Sendable, Hashable {
     }
 }
 
-/// How a train of exchanges falls into connection events in the steady state: fragments carry over from one event to the next.
+/// Distribution of exchanges over connection events in the steady state: fragments carry over to the next event.
 private struct EventPattern {
     var events = 0
     var exchanges = 0
-    /// Of the whole train.
+    /// Periods of the whole pattern.
     var turns = 0
 
     /// - Parameters:
-    ///   - needed: the time that must be free for each exchange, which may be more than it takes.
-    ///   - window: from the anchor point to where the event must end.
+    ///   - needed: free time required for each exchange, which may exceed its duration.
+    ///   - window: time from the anchor point to the end of the event.
     init(exchanges train: [Microseconds], needed: [Microseconds], window: Microseconds, limit: Int?) {
         var seen: [Int?] = Array(repeating: nil, count: train.count)
         var history: [(exchanges: Int, turns: Int)] = [(0, 0)]

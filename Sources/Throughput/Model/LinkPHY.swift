@@ -1,6 +1,6 @@
 import Packets
 
-/// How one direction of a link is modulated and coded; on LE Coded the coding is the transmitter's choice. Core Vol 6, Part B, 2.1 and 2.2.
+/// PHY and coding of one direction of a link; on LE Coded the transmitter selects the coding. Core Vol 6, Part B, 2.1 and 2.2.
 public enum LinkPHY: String, Sendable, Hashable, CaseIterable, Codable {
     case le1M = "1m"
     case le2M = "2m"
@@ -17,7 +17,7 @@ public enum LinkPHY: String, Sendable, Hashable, CaseIterable, Codable {
 
     public var isCoded: Bool { phy == .leCoded }
 
-    /// Time on air of a packet with `payload` octets after its header, the MIC among them.
+    /// Duration of a packet with `payload` octets after its header, including the MIC.
     public func airTime(payload: Int) -> Microseconds {
         let protected = 2 + payload + 3
         return switch self {
@@ -28,25 +28,25 @@ public enum LinkPHY: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// The most payload octets whose packet takes no longer than `time`.
+    /// Maximum payload octets of a packet no longer than `time`.
     public func payload(within time: Microseconds) -> Int {
         let empty = airTime(payload: 0)
         return time < empty ? 0 : (time - empty) / (airTime(payload: 1) - empty)
     }
 
-    /// The time of the longest packet of 251 octets with its MIC, as LE_Set_Data_Length asks for it: 2120 us, on LE Coded 17040 us.
+    /// Duration of the longest packet, 251 octets with MIC, as used in LE_Set_Data_Length: 2120 us, or 17040 us on LE Coded.
     public var longestTime: Microseconds { isCoded ? 17_040 : 2_120 }
 }
 
 /// connEffectiveMaxTxTime. Core Vol 6, Part B, 4.5.10.
 public enum EffectiveTime {
-    /// The least that LE Coded leaves: 27 octets with MIC at S=8.
+    /// Minimum on LE Coded: 27 octets with MIC at S=8.
     public static let leastOnCoded: Microseconds = 2_704
 
     /// - Parameters:
-    ///   - negotiated: the lesser of what one side sends and the other receives.
-    ///   - receiveOctets: the longest payload the other side may send.
-    ///   - receiveTime: the longest time its packet may take, before the rule for LE Coded.
+    ///   - negotiated: the smaller of one device's TX time and the other's RX time.
+    ///   - receiveOctets: maximum payload that the peer may send.
+    ///   - receiveTime: maximum duration of the peer's packets, before the rule for LE Coded.
     public static func transmit(
         on phy: LinkPHY, negotiated: Microseconds, interval: Microseconds, receiveOctets: Int = 27, receiveTime: Microseconds = 328
     ) -> Microseconds {

@@ -1,10 +1,10 @@
 import Packets
 
-/// Everything about a link that bounds what one direction of it can carry.
+/// Link parameters that limit the throughput of one direction.
 public struct LinkParameters: Sendable, Hashable {
-    /// The PHY of the packets that carry the data.
+    /// PHY of the data packets.
     public var phy: LinkPHY
-    /// The PHY of the packets that acknowledge them.
+    /// PHY of the acknowledging packets.
     public var returnPHY: LinkPHY
     public var interval: Microseconds
     /// connEffectiveMaxTxOctets of the sender.
@@ -15,11 +15,11 @@ public struct LinkParameters: Sendable, Hashable {
     public var isEncrypted = false
     /// connEffectiveMaxTxOctets of the receiver.
     public var returnOctets = 27
-    /// Whether the central sends the data.
+    /// True if the central sends the data.
     public var isFromCentral = false
-    /// The gap between a packet and its answer.
+    /// Interframe space between a packet and its reply.
     public var interFrameSpace: Microseconds = 150
-    /// The ACL packets the sending host cuts its data into; nil when one holds any ATT packet.
+    /// Length of the sending host's ACL packets; nil if an ATT packet always fits into one.
     public var aclLength: Int?
 
     public init(phy: LinkPHY, returnPHY: LinkPHY? = nil, interval: Microseconds, octets: Int, time: Microseconds? = nil, mtu: Int) {
@@ -33,10 +33,10 @@ public struct LinkParameters: Sendable, Hashable {
 
     var mic: Int { isEncrypted ? 4 : 0 }
 
-    /// What a packet's payload may hold, by octets and by time.
+    /// Maximum payload of a packet, limited by octets and time.
     public var usableOctets: Int { max(1, min(octets, phy.payload(within: time) - mic)) }
 
-    /// The link-layer payloads of an ATT packet with `payload` octets of value, in order.
+    /// Link layer payloads of an ATT packet with `valueOctets` octets of value, in order.
     public func fragments(valueOctets: Int) -> [Int] {
         let whole = Self.l2capHeader + Self.attHeader + valueOctets
         let cut = aclLength.map { max(1, $0) } ?? whole
@@ -46,19 +46,19 @@ public struct LinkParameters: Sendable, Hashable {
         }
     }
 
-    /// Data, T_IFS, an empty packet or the other direction's data, T_IFS.
+    /// Duration of data, T_IFS, an empty or data packet of the opposite direction, and T_IFS.
     public func exchange(payload: Int, reply: Int = 0) -> Microseconds {
         let answer = returnPHY.airTime(payload: reply > 0 ? reply + mic : 0)
         return phy.airTime(payload: payload + mic) + interFrameSpace + answer + interFrameSpace
     }
 
-    /// An exchange as a central plans it that reserves the longest packet the other side may send.
+    /// Duration that a central plans for an exchange if it reserves the longest packet of the peer.
     func reservedExchange(payload: Int, reply: Int = 0) -> Microseconds {
         isFromCentral ? exchange(payload: payload, reply: returnOctets) : exchange(payload: usableOctets, reply: reply)
     }
 
     static let l2capHeader = 4
     static let attHeader = 3
-    /// The value of the longest notification or write command.
+    /// Value length of the longest notification or write command.
     public var valueOctets: Int { mtu - Self.attHeader }
 }

@@ -1,14 +1,14 @@
 import Packets
 import Simulation
 
-/// The packet types of the asynchronous transport that differ in their slots alone: 1, 3 and 5. Core Vol 2, Part B, 6.7.
+/// ACL packet types that differ only in their slots: 1, 3 and 5. Core Vol 2, Part B, 6.7.
 public enum PacketFamily: String, Sendable, Hashable, CaseIterable {
     case dm = "DM"
     case dh = "DH"
     case twoDH = "2-DH"
     case threeDH = "3-DH"
 
-    /// The shortest first.
+    /// Shortest first.
     public var types: [BREDRPacketType] {
         switch self {
         case .dm: [.dm1, .dm3, .dm5]
@@ -19,54 +19,54 @@ public enum PacketFamily: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What the slots of a link let through: a packet takes 1, 3 or 5 of them, and the other side's packet follows. Core Vol 2, Part B, 2.2.3 and 6.7.
+/// Rates of a BR/EDR link: a packet takes 1, 3 or 5 slots, and the peer's packet follows. Core Vol 2, Part B, 2.2.3 and 6.7.
 public enum SlotRate {
     static let slot: Microseconds = 625
 
-    /// The most user data of a direction in kbit/s: a packet full of it each time.
+    /// Maximum user data rate of a direction in kbit/s, with full packets.
     ///
     /// - Parameters:
-    ///   - reverse: what the other side sends in between.
-    ///   - isAuthenticated: with AES-CCM the message integrity code takes four octets of the user data.
+    ///   - reverse: packet type of the peer.
+    ///   - isAuthenticated: AES-CCM encryption, whose MIC takes four octets of user data.
     public static func maximum(_ type: BREDRPacketType, reverse: BREDRPacketType, isAuthenticated: Bool = false) -> Double {
         rate(octets: type.capacity - overhead(isAuthenticated), slots: type.slots + reverse.slots)
     }
 
-    /// Octets of a packet's user data that encryption takes. Core Vol 2, Part H, 9.
+    /// User data octets that encryption takes. Core Vol 2, Part H, 9.
     static func overhead(_ isAuthenticated: Bool) -> Int { isAuthenticated ? 4 : 0 }
 
     /// kbit/s.
     static func rate(octets: Int, slots: Int) -> Double { Double(octets * 8_000) / Double((slot * slots).rawValue) }
 }
 
-/// The most that L2CAP can carry over a BR/EDR link without errors, nothing else being sent on it: one SDU after the other in basic frames.
+/// Maximum L2CAP throughput of an error-free BR/EDR link without other traffic: successive SDUs in basic mode.
 public struct SlotCeiling: Sendable, Hashable {
-    /// What the other side sends between the packets.
+    /// Packets of the peer between the data packets.
     public enum Reverse: Sendable, Hashable {
-        /// Packets of one slot that acknowledge: NULL, or POLL to a peripheral that sends.
+        /// Acknowledging single-slot packets: NULL, or POLL to a peripheral that sends.
         case acknowledgements
         /// SDUs of the same size in packets of the same family.
         case same
     }
 
-    /// The packets of one SDU: those of the most slots as long as they are filled, then the shortest that holds the rest.
+    /// Packets of one SDU: the longest type as long as it is filled, then the shortest that holds the rest.
     public let packets: [BREDRPacketType]
-    /// The slots of one SDU, those of the other side's packets among them.
+    /// Slots of one SDU, including those of the peer's packets.
     public let slots: Int
-    /// kbit/s of the SDUs in a direction.
+    /// SDU data rate of a direction in kbit/s.
     public let goodput: Double
 
-    /// For the types of a family up to the slots of one; nil for a type of no family.
+    /// Uses the types of a family up to the given one; nil if the type is in no family.
     public init?(sdu: Int, overhead: Int = 0, longest: BREDRPacketType, isAuthenticated: Bool = false) {
         guard let family = PacketFamily.allCases.first(where: { $0.types.contains(longest) }) else { return nil }
         self.init(sdu: sdu, overhead: overhead, family: family, maximumSlots: longest.slots, isAuthenticated: isAuthenticated)
     }
 
     /// - Parameters:
-    ///   - sdu: octets without the basic header.
-    ///   - headers: octets that a protocol above L2CAP adds to them.
+    ///   - sdu: octets without the basic L2CAP header.
+    ///   - headers: octets added by a protocol above L2CAP.
     ///   - maximumSlots: 1, 3 or 5, as LMP_max_slot allows.
-    ///   - isAuthenticated: whether the link is encrypted with AES-CCM; E0 adds no octets.
+    ///   - isAuthenticated: true for AES-CCM encryption; E0 adds no octets.
     public init(
         sdu: Int, overhead headers: Int = 0, family: PacketFamily, maximumSlots: Int = 5, isAuthenticated: Bool = false,
         reverse: Reverse = .acknowledgements

@@ -1,38 +1,38 @@
 import Capture
 import Packets
 
-/// The first connection events of a count, packet by packet, as they were on the simulated air.
+/// The first connection events of a count, packet by packet, from the simulated air.
 public struct EventTimeline: Sendable, Hashable {
     public struct Packet: Sendable, Hashable {
-        /// From the first anchor point within the count to the packet's first bit, and how long it took.
+        /// Start of the packet, relative to the first anchor point of the count, and its duration.
         public var at: Microseconds
         public var length: Microseconds
-        /// After the header, the MIC among them; 0 of an empty packet.
+        /// Octets after the header, including the MIC; 0 for an empty packet.
         public var octets: Int
         public var isFromCentral: Bool
-        /// Links are counted from 1 in the order in which they appear.
+        /// Link number, from 1, in order of appearance.
         public var link: Int
     }
 
-    /// Intervals that it holds.
+    /// Number of connection intervals in the timeline.
     static let intervals = 4
 
     public var interval: Microseconds
     public var packets: [Packet] = []
 }
 
-/// Looks at the simulated air while rows are measured.
+/// Observes the simulated air while rows are measured.
 public final class EventWatch {
     private var begin = Microseconds.never
     private var anchor: Microseconds?
-    /// The channel that each link used last, by access address: another one is a new event.
+    /// Last channel of each link, by access address; another channel means a new event.
     private var channels: [UInt32: UInt8] = [:]
     private var links: [UInt32] = []
     private(set) var timeline = EventTimeline(interval: .zero)
 
     public init() {}
 
-    /// Keeps the events after a moment. Flows that are counted over the same time ask for the same.
+    /// Records the events after `begin`. Flows counted over the same span make the same call.
     func open(after begin: Microseconds, interval: Microseconds) {
         (self.begin, anchor, links, timeline) = (begin, nil, [], EventTimeline(interval: interval))
     }

@@ -1,13 +1,13 @@
 import Packets
 
-/// Splits what the air could carry into what arrived and where the rest went, and names what limits the row.
+/// Splits the theoretical maximum into goodput and losses by cause, and names the limiting factor.
 struct Explanation {
     private(set) var missing: [ThroughputRow.Missing] = []
     private(set) var limit = Limit.air
 
-    /// A gap to the air's own rate that counts as a limit of its own.
+    /// Minimum share of the PHY's rate that counts as a limit.
     static let noticeable = 0.15
-    /// A figure this close to its ceiling has reached it.
+    /// Share of the ceiling at which it counts as reached.
     static let reached = 0.99
 
     init(
@@ -49,7 +49,7 @@ struct Explanation {
         return missing.filter { $0.cause != .interval }.max { $0.kbps < $1.kbps }?.cause ?? .air
     }
 
-    /// The same link with packets as long as their octets allow, whatever the interval.
+    /// The ceiling of the same link with full-length packets, ignoring the interval.
     private static func unshrunk(_ link: LinkParameters, _ replies: [Int]) -> Ceiling {
         var link = link
         link.time = max(link.time, link.phy.longestTime)
@@ -62,13 +62,13 @@ struct Explanation {
         return "the interval leaves \(link.time.rawValue) us for a packet, \(link.usableOctets) octets; " + exchanges
     }
 
-    /// The part of the air time that went into sending packets again.
+    /// Share of air time used for retransmissions.
     private static func retransmissionShare(_ counters: LinkCounters?) -> Double {
         guard let counters, counters.retransmissions > 0, counters.exchanges > 0 else { return 0 }
         return Double(counters.retransmissions) / Double(counters.exchanges + counters.retransmissions)
     }
 
-    /// Who left the air idle. Of a dongle only the host's side is known: how many packets it held at most, and whether more were waiting.
+    /// Cause of idle air time. For a dongle only the host's counters are known: packets in the controller and waiting packets.
     private static func idleCause(_ counters: LinkCounters?, _ supply: SupplyCounters?, exchanges: Double) -> Limit {
         if let counters {
             if counters.endedSilent > counters.endedEmpty + counters.endedAtLimit { return .retransmissions }
@@ -102,7 +102,7 @@ struct Explanation {
 }
 
 extension ThroughputRow {
-    /// One sentence for people: the limit and where the missing part went.
+    /// One sentence with the limit and the causes of missing throughput.
     public var explanation: String {
         if let failure { return failure }
         guard let limit else { return "" }

@@ -1,29 +1,29 @@
-/// What keeps a row from carrying more, by name.
+/// Factor that limits the throughput of a row.
 public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
-    /// The radio is busy all the time: protocol overhead is all that is missing.
+    /// The radio is always busy; only protocol overhead is missing.
     case air
-    /// Whole exchanges do not fill the connection interval, or on LE Coded it is too short for full packets.
+    /// The connection interval is not a multiple of the exchange duration, or on LE Coded too short for full packets.
     case interval
-    /// The controller takes fewer exchanges in an event than would fit.
+    /// The controller uses fewer exchanges per event than would fit.
     case eventLength = "event-length"
-    /// The controller's buffers were all in use while the host had data waiting.
+    /// All controller buffers were in use while the host had data waiting.
     case credits
-    /// The sending host had nothing ready.
+    /// The sending host had no data ready.
     case host
-    /// The peer did not take what was sent, or ended events early.
+    /// The peer did not accept packets or ended events early.
     case peer
-    /// Packets were lost on the air and sent again.
+    /// Packets were lost on the air and retransmitted.
     case retransmissions
     /// The pipe between host and controller.
     case transport
-    /// Each operation waits for the answer to the one before.
+    /// Each operation waits for the previous response.
     case acknowledgement
-    /// What a product has to send, and when, which only the product knows.
+    /// Data volume and timing of a product, which only the product determines.
     case product
-    /// Other links of the controller had the radio.
+    /// Other links of the controller used the radio.
     case radio
 
-    /// What it means, for people.
+    /// Description for display.
     public var text: String {
         switch self {
         case .air: "the radio is busy all the time"

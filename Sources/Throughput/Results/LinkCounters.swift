@@ -1,16 +1,16 @@
-/// What the sending side's link layer and host did during a measurement. A dongle tells none of it but what its host sees.
+/// Counters of the sender's link layer and host during a measurement. For a dongle only the host's counters are available.
 public struct LinkCounters: Sendable, Hashable {
     public var events = 0
-    /// Exchanges in which the sender's packet carried data.
+    /// Exchanges in which the sender's packet contained data.
     public var exchanges = 0
     public var retransmissions = 0
     /// Events that ended because no further exchange fitted before the next anchor point.
     public var endedFull = 0
-    /// Events that ended because nobody had more data.
+    /// Events that ended because neither device had more data.
     public var endedEmpty = 0
-    /// Events that ended at the controller's own limit of exchanges.
+    /// Events that ended at the controller's configured maximum of exchanges.
     public var endedAtLimit = 0
-    /// Events that ended because no answer, or two bad packets, came.
+    /// Events that ended because no reply, or two corrupted packets, arrived.
     public var endedSilent = 0
 
     public init() {}
@@ -40,13 +40,13 @@ public struct LinkCounters: Sendable, Hashable {
     }
 }
 
-/// How the sending host's queue looked each time it was asked for more.
+/// States of the sending host's queue, sampled whenever more data was requested.
 public struct SupplyCounters: Sendable, Hashable {
-    /// The host had data waiting and the controller had no free buffer.
+    /// Samples with waiting data and no free controller buffer.
     public var waitingForCredits = 0
-    /// Neither host nor controller held anything.
+    /// Samples with empty queues in host and controller.
     public var ranDry = 0
-    /// The most packets the controller was seen to hold.
+    /// Maximum number of packets in the controller.
     public var mostInController = 0
 
     public init() {}

@@ -1,30 +1,30 @@
-/// Figures of repeated measurements that a single outlier does not move.
+/// Statistics of repeated measurements that are robust against outliers.
 public struct RobustStatistics: Sendable, Hashable {
     /// In ascending order.
     public let values: [Double]
 
-    /// - Parameter values: in any order; those that are no numbers are left out.
+    /// - Parameter values: in any order; values that are not finite are ignored.
     public init(_ values: [Double]) { self.values = values.filter(\.isFinite).sorted() }
 
     public var median: Double { percentile(50) }
 
-    /// The median of the distances from the median.
+    /// The median of the absolute deviations from the median.
     public var medianAbsoluteDeviation: Double {
         let center = median
         return RobustStatistics(values.map { abs($0 - center) }).median
     }
 
-    /// The standard deviation that values of a normal distribution with this deviation have.
+    /// Standard deviation estimate: that of a normal distribution with this median absolute deviation.
     public var spread: Double { 1.482_6 * medianAbsoluteDeviation }
 
-    /// How far the median is likely to be off: its standard error. Few values say little about their spread, hence Student's share for them.
+    /// Standard error of the median, with Student's factor for small numbers of values.
     public var medianError: Double {
         guard values.count > 1 else { return 0 }
         let count = Double(values.count)
         return 1.253_3 * spread / count.squareRoot() * (1 + 1 / (count - 1))
     }
 
-    /// Between two values the way is taken for straight. 0 where there is none.
+    /// Percentile with linear interpolation; 0 without values.
     ///
     /// - Parameter share: 0...100.
     public func percentile(_ share: Double) -> Double {

@@ -1,12 +1,12 @@
 import Histogram
 import Packets
 
-/// How long round trips took, in microseconds, to three significant digits.
+/// Durations of round trips in microseconds, with three significant digits.
 public struct RoundTrips: Sendable, Hashable, Codable {
     public struct Step: Sendable, Hashable, Codable {
         public var percentile: Double
         public var microseconds: UInt64
-        /// Round trips up to this step.
+        /// Number of round trips up to this step.
         public var count: UInt64
 
         private enum CodingKeys: String, CodingKey {
@@ -22,7 +22,7 @@ public struct RoundTrips: Sendable, Hashable, Codable {
     public var p90: UInt64
     public var p99: UInt64
     public var max: UInt64
-    /// The distribution, in steps that halve the distance to the slowest five times over.
+    /// Distribution in steps that each halve the distance to the slowest, five times.
     public var histogram: [Step]
 
     private enum CodingKeys: String, CodingKey {
@@ -31,7 +31,7 @@ public struct RoundTrips: Sendable, Hashable, Codable {
     }
 }
 
-/// Takes round trips one by one.
+/// Records round trips.
 struct RoundTripRecorder {
     private var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
 
@@ -39,7 +39,7 @@ struct RoundTripRecorder {
 
     mutating func record(_ time: Microseconds) { _ = histogram.record(UInt64(clamping: time.rawValue)) }
 
-    /// Nil of none.
+    /// Nil if there were none.
     var figures: RoundTrips? {
         guard histogram.totalCount > 0 else { return nil }
         var (steps, sum): ([RoundTrips.Step], UInt64) = ([], 0)

@@ -1,7 +1,7 @@
 import Foundation
 import Packets
 
-/// A row as `--json` writes it; documented in docs/guide/throughput.md.
+/// JSON form of a row, as written by `--json`; documented in docs/guide/throughput.md.
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
@@ -163,18 +163,18 @@ extension ThroughputRow: Encodable {
     static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
 }
 
-/// A whole run of `bluebench throughput`.
+/// The results of a run of `bluebench throughput`.
 public struct ThroughputReport: Sendable, Encodable {
     public var wallSeconds: Double
     public var virtualSeconds: Double
     public var rows: [ThroughputRow]
     public var ladder: [LadderRung]?
     public var seed: UInt64 = 0
-    /// What was measured with what.
+    /// Devices and settings of the measurement.
     public var setup: ThroughputSetup?
-    /// Jobs and timers that the loop has run.
+    /// Number of jobs and timers run by the loop.
     public var steps = 0
-    /// Packets on the simulated air.
+    /// Number of packets on the simulated air.
     public var transmissions = 0
 
     public init(wallSeconds: Double = 0, virtualSeconds: Double = 0, rows: [ThroughputRow] = []) {

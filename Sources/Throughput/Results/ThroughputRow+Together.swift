@@ -1,7 +1,7 @@
 import Packets
 
 extension ThroughputRow {
-    /// What is missing went to the other links, but for what was sent again.
+    /// Attributes missing throughput to the other links, except for retransmissions.
     mutating func explainLinks(_ limits: Ceiling.EventLimits, _ replies: [Int]) {
         guard failure == nil, let ceiling, let link, let place else { return }
         var shared = limits
@@ -21,7 +21,7 @@ extension ThroughputRow {
         limit = missing.contains { $0.cause == .retransmissions && $0.kbps > rest } ? .retransmissions : .radio
     }
 
-    /// What the air time of packets that were sent again would have carried; nil where there were none.
+    /// Throughput lost to retransmissions; nil if there were none.
     private static func resent(_ counters: LinkCounters, _ goodput: Double, atMost most: Double) -> Missing? {
         guard counters.retransmissions > 0, counters.exchanges > 0 else { return nil }
         let kbps = min(most, goodput * Double(counters.retransmissions) / Double(counters.exchanges))
@@ -29,7 +29,7 @@ extension ThroughputRow {
             cause: .retransmissions, kbps: (kbps * 10).rounded() / 10, text: "\(counters.retransmissions) packets were sent again")
     }
 
-    /// All flows of a row together. Nil of none.
+    /// Sum of all flows of a row. Nil if there are none.
     init?(sumOf flows: [ThroughputRow]) {
         guard let first = flows.first, let place = first.place else { return nil }
         self.init(first.request)
@@ -79,7 +79,7 @@ extension ThroughputRow {
         if !missing[index].text.contains(part.text) { missing[index].text += "; " + part.text }
     }
 
-    /// Which of several flows at once it is, in words; nil of one alone.
+    /// Description of a flow among concurrent flows; nil for a single flow.
     public var together: String? {
         guard let place else { return nil }
         var words: [String] = []

@@ -1,38 +1,38 @@
 import Packets
 import Simulation
 
-/// How a flow's packets travel.
+/// Kind of packets of a flow.
 public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// Handle Value Notifications, server to client.
     case notify
     /// Write Commands, client to server.
     case write
-    /// Write Requests, client to server, each answered before the next.
+    /// Write Requests, client to server, each after the response to the previous one.
     case request
-    /// Write Requests that each ask the server for one notification, one round trip after the other.
+    /// Write Requests that each request one notification from the server, one round trip at a time.
     case ping
-    /// SDUs in basic frames on an L2CAP channel over BR/EDR.
+    /// SDUs in basic mode on a BR/EDR L2CAP channel.
     case l2cap
-    /// Frames of a serial port over BR/EDR, always encrypted.
+    /// RFCOMM frames on BR/EDR, always encrypted.
     case rfcomm
 
-    /// Whether it goes over BR/EDR.
+    /// True for flows over BR/EDR.
     public var isBREDR: Bool { self == .l2cap || self == .rfcomm }
-    /// Whether what counts goes from the server to the client.
+    /// True if the measured data is sent by the server.
     var comesFromServer: Bool { self == .notify || self == .ping }
-    /// Octets that a protocol above L2CAP adds to so many: address, length, control and check sequence of a UIH frame. RFCOMM 1.2, 5.1.
+    /// Octets that RFCOMM adds: address, length, control and check sequence of a UIH frame. RFCOMM 1.2, 5.1.
     func overhead(on octets: Int) -> Int { self == .rfcomm ? (octets > 127 ? 5 : 4) : 0 }
 }
 
-/// Which way the data go, seen from the tester.
+/// Direction of data, as seen by the tester.
 public enum FlowDirection: String, Sendable, Hashable, CaseIterable, Codable {
     case fromSubject = "from-subject"
     case toSubject = "to-subject"
 }
 
-/// One measurement: what was asked for, what the link really had, what came through and what was missing.
+/// One measurement: requested and actual link parameters, goodput and losses.
 public struct ThroughputRow: Sendable, Hashable {
-    /// What was asked for.
+    /// The requested parameters.
     public struct Request: Sendable, Hashable {
         public var over: FlowKind
         public var direction: FlowDirection
@@ -41,9 +41,9 @@ public struct ThroughputRow: Sendable, Hashable {
         public var mtu: Int
         public var interval: Microseconds
         public var isEncrypted = false
-        /// The other direction has a flow of its own at the same time, on the same link.
+        /// A concurrent flow runs in the opposite direction on the same link.
         public var isBothWays = false
-        /// Of a flow over BR/EDR: the longest type of a family that is sent; `mtu` is the SDU's length then.
+        /// Longest packet type of a BR/EDR flow; `mtu` is then the SDU length.
         public var packets: BREDRPacketType?
 
         public init(over: FlowKind, direction: FlowDirection, phy: LinkPHY, dataLength: Int, mtu: Int, interval: Microseconds) {
@@ -55,7 +55,7 @@ public struct ThroughputRow: Sendable, Hashable {
             self.interval = interval
         }
 
-        /// The flow the other way, for the same client and server.
+        /// The flow in the opposite direction, for the same client and server.
         var turned: Self {
             var other = self
             other.over = over == .notify ? .write : .notify
@@ -63,9 +63,9 @@ public struct ThroughputRow: Sendable, Hashable {
             return other
         }
 
-        /// A flow over BR/EDR.
+        /// A BR/EDR flow.
         ///
-        /// - Parameter sdu: by default as long as one packet holds.
+        /// - Parameter sdu: SDU length; nil for the capacity of one packet.
         public init(
             over: FlowKind = .l2cap, direction: FlowDirection, packets: BREDRPacketType, sdu: Int? = nil, isEncrypted: Bool = false
         ) {
@@ -78,58 +78,58 @@ public struct ThroughputRow: Sendable, Hashable {
         }
     }
 
-    /// A part of what the air could carry that did not become goodput.
+    /// A part of the theoretical maximum that did not become goodput, with its cause.
     public struct Missing: Sendable, Hashable, Codable {
         public var cause: Limit
         public var kbps: Double
         public var text: String
     }
 
-    /// One of several flows at once, or all of them together.
+    /// Position among concurrent flows, or their sum.
     public struct Place: Sendable, Hashable {
-        /// Counted from 1; nil for the sum of all flows.
+        /// Link number, from 1; nil for the sum of all flows.
         public var link: Int?
         public var links: Int
-        /// Of the sum: Jain's index of the flows' figures, 1 where all have the same, 1/n where one has all.
+        /// For the sum: Jain's fairness index, 1 for equal flows, 1/n if one flow has everything.
         public var fairness: Double?
-        /// What each link would have if the anchor points were spread evenly, kbit/s.
+        /// Throughput of each link with evenly spaced anchor points, in kbit/s.
         public var evenShare: Double?
     }
 
     public var request: Request
-    /// Nil of a flow alone.
+    /// Nil for a single flow.
     public var place: Place?
-    /// The link as it was during the count; nil when it never came to be.
+    /// Link parameters during the count; nil if the link was not established.
     public var link: LinkParameters?
-    /// The span of the count, and how many connection events it held.
+    /// Time span of the count, and number of connection events in it.
     public var begin: Microseconds = .zero
     public var end: Microseconds = .zero
     public var events = 0
-    /// Received within the span.
+    /// Packets received within the span.
     public var packets = 0
     public var octets = 0
-    /// Over the whole flow.
+    /// Tally of the whole flow.
     public var tally = FlowTally()
     public var ceiling: Ceiling?
     public var counters: LinkCounters?
-    /// Octets received in each whole `binWidth` of the count; none where the receiver cannot be watched, and not after the first hour.
+    /// Octets received in each complete `binWidth` of the count; empty if the receiver cannot be observed. Ends after the first hour.
     public var bins: [Int] = []
     public static let binWidth = Microseconds.milliseconds(100)
-    /// The first events of the count, where the air was watched.
+    /// The first events of the count, if the air was observed.
     public var timeline: EventTimeline?
-    /// Of `ping`.
+    /// Results of `ping`.
     public var roundTrips: RoundTrips?
-    /// How the sending host kept up, where it is ours.
+    /// Queue statistics of the sending host, if it runs in this process.
     public var supply: SupplyCounters?
     public var limit: Limit?
     public var missing: [Missing] = []
-    /// Why there is no figure, or what is wrong with it.
+    /// Reason why there is no result, or why it is doubtful.
     public var failure: String?
     /// The bench or its environment failed, not the subject.
     public var isEnvironment = false
-    /// In the simulation, how many milliseconds of wall time the row took.
+    /// Wall time of the row in milliseconds, in a simulation.
     public var wallMilliseconds: Double = 0
-    /// The goodput of each repetition, where the row was measured more than once; the row itself is the one in the middle.
+    /// Goodput of each repetition; the row itself is the median one.
     public var repetitions: [Double] = []
 
     public init(_ request: Request) { self.request = request }
@@ -141,13 +141,13 @@ public struct ThroughputRow: Sendable, Hashable {
         return span > 0 ? Double(octets * 8) * 1_000 / Double(span) : 0
     }
 
-    /// Of the ceiling for the link as it was.
+    /// Percentage of the ceiling for the actual link.
     public var percent: Double {
         guard let limit = ceiling?.perInterval, limit > 0 else { return 0 }
         return goodput / limit * 100
     }
 
-    /// Of several measurements of one row the one whose goodput is in the middle, with the goodput of all; one that failed is told of first. Nil of none.
+    /// The row with the median goodput among repetitions, with the goodput of all; a failed row takes precedence. Nil if there are none.
     public static func middle(of rows: [ThroughputRow]) -> ThroughputRow? {
         if let failed = rows.first(where: { $0.failure != nil }) { return failed }
         let sorted = rows.sorted { $0.goodput < $1.goodput }
@@ -157,7 +157,7 @@ public struct ThroughputRow: Sendable, Hashable {
         return row
     }
 
-    /// Link-layer packets with data, without those sent again, in an event.
+    /// Link layer packets with new data per event.
     public var packetsPerEvent: Double {
         guard events > 0, let ceiling else { return 0 }
         return Double(packets * ceiling.fragmentsPerPacket) / Double(events)

@@ -1,24 +1,24 @@
-/// What figures were measured with, and when: comparisons refuse unlike set-ups.
+/// Devices, settings and date of a measurement. Comparisons reject different set-ups.
 public struct ThroughputSetup: Sendable, Hashable, Codable {
-    /// As they were named on the command line.
+    /// Device selectors from the command line.
     public var tester: String?
     public var subject: String?
-    /// Company and firmware of the controllers, where they are dongles.
+    /// Company and firmware of the controllers, for dongles.
     public var testerController: String?
     public var subjectController: String?
-    /// The machine that the program ran on, and the program's version.
+    /// Machine and version of the program.
     public var host: String?
     public var build: String?
-    /// UTC, as in ISO 8601.
+    /// UTC, in ISO 8601.
     public var date: String?
-    /// How long each row counted.
+    /// Counting time of each row.
     public var seconds: Double?
     // Settings of simulated controllers and of their air.
     public var packetError: Double?
     public var eventFilling: String?
     public var exchanges: Int?
     public var buffers: Int?
-    /// The user's own words about the set-up.
+    /// Labels given by the user.
     public var labels: [String: String]?
 
     public init() {}

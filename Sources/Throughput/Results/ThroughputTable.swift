@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows as comma-separated values and as a table in Markdown.
+/// Rows as comma-separated values and as a Markdown table.
 public enum ThroughputTable {
     private typealias Column = (name: String, value: @Sendable (ThroughputRow) -> String)
 
@@ -22,7 +22,7 @@ public enum ThroughputTable {
         ("failure", { $0.failure ?? "" }),
     ]
 
-    /// RFC 4180, with a line of names.
+    /// RFC 4180, with a header line.
     public static func csv(_ rows: [ThroughputRow]) -> String {
         ([columns.map(\.name)] + rows.map { row in columns.map { quoted($0.value(row)) } }).map { $0.joined(separator: ",") + "\r\n" }
             .joined()

@@ -1,4 +1,4 @@
-/// CRC-32 as in ISO 3309 (polynomial 0x04C11DB7 reflected, initial value and final XOR of all ones), eight octets at a step.
+/// CRC-32 of ISO 3309 (polynomial 0x04C11DB7 reflected, initial value and final XOR all ones), eight octets per step.
 enum CRC32 {
     static func checksum(_ octets: UnsafeRawBufferPointer) -> UInt32 {
         var crc = UInt32.max
@@ -20,7 +20,7 @@ enum CRC32 {
         return ~crc
     }
 
-    /// Eight tables of 256: an octet's effect, alone and with one to seven octets after it.
+    /// Eight tables of 256 entries: the effect of an octet followed by zero to seven others.
     private static let tables: [UInt32] = {
         var tables: [UInt32] = []
         for octet: UInt32 in 0..<256 {

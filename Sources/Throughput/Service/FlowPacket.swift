@@ -1,12 +1,12 @@
 /// A packet of a flow: sequence number, filler, checksum. See docs/guide/throughput-service.md.
 ///
-/// Octets 0...3 hold the sequence number, the last four the CRC-32 of all before them, both little-endian; filler octet `i` of the packet is the low
-/// octet of sequence number + `i`.
+/// Octets 0...3 contain the sequence number, the last four the CRC-32 of all octets before, both little-endian. Filler octet `i` of the
+/// packet is the low octet of sequence number + `i`.
 public enum FlowPacket {
-    /// A packet without filler.
+    /// Length of a packet without filler.
     public static let shortest = 8
 
-    /// Fills `packet` anew. Packets shorter than `shortest` are lengthened to it.
+    /// Fills `packet` with `count` octets, but at least `shortest`.
     public static func write(sequence: UInt32, count: Int, into packet: inout [UInt8]) {
         let count = max(count, shortest)
         if packet.count != count { packet = [UInt8](repeating: 0, count: count) }
@@ -24,7 +24,7 @@ public enum FlowPacket {
         }
     }
 
-    /// Every octet's value twice over: any filler is made of its parts.
+    /// All octet values twice, from which any filler is copied.
     private static let ramp: [UInt8] = (0..<512).map { UInt8(truncatingIfNeeded: $0) }
 
     public static func make(sequence: UInt32, count: Int) -> [UInt8] {
@@ -33,7 +33,7 @@ public enum FlowPacket {
         return packet
     }
 
-    /// The sequence number of an intact packet; nil when the packet is too short or its checksum is wrong.
+    /// The sequence number of an intact packet; nil if it is too short or its checksum is wrong.
     public static func sequence(of packet: RawSpan) -> UInt32? {
         guard packet.byteCount >= shortest else { return nil }
         return packet.withUnsafeBytes { octets in

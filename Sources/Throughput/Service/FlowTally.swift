@@ -1,28 +1,28 @@
-/// What the receiver of a flow has seen, packet by packet.
+/// Counters of a flow's receiver.
 public struct FlowTally: Sendable, Hashable {
     public private(set) var packets = 0
-    /// Octets of value in packets that arrived for the first time.
+    /// Value octets of packets received for the first time.
     public private(set) var octets = 0
-    /// Sequence numbers passed over and not seen since.
+    /// Sequence numbers skipped and not received since.
     public private(set) var lost = 0
-    /// Packets whose sequence number had been seen already.
+    /// Packets with a sequence number received before.
     public private(set) var duplicated = 0
-    /// Packets that arrived after one with a higher sequence number.
+    /// Packets received after one with a higher sequence number.
     public private(set) var reordered = 0
-    /// Packets whose checksum was wrong.
+    /// Packets with a wrong checksum.
     public private(set) var corrupted = 0
 
     private var expected: UInt32 = 0
-    /// Sequence numbers passed over, the latest last; older ones than `memory` are forgotten and count as lost.
+    /// Skipped sequence numbers, the latest last; those beyond `memory` are dropped and count as lost.
     private var gaps: [UInt32] = []
     private static let memory = 4_096
 
     public init() {}
 
-    /// Whether every packet came once, in order and intact.
+    /// True if every packet arrived once, in order and intact.
     public var isClean: Bool { lost == 0 && duplicated == 0 && reordered == 0 && corrupted == 0 }
 
-    /// Counts a packet. True when it carried something new.
+    /// Counts a packet. True if it is new.
     @discardableResult
     public mutating func add(_ packet: RawSpan) -> Bool {
         packets += 1
@@ -47,14 +47,14 @@ public struct FlowTally: Sendable, Hashable {
         return true
     }
 
-    /// The sender's own count, once it has stopped: what it sent after the last packet seen is lost too.
+    /// Closes the tally with the sender's count; packets sent after the last one received count as lost.
     public mutating func close(sent: UInt32) {
         let missing = Int32(bitPattern: sent &- expected)
         if missing > 0 { lost += Int(missing) }
         expected = sent
     }
 
-    /// Adds what the receiver of another flow has seen.
+    /// Adds the counters of another flow.
     mutating func add(_ other: FlowTally) {
         (packets, octets, lost) = (packets + other.packets, octets + other.octets, lost + other.lost)
         (duplicated, reordered, corrupted) = (

@@ -1,15 +1,15 @@
 import Packets
 
-/// The GATT service that both ends of a throughput measurement know. See docs/guide/throughput-service.md.
+/// The GATT service of throughput measurements. See docs/guide/throughput-service.md.
 public enum ThroughputService {
     public static let service = uuid(0x0200)
-    /// Notifies the server's packets.
+    /// Notifies packets of the server.
     public static let source = uuid(0x0201)
-    /// Takes the client's packets, by write command or write request.
+    /// Receives packets of the client, by write command or write request.
     public static let sink = uuid(0x0202)
-    /// Takes commands, by write request.
+    /// Receives commands, by write request.
     public static let control = uuid(0x0203)
-    /// Reads as the counters of the current flow.
+    /// Returns the counters of the current flow.
     public static let counters = uuid(0x0204)
 
     /// B1BExxxx-7E57-4ACC-9D3A-0B5E55ED0001.
@@ -17,13 +17,13 @@ public enum ThroughputService {
         BluetoothUUID(long: 0xB1BE_0000_7E57_4ACC_9D3A_0B5E_55ED_0001 | UInt128(number) << 96)
     }
 
-    /// What a client writes to the control point.
+    /// Commands written to the control point.
     public enum Command: Sendable, Hashable {
-        /// The server sends notifications: each of `length` octets (0: as long as the MTU allows), `count` of them (0: until told to stop).
+        /// Sends `count` notifications (0: until stopped) of `length` octets (0: the maximum of the MTU).
         case start(length: UInt16, count: UInt32)
-        /// The server sends no more.
+        /// Stops sending.
         case stop
-        /// The counters of the sink return to zero; the next packet is number 0.
+        /// Resets the counters of the sink; the next packet is number 0.
         case reset
 
         public var octets: [UInt8] {
@@ -34,7 +34,7 @@ public enum ThroughputService {
             }
         }
 
-        /// - Throws: the ATT error that the server answers: 0x80 for an unknown opcode, 0x0D for a wrong length.
+        /// - Throws: the ATT error for the response: 0x80 for an unknown opcode, 0x0D for a wrong length.
         public init(octets: [UInt8]) throws(Refusal) {
             guard let opcode = octets.first else { throw .wrongLength }
             switch opcode {
@@ -48,7 +48,7 @@ public enum ThroughputService {
         }
     }
 
-    /// Why a server refuses a command; the raw value is the ATT error code.
+    /// Reason for rejecting a command; the raw value is the ATT error code.
     public enum Refusal: UInt8, Error, Sendable {
         case wrongLength = 0x0D
         case unknownOpcode = 0x80
@@ -56,9 +56,9 @@ public enum ThroughputService {
         case notSubscribed = 0x81
     }
 
-    /// The counters as the server gives them: seven numbers of four octets.
+    /// The server's counters: seven 32-bit numbers.
     public struct Counters: Sendable, Hashable {
-        /// Notifications handed to the link.
+        /// Number of notifications queued.
         public var sent: UInt32 = 0
         public var received: UInt32 = 0
         public var octets: UInt32 = 0
@@ -81,7 +81,7 @@ public enum ThroughputService {
 
         public var octetString: [UInt8] { [sent, received, octets, lost, duplicated, reordered, corrupted].flatMap { Octets.little($0) } }
 
-        /// Nil unless there are 28 octets or more; what follows them is of a later version.
+        /// Returns nil for fewer than 28 octets; further octets belong to later versions.
         public init?(octets string: [UInt8]) {
             guard string.count >= 28 else { return nil }
             let numbers = (0..<7).map { UInt32(Octets.number(string[(4 * $0)..<(4 * $0 + 4)])) }

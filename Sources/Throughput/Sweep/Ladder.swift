@@ -1,21 +1,21 @@
 import Packets
 
-/// The ladder of WWDC 2017, session 712: each step adds one thing to the one before and is compared with the published figure.
+/// The ladder of WWDC 2017, session 712: each step adds one feature and is compared with the published figure.
 ///
-/// The published figures are those of a phone of that time: a connection interval of 30 ms and so many packets in an event, which the
-/// rungs here state as assumptions.
+/// The figures are those of a phone of that time. The rungs state its connection interval of 30 ms and its packets per event as
+/// assumptions.
 public struct LadderRung: Sendable, Hashable, Codable {
     public var name: String
-    /// kbit/s as published.
+    /// Published throughput in kbit/s.
     public var published: Double
     public var over: FlowKind?
     public var valueOctets: Int
     public var dataLength: Int
     public var mtu: Int
     public var intervalMilliseconds: Double
-    /// Exchanges in a connection event; nil for as many as fit.
+    /// Exchanges per connection event; nil for as many as fit.
     public var exchangesPerEvent: Int?
-    /// Connection events by which the answering host is late.
+    /// Delay of the responding host in connection events.
     public var hostLatencyEvents: Int
     public var note: String
     public var measured: Double?

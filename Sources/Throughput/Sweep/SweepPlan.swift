@@ -1,7 +1,7 @@
 import Packets
 import Simulation
 
-/// The rows of a sweep: every combination of what was asked for, in an order that changes the slow things last.
+/// Rows of a sweep: all combinations of the parameters, ordered so that slow changes come last.
 public struct SweepPlan: Sendable, Hashable {
     public var over: [FlowKind] = [.notify]
     /// Nil: notifications from the subject, writes to it.
@@ -10,18 +10,18 @@ public struct SweepPlan: Sendable, Hashable {
     public var dataLengths: [Int] = [251]
     public var mtus: [Int] = [247]
     public var intervals: [Microseconds] = [15_000]
-    /// Whether links are encrypted.
+    /// Values of link encryption.
     public var encryption = [false]
-    /// The packet types of flows over BR/EDR, and their SDUs; nil for one that fills the packet.
+    /// Packet types and SDU lengths of BR/EDR flows; nil for an SDU that fills the packet.
     public var packets: [BREDRPacketType] = [.threeDH5]
     public var sdus: [Int?] = [nil]
-    /// Whether each row over LE has a flow over BR/EDR beside it, in the first of the packet types.
+    /// True to run a concurrent BR/EDR flow with the first packet type beside each LE row.
     public var isShared = false
-    /// Subjects, each with a link of its own at the same time.
+    /// Number of subjects, each with a concurrent link.
     public var links = 1
-    /// Whether each link has flows in both directions at the same time.
+    /// True for concurrent flows in both directions of each link.
     public var isBothWays = false
-    /// How long each row counts; rounded down to whole connection events, and up to one repetition of the pattern of fragments.
+    /// Counting time of each row, rounded down to complete connection events, but at least one repetition of the fragment pattern.
     public var seconds: Double = 5
 
     public init() {}
@@ -63,24 +63,24 @@ public struct SweepPlan: Sendable, Hashable {
         }
     }
 
-    /// Whether a row needs controllers of BR/EDR.
+    /// True if a row needs BR/EDR controllers.
     public var needsBREDR: Bool { isShared || over.contains(where: \.isBREDR) }
 
-    /// The flow over BR/EDR beside a row; nil where there is none.
+    /// The concurrent BR/EDR flow of a row; nil if there is none.
     public func companion(of row: ThroughputRow.Request) -> ThroughputRow.Request? {
         guard isShared, !row.over.isBREDR, let type = packets.first else { return nil }
         return ThroughputRow.Request(direction: row.direction, packets: type, sdu: sdus.first ?? nil)
     }
 
-    /// Whether a row has several flows at once over LE, and is followed by their sum.
+    /// True if a row has several concurrent LE flows and is followed by their sum.
     public var isTogether: Bool { links > 1 || isBothWays }
 
-    /// Rows that are measured, each flow of those that go on at once and their sum among them.
+    /// Number of measured rows, including concurrent flows and their sums.
     public var count: Int {
         isTogether ? rows.count * (links * (isBothWays ? 2 : 1) + 1) : rows.count + rows.count { companion(of: $0) != nil }
     }
 
-    /// What is wrong with the plan, in words for the user.
+    /// Throws an error with a description of an invalid plan.
     public func check() throws(SweepError) {
         for (name, isEmpty) in [
             ("--over", over.isEmpty), ("--phy", phys.isEmpty), ("--data-length", dataLengths.isEmpty), ("--mtu", mtus.isEmpty),
@@ -117,7 +117,7 @@ public struct SweepPlan: Sendable, Hashable {
     }
 }
 
-/// A sweep that cannot be run as asked.
+/// A sweep that cannot be run as requested.
 public struct SweepError: Error, Sendable, CustomStringConvertible {
     public var text: String
     public var description: String { text }
