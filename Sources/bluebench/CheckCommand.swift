@@ -56,27 +56,37 @@ enum CaseFolder {
         return FileManager.default.fileExists(atPath: installed) ? installed : here
     }()
 
-    /// Public ids are looked up where their list lies beside the suites. Cases of a folder of one's own can use the procedures and constants of ours.
-    static func load(_ path: String) throws -> Catalogue {
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
-        }
-        do {
-            return try Catalogue.load(path, base: standard, vocabulary: .declared(covers: try publicCases(path + "/covers.txt")))
-        } catch {
-            throw refusal(error)
-        }
-    }
+    /// All cases of a folder. Public ids are looked up where their list lies beside the suites. Cases of a folder of one's own can use the procedures and
+    /// constants of ours.
+    static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
 
-    /// The cases of a folder of one's own beside ours; where both have a case, it is one's own.
-    static func beside(_ own: Catalogue) throws -> Catalogue {
-        guard FileManager.default.fileExists(atPath: standard) else { return own }
-        var all = try load(standard)
+    /// The cases that filters name, of a folder of one's own and of ours; without filters, all of the folder. Files with other names are not opened.
+    static func load(_ path: String, matching filters: [String], needsProfiles: Bool = false) throws -> Catalogue {
+        guard !filters.isEmpty else { return try load(path) }
+        // A slip is answered with the names of all cases.
+        let isNamed = Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: path == standard ? [path] : [path, standard])
+        let filters = isNamed ? filters : nil
+        let own = try read(path, filters, needsProfiles)
+        guard path != standard, FileManager.default.fileExists(atPath: standard) else { return own }
+        var all = try read(standard, filters, needsProfiles)
         let known = Set(own.cases.map(\.file))
         all.cases = own.cases + all.cases.filter { !known.contains($0.file) }
         all.procedures.merge(own.procedures) { $1 }
         all.profiles.merge(own.profiles) { $1 }
         return all
+    }
+
+    private static func read(_ path: String, _ filters: [String]?, _ needsProfiles: Bool = false) throws -> Catalogue {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
+        }
+        do {
+            let vocabulary = Vocabulary.declared(covers: try publicCases(path + "/covers.txt"))
+            guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: vocabulary) }
+            return try Catalogue.load(path, matching: filters, needsProfiles: needsProfiles, base: standard, vocabulary: vocabulary)
+        } catch {
+            throw refusal(error)
+        }
     }
 
     private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {

@@ -17,7 +17,7 @@ struct ExplainCommand: ParsableCommand {
     }
 
     func run() throws {
-        let catalogue = try CaseFolder.load(cases)
+        let catalogue = try CaseFolder.load(cases, matching: [id])
         guard let text = Explanation.text(of: id, in: catalogue) else {
             throw CommandFailure(.usage, "there is no case '\(id)'\(Explanation.suggestion(for: id, in: catalogue))")
         }

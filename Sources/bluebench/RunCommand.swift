@@ -106,9 +106,7 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         try checkOptions()
-        var catalogue = try CaseFolder.load(cases)
-        // What is named may be ours or one's own; where nothing is, a folder of one's own runs alone.
-        if cases != CaseFolder.standard, !(filters + only + suites).isEmpty { catalogue = try CaseFolder.beside(catalogue) }
+        let catalogue = try CaseFolder.load(cases, matching: filters + only + suites, needsProfiles: profile != nil)
         let isAlone = isForOne && catalogue.hasCasesForOne(filters + only + suites)
         let ends = try BenchEnds(tester: tester, subject: subjectName, port: subjectPort, isAlone: isAlone)
         var setup = try setup(ends)

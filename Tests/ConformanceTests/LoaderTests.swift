@@ -240,6 +240,48 @@ struct LoaderTests {
         #expect(throws: Problems.self) { try Catalogue.load(file: folder.path + "/phy/b.yaml", vocabulary: Samples.vocabulary) }
     }
 
+    /// Filters, and the cases that are read; the files beside them are no YAML.
+    @Test(
+        arguments: [
+            (["phy/a"], ["phy/a"]), (["a"], ["phy/a"]), (["phy/a*"], ["phy/a"]), (["good"], ["good/c", "good/r[n=1]", "good/r[n=2]"]),
+            (["good/r[n=2]", "phy/a"], ["good/r[n=1]", "good/r[n=2]", "phy/a"]), (["good/*2]"], ["good/c", "good/r[n=1]", "good/r[n=2]"]),
+        ] as [([String], [String])])
+    func onlyWhatIsNamedIsRead(_ filters: [String], _ expected: [String]) throws {
+        let folder = try Self.partlyDamaged()
+        #expect(Catalogue.canFind(filters, in: [folder.path]))
+        let catalogue = try Catalogue.load(folder.path, matching: filters, vocabulary: Samples.vocabulary)
+        #expect(catalogue.cases.map(\.id) == expected)
+        #expect(Set(catalogue.procedures.keys).isSubset(of: ["advertise", "outer"]))
+        #expect(throws: Problems.self) { try Catalogue.load(folder.path, vocabulary: Samples.vocabulary) }
+    }
+
+    /// Names of files do not tell what these mean, so all is read, and its mistakes with it.
+    @Test(arguments: ["accessory", "controller", "phy/x", "nothing*"])
+    func otherNamesNeedAllFiles(_ filter: String) throws {
+        #expect(!Catalogue.canFind([filter], in: [try Self.partlyDamaged().path]))
+    }
+
+    @Test func theProceduresOfANamedCaseAreRead() throws {
+        let folder = try Self.partlyDamaged()
+        let catalogue = try Catalogue.load(folder.path, matching: ["phy/a"], vocabulary: Samples.vocabulary)
+        #expect(Set(catalogue.procedures.keys) == ["advertise", "outer"])
+        do {
+            _ = try Catalogue.load(folder.path, matching: ["uses/broken"], vocabulary: Samples.vocabulary)
+            #expect(Bool(false), "nothing was found")
+        } catch { #expect(error.description.contains("procedures/broken.yaml"), "\(error)") }
+    }
+
+    private static func partlyDamaged() throws -> Folder {
+        try Folder([
+            "procedures/advertise.yaml": Samples.procedures, "procedures/broken.yaml": "about: [",
+            "procedures/outer.yaml": "about: o\nsteps:\n  - {use: advertise, as: tester, with: {interval: 40}}",
+            "phy/a.yaml": Samples.head("steps:\n  - {use: outer, states: s}"), "phy/b.yaml": "bad: [", "mutants/m.yaml": "[",
+            "uses/broken.yaml": Samples.head("steps:\n  - {use: broken, states: s}"),
+            "good/c.yaml": Samples.head("steps:\n  - {wait: 1 s, states: s}"),
+            "good/r.yaml": Samples.head("parameters: {n: 1}\nrounds: [{n: 1}, {n: 2}]\nsteps:\n  - {check: $n, is: 1, states: s}"),
+        ])
+    }
+
     @Test func whatAnAttemptAndAnElementGiveIsKnownAfterwards() throws {
         let body = """
             needs: subject.LE_Set_PHY and not tester.LE_Read_PHY

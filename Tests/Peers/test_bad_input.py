@@ -121,6 +121,20 @@ def test_a_wrong_case_file(folder, tmp_path, command, text, where, word):
     assert not results.exists(), "nothing runs when a file is wrong"
 
 
+def test_a_damaged_file_elsewhere_does_not_stop_a_named_case(folder):
+    """Files that are not named are not opened; `check` reads them all."""
+    (folder / "hci" / "good.yaml").write_text(GOOD_CASE)
+    (folder / "hci" / "damaged.yaml").write_text("title: [\n")
+    (folder / "procedures").mkdir(exist_ok=True)
+    (folder / "procedures" / "damaged.yaml").write_text("about: [\n")
+    assert "PASS    hci/good" in run_bench("run", "hci/good", "--cases", folder).stdout
+    assert "A reset is answered" in run_bench("explain", "hci/good", "--cases", folder).stdout
+    assert run_bench("run", "hci/good", "--list", "--cases", folder).stdout.startswith("hci/good")
+    for command in [("check", folder), ("run", "--cases", folder), ("run", "hci", "--cases", folder)]:
+        assert "hci/damaged.yaml:2:1" in run_bench(*command, expected=USAGE).stderr, command
+    assert "procedures/damaged.yaml:2:1" in run_bench("check", folder, expected=USAGE).stderr
+
+
 def test_a_folder_of_cases_that_is_not_there(tmp_path):
     one_line(run_bench("check", tmp_path / "absent", expected=USAGE), "absent")
 

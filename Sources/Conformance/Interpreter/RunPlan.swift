@@ -92,6 +92,13 @@ public struct RunPlan: Sendable {
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
     }
 
+    /// True if a filter can match a case of the file `<suite>/<case>.yaml`. Only the file's name is known: rounds are not, before it is read.
+    static func canMatch(file: String, _ filter: String) -> Bool {
+        let id = file.hasSuffix(".yaml") ? String(file.dropLast(".yaml".count)) : file
+        let plain = String(filter.prefix { $0 != "*" && $0 != "[" })
+        return filter.contains("*") ? id.hasPrefix(plain) : matches(id, plain)
+    }
+
     /// `*` stands for any text. The last star alone is ever tried anew, so the work is bounded by the product of the lengths.
     private static func glob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
         var (at, next) = (0, 0)

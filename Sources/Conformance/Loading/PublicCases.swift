@@ -9,7 +9,9 @@ public enum PublicCases {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Problems([Problem(Position(file: path, line: 1, column: 1), "the list of public test-case ids cannot be read")])
         }
-        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map { $0.filter { $0 != " " && $0 != "\r" } }
+        let lines = data.split(separator: UInt8(ascii: "\n")).map { line in
+            String(decoding: line.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+        }
         return Set(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") })
     }
 }

@@ -185,7 +185,8 @@ extension SourceReader {
         guard let name = text(head, "use") else { return nil }
         let parameters = signatures?[name]
         if let signatures, parameters == nil {
-            report(head, "there is no procedure '\(name)'" + Suggestion.text(for: name, among: signatures.keys))
+            let names = procedureNames.union(signatures.keys)
+            report(head, "there is no procedure '\(name)'" + Suggestion.text(for: name, among: names))
         }
         var arguments: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {

@@ -8,6 +8,8 @@ struct SourceReader {
     var problems: [Problem] = []
     /// What procedures are called with, by their names; nil where there are none to look at.
     var signatures: [String: [Parameter]]?
+    /// All procedures that there are, whether or not they have been read.
+    var procedureNames: Set<String> = []
     /// Values by name that the file, or all files, may use in place of writing them out.
     var constants: [String: Node] = [:]
     var usedConstants: Set<String> = []
