@@ -1,17 +1,17 @@
 import Foundation
 import Packets
 
-/// What a comparison found, as a table for people: plain text or Markdown.
+/// The result of a comparison as a plain text or Markdown table.
 public struct ComparisonTable: Sendable {
     public var columns: [String]
     public var rows: [[String]]
-    /// What the table comes to, in one line.
+    /// Summary of the table in one line.
     public var summary: String
 
-    /// Columns in two's width, the first left and the others right.
+    /// Aligned columns, the first to the left and the others to the right.
     public var text: String {
         guard !rows.isEmpty else { return summary }
-        // Names come from files: none of them makes a line of its own.
+        // Names come from files and must not start a new line.
         let rows = rows.map { $0.map(PlainText.escaped) }
         let widths = columns.indices.map { column in ([columns] + rows).map { $0[column].count }.max() ?? 0 }
         let lines = ([columns] + rows).map { row in
@@ -37,7 +37,7 @@ public struct ComparisonTable: Sendable {
 }
 
 extension ThroughputComparison {
-    /// - Parameter all: rows without a difference, too.
+    /// - Parameter all: include rows without a difference.
     public func table(all: Bool) -> ComparisonTable {
         let shown = rows.filter { all || $0.finding != .same }
         return ComparisonTable(
@@ -63,7 +63,7 @@ extension ThroughputComparison {
 }
 
 extension VerdictComparison {
-    /// - Parameter all: cases without a difference, too.
+    /// - Parameter all: include cases without a difference.
     public func table(all: Bool) -> ComparisonTable {
         let quiet: Set<Finding> = [.same, .stillFailing]
         return ComparisonTable(

@@ -1,8 +1,8 @@
 import Throughput
 
-/// Two sweeps row by row: a difference counts beyond the noise of both and beyond what is accepted.
+/// Compares two sweeps row by row. A difference counts if it exceeds the noise of both and the accepted threshold.
 public struct ThroughputComparison: Sendable {
-    /// How much less than before is told of, and how much fails, in per cent.
+    /// Decrease in percent that is reported, and decrease that fails.
     public struct Thresholds: Sendable, Hashable {
         public var warn: Double
         public var fail: Double
@@ -15,32 +15,32 @@ public struct ThroughputComparison: Sendable {
 
     public enum Finding: String, Sendable, CaseIterable, Encodable {
         case same, better, slower, regression
-        /// In the new file only, or in the base only.
+        /// Only in the new file, or only in the base.
         case new, vanished
-        /// A row without a figure now, or then.
+        /// A row that has lost its figure, or has one again.
         case broken, repaired
     }
 
     public struct Row: Sendable {
         public var name: String
         public var finding: Finding
-        /// kbit/s, medians.
+        /// Medians in kbit/s.
         public var base: Double?
         public var now: Double?
-        /// Of the base, in per cent.
+        /// In percent of the base.
         public var change: Double?
-        /// What noise alone makes in such a change, in per cent.
+        /// Part of the change that noise can explain, in percent.
         public var band: Double?
-        /// What limited the flow, or why it has no figure.
+        /// Limit of the flow, or the reason for the missing figure.
         public var reason: String?
     }
 
-    /// Standard errors of a difference that noise stays within.
+    /// Number of standard errors of a difference that counts as noise.
     static let certainty = 3.0
 
     public let rows: [Row]
 
-    /// - Parameter thresholds: by the row's name.
+    /// - Parameter thresholds: thresholds by row name.
     public init(_ base: ThroughputResults, _ now: ThroughputResults, thresholds: (String) -> Thresholds) {
         let before = Dictionary(base.rows.map { ($0.name, $0) }) { first, _ in first }
         let after = Set(now.rows.map(\.name))
@@ -80,7 +80,7 @@ public struct ThroughputComparison: Sendable {
 }
 
 extension ThroughputSetup {
-    /// In what two set-ups differ that decides about figures; the date, the build, the host's name and the label `build` do not.
+    /// Differences between set-ups that affect figures; date, build, host name and the label `build` do not.
     public func differences(from base: Self) -> [String] {
         let labels = Set((base.labels ?? [:]).keys).union((self.labels ?? [:]).keys).subtracting([Self.buildLabel]).sorted()
         return [

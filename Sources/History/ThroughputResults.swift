@@ -1,7 +1,7 @@
 import Foundation
 import Throughput
 
-/// A file that `bluebench throughput --json` has written, as far as comparisons need it.
+/// Output of `bluebench throughput --json`, as far as needed for comparisons.
 public struct ThroughputResults: Sendable, Decodable {
     public struct Row: Sendable, Decodable {
         public var over: String
@@ -16,11 +16,11 @@ public struct ThroughputResults: Sendable, Decodable {
         public var limit: String?
         public var explanation: String?
         public var failure: String?
-        /// The goodput of each repetition; none where the row was measured once.
+        /// Goodput of each repetition; nil if the row was measured once.
         public var repetitions: Repetitions?
-        /// Of `ping`.
+        /// For `ping`.
         public var roundTrips: RoundTrips?
-        /// Of several flows at once: which link, of how many; no link for the sum.
+        /// For concurrent flows: the link number and the number of links; no link number for the sum.
         public var link: Int?
         public var links: Int?
         public var isBothWays: Bool?
@@ -45,11 +45,11 @@ public struct ThroughputResults: Sendable, Decodable {
         }
     }
 
-    /// What was measured with what; none in files of older versions.
+    /// Set-up of the measurement; nil in files of older versions.
     public var setup: ThroughputSetup?
     public var rows: [Row]
 
-    /// - Throws: `HistoryError` with the place of what cannot be read.
+    /// - Throws: `HistoryError` with the position of the error.
     public init(json: Data, name: String) throws(HistoryError) {
         do { self = try JSONDecoder().decode(Self.self, from: json) } catch { throw HistoryError(name, error) }
         for (index, row) in rows.enumerated() {
@@ -59,12 +59,12 @@ public struct ThroughputResults: Sendable, Decodable {
         }
     }
 
-    /// kbit/s; far more than any radio or pipe carries.
+    /// Upper limit in kbit/s, far above any radio or pipe.
     private static let mostKilobits = 1e9
 }
 
 extension ThroughputResults.Row {
-    /// What was asked for, in one line: the same in every file.
+    /// Requested parameters in one line, the same in every file.
     public var name: String {
         let time = interval.map { " \(Self.short($0)) ms" } ?? ""
         let ways = (isEncrypted == true ? " encrypted" : "") + (isBothWays == true ? " both ways" : "")
@@ -72,16 +72,16 @@ extension ThroughputResults.Row {
         return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)\(ways)\(place)"
     }
 
-    /// All that was measured of it.
+    /// Statistics of all measurements of the row.
     public var figures: RobustStatistics { RobustStatistics(repetitions?.goodput ?? [goodput]) }
 
     private static func short(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
 }
 
-/// A file of results, or a history, that is none or cannot be used.
+/// A results file or history is invalid or cannot be used.
 public struct HistoryError: Error, Sendable, CustomStringConvertible {
     public var description: String
-    /// The disk or another program, not the caller.
+    /// The disk or another program is at fault, not the caller.
     public var isEnvironment = false
 
     init(_ text: String, isEnvironment: Bool = false) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A file that `bluebench run --json` has written, as far as comparisons need it.
+/// Output of `bluebench run --json`, as far as needed for comparisons.
 public struct VerdictResults: Sendable, Decodable {
     public struct Case: Sendable, Decodable {
         public var id: String
         public var verdict: String
         public var message: String?
-        /// It failed first and passed when it was run again.
+        /// The case failed first and passed when it was repeated.
         public var isFlaky: Bool?
 
         private enum CodingKeys: String, CodingKey {
@@ -20,9 +20,9 @@ public struct VerdictResults: Sendable, Decodable {
         public var subject: String?
         public var date: String?
         public var host: String?
-        /// The version of the program.
+        /// Version of the program.
         public var build: String?
-        /// Dongles that were used.
+        /// Dongles used.
         public var devices: [Device]?
         public var product: Product?
         public var labels: [String: String]?
@@ -30,19 +30,19 @@ public struct VerdictResults: Sendable, Decodable {
         public init() {}
     }
 
-    /// The product that was judged over the air.
+    /// The product tested over the air.
     public struct Product: Sendable, Decodable {
         public var name: String?
         public var address: String?
         public var firmware: String?
 
-        /// The facts that two runs of one product share.
+        /// Identification that two runs of the same product share.
         var identity: String? { name ?? address }
     }
 
     public struct Device: Sendable, Decodable {
         public struct Numbers: Sendable, Decodable {
-            /// Vendor and product.
+            /// USB vendor and product.
             public var usb: String?
             public var company: Int?
             public var revision: String?
@@ -64,13 +64,13 @@ public struct VerdictResults: Sendable, Decodable {
     public var run: Run?
     public var cases: [Case]
 
-    /// - Throws: `HistoryError` with the place of what cannot be read.
+    /// - Throws: `HistoryError` with the position of the error.
     public init(json: Data, name: String) throws(HistoryError) {
         do { self = try JSONDecoder().decode(Self.self, from: json) } catch { throw HistoryError(name, error) }
     }
 }
 
-/// Two runs case by case.
+/// Compares two runs case by case.
 public struct VerdictComparison: Sendable {
     public enum Finding: String, Sendable, CaseIterable, Encodable {
         case same
@@ -78,7 +78,7 @@ public struct VerdictComparison: Sendable {
         case newlyPassing = "newly passing"
         case stillFailing = "still failing"
         case flaky
-        /// A verdict that is neither PASS nor FAIL in one of the runs.
+        /// The verdict is neither PASS nor FAIL in one of the runs.
         case changed
         case new, vanished
     }
@@ -119,7 +119,7 @@ public struct VerdictComparison: Sendable {
 }
 
 extension VerdictResults.Run {
-    /// In what two runs differ that decides about verdicts; date, host and version do not.
+    /// Differences between runs that affect verdicts; date, host and version do not.
     public func differences(from base: Self) -> [String] {
         [
             Difference.text("tester", base.tester, tester), Difference.text("subject", base.subject, subject),
@@ -128,7 +128,7 @@ extension VerdictResults.Run {
             + sides(base, { "the \($0)'s dongle" }, \.chip)
     }
 
-    /// What may well be why verdicts differ: other firmware on the same chip.
+    /// Likely reasons for changed verdicts: other firmware on the same chip.
     public func changes(since base: Self) -> [String] {
         [
             Difference.text("the product's firmware", base.product?.firmware, product?.firmware),
@@ -136,7 +136,7 @@ extension VerdictResults.Run {
         ].compactMap(\.self) + sides(base, { "the \($0)'s firmware" }, \.image)
     }
 
-    /// The subject, by the name of the product if it is one.
+    /// Name of the subject, with the product if it is one.
     var subjectName: String { [subject ?? "?", product?.identity].compactMap(\.self).joined(separator: " ") }
 
     private func sides(_ base: Self, _ name: (String) -> String, _ text: (VerdictResults.Device.Numbers) -> String) -> [String] {

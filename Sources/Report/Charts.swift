@@ -1,6 +1,6 @@
 import Conformance
 
-/// How the verdicts share the run, as one bar.
+/// Shares of the verdicts of a run as one bar.
 enum VerdictShare {
     static func svg(_ result: RunResult) -> String {
         let total = max(1, result.cases.count)
@@ -20,8 +20,8 @@ enum VerdictShare {
     }
 }
 
-/// What the air could carry, split into goodput and what kept the rest from arriving, one line for each row: name, bar, figure and what limits it,
-/// which move below one another where the page is narrow.
+/// Theoretical maximum of each row, split into goodput and losses by cause, one line per row: name, bar, figure and limit. The parts wrap
+/// on a narrow page.
 enum ThroughputChart {
     private static let plotWidth = 1_000.0
 
@@ -43,7 +43,7 @@ enum ThroughputChart {
             """
     }
 
-    /// Goodput, then each part that is missing.
+    /// Goodput, followed by the losses.
     private static func stack(_ bar: ThroughputBar, top: Double) -> String {
         var x = 0.0
         let parts = [("goodput", bar.goodput, "goodput")] + bar.missing.map { ("c-" + $0.cause, $0.kbps, $0.cause + ": " + $0.text) }
@@ -66,7 +66,7 @@ enum ThroughputChart {
         return #"<div class="bar axis"><span class="name"></span><span class="ticks">\#(ticks.joined())</span></div>"#
     }
 
-    /// The next of 1, 2, 2.5, 4, 5 times a power of ten, divided evenly by four grid lines.
+    /// The next of 1, 2, 2.5, 4 and 5 times a power of ten, which four grid lines divide evenly.
     static func niceLimit(_ value: Double) -> Double {
         guard value.isFinite, value > 0 else { return 1 }
         var power = 1.0

@@ -1,10 +1,10 @@
 import Conformance
 
-/// Earlier runs, and for each case the last of them in which it passed.
+/// Earlier runs, and the last one in which each case passed.
 public struct EarlierRuns: Sendable {
     struct Pass: Sendable {
         var result: CaseResult
-        /// The run that it was in, without its cases.
+        /// The run, without its cases.
         var run: RunResult
         var facts: RunFacts
     }
@@ -12,10 +12,10 @@ public struct EarlierRuns: Sendable {
     private var passes: [String: Pass] = [:]
     private var known: Set<String> = []
 
-    /// None, with which nothing is compared.
+    /// No runs, without comparison.
     public init() {}
 
-    /// - Parameter runs: in any order: their dates decide.
+    /// - Parameter runs: in any order; they are sorted by date.
     public init(_ runs: [(result: RunResult, facts: RunFacts)]) {
         for (result, facts) in runs.sorted(by: { $0.facts.date < $1.facts.date }) {
             var run = result
@@ -34,7 +34,7 @@ public struct EarlierRuns: Sendable {
     func has(_ id: String) -> Bool { known.contains(id) }
 }
 
-/// What differs of a case that needs attention from the last run in which it passed.
+/// Differences of a case that needs attention from its last PASS.
 struct SinceLastPass {
     struct Row: Equatable {
         var what: String
@@ -71,7 +71,7 @@ struct SinceLastPass {
 
     private static func packets(_ result: CaseResult) -> String? { result.packetRange.map { "\($0.last - $0.first + 1)" } }
 
-    /// The first step that went another way, or is another.
+    /// The first step with another outcome, or another step.
     private static func firstStep(_ then: [StepRecord], _ now: [StepRecord]) -> Row? {
         for (old, new) in zip(then, now) {
             guard old.step == new.step else { return Row(what: "a step", then: old.step, now: new.step) }

@@ -3,16 +3,16 @@ import Mustache
 import Packets
 import Throughput
 
-/// A run as one page that needs nothing but itself: what needs attention, each case with its steps and packets, throughput against its ceiling,
-/// coverage. All of it can be read without its script, which filters.
+/// A run as a self-contained HTML page: cases that need attention, each case with steps and packets, throughput with its ceiling, and
+/// coverage. Readable without its script, which only filters.
 public struct HTMLPage {
     public var result: RunResult
     public var throughput: [ThroughputBar]
     public var run: RunFacts
-    /// What the run is compared with.
+    /// Earlier runs for comparison.
     public var earlier: EarlierRuns
 
-    /// Rows that the ladders of cases that passed have together, at most.
+    /// Maximum number of ladder rows for all passed cases together.
     static let mostRowsOfPassed = 4_000
 
     public init(
@@ -113,6 +113,6 @@ public struct HTMLPage {
 }
 
 extension CaseResult {
-    /// It neither passed nor was beside the point.
+    /// The verdict is neither PASS nor N/A.
     var needsAttention: Bool { verdict != .pass && verdict != .notApplicable }
 }

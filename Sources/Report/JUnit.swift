@@ -1,6 +1,6 @@
 import Conformance
 
-/// A run as JUnit XML, one test suite for each of its suites.
+/// A run as JUnit XML, with one test suite per suite.
 public enum JUnit {
     public static func text(_ result: RunResult, about run: RunFacts = RunFacts()) -> String {
         var document = JUnitDocument(result, about: run)
@@ -46,7 +46,7 @@ public enum JUnit {
         }
     }
 
-    /// The attempts that did not pass, beside the one that decided.
+    /// Failed attempts other than the decisive one.
     private static func others(of result: CaseResult, as element: String) -> [String] {
         result.attempts.filter { $0.verdict != .pass }.map { attempt in
             let body = escape(attempt.evidence.map { "packet \($0.packet) (\($0.side)): \($0.text)" }.joined(separator: "\n"))
@@ -55,7 +55,7 @@ public enum JUnit {
         }
     }
 
-    /// Title, place, what came of an exchange of the dongles, and evidence.
+    /// Title, place, result of exchanging the dongles, and evidence.
     private static func story(of result: CaseResult) -> String {
         let title = result.title.isEmpty ? [] : [result.title]
         let file = result.capture.map { " of \($0)" } ?? ""
@@ -64,7 +64,7 @@ public enum JUnit {
         return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence).joined(separator: "\n")
     }
 
-    /// The line of the case's file where it stopped.
+    /// The line of the case file at which the case stopped.
     private static func source(of result: CaseResult) -> String {
         let parts = result.failedStep?.position.split(separator: ":") ?? []
         guard parts.count >= 3 else { return "" }
@@ -92,7 +92,7 @@ public enum JUnit {
         return sign + "\(abs(whole) / Int(scale))." + String(repeating: "0", count: places - digits.count) + digits
     }
 
-    /// Text for XML 1.0: markup escaped, characters that XML forbids replaced, and those that turn the direction of writing.
+    /// Escapes text for XML 1.0: markup is escaped; characters that XML forbids or that change the writing direction are replaced.
     static func escape(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

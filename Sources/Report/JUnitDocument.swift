@@ -1,6 +1,6 @@
 import Conformance
 
-/// JUnit XML in the making: whole after each case, with one test suite for each suite of the run.
+/// A JUnit XML document under construction, complete after each case, with one test suite per suite.
 public struct JUnitDocument {
     private struct Entry {
         var id: String
@@ -25,15 +25,15 @@ public struct JUnitDocument {
     private var suites: [Suite] = []
 
     /// - Parameters:
-    ///   - run: what the run is; its cases are not added.
-    ///   - hide: takes away what is to be in no report.
+    ///   - run: properties of the run; its cases are not added.
+    ///   - hide: redacts secrets.
     public init(_ run: RunResult, about facts: RunFacts = RunFacts(), hiding hide: @escaping (String) -> String = { $0 }) {
         self.facts = facts
         self.hide = hide
         properties = Self.properties(run, facts).map { hide(#"      <property name="\#($0.0)" value="\#(JUnit.escape($0.1))"/>"#) }
     }
 
-    /// Adds a case; one with the same id is replaced.
+    /// Adds a case, or replaces the one with the same id.
     public mutating func add(_ result: CaseResult) {
         let entry = Entry(
             id: result.id, element: hide(JUnit.element(result).joined(separator: "\n")), milliseconds: result.durationMilliseconds,
@@ -62,7 +62,7 @@ public struct JUnitDocument {
     }
 
     private func origin(_ suite: Suite) -> String {
-        // Readers of JUnit take neither a zone nor parts of a second.
+        // JUnit readers accept neither a zone nor fractions of a second.
         let date = suite.started.map { String($0.prefix { $0 != "." && $0 != "Z" }) } ?? facts.date
         return [("timestamp", date), ("hostname", facts.host)].filter { !$0.1.isEmpty }
             .map { #" \#($0.0)="\#(JUnit.escape($0.1))""# }.joined()
@@ -107,7 +107,7 @@ public struct JUnitDocument {
             + #" time="\#(JUnit.decimal(seconds))""#
     }
 
-    /// Where a name stands, or would stand, among names in their order.
+    /// Binary search for a name in a sorted list: its index, or the index to insert it at.
     private static func place(of name: String, count: Int, _ nameAt: (Int) -> String) -> (index: Int, isThere: Bool) {
         var (low, high) = (0, count)
         while low < high {

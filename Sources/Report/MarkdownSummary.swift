@@ -1,11 +1,11 @@
 import Conformance
 import Packets
 
-/// A run for people who look at a job of a CI service: the count, and each case that needs attention.
+/// A run as a summary for the job page of a CI service: counts, and each case that needs attention.
 public struct MarkdownSummary {
     private let result: RunResult
     private let facts: RunFacts
-    /// A job's page is no place for more.
+    /// Maximum number of rows on a job page.
     private static let mostRows = 50
 
     public init(_ result: RunResult, about facts: RunFacts = RunFacts()) { (self.result, self.facts) = (result, facts) }
@@ -50,7 +50,7 @@ public struct MarkdownSummary {
         return ["### \(title)", "", "| verdict | case | what | packets |", "|---|---|---|---|"] + rows + rest + [""]
     }
 
-    /// Text within a table: one line, and nothing in it is markup.
+    /// Text for a table cell: one line with escaped markup.
     private static func cell(_ text: String) -> String {
         var cell = ""
         for character in plain(text) {

@@ -1,7 +1,7 @@
 import Conformance
 import Foundation
 
-/// `results.json` in the making: a whole document at any time, of the cases that have ended so far, for the cost of joining texts.
+/// `results.json` under construction: a complete document of the cases so far at any time, at the cost of joining texts.
 public struct ResultsDocument {
     private struct Entry {
         var result: CaseResult
@@ -15,14 +15,14 @@ public struct ResultsDocument {
     private var places: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - run: what the run is; its cases are not added.
-    ///   - hide: takes away what is to be in no report.
+    ///   - run: properties of the run; its cases are not added.
+    ///   - hide: redacts secrets.
     public init(_ run: RunResult, about facts: RunFacts = RunFacts(), hiding hide: @escaping (String) -> String = { $0 }) {
         (self.run, self.facts, self.hide) = (run, facts, hide)
         self.run.cases = []
     }
 
-    /// Adds a case; one with the same id is replaced.
+    /// Adds a case, or replaces the one with the same id.
     public mutating func add(_ result: CaseResult) throws {
         let entry = Entry(result: result, text: Self.indented(hide(try ResultsJSON.encode(result))))
         if let place = places[result.id] {
@@ -33,14 +33,14 @@ public struct ResultsDocument {
         }
     }
 
-    /// The same as `ResultsJSON.text` of a run with these cases.
+    /// The same text as `ResultsJSON.text` of a run with these cases.
     public func text() throws -> String {
         let frame = hide(try ResultsJSON.frame(of: run, entries.map(\.result), facts))
-        // The keys are sorted, and this is the first.
+        // Keys are sorted, and this is the first.
         return "{\n  \"cases\" : [\n" + entries.map(\.text).joined(separator: ",\n") + "\n  ]," + frame.dropFirst()
     }
 
-    /// Line feeds stand between fields only: those within texts are escaped. An empty list has an empty line.
+    /// Indents a JSON text. Line feeds occur only between fields, since those in strings are escaped. An empty list has an empty line.
     private static func indented(_ text: String) -> String {
         "    " + text.dropLast().replacing("\n", with: "\n    ").replacing("\n    \n", with: "\n\n")
     }

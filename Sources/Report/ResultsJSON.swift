@@ -80,14 +80,14 @@ public enum ResultsJSON {
         try encode(Document(result, facts))
     }
 
-    /// The document without its cases, which are only counted.
+    /// The document with the number of cases instead of the cases.
     static func frame(of run: RunResult, _ cases: [CaseResult], _ facts: RunFacts) throws -> String {
         var document = Document(run, facts)
         (document.summary, document.cases) = (Document.Summary(cases), nil)
         return try encode(document)
     }
 
-    /// What a file holds that `text` has made, of this format or an earlier one.
+    /// Reads a file written by `text`, in this or an earlier format version.
     ///
     /// - Throws: `DecodingError`.
     public static func read(_ data: Data) throws -> (result: RunResult, facts: RunFacts) {
@@ -105,7 +105,7 @@ public enum ResultsJSON {
         return (result, facts)
     }
 
-    /// Any value of the bench's in the style of its JSON files: sorted keys, two spaces, a final line feed.
+    /// Encodes a value in the style of the bench's JSON files: sorted keys, two spaces, a final line feed.
     public static func encode(_ value: some Encodable, keys: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys) throws -> String {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = keys

@@ -4,24 +4,24 @@
     import Darwin
 #endif
 
-/// When, where and by which program a run was made; all of it empty keeps the reports of equal runs equal.
+/// Date, place and program of a run. Empty values keep the reports of equal runs identical.
 public struct RunFacts: Sendable {
-    /// As in ISO 8601, in UTC, without the zone: 2026-11-22T01:17:16.
+    /// UTC, in ISO 8601, without the zone: 2026-11-22T01:17:16.
     public var date = ""
     public var host = ""
-    /// The program's version.
+    /// Version of the program.
     public var version = ""
-    /// The options with which a case of the run is run again, as a shell takes them.
+    /// Shell-quoted options that repeat a case of the run.
     public var again = ""
-    /// The command line that made it, without the program's name.
+    /// Command line arguments without the program's name.
     public var arguments: [String] = []
 
     public init() {}
 
-    /// Words as a shell takes them.
+    /// Shell-quoted words.
     public static func shell(_ words: [String]) -> String { words.map(Markup.quoted).joined(separator: " ") }
 
-    /// Now, here.
+    /// Current date and this machine.
     public static func ofThisMachine(version: String) -> RunFacts {
         var facts = RunFacts()
         facts.version = version
@@ -33,7 +33,7 @@ public struct RunFacts: Sendable {
         return facts
     }
 
-    /// What a call of the system writes into its room, up to the first zero.
+    /// Text written into a buffer by a system call, up to the first zero.
     private static func text(octets: Int, _ fill: (UnsafeMutablePointer<CChar>, Int) -> Bool) -> String {
         let room = [CChar](unsafeUninitializedCapacity: octets) { room, count in
             room.initialize(repeating: 0)

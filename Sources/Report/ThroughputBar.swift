@@ -1,11 +1,11 @@
 import Packets
 import Throughput
 
-/// One throughput row as the page draws it.
+/// One throughput row as drawn on the page.
 public struct ThroughputBar: Sendable {
-    /// A part of what the air could carry that did not arrive.
+    /// A part of the theoretical maximum that was lost.
     public struct Missing: Sendable {
-        /// The name of a `Limit`.
+        /// Name of a `Limit`.
         public var cause: String
         public var kbps: Double
         public var text: String
@@ -13,24 +13,24 @@ public struct ThroughputBar: Sendable {
 
     /// `notify 2m 251/247`.
     public var label: String
-    /// What rows are grouped by: the connection interval, say.
+    /// Group of the row, for example the connection interval.
     public var group: String
     public var goodput: Double
     public var ceiling: Double
     public var percent: Double
-    /// What keeps the goodput from being more.
+    /// Limit of the goodput.
     public var limit: String
     public var detail: String
-    /// What flows, without PHY and interval: `notify 251/247`.
+    /// Flow without PHY and interval: `notify 251/247`.
     public var flow = ""
     public var phy = ""
-    /// In milliseconds; nil over BR/EDR, which has none, and of one of several flows, whose sum stands for them.
+    /// In milliseconds; nil over BR/EDR, and for one of several concurrent flows, which are represented by their sum.
     public var interval: Double?
     public var missing: [Missing] = []
 
     static let failed = "failed"
 
-    /// Goodput and what is missing.
+    /// Sum of goodput and losses.
     var whole: Double { missing.reduce(goodput) { $0 + $1.kbps } }
 
     public init(label: String, group: String, goodput: Double, ceiling: Double, percent: Double, limit: String, detail: String = "") {

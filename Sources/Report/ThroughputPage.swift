@@ -2,8 +2,8 @@ import Mustache
 import Packets
 import Throughput
 
-/// Rows of throughput as one page that needs nothing but itself: figures beside their ceilings, where the rest of the air time went, and the first
-/// connection events of each row where the air was watched.
+/// Throughput rows as a self-contained HTML page: figures with their ceilings, losses by cause, and the first connection events of each row
+/// if the air was observed.
 public struct ThroughputPage {
     private let report: ThroughputReport
 

@@ -1,9 +1,9 @@
 import Foundation
 import Mustache
 
-/// A history as one self-contained page: no script, no file beside it.
+/// A history as a self-contained HTML page without scripts or further files.
 public enum HistoryPage {
-    /// - Parameter title: what the history is of.
+    /// - Parameter title: title of the history.
     public static func html(_ title: String, _ trends: [Trend], _ verdicts: [HistoryVerdicts]) throws -> String {
         let library = MustacheLibrary(templates: [
             "page": try MustacheTemplate(string: HistoryTemplate.page), "change": try MustacheTemplate(string: HistoryTemplate.change),
@@ -25,7 +25,7 @@ public enum HistoryPage {
         return ["\(runs) runs", trends.isEmpty ? nil : TrendTable.summary(trends)].compactMap { $0 }.joined(separator: "; ")
     }
 
-    /// The rows that changed, the latest change first.
+    /// Rows with a change, the latest change first.
     private static func changed(_ trends: [Trend]) -> [[String: Any]] {
         trends.filter { !$0.changes.isEmpty }.sorted { ($0.changes.last?.point.date ?? "") > ($1.changes.last?.point.date ?? "") }.map {
             ["anchor": anchor($0), "name": TrendTable.name($0.series), "latest": $0.changes.suffix(1).map(change)]

@@ -1,4 +1,4 @@
-/// The page of a history, and what is repeated in it. Whatever comes from outside is escaped by the template engine.
+/// Templates of the history page and its repeated parts. The template engine escapes all input.
 enum HistoryTemplate {
     static let page = """
         <!DOCTYPE html>

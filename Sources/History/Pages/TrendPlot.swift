@@ -1,6 +1,6 @@
 import Foundation
 
-/// One trend as a picture, which `HistoryTemplate.plot` draws: points, levels with their noise, and numbered marks where a level begins.
+/// One trend as a plot for `HistoryTemplate.plot`: points, levels with their noise, and numbered marks at level changes.
 struct TrendPlot {
     private static let (width, height) = (360.0, 150.0)
     private static let (left, right, top, bottom) = (44.0, 6.0, 16.0, 22.0)
@@ -86,7 +86,7 @@ struct TrendPlot {
         }
     }
 
-    /// The first build and the last below the picture.
+    /// Labels of the first and the last build below the plot.
     private var ends: [[String: Any]] {
         guard let first = trend.series.points.first, let last = trend.series.points.last else { return [] }
         func end(_ point: HistorySeries.Point, isLast: Bool) -> [String: Any] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs of verdicts side by side, and what turned from one to the next, as `HistoryTemplate.verdicts` draws them.
+/// Verdicts of runs side by side with the changes between them, for `HistoryTemplate.verdicts`.
 enum VerdictPlot {
     private static let (width, height) = (360.0, 110.0)
     private static let order: [(verdicts: [String], name: String)] = [
@@ -34,7 +34,7 @@ enum VerdictPlot {
             for (verdicts, name) in order {
                 let tall = Double(verdicts.reduce(0) { $0 + (run.counts[$1] ?? 0) }) / most * (height - 4)
                 guard tall > 0 else { continue }
-                // One failing case among a thousand is still seen.
+                // Keep one failing case among a thousand visible.
                 let shown = max(2, tall)
                 y -= shown
                 bars.append([

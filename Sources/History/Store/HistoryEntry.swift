@@ -2,7 +2,7 @@ import Foundation
 import Packets
 import Throughput
 
-/// A run to be kept: the content of a file of results, and what else is known about it.
+/// A run to be added: the content of a results file, and further properties.
 public struct HistoryEntry: Sendable {
     public enum Content: Sendable {
         case throughput(ThroughputResults)
@@ -10,19 +10,19 @@ public struct HistoryEntry: Sendable {
     }
 
     public var content: Content
-    /// When it was made: UTC, as in ISO 8601, without the zone.
+    /// Date of the run: UTC, in ISO 8601, without the zone.
     public var date: String
-    /// What was tested.
+    /// Build that was tested.
     public var build: String
-    /// The user's words that do not decide what may be compared.
+    /// Labels of the user that do not affect comparability.
     public var labels: [String: String]
-    /// The same for the same run only, however its file is laid out.
+    /// Identifier of the run, independent of the layout of its file.
     let identity: String
 
     /// - Parameters:
-    ///   - json: what `throughput --json` or `run --json` has written.
-    ///   - date: for a file that does not tell when it was made.
-    ///   - build: nil for what the file's label `build` says, or the version of the program.
+    ///   - json: output of `throughput --json` or `run --json`.
+    ///   - date: date for a file that does not contain one.
+    ///   - build: nil to use the label `build` of the file, or the version of the program.
     /// - Throws: `HistoryError` for a file of another kind, or without a result.
     public init(json: Data, name: String, date: String, build: String? = nil, labels: [String: String] = [:]) throws(HistoryError) {
         let document: Any
@@ -54,7 +54,7 @@ public struct HistoryEntry: Sendable {
 
     var kind: HistoryRun.Kind { if case .throughput = content { .throughput } else { .verdicts } }
 
-    /// What decides which runs are of one trend.
+    /// Key of the trend that the run belongs to.
     var key: String {
         switch content {
         case .throughput(let results): Self.canonical((results.setup ?? ThroughputSetup()).comparable)
@@ -62,7 +62,7 @@ public struct HistoryEntry: Sendable {
         }
     }
 
-    /// The set-up in words.
+    /// Description of the set-up.
     var setupName: String {
         switch content {
         case .throughput(let results): (results.setup ?? ThroughputSetup()).comparable.name
@@ -90,7 +90,7 @@ public struct HistoryEntry: Sendable {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// The document with control characters written out: SQLite ends a text at U+0000.
+    /// The document with control characters escaped, since SQLite ends a text at U+0000.
     private static func plain(_ value: Any) -> Any {
         switch value {
         case let text as String: PlainText.escaped(text)
@@ -101,7 +101,7 @@ public struct HistoryEntry: Sendable {
         }
     }
 
-    /// FNV-1a over the document with its keys in order, and its length.
+    /// FNV-1a over the document with sorted keys, and its length.
     private static func identity(of document: Any) -> String {
         let octets = (try? JSONSerialization.data(withJSONObject: document, options: [.sortedKeys])) ?? Data()
         let hash = octets.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
@@ -110,10 +110,10 @@ public struct HistoryEntry: Sendable {
 }
 
 extension ThroughputSetup {
-    /// The label that names what was measured, and so differs from run to run.
+    /// The label with the measured build, which differs from run to run.
     static let buildLabel = "build"
 
-    /// What decides about figures, and nothing else.
+    /// The properties that affect the comparability of figures.
     var comparable: Self {
         var setup = self
         (setup.host, setup.build, setup.date) = (nil, nil, nil)

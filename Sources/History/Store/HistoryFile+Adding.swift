@@ -3,10 +3,10 @@ import GRDB
 import Throughput
 
 extension HistoryFile {
-    /// Adds runs, all of them or none.
+    /// Adds all runs or none.
     ///
     /// - Returns: their numbers.
-    /// - Throws: `HistoryError`, also for a run that the history has already.
+    /// - Throws: `HistoryError`, also if the history already contains a run.
     public func add(_ entries: [(name: String, entry: HistoryEntry)]) throws(HistoryError) -> [Int64] {
         try write { database in
             try entries.map { name, entry in
@@ -69,7 +69,7 @@ extension ThroughputResults.Row {
         var ceiling: Double?
     }
 
-    /// What a history keeps of the row.
+    /// Figures of the row that are stored in a history.
     var historyFigures: [HistoryFigure] {
         let isMeasured = failure == nil
         let times = isMeasured ? roundTrips : nil

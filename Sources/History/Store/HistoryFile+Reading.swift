@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 extension HistoryFile {
-    /// All runs by their dates, the oldest first.
+    /// All runs by date, oldest first.
     public func runs() throws(HistoryError) -> [HistoryRun] {
         try read { database in
             try Row.fetchAll(
@@ -17,11 +17,11 @@ extension HistoryFile {
         }
     }
 
-    /// The figures of every row, set-up by set-up.
+    /// Figures of every row, grouped by set-up.
     ///
     /// - Parameters:
-    ///   - texts: rows whose name holds one of them; none for all.
-    ///   - last: so many of the latest of each; nil for all.
+    ///   - texts: only rows whose name contains one of them; empty for all.
+    ///   - last: number of latest figures per row; nil for all.
     public func series(matching texts: [String] = [], last: Int? = nil) throws(HistoryError) -> [HistorySeries] {
         let all = try read { database in
             try Row.fetchAll(
@@ -52,7 +52,7 @@ extension HistoryFile {
         }
     }
 
-    /// The runs of verdicts by their dates, each with what turned since the run of the same set-up before it.
+    /// Verdict runs by date, each with its changes since the previous run of the same set-up.
     public func verdicts(last: Int? = nil) throws(HistoryError) -> [HistoryVerdicts] {
         let runs = try runs().filter { $0.kind == .verdicts }
         var previous: [Int64: [String: String]] = [:]
@@ -81,7 +81,7 @@ extension HistoryFile {
                         return .init(id: row.name, before: old, now: row.verdict, message: row.message)
                     },
                     flaky: rows.filter { $0.flaky != 0 }.map(\.name)))
-            // A run of some cases leaves what is known of the others.
+            // A run of some cases keeps the known verdicts of the others.
             previous[run.setupNumber, default: [:]].merge(rows.map { ($0.name, $0.verdict) }) { $1 }
         }
         return last.map { Array(found.suffix($0)) } ?? found

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Results over time in one SQLite file. Several processes may read it and add to it at once.
+/// Results over time in an SQLite file, which several processes may read and extend concurrently.
 public final class HistoryFile: Sendable {
     public let path: String
     let queue: DatabaseQueue
@@ -9,8 +9,8 @@ public final class HistoryFile: Sendable {
     /// Opens a history.
     ///
     /// - Parameters:
-    ///   - makes: whether a file that is not there is made; else it is an error.
-    ///   - timeout: how long to wait for another process that writes, in seconds.
+    ///   - makes: create a missing file instead of throwing an error.
+    ///   - timeout: how long to wait for another writing process, in seconds.
     /// - Throws: `HistoryError`.
     public init(_ path: String, makes: Bool, timeout: Double = 30) throws(HistoryError) {
         self.path = path
@@ -18,7 +18,7 @@ public final class HistoryFile: Sendable {
         guard makes || exists else { throw HistoryError("there is no history \(path); `bluebench history add` makes one") }
         var configuration = Configuration()
         configuration.busyMode = .timeout(timeout)
-        // What a writer that was killed left half done is undone by the next one that may write, even if it only reads.
+        // The unfinished transaction of a killed writer is rolled back by the next process with write access, even if it only reads.
         configuration.readonly = exists && !FileManager.default.isWritableFile(atPath: path)
         guard !makes || !configuration.readonly else { throw HistoryError("\(path) may not be written") }
         do {
@@ -37,7 +37,7 @@ public final class HistoryFile: Sendable {
         do { return try queue.read(body) } catch { throw HistoryError(path: path, error) }
     }
 
-    /// All of `body` or nothing, with nobody writing beside it.
+    /// Runs `body` in an exclusive write transaction.
     func write<Value>(_ body: (Database) throws -> Value) throws(HistoryError) -> Value {
         do { return try Self.change(queue, body) } catch { throw HistoryError(path: path, error) }
     }
@@ -56,7 +56,7 @@ public final class HistoryFile: Sendable {
 }
 
 extension HistoryError {
-    /// What went wrong with the file, in words for the user.
+    /// Description of a database error for the user.
     init(path: String, _ error: any Error) {
         guard let failure = error as? DatabaseError else {
             self = error as? HistoryError ?? HistoryError("\(path): \(error)")

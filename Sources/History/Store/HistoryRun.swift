@@ -4,20 +4,20 @@ public struct HistoryRun: Sendable, Encodable {
         case throughput, verdicts
     }
 
-    /// Counted from 1 in the order in which runs were added.
+    /// Number of the run, from 1, in the order of addition.
     public var number: Int64
     public var kind: Kind
-    /// UTC, as in ISO 8601.
+    /// UTC, in ISO 8601.
     public var date: String
     public var build: String
     public var host: String
-    /// The version of the program that made it.
+    /// Version of the program that created the results.
     public var program: String
     public var labels: [String: String]
-    /// What was used, and the number of this set-up.
+    /// Description of the set-up, and its number.
     public var setup: String
     public var setupNumber: Int64
-    /// Rows or cases.
+    /// Number of rows or cases.
     public var count: Int
 
     private enum CodingKeys: String, CodingKey {
@@ -40,11 +40,11 @@ extension HistoryRun {
     }
 }
 
-/// What is measured of a row.
+/// Measured quantity of a row.
 public enum HistoryMetric: String, Sendable, Codable, CaseIterable {
     /// kbit/s.
     case goodput
-    /// Of `ping`: the median and the slowest in a hundred, us.
+    /// For `ping`: median and 99th percentile, in us.
     case roundTripMedian = "round-trip-p50"
     case roundTripTail = "round-trip-p99"
 }
@@ -57,7 +57,7 @@ extension HistoryMetric {
         }
     }
 
-    /// Whether more is better.
+    /// True if higher values are better.
     public var rises: Bool {
         switch self {
         case .goodput: true
@@ -66,15 +66,15 @@ extension HistoryMetric {
     }
 }
 
-/// A row's figures in the order of their dates, all of one set-up.
+/// Figures of a row by date, all from one set-up.
 public struct HistorySeries: Sendable {
     public struct Point: Sendable {
         public var run: Int64
         public var date: String
         public var build: String
-        /// Nil where the row had none.
+        /// Nil if the row had none.
         public var value: Double?
-        /// The median absolute deviation of its repetitions.
+        /// Median absolute deviation of the repetitions.
         public var deviation: Double
         public var repetitions: Int
         public var ceiling: Double?
@@ -88,7 +88,7 @@ public struct HistorySeries: Sendable {
     public var points: [Point]
 }
 
-/// A run's verdicts counted, and those that differ from the run before.
+/// Verdict counts of a run, and the changes since the previous run.
 public struct HistoryVerdicts: Sendable {
     public struct Turn: Sendable, Encodable {
         public var id: String
@@ -103,7 +103,7 @@ public struct HistoryVerdicts: Sendable {
     }
 
     public var run: HistoryRun
-    /// By verdict.
+    /// Counts by verdict.
     public var counts: [String: Int]
     public var turns: [Turn]
     public var flaky: [String]

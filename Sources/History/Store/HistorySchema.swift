@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables of a history, step by step: a file's format version is the number of steps that it has had.
+/// Migrations of a history's tables. The format version of a file is the number of applied migrations.
 enum HistorySchema {
     /// SQLite's `application_id` of a history: the letters BBHi.
     static let applicationID = 0x4242_4869
 
-    /// Each step stands as it once was released; what changes is a further step.
+    /// Released migrations are never changed; changes are added as further migrations.
     static let steps = [
         """
         CREATE TABLE setup (
@@ -37,7 +37,7 @@ enum HistorySchema {
         """
     ]
 
-    /// Makes the tables, or brings those of an older version up to now. Runs within a transaction that nobody else writes in.
+    /// Creates the tables, or migrates those of an older version. Must run in an exclusive write transaction.
     ///
     /// - Throws: `HistoryError` for a file of another program or of a later version.
     static func settle(_ database: Database, of path: String) throws {

@@ -1,45 +1,45 @@
 import Throughput
 
-/// Where a series of figures changed its level for good.
+/// Finds lasting level changes in a series of figures.
 ///
-/// Seeded binary segmentation (Kovács, Bühlmann, Li and Munk, 2023) with a robust CUSUM: the figures are taken in units of their noise, clipped
-/// at three of them (Huber's function), and in each of a set of intervals of all lengths the place is sought that parts it best into two levels. The best of all
-/// places counts when it is beyond `threshold` standard errors and a permutation test agrees; then both sides are searched in the same way. The noise
-/// is the median absolute deviation of the differences between neighbours, which no change of level moves. So one outlier or two never make a change, and
-/// three builds of a new level do.
+/// Seeded binary segmentation (Kovács, Bühlmann, Li and Munk, 2023) with a robust CUSUM. Figures are scaled by their noise and clipped at
+/// three units (Huber's function). In each of a set of intervals of all lengths, the position is sought that best separates two levels. The
+/// best position counts if it exceeds `threshold` standard errors and passes a permutation test; both sides are then searched in the same
+/// way. The noise is the median absolute deviation of the differences between neighbours, which is independent of level changes. One or two
+/// outliers are therefore never a change, but three builds at a new level are.
 public struct ChangePoints: Sendable {
     public struct Settings: Sendable {
-        /// The smallest change that is told of, in per cent.
+        /// Smallest reported change, in percent.
         public var smallest = 1.0
-        /// How often order alone may seem to be a change.
+        /// Significance level of the permutation test.
         public var significance = 0.05
-        /// Of the permutations.
+        /// Seed of the permutations.
         public var seed: UInt64 = 1
 
         public init(smallest: Double = 1.0) { self.smallest = smallest }
     }
 
     public struct Change: Sendable, Hashable {
-        /// The first figure of the new level.
+        /// Index of the first figure of the new level.
         public var index: Int
-        /// Medians of the levels on both sides.
+        /// Medians of the levels before and after.
         public var before: Double
         public var after: Double
 
-        /// Of the level before, in per cent.
+        /// In percent of the level before.
         public var percent: Double { before == 0 ? 0 : (after - before) / before * 100 }
     }
 
-    /// Figures on either side of a change, at least.
+    /// Minimum number of figures on either side of a change.
     static let shortest = 3
-    /// Standard errors between two levels.
+    /// Minimum number of standard errors between two levels.
     static let threshold = 4.8
-    /// What a figure counts at most, in units of the noise.
+    /// Clipping limit of a figure, in units of the noise.
     static let clip = 3.0
     static let permutations = 199
 
     public let changes: [Change]
-    /// The standard deviation of the figures about their levels.
+    /// Standard deviation of the figures from their levels.
     public let noise: Double
 
     private let values: [Double]
@@ -60,13 +60,13 @@ public struct ChangePoints: Sendable {
         changes = Self.levels(values, at: found.sorted(), smallest: settings.smallest)
     }
 
-    /// The stretches of one level, in order; they cover all figures.
+    /// Ranges of constant level, in order; together they cover all figures.
     public var levels: [Range<Int>] {
         let bounds = [0] + changes.map(\.index) + [values.count]
         return zip(bounds, bounds.dropFirst()).map { $0..<$1 }
     }
 
-    /// A series that does not vary at all still has the noise of its digits.
+    /// A constant series still has the noise of its last digit.
     private static func noise(_ values: [Double]) -> Double {
         let steps = zip(values.dropFirst(), values).map { $0 - $1 }
         let spread = 1.482_6 * RobustStatistics(steps.map(abs)).median / 2.0.squareRoot()
@@ -91,7 +91,7 @@ public struct ChangePoints: Sendable {
         return refined(best.place, values, noise)
     }
 
-    /// The place near one found where two levels fit best: figures at the edge of the noise may have drawn it too far.
+    /// The nearby position at which two levels fit best, since figures at the edge of the noise may have shifted it.
     private static func refined(_ place: Int, _ values: [Double], _ noise: Double) -> Int {
         func cost(_ values: ArraySlice<Double>) -> Double {
             let level = RobustStatistics(Array(values)).median
@@ -105,7 +105,7 @@ public struct ChangePoints: Sendable {
         return costs.min { $0.cost < $1.cost }?.place ?? place
     }
 
-    /// Intervals of lengths that shrink by the root of two, evenly laid out, about half of each over the next.
+    /// Intervals whose lengths decrease by the square root of two, evenly spaced, each overlapping the next by about half.
     static func intervals(_ count: Int) -> [Range<Int>] {
         var found: [Range<Int>] = [0..<count]
         var (length, pieces) = (Double(count), 1.0)
@@ -139,9 +139,9 @@ public struct ChangePoints: Sendable {
         return best
     }
 
-    // MARK: What is told
+    // MARK: Merging
 
-    /// The least change is dropped as long as it is too small, and its two levels become one.
+    /// Removes the smallest change as long as it is too small, and merges its two levels.
     private static func levels(_ values: [Double], at places: [Int], smallest: Double) -> [Change] {
         var places = places
         while true {
@@ -155,7 +155,7 @@ public struct ChangePoints: Sendable {
     }
 }
 
-/// The generator of the permutations. Steele, Lea and Flood, 2014.
+/// Random number generator of the permutations. Steele, Lea and Flood, 2014.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

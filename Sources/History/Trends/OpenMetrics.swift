@@ -1,4 +1,4 @@
-/// The latest figures and verdicts of a history in the text format of OpenMetrics 1.0, for a program that scrapes them.
+/// The latest figures and verdicts of a history in the OpenMetrics 1.0 text format, for scraping.
 public enum OpenMetrics {
     public static func text(_ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> String {
         (rows(trends) + cases(verdicts)).map(\.text).joined() + "# EOF\n"
@@ -47,7 +47,7 @@ public enum OpenMetrics {
 
     private static func labels(_ series: HistorySeries) -> [(String, String)] { [("setup", series.setup), ("row", series.name)] }
 
-    /// Of each set-up, its latest run.
+    /// Verdict counts of the latest run of each set-up.
     private static func cases(_ verdicts: [HistoryVerdicts]) -> [Family] {
         var latest: [Int64: HistoryVerdicts] = [:]
         for run in verdicts { latest[run.run.setupNumber] = run }
@@ -78,7 +78,7 @@ extension HistoryMetric {
         }
     }
 
-    /// OpenMetrics asks for base units.
+    /// OpenMetrics requires base units.
     fileprivate var openMetricsUnit: String {
         switch self {
         case .goodput: "bits_per_second"

@@ -1,27 +1,27 @@
 import Throughput
 
-/// A row's figures over time with its levels and where they changed.
+/// Figures of a row over time, with levels and changes.
 public struct Trend: Sendable {
     public struct Change: Sendable {
-        /// The first point of the new level.
+        /// First point of the new level.
         public var point: HistorySeries.Point
-        /// Its place among the points.
+        /// Its index among the points.
         public var index: Int
         public var before: Double
         public var after: Double
-        /// In per cent of the level before.
+        /// In percent of the level before.
         public var percent: Double
         public var isWorse: Bool
-        /// How many points the new level has had since.
+        /// Number of points at the new level.
         public var age: Int
     }
 
-    /// A stretch of points between two changes.
+    /// A range of points between two changes.
     public struct Level: Sendable {
-        /// Among all points of the series.
+        /// Range among all points of the series.
         public var range: Range<Int>
         public var median: Double
-        /// How far noise takes a figure from the median: three standard deviations.
+        /// Noise band around the median: three standard deviations.
         public var band: Double
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Trends as lines for people, and as JSON.
+/// Trends as text lines and as JSON.
 public enum TrendTable {
     public static func table(_ trends: [Trend]) -> ComparisonTable {
         ComparisonTable(
@@ -21,7 +21,7 @@ public enum TrendTable {
         series.metric == .goodput ? series.name : "\(series.name) \(series.metric.rawValue)"
     }
 
-    /// A change in words.
+    /// A change as text.
     static func text(_ change: Trend.Change) -> String {
         String(format: "%+.1f %%", change.percent) + " at \(change.point.build), \(day(change.point.date)), \(change.age) runs ago"
     }

@@ -1,16 +1,16 @@
 import Conformance
 import Packets
 
-/// One case's part of the page: what it is for, how its steps went, what was expected beside what came, its packets, and how to run it again.
+/// HTML of one case: purpose, steps, expectation and observation, packets, and the command that repeats it.
 struct CasePart {
     let result: CaseResult
     let run: RunResult
     /// Options that repeat the run, before those of the case.
     let options: String
-    /// What the run is compared with, and what the run is.
+    /// Earlier runs for comparison, and the facts of this run.
     var earlier = EarlierRuns()
     var facts = RunFacts()
-    /// Whether the ladder of a case that passed still has room in the page.
+    /// True if the page still has room for the ladder of a passed case.
     var showsLadder = true
 
     private var trace: CaseTrace { result.trace ?? CaseTrace() }
@@ -30,7 +30,7 @@ struct CasePart {
             """
     }
 
-    // MARK: What came of it
+    // MARK: Result
 
     private var outcome: String {
         var parts: [String] = []
@@ -73,7 +73,7 @@ struct CasePart {
         return #"<p class="soft">\#(words)</p>"#
     }
 
-    // MARK: How it went
+    // MARK: Steps
 
     private var steps: String {
         guard !result.steps.isEmpty, result.verdict != .notApplicable else { return "" }
@@ -102,7 +102,7 @@ struct CasePart {
             #"<li class="\#(style)"\#(depth)><span>\#(Markup.text(step.step))\#(requirement)</span><span class="time">\#(time ?? word)</span></li>"#
     }
 
-    /// How the list shows it, and in a word.
+    /// Style and word for an outcome in the list.
     private static func words(_ outcome: StepRecord.Outcome) -> (style: String, word: String) {
         switch outcome {
         case .done: ("passed", "passed")
@@ -130,7 +130,7 @@ struct CasePart {
         return #"<h5>Evidence</h5><ul class="evidence">\#(items.joined())</ul>"#
     }
 
-    // MARK: Again, and elsewhere
+    // MARK: Repetition and links
 
     private var again: String {
         let seed = result.seed == 0 ? "" : "--seed \(run.seed) "
@@ -138,7 +138,7 @@ struct CasePart {
         return #"<h5>Run it again</h5><pre class="command" tabindex="0">\#(Markup.text(command.trimmed))</pre>"# + capture
     }
 
-    /// The capture at the case, and at the packet that matters.
+    /// Link to the capture at the case and at the relevant packet.
     private var capture: String {
         guard let file = result.capture else { return "" }
         var lines: [String] = []

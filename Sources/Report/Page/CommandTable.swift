@@ -1,10 +1,10 @@
 import Conformance
 
-/// The scorecard of a controller as a table: each command with what the cases that send it came to.
+/// Scorecard of a controller's commands: each command with the results of the cases that send it.
 struct CommandTable {
     let scorecard: CommandScorecard
 
-    /// Of the commands that the controller claims, by grade.
+    /// Counts of the supported commands by grade.
     var line: String {
         "Of \(scorecard.claimedCount) commands that it claims: " + scorecard.claimedByGrade.map { "\($1) \($0)" }.joined(separator: ", ")
             + "."

@@ -1,11 +1,11 @@
 import Conformance
 
-/// Public test-case ids, and how the cases that correspond to them ended.
+/// Public test case ids, with the verdicts of the corresponding cases.
 struct Coverage {
     private struct Row {
         var id: String
         var cases: [CaseResult] = []
-        /// No case checks all of it.
+        /// True if no case covers the test completely.
         var isPartial = true
     }
 
@@ -46,7 +46,7 @@ struct Coverage {
         }.joined()
     }
 
-    /// The verdict that says most: a FAIL before all others, a PASS before N/A.
+    /// The most significant verdict: FAIL before all others, PASS before N/A.
     private static func worst(of cases: [CaseResult]) -> Verdict {
         [.fail, .error, .inconclusive, .pass].first { verdict in cases.contains { $0.verdict == verdict } } ?? .notApplicable
     }

@@ -1,7 +1,7 @@
 import Packets
 import Throughput
 
-/// Connection events, one line for each interval of each link: what the central sends above, what the peripheral sends below.
+/// Connection events, one line per interval and link: packets of the central above, packets of the peripheral below.
 struct EventPicture {
     private let timeline: EventTimeline
 

@@ -1,6 +1,6 @@
 import Throughput
 
-/// Per cent of the ceiling for each PHY and connection interval, one table for each flow.
+/// Percentage of the ceiling by PHY and connection interval, one table per flow.
 enum HeatMap {
     static func html(_ bars: [ThroughputBar]) -> String {
         var flows: [(name: String, bars: [ThroughputBar])] = []
@@ -40,7 +40,7 @@ enum HeatMap {
             """
     }
 
-    /// A number without needless places.
+    /// A number without trailing zeros.
     static func figure(_ value: Double) -> String {
         value == value.rounded() ? JUnit.decimal(value, places: 0) : JUnit.decimal(value, places: 2)
     }

@@ -1,15 +1,15 @@
 import Conformance
 import Packets
 
-/// The packets of a case as a message sequence chart: hosts and controllers of tester and subject are lines, packets the arrows between them. It is
-/// made of a list, so it reads from top to bottom without any of its style.
+/// The packets of a case as a message sequence chart: hosts and controllers of tester and subject are lines, packets are arrows between
+/// them. It is built from a list, so that it is readable without styles.
 struct Ladder {
     private let result: CaseResult
     private let trace: CaseTrace
     private let marked: Set<Key>
     private let failing: Key?
 
-    /// Rows of a case that passed, at most.
+    /// Maximum number of rows for a passed case.
     static let mostOfPassed = 24
 
     private struct Key: Hashable {
@@ -41,7 +41,7 @@ struct Ladder {
 
     private var gap: String { #"<li class="gap">\#(trace.omitted) packets are not shown</li>"# }
 
-    /// What was waited for in vain.
+    /// The packet that did not arrive.
     private var missing: String {
         guard let step = result.failedStep, let expected = step.expected, step.packet == nil else { return "" }
         return #"<li class="gap missing">expected \#(Markup.text(expected)): \#(Markup.text(step.got ?? "nothing came"))</li>"#
@@ -69,7 +69,7 @@ struct Ladder {
         return #"<li class="\#(style)"><details\#(open)><summary class="row">\#(head)</summary><ul>\#(fields)</ul></details></li>"#
     }
 
-    /// What tells packets of a name apart at a glance: the command that is answered, what went wrong.
+    /// Short text that distinguishes packets with the same name: the answered command, or the error.
     private func brief(_ packet: PacketTrace) -> String {
         let told = packet.fields.compactMap { field -> String? in
             guard let sign = field.firstIndex(of: "=") else { return nil }

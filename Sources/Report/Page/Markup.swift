@@ -1,12 +1,12 @@
 import Conformance
 import Packets
 
-/// Pieces of HTML.
+/// HTML fragments.
 enum Markup {
-    /// Text from outside: what is no plain text is written out, and markup escaped.
+    /// Escapes text from outside: control characters and markup.
     static func text(_ text: String) -> String { JUnit.escape(PlainText.escaped(text)) }
 
-    /// A message may have lines of its own.
+    /// Text with line breaks.
     static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.text(String($0)) }.joined(separator: "<br>")
     }
@@ -17,7 +17,7 @@ enum Markup {
 
     static func milliseconds(_ value: Double) -> String { JUnit.decimal(value, places: 1) }
 
-    /// The fragment of a case's part of the page.
+    /// Fragment identifier of a case.
     static func link(_ id: String) -> String {
         var link = ""
         for octet in id.utf8 {
@@ -40,7 +40,7 @@ enum Markup {
         }
     }
 
-    /// A word of a command line, in quotes where a shell would read more into it.
+    /// A command line argument, quoted if the shell requires it.
     static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty

@@ -1,4 +1,5 @@
-/// What the page does beyond being read: filters that stand in its address, keys, commands to copy. Without it everything is there, unfiltered.
+/// Optional script of the page: filters stored in the address, keyboard shortcuts, and copying of commands. Without it the page shows
+/// everything.
 enum PageScript {
     static let text = """
         (() => {

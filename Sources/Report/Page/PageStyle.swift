@@ -1,4 +1,4 @@
-/// The page's style, in parts: colours and text, cases, ladders, figures, other media.
+/// The page's style sheet in parts: colours and text, cases, ladders, figures, other media.
 enum PageStyle {
     static let text = base + cases + ladder + figures + media
 

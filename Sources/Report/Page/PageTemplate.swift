@@ -1,4 +1,4 @@
-/// The frame of the page. What is repeated for each case is made of strings by the types beside this one.
+/// The frame of the page. Repeated parts are built as strings by the types beside this one.
 enum PageTemplate {
     static let page = """
         <!DOCTYPE html>

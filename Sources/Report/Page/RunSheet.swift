@@ -1,7 +1,7 @@
 import Conformance
 import Packets
 
-/// The run in a few words.
+/// Summary of a run.
 struct Headline {
     let text: String
     let style: String
@@ -19,7 +19,7 @@ struct Headline {
     }
 }
 
-/// When, where and on what a run was made.
+/// Date, place and devices of a run.
 struct RunSheet {
     private let result: RunResult
     private let run: RunFacts
@@ -53,7 +53,7 @@ struct RunSheet {
         return Self.rows(facts)
     }
 
-    /// What is known of real devices: chip, firmware, known rows, workarounds in use, what was learned.
+    /// Properties of real devices: chip, firmware, matching table rows, active workarounds and observed quirks.
     var devices: [[String: Any]] {
         var facts: [(String, String)] = []
         for device in result.devices {
@@ -69,11 +69,11 @@ struct RunSheet {
     }
 }
 
-/// Cases that neither passed nor were beside the point, those with the same cause together.
+/// Cases that neither passed nor were N/A, grouped by cause.
 struct Attention {
     let groups: [[String: Any]]
 
-    /// Cases of a cause that are named.
+    /// Maximum number of cases listed per cause.
     private static let most = 40
 
     init(_ result: RunResult) {
@@ -94,7 +94,7 @@ struct Attention {
         groups = causes.map { Self.group($0.cases) }
     }
 
-    /// Packets, times and handles differ from case to case, the cause does not.
+    /// Packet numbers, times and handles differ between cases with the same cause.
     private static func cause(of testCase: CaseResult) -> String { testCase.message.filter { !$0.isNumber } }
 
     private static func group(_ cases: [CaseResult]) -> [String: Any] {
