@@ -2,34 +2,35 @@ import DequeModule
 import Packets
 import Timing
 
-/// How a server sent a value.
+/// PDU kind of a value from a server.
 public enum AttributeValueKind: Sendable, Hashable {
     case notification
     case indication
 }
 
-/// Takes a notified or indicated value, on the loop, from within the delivery of its packet. The span is valid during the call.
+/// Receives a notified or indicated value on the loop, from within the delivery of its packet. The span is valid during the call only.
 public typealias AttributeValueHandler = (AttributeValueKind, UInt16, RawSpan) -> Void
 
-/// What became of a value that was to be sent without waiting.
+/// Result of sending a value without waiting.
 public enum SendResult: Sendable, Hashable {
     case sent
-    /// The queue is full; `Connection.writable` will tell.
+    /// The queue is full; `Connection.writable` reports free space.
     case full
-    /// The client has not asked for values of this characteristic.
+    /// The client has not subscribed to this characteristic.
     case notSubscribed
-    /// The value does not fit ATT_MTU.
+    /// The value exceeds ATT_MTU.
     case tooLong
-    /// The client asked for the values on a link that was protected; this one is not yet. Core Vol 3, Part C, 10.3.1.1.
+    /// The client subscribed on a protected link, but this link is not yet encrypted. Core Vol 3, Part C, 10.3.1.1.
     case notEncrypted
-    /// The client has not seen the last change of the database. Core Vol 3, Part G, 2.5.2.1.
+    /// The client is not aware of the last change of the database. Core Vol 3, Part G, 2.5.2.1.
     case outOfSync
-    /// A transaction on this bearer timed out: nothing more is sent on it. Core Vol 3, Part F, 3.3.3.
+    /// A transaction on this bearer has timed out; nothing more is sent on it. Core Vol 3, Part F, 3.3.3.
     case timedOut
     case disconnected
 }
 
-/// The attribute protocol on one L2CAP channel: both roles' cores, their timers, and the hot path of values. Core Vol 3, Part F, 3.2.11.
+/// The attribute protocol on one L2CAP channel: client and server state machines, timers, and the fast path for values. Core Vol 3, Part F,
+/// 3.2.11.
 final class ATTBearer {
     static let defaultMTU = 23
     static let maximumMTU = 517
@@ -41,9 +42,9 @@ final class ATTBearer {
     }
 
     let channel: L2CAPChannel
-    /// The client at the other end, as the server sees it.
+    /// The server's session with the client at the other end.
     let client: GATTServerSession
-    /// Told of a new ATT_MTU.
+    /// Called on a new ATT_MTU.
     let mtuChanges = Listeners<(Int) -> Void>()
     let context: HostContext
     var loop: RunLoop { context.loop }
@@ -54,13 +55,13 @@ final class ATTBearer {
     private var requestTimer: Timer?
     private var indication = IndicationState.idle
     private var waitingIndications = Deque<(handle: UInt16, value: [UInt8], done: (Result<Void, HostError>) -> Void)>()
-    /// Why requests, commands, notifications and indications are sent no more.
+    /// Reason why no more requests, commands, notifications or indications are sent.
     private(set) var failure: HostError? { didSet { hasFailed = failure != nil } }
     private var hasFailed = false
     private(set) var isOpen = true
-    /// By characteristic value handle.
+    /// Listeners by characteristic value handle.
     private var valueListeners: [UInt16: Listeners<AttributeValueHandler>] = [:]
-    /// Told of values that nobody else is told of.
+    /// Called for values without a listener of their own.
     let otherValues = Listeners<AttributeValueHandler>()
 
     private init(_ channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
@@ -70,13 +71,13 @@ final class ATTBearer {
         server = ATTServer(client: client)
     }
 
-    /// On the fixed channel of an LE link.
+    /// A bearer on the fixed channel of an LE link.
     convenience init(on channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
         self.init(channel, client: client, context: context)
         channel.user = { [unowned self] in received($0) }
     }
 
-    /// On a channel of a BR/EDR link, in basic mode; ATT_MTU is what L2CAP's configuration has left. Core Vol 3, Part F, 3.2.8.
+    /// A bearer on a BR/EDR channel in basic mode; ATT_MTU follows from the L2CAP configuration. Core Vol 3, Part F, 3.2.8.
     convenience init(over channel: ClassicDataChannel, client: GATTServerSession, context: HostContext) {
         self.init(channel.channel, client: client, context: context)
         server.mtu = Int(min(channel.terms.sendMTU, channel.terms.receiveMTU))
@@ -84,7 +85,7 @@ final class ATTBearer {
         channel.onReceive = { [unowned self] in received($0.span.bytes) }
     }
 
-    /// Whether ATT_MTU is what the two sides tell one another. Core Vol 3, Part G, 4.3.1.
+    /// True if ATT_MTU is negotiated by the MTU exchange. Core Vol 3, Part G, 4.3.1.
     var exchangesMTU: Bool { server.exchangesMTU }
 
     /// ATT_MTU.
@@ -121,7 +122,7 @@ final class ATTBearer {
         }
     }
 
-    /// The new ATT_MTU holds from the response on. Core Vol 3, Part F, 3.4.2.2.
+    /// Applies a new ATT_MTU with the response. Core Vol 3, Part F, 3.4.2.2.
     private func responded(_ pdu: [UInt8]) {
         if let agreed = requests.agreedMTU(by: pdu) { setMTU(agreed) }
         perform(requests.received(pdu))
@@ -170,7 +171,7 @@ final class ATTBearer {
 
     // MARK: Commands and notifications
 
-    /// Sends a value at once or not at all; allocates nothing.
+    /// Sends a value at once or not at all; does not allocate.
     func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
         guard isOpen, channel.isOpen else { return .disconnected }
         guard !hasFailed else { return .timedOut }
@@ -180,14 +181,14 @@ final class ATTBearer {
         return .sent
     }
 
-    /// Waits for room for a command or notification.
+    /// Waits for queue space for a command or notification.
     func waitForRoom() async throws {
         if let failure { throw failure }
         try await channel.waitForRoom()
         if let failure { throw failure }
     }
 
-    /// What a result means to those who wait.
+    /// Converts a result to an error for waiting senders.
     func check(_ result: SendResult, octets: Int) throws {
         switch result {
         case .sent: return
@@ -202,7 +203,7 @@ final class ATTBearer {
 
     // MARK: Requests
 
-    /// Sends a request PDU when its turn comes and returns the response PDU.
+    /// Queues a request PDU and returns the response PDU.
     func request(_ pdu: [UInt8]) async throws -> [UInt8] {
         if let failure { throw failure }
         let promise = Promise<[UInt8]>(on: loop)
@@ -245,7 +246,7 @@ final class ATTBearer {
         try await promise.value()
     }
 
-    /// - Parameter done: hears of the client's confirmation, or why there is none.
+    /// - Parameter done: receives the client's confirmation or an error.
     func indicate(_ handle: UInt16, _ value: [UInt8], done: @escaping (Result<Void, HostError>) -> Void) {
         if let failure { return done(.failure(failure)) }
         if context.quirks.indicatesWithoutWaiting {
@@ -273,7 +274,7 @@ final class ATTBearer {
 
     // MARK: End
 
-    /// The channel is closed.
+    /// Called when the channel is closed.
     func ended(_ error: HostError) {
         isOpen = false
         fail(error)
@@ -282,7 +283,7 @@ final class ATTBearer {
         mtuChanges.removeAll()
     }
 
-    /// From now on only responses and confirmations are sent: all that waits has failed. Core Vol 3, Part F, 3.3.3.
+    /// Fails everything queued; only responses and confirmations are sent from now on. Core Vol 3, Part F, 3.3.3.
     private func fail(_ error: HostError) {
         failure = error
         if case .awaitConfirmation(let done, let timer) = indication {
@@ -298,7 +299,7 @@ final class ATTBearer {
 }
 
 extension ATTOpcode {
-    /// ATT_ERROR_RSP and the responses of the requests. Core Vol 3, Part F, 3.4.8.
+    /// True for ATT_ERROR_RSP and the responses to requests. Core Vol 3, Part F, 3.4.8.
     var isResponse: Bool {
         switch self {
         case .attErrorRsp, .attExchangeMTURsp, .attFindInformationRsp, .attFindByTypeValueRsp, .attReadByTypeRsp, .attReadRsp,

@@ -1,7 +1,7 @@
 import DequeModule
 import Packets
 
-/// The client's side of one bearer: one request at a time. Core Vol 3, Part F, 3.3.2.
+/// The client role of one bearer: one request at a time. Core Vol 3, Part F, 3.3.2.
 struct ATTRequestQueue {
     enum Action: Equatable {
         case send([UInt8])
@@ -13,7 +13,7 @@ struct ATTRequestQueue {
     private enum State {
         case idle
         case awaitResponse(id: Int, request: [UInt8])
-        /// A transaction timed out, or the channel is closed: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
+        /// A transaction has timed out, or the channel is closed: no more requests on this bearer. Core Vol 3, Part F, 3.3.3.
         case closed(HostError)
     }
 
@@ -26,7 +26,7 @@ struct ATTRequestQueue {
         return next()
     }
 
-    /// A response or ATT_ERROR_RSP. If nothing is expected, nothing happens.
+    /// Handles a response or ATT_ERROR_RSP; ignored if none is expected.
     mutating func received(_ pdu: [UInt8]) -> [Action] {
         guard case .awaitResponse(let id, let sent) = state, let opcode = pdu.first else { return [] }
         let request = ATTOpcode(rawValue: sent.first ?? 0)
@@ -42,7 +42,7 @@ struct ATTRequestQueue {
         return [.stopTimer, .finish(id: id, result)] + next()
     }
 
-    /// ATT_MTU that a response to the request under way agrees on; nil for anything else. Core Vol 3, Part F, 3.4.2.2.
+    /// ATT_MTU agreed by a response to the current request; nil for any other response. Core Vol 3, Part F, 3.4.2.2.
     func agreedMTU(by response: [UInt8]) -> Int? {
         guard case .awaitResponse(_, let sent) = state, let request = try? ATT.ExchangeMTUReq(bytes: sent),
             let response = try? ATT.ExchangeMTURsp(bytes: response)
@@ -50,7 +50,7 @@ struct ATTRequestQueue {
         return max(ATTBearer.defaultMTU, Int(min(request.clientRxMTU, response.serverRxMTU)))
     }
 
-    /// Fails the request under way and all that wait, and every later one.
+    /// Fails the current, all queued and all later requests.
     mutating func close(_ error: HostError) -> [Action] {
         var actions: [Action] = []
         if case .awaitResponse(let id, _) = state { actions += [.stopTimer, .finish(id: id, .failure(error))] }

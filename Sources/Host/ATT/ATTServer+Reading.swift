@@ -51,8 +51,8 @@ extension ATTServer {
         return [ATT.ReadBlobRsp.opcode] + value[offset...].prefix(mtu - 1)
     }
 
-    /// Of fixed length, and whole in ATT_READ_RSP.
-    /// True if the application refuses this read of a value. Declarations and descriptors are the server's own, 0x2800 to 0x29FF.
+    /// True if the application rejects this read of a value. Declarations and descriptors, types 0x2800...0x29FF, are handled by the server
+    /// itself.
     private func isBusy(_ handle: UInt16) -> Bool {
         let every = database.choices.busyEvery
         guard every > 0, let attribute = database[attribute: handle], case .value = attribute.role else { return false }
@@ -93,7 +93,7 @@ extension ATTServer {
         return start...end
     }
 
-    /// The handles in a range that the database reaches.
+    /// The handles of a range that exist in the database.
     private func handles(_ range: ClosedRange<UInt16>) -> Range<Int> {
         let first = Int(range.lowerBound)
         return first..<max(first, min(Int(range.upperBound), database.attributes.count) + 1)
@@ -148,7 +148,8 @@ extension ATTServer {
         return try list(ATT.ReadByGroupTypeRsp.opcode, range, request.attributeGroupType, access) { $0.groupEnd }
     }
 
-    /// Rows of handle, perhaps group end, and value; all of one length. A value that may not be read ends the list, or is the answer if it is the first.
+    /// Entries of handle, optional group end, and value, all of the same length. A value without read permission ends the list, or is the
+    /// response if it is the first.
     private func list(
         _ opcode: UInt8, _ range: ClosedRange<UInt16>, _ type: BluetoothUUID, _ access: AttributeAccess,
         groupEnd: (GATTDatabase.Attribute) -> UInt16?

@@ -1,10 +1,10 @@
 import Packets
 
-/// The server's side of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
+/// The server role of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
 ///
-/// A class, because handlers that it calls may ask it about the client they serve.
+/// A class, since handlers may query it about their client while it calls them.
 final class ATTServer {
-    /// A request refused: the handle and the code of ATT_ERROR_RSP.
+    /// A rejected request: handle and error code of ATT_ERROR_RSP.
     struct Refusal: Error {
         var handle: UInt16
         var code: ATTErrorCode
@@ -20,9 +20,9 @@ final class ATTServer {
     let client: GATTServerSession
     /// ATT_MTU of the bearer.
     var mtu = ATTBearer.defaultMTU
-    /// What ATT_EXCHANGE_MTU_RSP offers.
+    /// Server Rx MTU of ATT_EXCHANGE_MTU_RSP.
     var offeredMTU = ATTBearer.maximumMTU
-    /// Only on LE is ATT_MTU exchanged. Core Vol 3, Part G, 4.3.1.
+    /// True on LE; ATT_MTU is not exchanged on BR/EDR. Core Vol 3, Part G, 4.3.1.
     var exchangesMTU = true
     var quirks = HostQuirks()
     private var prepared: [Prepared] = []
@@ -35,10 +35,10 @@ final class ATTServer {
         self.client = client
     }
 
-    /// Bit 0: notifications, bit 1: indications.
+    /// Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     func configuration(of value: UInt16) -> UInt16 { client.configurations[value] }
 
-    /// Answers a request. Commands and whatever else has no response give nil.
+    /// Handles a request; nil for commands and other PDUs without a response.
     func receive(_ pdu: RawSpan, from access: AttributeAccess) -> [UInt8]? {
         let opcode = pdu.u8(at: 0)
         if opcode == ATT.WriteCmd.opcode {
@@ -52,7 +52,7 @@ final class ATTServer {
         if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }
         let request = pdu.octets
         do throws(Refusal) {
-            // Longer than any PDU may be (3.2.8); its response might not fit either.
+            // Longer than any valid PDU (3.2.8); its response might not fit either.
             guard request.count <= mtu else { throw Refusal(handle: 0, code: .invalidPDU) }
             if client.awareness.received(needsHandles: Self.needsHandles(opcode, request), isRobust: client.isRobust) {
                 throw Refusal(handle: Self.firstHandle(request), code: .databaseOutOfSync)
@@ -104,8 +104,8 @@ final class ATTServer {
         _ = store(value, attribute, access)
     }
 
-    /// Core Vol 3, Part F, 3.4.5.4: ignored unless the signature is the client's. Signed, it is as good as encrypted with the bond's key where
-    /// the attribute takes signatures in the place of encryption.
+    /// Ignored unless the signature is valid. A valid signature counts as encryption with the bond's key if the attribute accepts
+    /// signatures instead of encryption. Core Vol 3, Part F, 3.4.5.4.
     private func signedWriteCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
         guard let command = try? ATT.SignedWriteCmd(bytes: pdu.octets), let level = client.verify(pdu.octets, quirks) else { return }
         var access = access
@@ -189,7 +189,7 @@ final class ATTServer {
         return ATT.ExecuteWriteRsp().bytes
     }
 
-    /// The parts as a server takes them that does not look at their offsets.
+    /// The order of parts for a server that ignores offsets, as an injected fault.
     private static func shuffled(_ parts: [Prepared]) -> [Prepared] {
         var offset = 0
         return parts.reversed().map { part in
@@ -198,7 +198,7 @@ final class ATTServer {
         }
     }
 
-    /// The whole values that prepared parts make; checked before the first is written.
+    /// Complete values assembled from prepared parts; all are checked before the first is written.
     private func assemble(_ parts: [Prepared]) throws(Refusal) -> [(UInt16, [UInt8])] {
         var values: [(handle: UInt16, value: [UInt8])] = []
         for part in parts {

@@ -1,16 +1,16 @@
 import Packets
 
-/// What a link must have before an attribute is read or written.
+/// Security required to read or write an attribute.
 struct AttributeProtection: Hashable {
     var level: LinkSecurity
-    /// Octets of the encryption key, 7...16.
+    /// Encryption key size in octets, 7...16.
     var keySize: Int
     var isAuthorized: Bool
 
-    /// Why an access is refused; nil if it is not. Core Vol 3, Part F, 4 and Part C, 10.3.1.
+    /// Error code for a rejected access; nil if access is allowed. Core Vol 3, Part F, 4 and Part C, 10.3.1.
     ///
-    /// On a link that is not encrypted the answer tells a client that shares a key with this device to use it, and any other to pair. A key that is
-    /// not good enough asks for another pairing.
+    /// On an unencrypted link, the error code tells a client that shares a key to encrypt, and any other client to pair. A key that is too
+    /// weak requires another pairing.
     func refusal(of access: AttributeAccess, in database: GATTDatabase) -> ATTErrorCode? {
         if level > .none || keySize > LongTermKeySize.minimum {
             guard access.security > .none else {
@@ -23,14 +23,14 @@ struct AttributeProtection: Hashable {
     }
 }
 
-/// Octets of an encryption key. Core Vol 3, Part H, 2.3.4.
+/// Encryption key sizes in octets. Core Vol 3, Part H, 2.3.4.
 enum LongTermKeySize {
     static let minimum = 7
     static let maximum = 16
 }
 
 extension AttributePermissions {
-    /// What a link must have for a read.
+    /// Security required for a read.
     func protectionForReading(keySize: Int) -> AttributeProtection {
         AttributeProtection(
             level: contains(.readSecureConnections)
@@ -38,7 +38,7 @@ extension AttributePermissions {
             keySize: keySize, isAuthorized: contains(.readAuthorized))
     }
 
-    /// What a link must have for a write. One that must be signed needs encryption where it is not. Core Vol 3, Part C, 10.2.2.
+    /// Security required for a write. If a signature is required, encryption is accepted instead. Core Vol 3, Part C, 10.2.2.
     func protectionForWriting(keySize: Int) -> AttributeProtection {
         AttributeProtection(
             level: contains(.writeSecureConnections)

@@ -1,12 +1,12 @@
 import BluetoothCrypto
 import Packets
 
-/// ATT_SIGNED_WRITE_CMD: what proves who sent it, on a link that is not encrypted. Core Vol 3, Part C, 10.4 and Part H, 2.4.5.
+/// Signatures of ATT_SIGNED_WRITE_CMD on an unencrypted link. Core Vol 3, Part C, 10.4 and Part H, 2.4.5.
 extension SigningKey {
-    /// Octets of the signature: the counter and half of a MAC.
+    /// Signature length in octets: counter and half of a MAC.
     static let signatureLength = 12
 
-    /// The message with its signature; the counter moves on. Nil once the key is used up.
+    /// The message with its signature; increments the counter. Nil if the counter is exhausted.
     mutating func sign(_ message: [UInt8]) -> [UInt8]? {
         guard counter < .max else { return nil }
         let signature = AttributeHashes.signature(csrk: UInt128(littleEndianOctets: value), message: message, counter: counter)
@@ -14,7 +14,7 @@ extension SigningKey {
         return message + signature
     }
 
-    /// Whether a PDU ends in a signature that this key has made and that has not been used before; then its counter is used up.
+    /// True if the PDU ends with a valid signature whose counter has not been used before; marks the counter as used.
     mutating func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> Bool {
         guard pdu.count >= Self.signatureLength else { return false }
         let message = [UInt8](pdu.dropLast(Self.signatureLength))
@@ -28,7 +28,7 @@ extension SigningKey {
 }
 
 extension GATTServerSession {
-    /// How well a signed PDU proves that it is the client's; nil if it does not.
+    /// Security level proven by a signed PDU; nil if the signature is invalid.
     func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> LinkSecurity? {
         guard let connection = link as? Connection, var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks)
         else { return nil }
@@ -39,9 +39,9 @@ extension GATTServerSession {
 }
 
 extension GATTClient {
-    /// Writes without response, signed with the bond's key where the link is not encrypted. Core Vol 3, Part G, 4.9.2 and Part C, 10.4.
+    /// Writes without response; signed with the bond's key if the link is not encrypted. Core Vol 3, Part G, 4.9.2 and Part C, 10.4.
     ///
-    /// - Throws: `HostError.misuse(.noKey)` if there is no signing key, or it is used up.
+    /// - Throws: `HostError.misuse(.noKey)` if there is no signing key or its counter is exhausted.
     public func signedWrite(_ handle: UInt16, _ value: [UInt8]) async throws {
         guard let connection = bearer.client.link as? Connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         if connection.security > .none { return try await writeCommand(handle, value) }

@@ -1,27 +1,27 @@
 import Packets
 
-/// How the two sides make sure that there is nobody between them. Core Vol 3, Part H, 2.3.5.
+/// Association model of a pairing. Core Vol 3, Part H, 2.3.5.
 public enum AssociationModel: String, Sendable, Hashable, CaseIterable {
     case justWorks = "Just Works"
     case passkeyEntry = "Passkey Entry"
     case numericComparison = "Numeric Comparison"
     case outOfBand = "Out of Band"
 
-    /// Whether it protects against a man in the middle.
+    /// True if the model protects against MITM attacks.
     public var isAuthenticated: Bool { self != .justWorks }
 }
 
-/// Who began a pairing: the central is always the initiator.
+/// Role in a pairing: the central is always the initiator.
 enum PairingRole: Sendable, Hashable {
     case initiator
     case responder
 }
 
-/// An association model, with who shows the passkey.
+/// An association model, including the device that displays the passkey.
 enum Association: Sendable, Hashable {
     case justWorks
     case numericComparison
-    /// The other side enters what one side shows; nil: both sides enter the same.
+    /// One user enters the passkey that the other device displays; nil: both users enter the same.
     case passkeyEntry(shownBy: PairingRole?)
     case outOfBand
 
@@ -34,7 +34,7 @@ enum Association: Sendable, Hashable {
         }
     }
 
-    /// What the IO capabilities of both sides allow. Core Vol 3, Part H, 2.3.5.1, table 2.8; nil for a capability that does not exist.
+    /// Association model for the IO capabilities of both devices. Core Vol 3, Part H, 2.3.5.1, table 2.8; nil for an invalid capability.
     static func mapping(initiator: IOCapability, responder: IOCapability, isSecureConnections: Bool) -> Association? {
         let (row, column) = (Int(responder.rawValue), Int(initiator.rawValue))
         guard table.indices.contains(row), table[row].indices.contains(column) else { return nil }
@@ -52,7 +52,8 @@ enum Association: Sendable, Hashable {
         }
     }
 
-    /// The responder's capability down, the initiator's across: DisplayOnly, DisplayYesNo, KeyboardOnly, NoInputNoOutput, KeyboardDisplay.
+    /// Rows are the responder's capability, columns the initiator's: DisplayOnly, DisplayYesNo, KeyboardOnly, NoInputNoOutput,
+    /// KeyboardDisplay.
     private static let table: [[Cell]] = {
         let works = Cell(.justWorks)
         let initiatorShows = Cell(.passkeyEntry(shownBy: .initiator))

@@ -1,17 +1,17 @@
 import BluetoothCrypto
 import Packets
 
-/// What pairing wants done while the sides authenticate each other.
+/// Actions requested by phase 2 of pairing.
 enum AuthenticationAction: Equatable {
     case send([UInt8])
-    /// A question that wants an answer is the last action.
+    /// A question that needs an answer is the last action.
     case ask(PairingQuestion)
-    /// STK or LTK, not yet shortened.
+    /// STK or LTK before shortening.
     case authenticated(UInt128)
     case fail(PairingFailedReason)
 }
 
-/// Phase 2 of pairing in one role: from the agreed terms to a key. Core Vol 3, Part H, 2.3.5.
+/// Phase 2 of pairing in one role: from the agreed features to a key. Core Vol 3, Part H, 2.3.5.
 protocol AuthenticationPhase {
     mutating func start() -> [AuthenticationAction]
     mutating func received(_ message: SMP.Message) -> [AuthenticationAction]

@@ -1,18 +1,18 @@
 import Packets
 import Timing
 
-/// Pairing over a BR/EDR link: both sides derive the LTK of LE from the link key and tell each other the keys that go with it. Nobody is asked anything, for
-/// the two have authenticated each other already. Core Vol 3, Part H, 2.4.2.5, 3.5.1 and 3.6.1.
+/// Pairing over a BR/EDR link: both devices derive the LE LTK from the link key and distribute the other LE keys. The user is not asked,
+/// since the devices have already authenticated each other. Core Vol 3, Part H, 2.4.2.5, 3.5.1 and 3.6.1.
 struct BREDRPairing {
     private enum State {
         case idle
         case awaitResponse(Offer)
         case distributing(Agreement, KeyDistributionPhase)
-        /// The timer ran out: nothing more is sent or taken on this link. Core Vol 3, Part H, 3.4.
+        /// The timer has expired: no more PDUs are sent or accepted on this link. Core Vol 3, Part H, 3.4.
         case timedOut
     }
 
-    /// What the central has asked for.
+    /// The central's pairing request.
     private struct Offer {
         var setup: PairingSetup
         var settings: PairingSettings
@@ -20,7 +20,7 @@ struct BREDRPairing {
         var request: PairingFeatures
     }
 
-    /// What both sides have said.
+    /// The features of both devices.
     private struct Agreement {
         var link: BREDREncryption
         var exchange: KeyExchange
@@ -28,7 +28,7 @@ struct BREDRPairing {
     }
 
     private var state = State.idle
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     private(set) var deadline: Microseconds?
 
     var isBusy: Bool {
@@ -39,9 +39,9 @@ struct BREDRPairing {
     }
     private var isSilent: Bool { if case .timedOut = state { true } else { false } }
 
-    // MARK: What happens
+    // MARK: Input
 
-    /// The central begins; a peripheral waits for it. Core Vol 3, Part H, 3.5.1.
+    /// Starts pairing as central; a peripheral waits for the central's request. Core Vol 3, Part H, 3.5.1.
     mutating func pair(
         _ setup: PairingSetup, _ settings: PairingSettings, over link: BREDREncryption, at now: Microseconds
     ) -> [SecurityAction] {
@@ -54,19 +54,19 @@ struct BREDRPairing {
         return watched([.send(request.requestPDU)], at: now)
     }
 
-    /// - Parameter link: how the link is encrypted; nil if it is not.
+    /// - Parameter link: encryption of the link; nil if it is not encrypted.
     mutating func received(_ pdu: [UInt8], _ setup: PairingSetup, over link: BREDREncryption?, at now: Microseconds) -> [SecurityAction] {
         guard let opcode = pdu.first, (SMP.PairingRequest.opcode...SMP.KeypressNotification.opcode).contains(opcode), !isSilent else {
             return []
         }
-        // Octets beyond the last field make a command as wrong as missing ones.
+        // Trailing octets make a command as invalid as missing ones.
         guard let message = try? SMP.Message(bytes: pdu), message.bytes.count == pdu.count else {
             return opcode == SMP.PairingFailed.opcode ? [] : watched(fail(.invalidParameters), at: now)
         }
         return watched(received(message, opcode, setup, link), at: now)
     }
 
-    /// The deadline has come.
+    /// Handles the expired deadline.
     mutating func expire() -> [SecurityAction] {
         guard isBusy else { return [] }
         (state, deadline) = (.timedOut, nil)
@@ -121,7 +121,7 @@ struct BREDRPairing {
         return exchange.strength.size < settings.minimumKeySize ? .encryptionKeySize : nil
     }
 
-    /// Whether an LTK of that size may come of the link key.
+    /// True if an LTK of this size may be derived from the link key.
     private static func allows(_ link: BREDREncryption, size: Int, _ setup: PairingSetup) -> Bool {
         KeyDerivationPolicy.impediment(toLongTermKeyFrom: link, isAgreed: true, size: size, over: setup.bond?.strength)
             .map {
@@ -173,7 +173,7 @@ struct BREDRPairing {
         state = .idle
         var bond = phase.bond
         let setup = agreement.exchange.setup
-        // A device may have a static address as identity on LE: then its link key stays under its BD_ADDR.
+        // On LE the device may have a static identity address; its link key then stays under its BD_ADDR.
         if bond.identity == setup.peer { bond.linkKey = agreement.link.linkKey }
         let strength = agreement.exchange.strength
         let result = PairingResult(
@@ -189,7 +189,7 @@ struct BREDRPairing {
         return [answer, .failed(.peer(.pairingRefused(reason)))]
     }
 
-    /// Each command that is sent restarts the timer. Core Vol 3, Part H, 3.4.
+    /// Restarts the timer with each sent command. Core Vol 3, Part H, 3.4.
     private mutating func watched(_ actions: [SecurityAction], at now: Microseconds) -> [SecurityAction] {
         let hasSent = actions.contains { if case .send = $0 { true } else { false } }
         if !isBusy {
@@ -202,14 +202,14 @@ struct BREDRPairing {
 }
 
 extension KeyDistribution {
-    /// What is given over BR/EDR: EncKey is derived, LinkKey means nothing there, the other bits are reserved. Core Vol 3, Part H, 3.6.1.
+    /// Keys distributed over BR/EDR. EncKey is derived, LinkKey is not used, the other bits are reserved. Core Vol 3, Part H, 3.6.1.
     fileprivate static let overBREDR: KeyDistribution = [.idKey, .signKey]
 }
 
 extension PairingFeatures {
-    /// Of the fields CT2, the key size and the keys count; the others are reserved. Core Vol 3, Part H, 3.5.1.
+    /// Features over BR/EDR: only CT2, the key size and the keys are used, other fields are reserved. Core Vol 3, Part H, 3.5.1.
     ///
-    /// - Parameter request: the central's, for an answer to it.
+    /// - Parameter request: the central's request, for a response to it.
     fileprivate static func overBREDR(
         _ settings: PairingSettings, _ link: BREDREncryption, answering request: PairingFeatures?
     ) -> PairingFeatures {

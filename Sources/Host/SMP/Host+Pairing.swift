@@ -2,15 +2,15 @@ import BluetoothCrypto
 import Packets
 
 extension Host {
-    /// What to tell a peer by other means than Bluetooth before the two pair: the commitment to a new key pair, which pairing uses for peers that say
-    /// that they have it. Core Vol 3, Part H, 2.3.5.6.4.
+    /// Creates data to be sent to a peer out of band before pairing: the commitment to a new key pair, which is then used with peers that
+    /// claim to have the data. Core Vol 3, Part H, 2.3.5.6.4.
     public func makeOutOfBandData() -> OutOfBandData {
         let made = LocalOutOfBandData(using: &secrets)
         outOfBandData = made
         return made.data
     }
 
-    /// - Parameter mayPair: a pairing can come of it; without, no key is drawn and thus none is kept.
+    /// - Parameter mayPair: false if no pairing can follow; no keys are then created and stored.
     func pairingSetup(for connection: Connection, mayPair: Bool) -> PairingSetup {
         let peer = connection.addresses.peer
         let quirks = context.quirks.pairing
@@ -23,13 +23,13 @@ extension Host {
             secrets: mayPair ? pairingSecrets() : .system, quirks: quirks)
     }
 
-    /// The secrets of one pairing.
+    /// Secrets of one pairing.
     func pairingSecrets() -> SecretSource {
         let number = secrets.next()
         return secrets.stream("pairing \(number)")
     }
 
-    /// The IRK that the host gives to its peers; it is drawn once. Core Vol 3, Part H, 2.4.2.1.
+    /// The IRK that the host distributes, created once. Core Vol 3, Part H, 2.4.2.1.
     func ownIdentityResolvingKey() -> [UInt8] {
         if let key = context.keys.identityResolvingKey { return key }
         let key = secrets.octets(16)

@@ -1,11 +1,11 @@
 import Packets
 import Timing
 
-/// The security manager channel of a BR/EDR link, on which the keys of LE follow from the link key. Core Vol 3, Part H, 3; Part A, 2.1.
+/// The security manager channel of a BR/EDR link, on which LE keys are derived from the link key. Core Vol 3, Part H, 3; Part A, 2.1.
 final class KeyDerivationChannel {
-    /// Of the security manager on a BR/EDR link.
+    /// Fixed channel of the security manager on a BR/EDR link.
     static let cid: UInt16 = 0x0007
-    /// PDUs that wait until it is known how the link is encrypted.
+    /// Maximum number of PDUs held until the encryption of the link is known.
     private static let mostHeld = 8
 
     private var machine = BREDRPairing()
@@ -14,7 +14,7 @@ final class KeyDerivationChannel {
     private let channel: L2CAPChannel
     private let host: Host
     private var timer: Timer?
-    /// What the procedure under way began with.
+    /// Setup of the current procedure.
     private var setup: PairingSetup?
     private var held: [[UInt8]] = []
     private var pairing: Promise<PairingResult>?
@@ -25,7 +25,7 @@ final class KeyDerivationChannel {
         channel.user = { [unowned self] in received($0.octets) }
     }
 
-    /// The central's part.
+    /// Starts pairing as central.
     func pair(_ settings: PairingSettings) async throws -> PairingResult {
         guard let connection else { throw HostError.misuse(.notConnected) }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
@@ -40,12 +40,12 @@ final class KeyDerivationChannel {
         let promise = Promise<PairingResult>(on: host.loop)
         pairing = promise
         perform(machine.pair(currentSetup(connection), settings, over: link, at: host.loop.now))
-        // Nothing has begun on a channel that has fallen silent.
+        // After a timeout, no procedure can be started.
         if !machine.isBusy { promise.fail(HostError.peer(.timedOut(.pairing))) }
         return try await promise.value()
     }
 
-    /// How the link is encrypted is known again.
+    /// Handles held PDUs once the encryption of the link is known.
     func settled() {
         let waiting = held
         held.removeAll()
@@ -105,7 +105,7 @@ final class KeyDerivationChannel {
         connection?.tell(.derived(result))
     }
 
-    /// A bond that is worth more stays. Core Vol 3, Part C, 14.1.
+    /// Stores a bond unless the existing one is stronger. Core Vol 3, Part C, 14.1.
     private func keep(_ bond: Bond) -> Bool {
         let (known, quirks) = (host.keys[PeerIdentity(bond.identity)], host.context.quirks.pairing)
         if quirks.keepsOldLongTermKey, known?.localLongTermKey != nil { return true }
@@ -124,7 +124,7 @@ final class KeyDerivationChannel {
 }
 
 extension Host {
-    /// Over BR/EDR both devices go by their public addresses; the keys on LE are of whatever identity each has there.
+    /// Over BR/EDR both devices use their public addresses; the LE keys are stored under each device's LE identity.
     fileprivate func pairingSetup(for connection: ClassicConnection) -> PairingSetup {
         PairingSetup(
             settings: pairingSettings, isCentral: connection.isCentral, own: controller.address, peer: connection.peer.address,

@@ -1,28 +1,28 @@
 import Packets
 
-/// Whether a key of one transport gives one of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
+/// Decides if a key of one transport is derived from a key of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
 public enum KeyDerivationPolicy {
-    /// Why it does not, the first of all reasons.
+    /// Reason for not deriving a key; the first one that applies.
     public enum Impediment: Sendable, Hashable, CaseIterable {
-        /// Not both sides have set LinkKey, or EncKey over BR/EDR, for both directions.
+        /// LinkKey, or EncKey over BR/EDR, is not set by both devices for both directions.
         case notAgreed
-        /// The key comes of LE legacy pairing, or of P-192, a PIN or debug mode.
+        /// The key is from LE legacy pairing, P-192, a PIN or debug mode.
         case notSecureConnections
-        /// The link is not encrypted with AES-CCM, which is what shows that both sides have the key.
+        /// The link is not encrypted with AES-CCM, so that possession of the key is not proven.
         case notAESCCM
-        /// Less than 7 octets.
+        /// The key has less than 7 octets.
         case tooShort
-        /// A device without a public address has none on BR/EDR.
+        /// A device without a public address cannot use BR/EDR.
         case noPublicIdentity
-        /// The key that is there is worth more.
+        /// The existing key is stronger.
         case weaker
     }
 
     /// From LE to BR/EDR.
     ///
     /// - Parameters:
-    ///   - identities: of both sides.
-    ///   - known: the link key that is there.
+    ///   - identities: identity addresses of both devices.
+    ///   - known: the existing link key.
     static func impediment(
         toLinkKeyFrom longTermKey: KeyStrength, isAgreed: Bool, identities: [DeviceAddress], over known: LinkKey?
     ) -> Impediment? {
@@ -34,8 +34,8 @@ public enum KeyDerivationPolicy {
     /// From BR/EDR to LE.
     ///
     /// - Parameters:
-    ///   - size: octets of the key that would come of it.
-    ///   - known: what the LTK that is there is worth.
+    ///   - size: size of the derived key in octets.
+    ///   - known: strength of the existing LTK.
     static func impediment(
         toLongTermKeyFrom link: BREDREncryption, isAgreed: Bool, size: Int, over known: KeyStrength?
     ) -> Impediment? {
@@ -46,9 +46,9 @@ public enum KeyDerivationPolicy {
         return known.map(strength.isWeaker) ?? false ? .weaker : nil
     }
 
-    /// Whether a host that departs from good conduct goes on all the same.
+    /// True if a host with injected faults ignores the impediment.
     ///
-    /// - Parameter replacesStronger: it puts such a key in the place of any other.
+    /// - Parameter replacesStronger: it replaces stronger keys.
     static func isOverlooked(_ impediment: Impediment, _ quirks: PairingQuirks, replacesStronger: Bool) -> Bool {
         switch impediment {
         case .notSecureConnections, .notAESCCM: quirks.derivesFromWeakKeys
@@ -64,14 +64,14 @@ public enum KeyDerivationPolicy {
     }
 }
 
-/// How a BR/EDR link is encrypted.
+/// Encryption of a BR/EDR link.
 struct BREDREncryption: Sendable, Hashable {
     var linkKey: LinkKey
-    /// AES-CCM, or else E0. Core Vol 4, Part E, 7.7.8.
+    /// True for AES-CCM, false for E0. Core Vol 4, Part E, 7.7.8.
     var isAESCCM: Bool
-    /// Octets of the encryption key, 1...16. Core Vol 4, Part E, 7.5.7.
+    /// Encryption key size in octets, 1...16. Core Vol 4, Part E, 7.5.7.
     var keySize: Int
 
-    /// E0 although the key is one of P-256: two devices with Secure Connections encrypt with AES-CCM. Core Vol 2, Part C, 4.2.5.
+    /// True for E0 with a P-256 link key: two devices with Secure Connections must use AES-CCM. Core Vol 2, Part C, 4.2.5.
     var isDowngraded: Bool { linkKey.strength.isSecureConnections && !isAESCCM }
 }

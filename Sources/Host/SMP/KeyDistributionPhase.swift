@@ -1,26 +1,27 @@
 import BluetoothCrypto
 import Packets
 
-/// Who gives which keys, once the link is encrypted, and what they are worth.
+/// Keys to be distributed by each device, and their strength.
 struct KeyExchange {
     var role: PairingRole
-    /// What this side gives, and what it gets.
+    /// Keys sent and keys received by this device.
     var sentKeys: KeyDistribution
     var expectedKeys: KeyDistribution
     var strength: KeyStrength
     var setup: PairingSetup
 }
 
-/// Phase 3: over the encrypted link the responder gives its keys, then the initiator, each in the order LTK, IRK, CSRK. Core Vol 3, Part H, 2.4.3 and 3.6.1.
+/// Phase 3: on the encrypted link the responder distributes its keys, then the initiator, each in the order LTK, IRK, CSRK. Core Vol 3,
+/// Part H, 2.4.3 and 3.6.1.
 struct KeyDistributionPhase {
     enum Action: Equatable {
         case send([UInt8])
-        /// Everything has been given and taken.
+        /// All keys have been sent and received.
         case completed
         case fail(PairingFailedReason)
     }
 
-    /// The keys of both sides, as far as they are there.
+    /// Keys of both devices, as far as known.
     struct Keys: Equatable {
         var localLongTermKey: LongTermKey?
         var peerLongTermKey: LongTermKey?
@@ -32,12 +33,12 @@ struct KeyDistributionPhase {
 
     private(set) var keys = Keys()
     private let terms: KeyExchange
-    /// The PDUs that the peer still owes, by opcode, the next one first.
+    /// Opcodes of the PDUs that the peer has not sent yet, the next one first.
     private var expected: [UInt8]
     private var hasSent = false
     private var size: Int { terms.strength.size }
 
-    /// - Parameter longTermKey: what Secure Connections pairing has made, if anything; it is not distributed.
+    /// - Parameter longTermKey: LTK from Secure Connections pairing; it is not distributed.
     init(_ terms: KeyExchange, longTermKey: LongTermKey?) {
         self.terms = terms
         expected = Self.opcodes(of: terms.expectedKeys)
@@ -96,9 +97,9 @@ struct KeyDistributionPhase {
     private mutating func take(_ message: SMP.Message) -> PairingFailedReason? {
         switch message {
         case .encryptionInformation(let information):
-            // Of the agreed size also where the peer has not seen to it. Part H, 2.3.4.
+            // Shortened to the agreed size in case the peer has not done so. Part H, 2.3.4.
             let key = UInt128(littleEndianOctets: information.longTermKey).shortened(to: size)
-            // One that everybody can guess protects nothing.
+            // An all-zero key protects nothing.
             guard key != 0 else { return .keyRejected }
             keys.peerLongTermKey = LongTermKey(key.littleEndianOctets, size: size)
         case .centralIdentification(let identification):
@@ -114,19 +115,19 @@ struct KeyDistributionPhase {
         return nil
     }
 
-    /// A public or a static random address; nil for what identifies nobody. Core Vol 3, Part H, 3.6.5.
+    /// A public or static random address; nil for any other, which is no identity. Core Vol 3, Part H, 3.6.5.
     private static func identity(_ information: SMP.IdentityAddressInformation) -> DeviceAddress? {
         guard let kind = DeviceAddress.Kind(rawValue: information.addrType) else { return nil }
         let address = DeviceAddress(value: information.bdADDR.rawValue, kind: kind)
         return kind == .public || address.value >> 46 == 0b11 ? address : nil
     }
 
-    /// What both sides keep.
+    /// The bond to be stored.
     var bond: Bond {
         var bond = Bond(
             keys.identity ?? terms.setup.peer, localLongTermKey: keys.localLongTermKey, peerLongTermKey: keys.peerLongTermKey,
             isAuthenticated: terms.strength.isAuthenticated, isSecureConnections: terms.strength.isSecureConnections)
-        // An IRK of zeros says that the peer uses no resolvable private address. Core Vol 3, Part H, 2.4.2.1.
+        // An all-zero IRK means that the peer uses no resolvable private address. Core Vol 3, Part H, 2.4.2.1.
         bond.identityResolvingKey = keys.identityResolvingKey.flatMap { $0.contains { $0 != 0 } ? $0 : nil }
         (bond.localSigningKey, bond.peerSigningKey) = (keys.localSigningKey, keys.peerSigningKey)
         return bond

@@ -1,42 +1,41 @@
 import BluetoothCrypto
 import Packets
 
-/// The bonds of a host, by the peers' identities, what is kept with them, and the host's own identity. Hosts may share a store.
+/// Bonds of a host by peer identity, data stored with them, and the host's own identity. Hosts may share a store.
 public final class KeyStore {
     struct Entry: Hashable {
         var bond: Bond
-        /// What the peer has configured as a client of this host's server.
+        /// The peer's configuration as a client of this host's server.
         var client: ClientRecord?
-        /// What this host has found on the peer's server.
+        /// Attributes discovered on the peer's server.
         var database: RemoteDatabase?
     }
 
     private var entries: [PeerIdentity: Entry] = [:]
-    /// The host's own IRK, 16 octets, least significant first; nil until pairing needs one. Core Vol 3, Part H, 2.4.2.1.
+    /// The host's IRK, 16 octets, least significant first; nil until pairing needs one. Core Vol 3, Part H, 2.4.2.1.
     public var identityResolvingKey: [UInt8]? { didSet { changed() } }
-    /// The static address that peers know the host by; nil for the controller's public address.
+    /// The host's static identity address; nil if the controller's public address is used.
     public var identityAddress: DeviceAddress? { didSet { changed() } }
-    /// Told of each change, to keep it.
+    /// Called after each change, to save the store.
     var onChange: (() -> Void)?
 
     public init() {}
 
-    /// What a bond file held.
+    /// Creates a store from a bond file.
     init(identityAddress: DeviceAddress?, identityResolvingKey: [UInt8]?, entries: [Entry]) {
         self.identityAddress = identityAddress
         self.identityResolvingKey = identityResolvingKey
         for entry in entries { self.entries[PeerIdentity(entry.bond.identity)] = entry }
     }
 
-    /// All that is kept, in the order of the identity addresses.
+    /// All entries, sorted by identity address.
     var kept: [Entry] {
         entries.values.sorted {
             ($0.bond.identity.value, $0.bond.identity.kind.rawValue) < ($1.bond.identity.value, $1.bond.identity.kind.rawValue)
         }
     }
 
-    /// The bond of a peer, whether it is named by its identity address, by the static address that it has on the air, or by a private address that its
-    /// IRK resolves.
+    /// The bond of a peer, found by its identity address, by its static address on the air, or by a private address that its IRK resolves.
     public subscript(peer: PeerIdentity) -> Bond? {
         get { entry(of: peer)?.bond }
         set {
@@ -45,13 +44,13 @@ public final class KeyStore {
         }
     }
 
-    /// All bonds, in the order of their identity addresses.
+    /// All bonds, sorted by identity address.
     public var all: [Bond] { kept.map(\.bond) }
 
-    /// Keeps a bond under its identity in place of the one before, and of what was kept with that.
+    /// Stores a bond under its identity; replaces the previous bond and the data stored with it.
     public func add(_ bond: Bond) {
         let peer = PeerIdentity(bond.identity)
-        // An address is one device's.
+        // An address belongs to one device only.
         for (other, entry) in entries where other != peer && entry.bond.addressOnAir == bond.addressOnAir {
             entries[other]?.bond.addressOnAir = nil
         }
@@ -59,7 +58,7 @@ public final class KeyStore {
         changed()
     }
 
-    /// Keeps the link key of a device under its BD_ADDR, beside the keys of LE if those are there.
+    /// Stores the link key of a device under its BD_ADDR, beside existing LE keys.
     public func keep(_ linkKey: LinkKey, of address: BDADDR) {
         let peer = PeerIdentity(DeviceAddress(address, kind: .public))
         let known = entries[peer]?.bond
@@ -70,7 +69,7 @@ public final class KeyStore {
     /// The link key of a device.
     func linkKey(of address: BDADDR) -> LinkKey? { entries[PeerIdentity(DeviceAddress(address, kind: .public))]?.bond.linkKey }
 
-    /// Forgets a peer; false if it was not known.
+    /// Removes a peer; false if it was unknown.
     @discardableResult
     public func remove(_ peer: PeerIdentity) -> Bool {
         guard let known = identity(of: peer.address), entries.removeValue(forKey: known) != nil else { return false }
@@ -78,7 +77,7 @@ public final class KeyStore {
         return true
     }
 
-    /// Which bonded peer goes by an address, private or not.
+    /// The bonded peer that uses an address, private or not.
     func identity(of address: DeviceAddress) -> PeerIdentity? {
         guard !entries.isEmpty else { return nil }
         if entries[PeerIdentity(address)] != nil { return PeerIdentity(address) }
@@ -86,16 +85,16 @@ public final class KeyStore {
         return entries.first { $0.value.bond.addressOnAir == address }.map { PeerIdentity($0.key.address, isResolved: true) }
     }
 
-    /// Whose resolvable private address this is. Core Vol 6, Part B, 1.3.2.3.
+    /// The bonded peer that uses a resolvable private address. Core Vol 6, Part B, 1.3.2.3.
     public func resolve(_ address: DeviceAddress) -> PeerIdentity? {
         guard address.isResolvable, !entries.isEmpty else { return nil }
         return all.first { $0.identityResolvingKey.map { address.resolves(with: UInt128(littleEndianOctets: $0)) } ?? false }
             .map { PeerIdentity($0.identity, isResolved: true) }
     }
 
-    // MARK: What is kept with a bond
+    // MARK: Data stored with a bond
 
-    /// Keeps a bond that has changed, such as its counters.
+    /// Saves a changed bond, such as a new counter value.
     func update(_ bond: Bond) {
         entries[PeerIdentity(bond.identity)]?.bond = bond
         changed()
@@ -124,9 +123,9 @@ public final class KeyStore {
 }
 
 extension DeviceAddress {
-    /// A private address, resolvable or not: it is another one soon. Core Vol 6, Part B, 1.3.2.2.
+    /// True for a private address, resolvable or not, which changes regularly. Core Vol 6, Part B, 1.3.2.2.
     var isPrivate: Bool { kind == .random && value >> 46 != 0b11 }
 
-    /// A resolvable private address, by its two most significant bits. Core Vol 6, Part B, 1.3.2.2.
+    /// True for a resolvable private address, by its two most significant bits. Core Vol 6, Part B, 1.3.2.2.
     public var isResolvable: Bool { kind == .random && value >> 46 == 0b01 }
 }

@@ -1,11 +1,11 @@
 import BluetoothCrypto
 import Packets
 
-/// What both roles of LE legacy pairing compute. Core Vol 3, Part H, 2.3.5.5.
+/// Values of LE legacy pairing in either role. Core Vol 3, Part H, 2.3.5.5.
 private struct LegacyValues {
     let terms: PairingTerms
     let random: UInt128
-    /// What this side shows, if it does.
+    /// The passkey to display, if this device displays it.
     let passkey: UInt32
 
     init(_ terms: PairingTerms) {
@@ -21,7 +21,7 @@ private struct LegacyValues {
             initiator: terms.initiator, responder: terms.responder)
     }
 
-    /// STK of both random numbers, the responder's first.
+    /// STK from both random numbers, the responder's first.
     func shortTermKey(_ key: UInt128, responder: UInt128, initiator: UInt128) -> UInt128 {
         terms.setup.quirks.usesRandomAsKey ? initiator : SecurityToolbox.s1(k: key, r1: responder, r2: initiator)
     }
@@ -30,12 +30,12 @@ private struct LegacyValues {
         terms.setup.quirks.acceptsAnyConfirm || confirm == self.confirm(temporaryKey: temporaryKey, random: random)
     }
 
-    /// Whether this side's own value came back, which proves no knowledge of TK.
+    /// True if the peer returned this device's own value, which does not prove knowledge of TK.
     func isReflected(_ confirm: UInt128, temporaryKey: UInt128) -> Bool {
         !terms.setup.quirks.acceptsAnyConfirm && confirm == self.confirm(temporaryKey: temporaryKey, random: random)
     }
 
-    /// TK before anybody was asked: nil where the user enters it.
+    /// TK if known without asking the user; nil if the user enters it.
     var knownTemporaryKey: UInt128? {
         switch terms.association {
         case .justWorks, .numericComparison: 0
@@ -50,7 +50,7 @@ private struct LegacyValues {
     }
 }
 
-/// The central's side of LE legacy pairing.
+/// The central's role in LE legacy pairing.
 struct LegacyInitiator: AuthenticationPhase {
     private enum State {
         case awaitTemporaryKey
@@ -100,10 +100,10 @@ struct LegacyInitiator: AuthenticationPhase {
     }
 }
 
-/// The peripheral's side of LE legacy pairing.
+/// The peripheral's role in LE legacy pairing.
 struct LegacyResponder: AuthenticationPhase {
     private enum State {
-        /// The initiator may be quicker than the user: its confirm value waits.
+        /// The initiator's confirm value may arrive before the user has replied; it is kept.
         case awaitTemporaryKey(confirm: UInt128?)
         case awaitConfirm(temporaryKey: UInt128)
         case awaitRandom(temporaryKey: UInt128, confirm: UInt128)

@@ -1,13 +1,13 @@
 import BluetoothCrypto
 import Packets
 
-/// The key of a BR/EDR link, which authenticates the peer and makes the keys that encrypt. Core Vol 2, Part H, 3.
+/// A BR/EDR link key, used for authentication and as the source of encryption keys. Core Vol 2, Part H, 3.
 public struct LinkKey: Sendable, Hashable {
-    /// 16 octets, least significant first, as HCI carries it.
+    /// 16 octets, least significant first, as in HCI.
     public var value: [UInt8]
-    /// What it is made of, and so what it is worth. Core Vol 4, Part E, 7.7.24.
+    /// Key type, which determines its strength. Core Vol 4, Part E, 7.7.24.
     public var type: LinkKeyType
-    /// Octets of the LTK that it was derived from, 7...16; 16 for a key of BR/EDR's own.
+    /// Size in octets of the LTK from which it was derived, 7...16; 16 for a key from BR/EDR pairing.
     public var size: Int
 
     public init(_ value: [UInt8], _ type: LinkKeyType, size: Int = 16) {
@@ -16,11 +16,11 @@ public struct LinkKey: Sendable, Hashable {
         self.size = size
     }
 
-    /// What a pairing of LE leaves for BR/EDR. Core Vol 3, Part H, 2.4.2.4.
+    /// Link key derived from an LE pairing. Core Vol 3, Part H, 2.4.2.4.
     ///
     /// - Parameters:
-    ///   - longTermKey: before it is shortened.
-    ///   - h7: both sides set CT2.
+    ///   - longTermKey: LTK before shortening.
+    ///   - h7: true if both devices set CT2.
     init(derivedFrom longTermKey: UInt128, _ strength: KeyStrength, h7: Bool) {
         value = KeyDerivation.linkKey(fromLTK: longTermKey, h7: h7).littleEndianOctets
         type = strength.isAuthenticated ? .authenticatedCombinationP256 : .unauthenticatedCombinationP256
@@ -33,7 +33,7 @@ public struct LinkKey: Sendable, Hashable {
             isSecureConnections: [.unauthenticatedCombinationP256, .authenticatedCombinationP256].contains(type), size: size)
     }
 
-    /// The same key, made without protection against a man in the middle.
+    /// The same key, marked as unauthenticated.
     var unauthenticated: LinkKey {
         switch type {
         case .authenticatedCombinationP192: LinkKey(value, .unauthenticatedCombinationP192, size: size)
@@ -42,7 +42,7 @@ public struct LinkKey: Sendable, Hashable {
         }
     }
 
-    /// A key that took the place of another in an authenticated link is worth what that was. Core Vol 4, Part E, 7.7.24.
+    /// A changed combination key has the type and size of the key it replaced. Core Vol 4, Part E, 7.7.24.
     func inPlace(of known: LinkKey?) -> LinkKey {
         guard type == .changedCombination, let known else { return self }
         return LinkKey(value, known.type, size: known.size)
@@ -50,11 +50,11 @@ public struct LinkKey: Sendable, Hashable {
 }
 
 extension LongTermKey {
-    /// What a pairing of BR/EDR leaves for LE. Core Vol 3, Part H, 2.4.2.5.
+    /// LTK derived from a BR/EDR pairing. Core Vol 3, Part H, 2.4.2.5.
     ///
     /// - Parameters:
-    ///   - size: octets that count; the key is shortened after the derivation.
-    ///   - h7: both sides set CT2.
+    ///   - size: key size in octets; the key is shortened after the derivation.
+    ///   - h7: true if both devices set CT2.
     init(derivedFrom linkKey: LinkKey, size: Int, h7: Bool) {
         let key = KeyDerivation.ltk(fromLinkKey: UInt128(littleEndianOctets: linkKey.value), h7: h7)
         self.init(key.shortened(to: size).littleEndianOctets, size: size)
@@ -62,6 +62,6 @@ extension LongTermKey {
 }
 
 extension UInt128 {
-    /// A key of so many octets: those beyond are 0. Core Vol 3, Part H, 2.3.4.
+    /// Shortens a key to a number of octets; the others are 0. Core Vol 3, Part H, 2.3.4.
     func shortened(to size: Int) -> UInt128 { size >= 16 ? self : self & ((1 << UInt128(8 * size)) - 1) }
 }

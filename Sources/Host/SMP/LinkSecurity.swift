@@ -1,11 +1,11 @@
-/// How well a link is protected, in the order of LE security mode 1, levels 1 to 4. Core Vol 3, Part C, 10.2.1.
+/// Security of a link, in the order of LE security mode 1, levels 1...4. Core Vol 3, Part C, 10.2.1.
 public enum LinkSecurity: Sendable, Hashable, Comparable {
-    /// Nothing is encrypted.
+    /// Not encrypted.
     case none
-    /// Encrypted with a key that was agreed upon without protection against a man in the middle.
+    /// Encrypted with an unauthenticated key.
     case encrypted
-    /// Encrypted with a key that a man in the middle cannot have.
+    /// Encrypted with a key authenticated against MITM attacks.
     case authenticated
-    /// Encrypted with an authenticated key of LE Secure Connections of 128 bits.
+    /// Encrypted with an authenticated 128-bit key of LE Secure Connections.
     case secureConnections
 }

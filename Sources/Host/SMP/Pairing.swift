@@ -2,15 +2,15 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// What the security manager of a connection wants done.
+/// Actions requested by a connection's security manager.
 enum SecurityAction: Equatable {
     case send([UInt8])
-    /// A question that wants an answer is the last action.
+    /// A question that needs an answer is the last action.
     case ask(PairingQuestion)
     case keypress(Keypress)
-    /// A central starts encryption. Core Vol 4, Part E, 7.8.24.
+    /// Start encryption as central. Core Vol 4, Part E, 7.8.24.
     case encrypt(LongTermKey)
-    /// What there is to keep; it may replace a stronger bond or not.
+    /// The result and the bond to store. acceptsWeaker: it may replace a stronger bond.
     case completed(PairingResult, Bond?, acceptsWeaker: Bool)
     case failed(HostError)
 }
@@ -18,9 +18,9 @@ enum SecurityAction: Equatable {
 /// One pairing, from the feature exchange to the last key. Core Vol 3, Part H, 2.1.
 struct Pairing {
     private enum State {
-        /// A central that the peer asked to pair waits for its user.
+        /// A central that received a Security Request awaits the user's consent.
         case awaitConsent
-        /// A responder waits for its user where no other question will be asked.
+        /// A responder awaits the user's consent if no other question will be asked.
         case awaitConsentToRespond(PairingTerms)
         case awaitRequest
         case awaitResponse(PairingFeatures)
@@ -32,16 +32,16 @@ struct Pairing {
 
     private let setup: PairingSetup
     private var settings: PairingSettings
-    /// The user has agreed already, by asking for it.
+    /// The local user has requested the pairing, so consent is given.
     private(set) var isWanted: Bool
     private var state: State
-    /// The key of phase 2 has been made; the link may be encrypted with it.
+    /// The key of phase 2, with which the link may be encrypted.
     private(set) var temporaryKey: (key: LongTermKey, level: LinkSecurity)?
-    /// What both sides keep for BR/EDR, if they turn out to have addresses there.
+    /// Derived BR/EDR link key; stored if both devices have public addresses.
     private var derivedLinkKey: LinkKey?
-    /// The peer says that it has what this side told out of band.
+    /// The peer claims to have this device's out-of-band data.
     private(set) var usesOutOfBandData = false
-    /// The user has been asked and has not answered.
+    /// The user has been asked and has not replied.
     private var isAsking = false
 
     init(_ setup: PairingSetup, _ settings: PairingSettings, isWanted: Bool) {
@@ -54,7 +54,7 @@ struct Pairing {
         state = setup.isCentral ? .awaitConsent : .awaitRequest
     }
 
-    /// The central begins.
+    /// Starts pairing as central.
     mutating func start() -> [SecurityAction] { isWanted ? request() : ask(.consent) }
 
     private mutating func ask(_ question: PairingQuestion) -> [SecurityAction] {
@@ -69,7 +69,7 @@ struct Pairing {
         return [.send(features.requestPDU)]
     }
 
-    /// The user asks for a pairing that the peer has begun: nobody needs to be asked any more whether it may go on.
+    /// The local user requests a pairing that the peer has already started; consent is no longer needed.
     mutating func join() -> [SecurityAction] {
         isWanted = true
         switch state {
@@ -78,7 +78,7 @@ struct Pairing {
         }
     }
 
-    /// Answers that nobody waits for change nothing.
+    /// Handles the user's reply; ignored if no question is pending.
     mutating func answered(_ answer: PairingAnswer) -> [SecurityAction] {
         guard isAsking else { return [] }
         isAsking = false
@@ -93,7 +93,7 @@ struct Pairing {
         }
     }
 
-    /// The whole entry is told at its end. Core Vol 3, Part H, 3.5.8.
+    /// Keypress notifications, sent together after the entry is complete. Core Vol 3, Part H, 3.5.8.
     private func keypresses(_ answer: PairingAnswer, _ terms: PairingTerms) -> [SecurityAction] {
         guard terms.usesKeypressNotifications, case .passkey(.some) = answer else { return [] }
         return (Array(repeating: Keypress.digitEntered, count: 6) + [.entryCompleted]).map(Self.notification)
@@ -186,7 +186,7 @@ struct Pairing {
 
     // MARK: Encryption and keys
 
-    /// The link is encrypted, with the key of phase 2 if that exists already.
+    /// The link is now encrypted, with the key of phase 2 if it exists already.
     mutating func encrypted() -> [SecurityAction] {
         guard case .awaitEncryption(let terms, let key) = state else { return [] }
         var phase = KeyDistributionPhase(terms.keyExchange, longTermKey: key)

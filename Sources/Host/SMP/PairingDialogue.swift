@@ -1,18 +1,18 @@
 import Packets
 
-/// What the user, or a test in its place, is shown and asked while a connection of either transport pairs. Answers may come at once or later; one that comes too late changes nothing.
+/// User interface of pairing on either transport, for a user or a test. Replies may be given at once or later; late replies are ignored.
 public struct PairingDialogue {
-    /// Shows a passkey, 0...999999, that is entered at the other side.
+    /// Displays a passkey, 0...999999, to be entered on the peer.
     public var showPasskey: (any SecuredLink, UInt32) -> Void
-    /// Asks for the passkey that the other side shows; nil gives up.
+    /// Asks for the passkey displayed by the peer; nil cancels.
     public var enterPasskey: (any SecuredLink, @escaping (UInt32?) -> Void) -> Void
-    /// Asks whether both sides show this number, 0...999999.
+    /// Asks the user to confirm that both devices display this number, 0...999999.
     public var compare: (any SecuredLink, UInt32, @escaping (Bool) -> Void) -> Void
-    /// Asks whether to pair with a peer that asked for it, where nothing else will be asked.
+    /// Asks the user to consent to a pairing requested by the peer, if no other question will be asked.
     public var consent: (any SecuredLink, @escaping (Bool) -> Void) -> Void
-    /// Tells what is going on at the keyboard of the other side. Core Vol 3, Part H, 3.5.8.
+    /// Reports keypresses on the peer. Core Vol 3, Part H, 3.5.8.
     public var keypress: (any SecuredLink, Keypress) -> Void = { _, _ in }
-    /// Nothing of what was shown or asked matters any more.
+    /// The pairing has ended; displays and questions can be removed.
     public var ended: (any SecuredLink) -> Void = { _ in }
 
     public init(
@@ -27,13 +27,13 @@ public struct PairingDialogue {
         self.consent = consent
     }
 
-    /// Nobody is there: the same answer to each question, and the same passkey, or none.
+    /// Replies without a user: the same reply to each question, and a fixed passkey or none.
     public static func unattended(accepts: Bool, passkey: UInt32? = nil) -> PairingDialogue {
         PairingDialogue(enterPasskey: { $1(passkey) }, compare: { $2(accepts) }, consent: { $1(accepts) })
     }
 }
 
-/// What happened at a keyboard. Core Vol 3, Part H, 3.5.8.
+/// A keypress notification. Core Vol 3, Part H, 3.5.8.
 public enum Keypress: UInt8, Sendable, Hashable {
     case entryStarted = 0
     case digitEntered = 1
@@ -42,7 +42,7 @@ public enum Keypress: UInt8, Sendable, Hashable {
     case entryCompleted = 4
 }
 
-/// What pairing shows or asks.
+/// A display or question of pairing.
 enum PairingQuestion: Sendable, Hashable {
     case showPasskey(UInt32)
     case enterPasskey

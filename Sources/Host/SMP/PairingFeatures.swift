@@ -1,15 +1,15 @@
 import Packets
 
-/// What one side said in the pairing feature exchange. Core Vol 3, Part H, 3.5.1 and 3.5.2.
+/// Pairing features of one device. Core Vol 3, Part H, 3.5.1 and 3.5.2.
 struct PairingFeatures: Sendable, Hashable {
     var ioCapability: IOCapability
-    /// OOB data flag: 1 if it has data from the other side.
+    /// OOB data flag: 1 if the device has the peer's out-of-band data.
     var outOfBandFlag: UInt8
     var authReq: AuthReq
     var maximumKeySize: UInt8
-    /// What the initiator gives.
+    /// Keys distributed by the initiator.
     var initiatorKeys: KeyDistribution
-    /// What the responder gives.
+    /// Keys distributed by the responder.
     var responderKeys: KeyDistribution
 
     init(_ request: SMP.PairingRequest) {
@@ -39,14 +39,14 @@ struct PairingFeatures: Sendable, Hashable {
         (initiatorKeys, responderKeys) = ([], [])
     }
 
-    /// The initiator's offer.
+    /// Features of a Pairing Request.
     static func request(_ settings: PairingSettings) -> PairingFeatures {
         var features = PairingFeatures(settings)
         if settings.isBonding { (features.initiatorKeys, features.responderKeys) = (settings.localKeys, settings.peerKeys) }
         return features
     }
 
-    /// The responder's answer: of the keys asked for, those that it agrees to. Core Vol 3, Part H, 3.6.1.
+    /// Features of a Pairing Response, with the requested keys as far as accepted. Core Vol 3, Part H, 3.6.1.
     static func response(_ settings: PairingSettings, to request: PairingFeatures) -> PairingFeatures {
         var features = PairingFeatures(settings)
         guard settings.isBonding else { return features }
@@ -59,7 +59,7 @@ struct PairingFeatures: Sendable, Hashable {
         return features
     }
 
-    /// As a device says it that claims data it does not have.
+    /// Features with a false OOB data flag, as an injected fault.
     func claiming(_ quirks: PairingQuirks) -> PairingFeatures {
         var features = self
         if quirks.claimsOutOfBandData { features.outOfBandFlag = 1 }
@@ -80,10 +80,10 @@ struct PairingFeatures: Sendable, Hashable {
         ).bytes
     }
 
-    /// IOcap of f6, most significant octet first. Core Vol 3, Part H, 2.2.8.
+    /// IOcap for f6, most significant octet first. Core Vol 3, Part H, 2.2.8.
     var checkedOctets: [UInt8] { [authReq.rawValue, outOfBandFlag, ioCapability.rawValue] }
 
-    /// What is wrong with a peer's features in themselves.
+    /// Reason for rejecting invalid features of a peer.
     func fault(acceptsAnyKeySize: Bool) -> PairingFailedReason? {
         guard ioCapability.rawValue <= IOCapability.keyboardDisplay.rawValue, outOfBandFlag <= 1 else { return .invalidParameters }
         return acceptsAnyKeySize ? nil : keySizeFault

@@ -1,29 +1,29 @@
 import BluetoothCrypto
 import Packets
 
-/// What a pairing needs to know of its host and its link.
+/// Inputs of a pairing from host and link.
 struct PairingSetup {
     /// Nil if the host does not pair.
     var settings: PairingSettings?
     var isCentral: Bool
-    /// The addresses in the packets that made the connection: c1, f5 and f6 take them. Core Vol 3, Part H, 2.2.3.
+    /// Addresses in the packets that created the connection, for c1, f5 and f6. Core Vol 3, Part H, 2.2.3.
     var own: DeviceAddress
     var peer: DeviceAddress
-    /// What this side tells of itself when it distributes IdKey.
+    /// Identity address and IRK that this device distributes with IdKey.
     var identity: DeviceAddress
     var identityResolvingKey: [UInt8]
-    /// What is shared with the peer already.
+    /// Existing bond with the peer.
     var bond: Bond?
-    /// What the peer may have from this side by other means.
+    /// Out-of-band data of this device that the peer may have.
     var outOfBand: LocalOutOfBandData?
-    /// The last attempt failed too short a time ago. Core Vol 3, Part H, 2.3.6.
+    /// The waiting interval after a failed attempt has not elapsed. Core Vol 3, Part H, 2.3.6.
     var mustWait: Bool
-    /// Of this pairing; each purpose has a stream of its own.
+    /// Secrets of this pairing, with a separate stream for each purpose.
     var secrets: SecretSource
     var quirks: PairingQuirks
 }
 
-/// What this side told a peer by other means, with the key pair that it belongs to.
+/// Out-of-band data created by this device, with the key pair.
 struct LocalOutOfBandData {
     var keyPair: P256KeyPair
     var random: UInt128
@@ -34,7 +34,7 @@ struct LocalOutOfBandData {
         random = secrets.key()
     }
 
-    /// A key pair that S pairings have used with success, and F without, is renewed once S + 3F > 8. Core Vol 3, Part H, 2.3.5.6.1.
+    /// A key pair is replaced once S + 3F > 8, for S successful and F failed pairings. Core Vol 3, Part H, 2.3.5.6.1.
     var afterFailure: LocalOutOfBandData? {
         guard 3 * (failures + 1) <= 8 else { return nil }
         var kept = self
@@ -49,7 +49,7 @@ struct LocalOutOfBandData {
     }
 }
 
-/// Why this side ends a pairing.
+/// Reason why this device rejects a pairing.
 struct PairingRefusal: Error, Equatable {
     var reason: PairingFailedReason
     init(_ reason: PairingFailedReason) { self.reason = reason }

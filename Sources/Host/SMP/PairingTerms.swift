@@ -1,20 +1,20 @@
 import BluetoothCrypto
 import Packets
 
-/// What the two sides have agreed upon in the feature exchange, and what the rest of the pairing is computed from. Core Vol 3, Part H, 2.3.
+/// Result of the feature exchange and inputs of the later phases. Core Vol 3, Part H, 2.3.
 struct PairingTerms {
     let role: PairingRole
     let association: Association
     let isSecureConnections: Bool
-    /// Octets, 7...16.
+    /// In octets, 7...16.
     let keySize: Int
     let isBonding: Bool
     let usesKeypressNotifications: Bool
-    /// Both sides want a link key to come of the LTK. Core Vol 3, Part H, 3.6.1.
+    /// Both devices want to derive a link key from the LTK. Core Vol 3, Part H, 3.6.1.
     let derivesLinkKey: Bool
-    /// Both sides set CT2. Core Vol 3, Part H, 2.4.2.4.
+    /// Both devices set CT2. Core Vol 3, Part H, 2.4.2.4.
     let usesH7: Bool
-    /// What this side gives, and what it gets, once the link is encrypted.
+    /// Keys sent and keys received by this device on the encrypted link.
     let sentKeys: KeyDistribution
     let expectedKeys: KeyDistribution
     let request: PairingFeatures
@@ -22,7 +22,7 @@ struct PairingTerms {
     let setup: PairingSetup
     let settings: PairingSettings
 
-    /// - Throws: the reason for which this side does not go on.
+    /// - Throws: the reason for rejecting the pairing.
     init(
         _ role: PairingRole, request: PairingFeatures, response: PairingFeatures, setup: PairingSetup, settings: PairingSettings
     ) throws(PairingRefusal) {
@@ -49,7 +49,7 @@ struct PairingTerms {
         try checkPolicy()
     }
 
-    /// Core Vol 3, Part H, 2.3.5.1: out-of-band data counts for more than MITM, MITM for more than IO capabilities.
+    /// Association model. Out-of-band data takes precedence over MITM, MITM over IO capabilities. Core Vol 3, Part H, 2.3.5.1.
     private static func association(
         _ request: PairingFeatures, _ response: PairingFeatures, isSecureConnections: Bool
     ) throws(PairingRefusal) -> Association {
@@ -63,8 +63,8 @@ struct PairingTerms {
         return mapping
     }
 
-    /// True if the data that the flags claim exist. A peer that claims to have this side's data while none were made proves nothing: the pairing would
-    /// count as authenticated for the flag alone. Core Vol 3, Part H, 2.3.5.1 and 2.3.5.6.4.
+    /// True if the out-of-band data that the flags claim exists. If a peer claims to have this device's data although none was created, the
+    /// pairing would count as authenticated because of the flag alone. Core Vol 3, Part H, 2.3.5.1 and 2.3.5.6.4.
     private var hasOutOfBandProof: Bool {
         guard isSecureConnections else { return settings.outOfBandData?.temporaryKey != nil }
         let hasPeerData =
@@ -72,7 +72,7 @@ struct PairingTerms {
         return (ownFeatures.outOfBandFlag == 0 || hasPeerData) && (peerFeatures.outOfBandFlag == 0 || setup.outOfBand != nil)
     }
 
-    /// True if the peer relies on the key pair that this side told out of band.
+    /// True if the peer relies on the key pair in this device's out-of-band data.
     var usesOutOfBandData: Bool { isSecureConnections && association == .outOfBand && peerFeatures.outOfBandFlag == 1 }
 
     private func checkPolicy() throws(PairingRefusal) {
@@ -100,15 +100,15 @@ struct PairingTerms {
     var ownFeatures: PairingFeatures { role == .initiator ? request : response }
     var peerFeatures: PairingFeatures { role == .initiator ? response : request }
 
-    /// Phase 3 of this pairing.
+    /// Inputs of phase 3.
     var keyExchange: KeyExchange {
         KeyExchange(role: role, sentKeys: sentKeys, expectedKeys: expectedKeys, strength: strength, setup: setup)
     }
 
-    /// Whether this side shows the passkey, or else is asked for it.
+    /// True if this device displays the passkey; otherwise its user enters it.
     var showsPasskey: Bool { association == .passkeyEntry(shownBy: role) }
 
-    /// The passkey that this side shows.
+    /// The passkey to display.
     func drawPasskey() -> UInt32 {
         if setup.quirks.repeatsPasskey { return 111_111 }
         if let passkey = settings.passkey, passkey < 1_000_000 { return passkey }
@@ -118,6 +118,6 @@ struct PairingTerms {
 }
 
 extension KeyDistribution {
-    /// The other bits are reserved: ignored on reception. Core Vol 3, Part H, 3.6.1.
+    /// The defined bits; reserved bits are ignored on reception. Core Vol 3, Part H, 3.6.1.
     fileprivate static let defined: KeyDistribution = [.encKey, .idKey, .signKey, .linkKey]
 }

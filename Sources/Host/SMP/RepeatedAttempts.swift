@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// After a failed pairing the next one has to wait, after each further failure twice as long. Core Vol 3, Part H, 2.3.6.
+/// Waiting interval after a failed pairing, doubled with each further failure. Core Vol 3, Part H, 2.3.6.
 struct RepeatedAttempts {
     private struct Entry {
         var interval: Microseconds
@@ -10,7 +10,7 @@ struct RepeatedAttempts {
 
     static let shortest = Microseconds.seconds(1)
     static let longest = Microseconds.seconds(64)
-    /// Peers that are remembered; the one whose wait ends first is forgotten first.
+    /// Maximum number of remembered peers; the one whose interval ends first is removed first.
     static let limit = 64
 
     private var entries: [DeviceAddress: Entry] = [:]
@@ -18,7 +18,7 @@ struct RepeatedAttempts {
 
     func mustWait(_ peer: DeviceAddress, at now: Microseconds) -> Bool { entries[peer].map { now < $0.until } ?? false }
 
-    /// Only what could have been a guess counts; who has no display may try again at once.
+    /// Counts only failures that could have been a guess. A peer without the required IO capability may try again at once.
     mutating func failed(_ peer: DeviceAddress, _ error: HostError, at now: Microseconds) {
         switch error {
         case .peer(.pairingFailed(let reason)), .peer(.pairingRefused(let reason)):
@@ -38,7 +38,7 @@ struct RepeatedAttempts {
 
     mutating func succeeded(_ peer: DeviceAddress) { entries[peer] = nil }
 
-    /// Twice the last wait, which has shrunk by half for each time of its own length without a failure.
+    /// Twice the last interval, after halving it for each period of its own length without a failure.
     private func nextInterval(_ peer: DeviceAddress, at now: Microseconds) -> Microseconds {
         guard var entry = entries[peer] else { return Self.shortest }
         while entry.interval > Self.shortest, now - entry.until >= entry.interval {

@@ -1,12 +1,12 @@
 import Packets
 
-/// The central's side of LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
+/// The central's role in LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsInitiator: AuthenticationPhase {
     private enum State {
         case awaitPublicKey
         case awaitPasskey(SecureConnectionsValues)
         case awaitConfirm(SecureConnectionsValues, round: Int)
-        /// Without a confirm value the commitment came out of band.
+        /// Without a confirm value, the commitment was received out of band.
         case awaitRandom(SecureConnectionsValues, confirm: UInt128?, round: Int)
         case awaitComparison(SecureConnectionsValues)
         case awaitCheck(SecureConnectionsValues)

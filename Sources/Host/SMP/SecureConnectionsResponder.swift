@@ -1,15 +1,15 @@
 import Packets
 
-/// The peripheral's side of LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
+/// The peripheral's role in LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsResponder: AuthenticationPhase {
     private enum State {
         case awaitPublicKey
-        /// The initiator may be quicker than the user: its confirm value waits.
+        /// The initiator's confirm value may arrive before the user has replied; it is kept.
         case awaitPasskey(SecureConnectionsValues, confirm: UInt128?)
         case awaitConfirm(SecureConnectionsValues, round: Int)
-        /// Without a confirm value the initiator does not commit itself, or has done so out of band.
+        /// Without a confirm value, the initiator makes no commitment, or has sent it out of band.
         case awaitRandom(SecureConnectionsValues, confirm: UInt128?, round: Int)
-        /// The same goes for its check value.
+        /// The initiator's check value may arrive before the user has replied; it is kept.
         case awaitComparison(SecureConnectionsValues, check: UInt128?)
         case awaitCheck(SecureConnectionsValues)
         case ended

@@ -1,23 +1,23 @@
 import BluetoothCrypto
 import Packets
 
-/// What both roles of LE Secure Connections pairing compute once they have each other's public key. Core Vol 3, Part H, 2.3.5.6.
+/// Values of LE Secure Connections pairing in either role, once the public keys are exchanged. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsValues {
     let terms: PairingTerms
     private let ownKey: P256PublicKey
     private let peerKey: P256PublicKey
     private let dhKey: UInt256
     private var nonces: SecretSource
-    /// What this side shows, if it does.
+    /// The passkey to display, if this device displays it.
     let shownPasskey: UInt32
-    /// Na or Nb: this side's, and the peer's.
+    /// Na and Nb: own and peer nonce.
     private(set) var ownNonce: UInt128
     var peerNonce: UInt128 = 0
-    /// ra and rb: 0, the passkey, or what went out of band.
+    /// ra and rb: 0, the passkey, or the out-of-band random value.
     private var ownSecret: UInt128 = 0
     private var peerSecret: UInt128 = 0
 
-    /// - Throws: the reason why the peer's key will not do.
+    /// - Throws: the reason for rejecting the peer's public key.
     init(_ terms: PairingTerms, ownKey: P256KeyPair, _ received: SMP.PairingPublicKey) throws(PairingRefusal) {
         guard let x = UInt256(littleEndianOctets: received.publicKeyX), let y = UInt256(littleEndianOctets: received.publicKeyY) else {
             throw PairingRefusal(.invalidParameters)
@@ -32,7 +32,7 @@ struct SecureConnectionsValues {
         if terms.association == .outOfBand { try takeOutOfBandData() }
     }
 
-    /// - Throws: Invalid Parameters for a point off the curve and for this side's own key.
+    /// - Throws: Invalid Parameters for a point that is not on the curve and for the own public key.
     private static func secret(
         _ own: P256KeyPair, _ peer: P256PublicKey, _ terms: PairingTerms
     ) throws(PairingRefusal) -> UInt256 {
@@ -48,7 +48,7 @@ struct SecureConnectionsValues {
         }
     }
 
-    /// The commitment that came out of band is checked at once. Core Vol 3, Part H, 2.3.5.6.4.
+    /// Checks the peer's out-of-band commitment. Core Vol 3, Part H, 2.3.5.6.4.
     private mutating func takeOutOfBandData() throws(PairingRefusal) {
         if terms.peerFeatures.outOfBandFlag == 1 { ownSecret = terms.setup.outOfBand?.random ?? 0 }
         guard terms.ownFeatures.outOfBandFlag == 1, !terms.setup.quirks.claimsOutOfBandData else { return }
@@ -67,10 +67,10 @@ struct SecureConnectionsValues {
     mutating func use(passkey: UInt32) { (ownSecret, peerSecret) = (UInt128(passkey), UInt128(passkey)) }
     mutating func drawNonce() { ownNonce = nonces.key() }
 
-    /// Rounds of authentication stage 1: one for each bit of a passkey.
+    /// Number of rounds of authentication stage 1: one for each bit of a passkey.
     var rounds: Int { if case .passkeyEntry = terms.association { 20 } else { 1 } }
 
-    /// What f4 takes in a round: a bit of the passkey, else 0. Core Vol 3, Part H, 2.3.5.6.3.
+    /// Input z of f4 in a round: a bit of the passkey, or 0. Core Vol 3, Part H, 2.3.5.6.3.
     private func input(_ round: Int) -> UInt8 {
         guard rounds > 1 else { return 0 }
         return 0x80 | UInt8(truncatingIfNeeded: ownSecret >> UInt128(round) & 1)
@@ -78,7 +78,7 @@ struct SecureConnectionsValues {
 
     func commitment(round: Int) -> UInt128 { SecurityToolbox.f4(u: ownKey.x, v: peerKey.x, x: ownNonce, z: input(round)) }
 
-    /// Whether the peer's nonce is the one that it committed itself to.
+    /// True if the peer's nonce matches its commitment.
     func isConfirmed(_ confirm: UInt128, round: Int) -> Bool {
         terms.setup.quirks.acceptsAnyConfirm
             || confirm == SecurityToolbox.f4(u: peerKey.x, v: ownKey.x, x: peerNonce, z: input(round))
@@ -86,7 +86,7 @@ struct SecureConnectionsValues {
 
     private var isInitiator: Bool { terms.role == .initiator }
 
-    /// What people compare, 0...999999.
+    /// The number that users compare, 0...999999.
     var comparedNumber: UInt32 {
         let number =
             isInitiator
@@ -106,7 +106,7 @@ struct SecureConnectionsValues {
 
     var longTermKey: UInt128 { keys.ltk }
 
-    /// The check value that this side sends: Ea or Eb.
+    /// The check value to send: Ea or Eb.
     var ownCheck: UInt128 {
         SecurityToolbox.f6(
             w: keys.macKey, n1: ownNonce, n2: peerNonce, r: peerSecret, ioCap: terms.ownFeatures.checkedOctets, a1: terms.setup.own,
@@ -122,12 +122,12 @@ struct SecureConnectionsValues {
     }
 }
 
-/// What a side has before it knows the peer's public key: the terms, and a key pair of its own.
+/// State before the peer's public key is known: the agreed features and the own key pair.
 struct SecureConnectionsKey {
     let terms: PairingTerms
     private let pair: P256KeyPair
 
-    /// The key pair is the one that went out of band if the peer may have it, the debug one if asked for, else a new one.
+    /// Uses the key pair of the out-of-band data if the peer may have it, the debug key pair if requested, otherwise a new one.
     init(_ terms: PairingTerms) {
         self.terms = terms
         if terms.peerFeatures.outOfBandFlag == 1, let outOfBand = terms.setup.outOfBand {
@@ -144,7 +144,7 @@ struct SecureConnectionsKey {
         SMP.PairingPublicKey(publicKeyX: pair.publicKey.x.littleEndianOctets, publicKeyY: pair.publicKey.y.littleEndianOctets).bytes
     }
 
-    /// - Throws: the reason why the peer's key will not do.
+    /// - Throws: the reason for rejecting the peer's public key.
     func values(with peerKey: SMP.PairingPublicKey) throws(PairingRefusal) -> SecureConnectionsValues {
         try SecureConnectionsValues(terms, ownKey: pair, peerKey)
     }

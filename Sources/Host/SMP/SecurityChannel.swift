@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// What goes on on the security manager channel of one connection. Core Vol 3, Part H.
+/// The security manager channel of one connection: timers, user dialogue and HCI commands around `SecurityManager`. Core Vol 3, Part H.
 final class SecurityChannel {
     private(set) var machine = SecurityManager()
     /// Owns this channel.
@@ -9,11 +9,11 @@ final class SecurityChannel {
     private let channel: L2CAPChannel
     private let loop: RunLoop
     private var timer: Timer?
-    /// What the procedure under way began with.
+    /// Setup of the current procedure.
     private var setup: PairingSetup?
     private var pairing: Promise<PairingResult>?
     private var encryption: Promise<Void>?
-    /// Counts procedures: an answer belongs to one.
+    /// Number of the current procedure, to match replies of the user.
     private var procedure = 0
 
     init(on channel: L2CAPChannel, loop: RunLoop) {
@@ -22,9 +22,9 @@ final class SecurityChannel {
         channel.user = { [unowned self] in received($0.octets) }
     }
 
-    // MARK: From above
+    // MARK: Calls of the host
 
-    /// Pairs, or takes part in the pairing that the peer has asked for. What does not come up to the settings is followed by a pairing of this side's own.
+    /// Pairs, or joins the pairing that the peer has started. If that does not fulfil the settings, pairs again.
     func pair(_ settings: PairingSettings) async throws -> PairingResult {
         if let joined = try await join(), joined.level >= settings.minimumLevel { return joined }
         guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
@@ -37,7 +37,7 @@ final class SecurityChannel {
         return try await promise.value()
     }
 
-    /// The outcome of the pairing that the peer has asked for; nil if there is none. An encryption that it has asked for ends before.
+    /// Result of the pairing started by the peer; nil if there is none. Waits first for an encryption that the peer has requested.
     private func join() async throws -> PairingResult? {
         guard let connection, connection.isConnected, pairing == nil else { return nil }
         let promise = Promise<PairingResult>(on: loop)
@@ -54,7 +54,7 @@ final class SecurityChannel {
 
     func encrypt(with bond: Bond?) async throws {
         guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
-        // The peripheral may have asked for just that.
+        // The peripheral may have requested the same.
         let isUnderWay = machine.isEncrypting
         guard encryption == nil, isUnderWay || !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
         let key = isUnderWay ? nil : machine.encryptionKey(of: bond)
@@ -75,11 +75,11 @@ final class SecurityChannel {
         perform(machine.answered(answer, at: loop.now), connection)
     }
 
-    // MARK: From below
+    // MARK: Input
 
     private func received(_ pdu: [UInt8]) {
         guard let connection else { return }
-        // What a peripheral asks for is under way.
+        // The request of the peripheral is already being served.
         if encryption != nil, pdu.first == SMP.SecurityRequest.opcode { return }
         perform(machine.received(pdu, currentSetup(connection, mayPair: connection.host.pairingSettings != nil), at: loop.now), connection)
     }
@@ -96,7 +96,7 @@ final class SecurityChannel {
         }
     }
 
-    /// Encryption Change or Encryption Key Refresh Complete; false if the controller cannot have encrypted the link.
+    /// Handles Encryption Change or Encryption Key Refresh Complete; false if the controller cannot have encrypted the link.
     func encryptionChanged(isOn: Bool, _ status: ErrorCode) -> Bool {
         guard let connection else { return true }
         guard status == .success else {
@@ -126,7 +126,7 @@ final class SecurityChannel {
 
     // MARK: Actions
 
-    /// The one that the procedure under way began with, or a new one.
+    /// Setup of the current procedure, or a new one.
     private func currentSetup(_ connection: Connection, mayPair: Bool) -> PairingSetup {
         if let setup { return setup }
         let made = connection.host.pairingSetup(for: connection, mayPair: mayPair)
@@ -202,7 +202,7 @@ final class SecurityChannel {
         connection.tell(.paired(result))
     }
 
-    /// False for a bond that may not take the place of the one that is there.
+    /// Stores a bond; false if it must not replace the existing one.
     private func keep(_ bond: Bond, acceptsWeaker: Bool, _ connection: Connection) -> Bool {
         let keys = connection.context.keys
         let known = keys[PeerIdentity(bond.identity)]

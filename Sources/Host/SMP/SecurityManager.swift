@@ -1,26 +1,27 @@
 import Packets
 import Timing
 
-/// The security manager of one connection: it pairs, it gives the controller keys, and so it knows which encryption to believe. Core Vol 3, Part H.
+/// The security manager of one connection. It pairs, supplies keys to the controller, and thus knows which encryption changes are genuine.
+/// Core Vol 3, Part H.
 struct SecurityManager {
-    /// The longest time between two commands of one procedure. Core Vol 3, Part H, 3.4.
+    /// Maximum time between two commands of a procedure. Core Vol 3, Part H, 3.4.
     static let timeOut = Microseconds.seconds(30)
 
     private enum State {
         case idle
         /// A peripheral has sent Security_Request.
         case awaitCentral(PairingSettings)
-        /// A central answers Security_Request with a key that it has.
+        /// A central encrypts with an existing key in response to Security_Request.
         case encrypting
         case pairing(Pairing)
-        /// The timer ran out: nothing more is sent or taken on this link. Core Vol 3, Part H, 3.4.
+        /// The timer has expired: no more PDUs are sent or accepted on this link. Core Vol 3, Part H, 3.4.
         case timedOut
     }
 
     private struct GivenKey {
         var level: LinkSecurity
         var size: Int
-        /// Of the bond, and not of a pairing under way.
+        /// True for the key of a bond, false for that of the current pairing.
         var isKept: Bool
 
         init(_ key: LongTermKey, _ level: LinkSecurity, isKept: Bool) { (self.level, size, self.isKept) = (level, key.size, isKept) }
@@ -28,15 +29,15 @@ struct SecurityManager {
 
     private var state = State.idle
     private(set) var level = LinkSecurity.none
-    /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not.
+    /// Size in octets of the current encryption key, 7...16; 0 if the link is not encrypted.
     private(set) var keySize = 0
-    /// The link is encrypted with the key of the bond: only then the peer is who the bond is with.
+    /// The link is encrypted with the key of the bond, which proves the identity of the peer.
     private(set) var isBondProven = false
-    /// The pairing under way, or the last one, uses the key pair that this side told out of band.
+    /// The current or last pairing uses the key pair of this device's out-of-band data.
     private(set) var usesOutOfBandData = false
-    /// The key that the controller was given; without one an encryption change is not believed.
+    /// The key supplied to the controller; without one, an encryption change is rejected.
     private var given: GivenKey?
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     private(set) var deadline: Microseconds?
 
     var isBusy: Bool {
@@ -45,13 +46,13 @@ struct SecurityManager {
         case .awaitCentral, .encrypting, .pairing: true
         }
     }
-    /// The peripheral's Security Request is being served with an existing key.
+    /// True while a peripheral's Security Request is served with an existing key.
     var isEncrypting: Bool { if case .encrypting = state { true } else { false } }
     var isSilent: Bool { if case .timedOut = state { true } else { false } }
 
-    // MARK: From this side
+    // MARK: Calls of the host
 
-    /// A central sends Pairing_Request, a peripheral Security_Request.
+    /// Sends Pairing_Request as central, Security_Request as peripheral.
     mutating func pair(_ setup: PairingSetup, _ settings: PairingSettings, at now: Microseconds) -> [SecurityAction] {
         guard case .idle = state else { return [] }
         if setup.mustWait { return [.failed(.peer(.pairingRefused(.repeatedAttempts)))] }
@@ -65,7 +66,7 @@ struct SecurityManager {
         return watched(actions, at: now)
     }
 
-    /// Asks for the pairing that the peer has begun; nil if there is none, or one that this side has asked for already.
+    /// Joins the pairing that the peer has started; nil if there is none, or if it was requested by this device already.
     mutating func join(at now: Microseconds) -> [SecurityAction]? {
         guard case .pairing(var pairing) = state, !pairing.isWanted else { return nil }
         let actions = pairing.join()
@@ -80,13 +81,13 @@ struct SecurityManager {
         return watched(actions, at: now)
     }
 
-    // MARK: From the peer
+    // MARK: PDUs
 
     mutating func received(_ pdu: [UInt8], _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction] {
         guard let opcode = pdu.first, (SMP.PairingRequest.opcode...SMP.KeypressNotification.opcode).contains(opcode), !isSilent else {
             return []
         }
-        // Octets beyond the last field make a command as wrong as missing ones.
+        // Trailing octets make a command as invalid as missing ones.
         guard let message = try? SMP.Message(bytes: pdu), message.bytes.count == pdu.count else {
             return watched(malformed(opcode, setup), at: now)
         }
@@ -104,7 +105,7 @@ struct SecurityManager {
             return begin(Pairing(setup, settings, isWanted: true), message, opcode)
         case .encrypting, .timedOut: return []
         case .pairing(let pairing):
-            // A peripheral may ask again before it has seen the request.
+            // A peripheral may ask again before it has received the request.
             if case .securityRequest = message { return [] }
             return begin(pairing, message, opcode)
         }
@@ -133,7 +134,8 @@ struct SecurityManager {
         }
     }
 
-    /// Core Vol 3, Part H, 2.4.6: a key that is good enough encrypts the link, also once more; without one there is pairing.
+    /// Handles Security_Request: encrypts, or refreshes encryption, with an existing key that is strong enough; otherwise pairs. Core Vol
+    /// 3, Part H, 2.4.6.
     private mutating func asked(for requirements: AuthReq, _ setup: PairingSetup, _ settings: PairingSettings) -> [SecurityAction] {
         if let actions = encrypt(with: setup.bond, for: max(settings.minimumLevel, LinkSecurity(asked: requirements))) { return actions }
         guard !setup.mustWait else { return [.send(SMP.PairingFailed(reason: .repeatedAttempts).bytes)] }
@@ -143,8 +145,8 @@ struct SecurityManager {
         return actions
     }
 
-    /// A host that does not pair answers with the key that it has: one that is good enough, or the one that the link is encrypted with, for it cannot
-    /// get a better one.
+    /// A host that does not pair responds with its existing key if it is strong enough, or if the link is already encrypted with it, since
+    /// there will be no better key.
     private mutating func encrypted(for requirements: AuthReq, _ setup: PairingSetup) -> [SecurityAction]? {
         encrypt(with: setup.bond, for: level > .none ? level : LinkSecurity(asked: requirements))
     }
@@ -156,7 +158,7 @@ struct SecurityManager {
         return [.encrypt(key)]
     }
 
-    /// A central is asked for security and asks for pairing, never the other way round.
+    /// Error for a message in the wrong role: only a central receives Security_Request, and only a peripheral receives Pairing_Request.
     private static func wrongRole(_ message: SMP.Message, isCentral: Bool) -> PairingFailedReason? {
         switch message {
         case .pairingRequest: isCentral ? .commandNotSupported : nil
@@ -170,7 +172,7 @@ struct SecurityManager {
         return refuse(isBusy || setup.settings != nil ? .invalidParameters : .pairingNotSupported)
     }
 
-    /// Pairing_Failed says that pairing has ended, and so it has. Core Vol 3, Part H, 3.5.5.
+    /// Sends Pairing_Failed, which also ends the pairing on this device. Core Vol 3, Part H, 3.5.5.
     private func refuse(_ reason: PairingFailedReason) -> [SecurityAction] {
         let answer = SecurityAction.send(SMP.PairingFailed(reason: reason).bytes)
         return isBusy ? [answer, .failed(.peer(.pairingRefused(reason)))] : [answer]
@@ -178,7 +180,7 @@ struct SecurityManager {
 
     // MARK: Time
 
-    /// Each command that is sent restarts the timer, and so does Security_Request where it arrives; the end stops it. Core Vol 3, Part H, 3.4.
+    /// Restarts the timer with each sent command and with a received Security_Request, and stops it at the end. Core Vol 3, Part H, 3.4.
     private mutating func watched(_ actions: [SecurityAction], at now: Microseconds) -> [SecurityAction] {
         for action in actions {
             switch action {
@@ -194,7 +196,7 @@ struct SecurityManager {
         return actions
     }
 
-    /// The deadline has come.
+    /// Handles the expired deadline.
     mutating func expire() -> [SecurityAction] {
         guard isBusy else { return [] }
         state = .timedOut
@@ -204,7 +206,7 @@ struct SecurityManager {
 
     // MARK: Encryption
 
-    /// The key for LE_Long_Term_Key_Request; nil if there is none by that name. Core Vol 4, Part E, 7.7.65.5.
+    /// The key for LE_Long_Term_Key_Request; nil if no key matches. Core Vol 4, Part E, 7.7.65.5.
     mutating func key(encryptedDiversifier: UInt16, randomNumber: UInt64, of bond: Bond?) -> [UInt8]? {
         if case .pairing(let pairing) = state {
             guard let (key, level) = pairing.temporaryKey,
@@ -220,14 +222,15 @@ struct SecurityManager {
         return key.value
     }
 
-    /// The key that a central is about to encrypt with.
+    /// The key for encryption as central.
     mutating func encryptionKey(of bond: Bond?) -> LongTermKey? {
         guard let bond, let key = bond.peerLongTermKey else { return nil }
         given = GivenKey(key, bond.level(with: key), isKept: true)
         return key
     }
 
-    /// HCI_Encryption_Change or Encryption_Key_Refresh_Complete; nil if the controller cannot have done that. Core Vol 4, Part E, 7.7.8 and 7.7.39.
+    /// Handles HCI_Encryption_Change or Encryption_Key_Refresh_Complete; nil if the controller cannot have encrypted the link. Core Vol 4,
+    /// Part E, 7.7.8 and 7.7.39.
     mutating func encryptionChanged(isOn: Bool, _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction]? {
         guard isOn else {
             (level, keySize, isBondProven) = (.none, 0, false)
@@ -250,10 +253,10 @@ struct SecurityManager {
         }
     }
 
-    /// The pairing that encrypts the link has left a bond.
+    /// The bond of the pairing that encrypted the link was stored.
     mutating func bondKept() { isBondProven = level > .none }
 
-    /// The link could not be encrypted.
+    /// Encryption of the link has failed.
     mutating func encryptionFailed(_ error: HostError, at now: Microseconds) -> [SecurityAction] {
         switch state {
         case .pairing, .encrypting: watched([.failed(error)], at: now)
@@ -269,7 +272,7 @@ struct SecurityManager {
 }
 
 extension LinkSecurity {
-    /// The level that a Security Request asks for. Core Vol 3, Part H, 2.4.6.
+    /// The security level that a Security Request asks for. Core Vol 3, Part H, 2.4.6.
     fileprivate init(asked requirements: AuthReq) { self = requirements.contains(.mitm) ? .authenticated : .encrypted }
 }
 
