@@ -1,20 +1,20 @@
 import Packets
 
-/// A connection that attributes are accessed over, LE or BR/EDR.
+/// An LE or BR/EDR connection over which attributes are accessed.
 protocol AttributeLink: SecuredLink {
     var context: HostContext { get }
-    /// The keys that this device and the peer share; nil if they have not bonded.
+    /// The bond with the peer; nil if the devices are not bonded.
     var bond: Bond? { get }
-    /// The bond whose key encrypts the link; nil on a link in clear, where the peer has its address alone to show.
+    /// The bond whose key encrypts the link; nil on an unencrypted link, where only the address identifies the peer.
     var provenBond: Bond? { get }
-    /// Who asks, for the handlers of attributes.
+    /// The client's access rights, for attribute handlers.
     var access: AttributeAccess { get }
-    /// Where the server sends what nobody has asked for; nil while the peer has no bearer.
+    /// The bearer for notifications and indications; nil while the peer has none.
     var attributeBearer: ATTBearer? { get }
 }
 
 extension AttributeLink {
-    /// The bond that what is kept belongs to.
+    /// The bond that stored data belongs to.
     private var keeper: PeerIdentity? {
         (context.quirks.trustsAddresses ? bond : provenBond).map { PeerIdentity($0.identity) }
     }
@@ -22,12 +22,12 @@ extension AttributeLink {
     /// The client's configuration from earlier links.
     var kept: ClientRecord? { keeper.flatMap { context.keys.client(of: $0) } }
 
-    /// Keeps what the client has configured with its bond, if it has one.
+    /// Stores the client's configuration with its bond, if there is one.
     func keep(_ record: ClientRecord) {
         if let keeper { context.keys.keep(record, of: keeper) }
     }
 
-    /// The peer's attributes as this host found them, kept with the bond. Core Vol 3, Part G, 2.5.2.
+    /// The peer's attributes as discovered by this host, stored with the bond. Core Vol 3, Part G, 2.5.2.
     var remoteDatabase: RemoteDatabase? {
         get { keeper.flatMap { context.keys.database(of: $0) } }
         set { if let keeper { context.keys.keep(newValue, of: keeper) } }

@@ -1,11 +1,11 @@
 import Packets
 
-/// What one client of the server knows of the database's changes. Core Vol 3, Part G, 2.5.2.1.
+/// Awareness of one client of database changes. Core Vol 3, Part G, 2.5.2.1.
 struct ChangeAwareness {
     private enum State {
         case aware
         case unaware
-        /// Told by Database Out Of Sync, or by the hash that it read: its next request shows that it knows.
+        /// Notified by Database Out Of Sync, or by reading the hash; becomes change-aware with its next request.
         case awaitRequest
     }
 
@@ -21,10 +21,10 @@ struct ChangeAwareness {
     /// The client has read the Database Hash.
     mutating func readHash() { if case .unaware = state { state = .awaitRequest } }
 
-    /// A request has come.
+    /// Handles a request.
     ///
-    /// - Parameter needsHandles: it means attributes by handles that the client may have from before the change.
-    /// - Returns: whether the answer is Database Out Of Sync.
+    /// - Parameter needsHandles: the request uses handles that may be outdated.
+    /// - Returns: true if the response must be Database Out Of Sync.
     mutating func received(needsHandles: Bool, isRobust: Bool) -> Bool {
         switch state {
         case .aware: return false
@@ -48,8 +48,8 @@ struct ClientFeatures: OptionSet, Sendable, Hashable {
 }
 
 extension ATTServer {
-    /// Whether a request means attributes by handles that a client may have from before a change of the database: not one that searches, and
-    /// not one that reads declarations, or any type in the whole database. Core Vol 3, Part G, 2.5.2.1.
+    /// True if a request accesses attributes by handles that may be outdated. Discovery requests do not, nor do reads of declarations, or
+    /// of any type in the whole handle range. Core Vol 3, Part G, 2.5.2.1.
     static func needsHandles(_ opcode: UInt8, _ request: [UInt8]) -> Bool {
         switch opcode {
         case ATT.ReadReq.opcode, ATT.ReadBlobReq.opcode, ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode,
@@ -64,7 +64,7 @@ extension ATTServer {
         }
     }
 
-    /// The first handle of a request that means attributes by handles.
+    /// The first attribute handle of a request.
     static func firstHandle(_ request: [UInt8]) -> UInt16 {
         request.count < 3 ? 0 : request.span.bytes.u16(at: 1)
     }

@@ -2,14 +2,14 @@ import Packets
 
 /// GATT over BR/EDR: the same database as on LE, on L2CAP channels in basic mode. Core Vol 3, Part G, 2.2 and 9.
 extension Host {
-    /// What a bearer is carried by.
+    /// Settings of the L2CAP channel.
     static let attributeChannel: ClassicChannelSettings = {
         var settings = ClassicChannelSettings()
         settings.isModeMandatory = true
         return settings
     }()
 
-    /// Lets clients reach the database over BR/EDR, too: on PSM 31, with a service record for each primary service. Core Vol 3, Part G, 9.
+    /// Publishes the database over BR/EDR: on PSM 31, with a service record for each primary service. Core Vol 3, Part G, 9.
     public func offerAttributesOverClassic() {
         guard context.classicServices[ClassicPSM.att] == nil else { return }
         listen(psm: ClassicPSM.att, Self.attributeChannel) { channel, connection in _ = connection.layers.addBearer(channel) }
@@ -19,7 +19,7 @@ extension Host {
 }
 
 extension HostContext {
-    /// What is offered changes with the database.
+    /// Updates the service records after a change of the database.
     fileprivate func publishAttributes() {
         for handle in attributeRecords { discovery.remove(handle) }
         let database = server.database
@@ -30,13 +30,13 @@ extension HostContext {
 }
 
 extension ClassicConnection {
-    /// The attribute protocol's client side, on the bearer that is there, or on one that this side opens. Core Vol 3, Part G, 5.3.
+    /// A GATT client on the existing bearer, or on one that is opened now. Core Vol 3, Part G, 5.3.
     public func openAttributes() async throws -> GATTClient {
         if let bearer = attributeBearer { return GATTClient(bearer) }
         return GATTClient(layers.addBearer(try await openChannel(ClassicPSM.att, Host.attributeChannel)))
     }
 
-    /// The server's values for the peer; nil while it has no bearer.
+    /// Sends notifications and indications to the peer; nil while it has no bearer.
     public var values: GATTValues? { attributeBearer.map { GATTValues($0) } }
 }
 

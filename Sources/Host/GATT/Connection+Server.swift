@@ -2,11 +2,11 @@ import Packets
 import Timing
 
 extension Connection {
-    /// The server's values for the peer.
+    /// Sends notifications and indications to the peer.
     public var values: GATTValues { GATTValues(bearer) }
-    /// ATT_MTU, 23 until exchanged.
+    /// ATT_MTU; 23 until exchanged.
     public var mtu: Int { bearer.mtu }
-    /// Told when values can be sent again after `SendResult.full`.
+    /// Called when values can be sent again after `SendResult.full`.
     public var writable: Listeners<() -> Void> { bearer.channel.writable }
 
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
@@ -22,16 +22,16 @@ extension Connection {
 
     public func notify(_ values: [(characteristic: UInt16, value: [UInt8])]) async throws { try await self.values.notify(values) }
 
-    /// Whether the client knows of all changes of the database. Core Vol 3, Part G, 2.5.2.1.
+    /// True if the client is change-aware. Core Vol 3, Part G, 2.5.2.1.
     public var isChangeAware: Bool { values.isChangeAware }
 
-    /// The keys that this device and the peer share; nil if they have not bonded.
+    /// The bond with the peer; nil if the devices are not bonded.
     public var bond: Bond? { context.keys[peer] }
 }
 
 extension Host {
-    /// The ATT_MTU that the server offers and that `GATTClient.exchangeMTU` asks for by default, 23...65535: a server may take more than
-    /// the longest attribute needs. Core Vol 3, Part F, 3.4.2.2.
+    /// Sets the server Rx MTU, which is also the default of `GATTClient.exchangeMTU`, 23...65535. It may exceed what the longest attribute
+    /// needs. Core Vol 3, Part F, 3.4.2.2.
     public func setOfferedMTU(_ mtu: Int) {
         context.server.offeredMTU = min(max(mtu, ATTBearer.defaultMTU), Int(UInt16.max))
     }

@@ -1,10 +1,11 @@
 import Packets
 
 extension GATTClient {
-    /// What one request has found: with the handle of each, in ascending order, and the last handle that has been searched.
+    /// Result of one discovery request: the items found with their handles, in ascending order, and the last handle searched.
     private typealias Step<Found> = (found: [Found], handles: [UInt16], last: UInt16)
 
-    /// Everything that a procedure of one request per step finds from `start` to `end`. A server that does not move on, or goes astray, is malformed.
+    /// Repeats a discovery request from `start` to `end`. Throws a malformed error if the server's handles do not increase or are out of
+    /// range.
     private func walk<Found>(from start: UInt16, to end: UInt16, step: (UInt16) async throws -> Step<Found>) async throws -> [Found] {
         var all: [Found] = []
         var next = start
@@ -21,7 +22,7 @@ extension GATTClient {
         return all
     }
 
-    /// Core Vol 3, Part F, 3.4.3.2, 3.4.3.4, 3.4.4.2 and 3.4.4.10.
+    /// Checks the handles of a response. Core Vol 3, Part F, 3.4.3.2, 3.4.3.4, 3.4.4.2 and 3.4.4.10.
     private static func check(_ handles: [UInt16], from start: UInt16, to end: UInt16, last: UInt16) throws {
         var next = UInt32(start)
         for handle in handles {
@@ -33,7 +34,7 @@ extension GATTClient {
         }
     }
 
-    /// Core Vol 3, Part G, 4.4.1.
+    /// Discover All Primary Services. Core Vol 3, Part G, 4.4.1.
     public func discoverServices(isPrimary: Bool = true) async throws -> [RemoteService] {
         let type: BluetoothUUID = isPrimary ? .primaryService : .secondaryService
         let services = try await walk(from: 1, to: 0xFFFF) { start in
@@ -51,7 +52,7 @@ extension GATTClient {
         return services
     }
 
-    /// Core Vol 3, Part G, 4.4.2.
+    /// Discover Primary Service by Service UUID. Core Vol 3, Part G, 4.4.2.
     public func discoverServices(uuid: BluetoothUUID) async throws -> [RemoteService] {
         try await walk(from: 1, to: 0xFFFF) { start in
             let response: ATT.FindByTypeValueRsp = try await request(
@@ -63,7 +64,7 @@ extension GATTClient {
         }
     }
 
-    /// Core Vol 3, Part G, 4.5.1. A UUID of 128 bits is not in the declaration and is read from the included service.
+    /// Find Included Services. Core Vol 3, Part G, 4.5.1. A 128-bit UUID is not in the declaration and is read from the included service.
     public func discoverIncludedServices(in service: RemoteService) async throws -> [RemoteService] {
         let rows = try await declarations(.include, in: service)
         var included: [RemoteService] = []
@@ -82,7 +83,7 @@ extension GATTClient {
         return included
     }
 
-    /// Core Vol 3, Part G, 4.6.1; with `uuid` 4.6.2.
+    /// Discover All Characteristics of a Service, 4.6.1; with `uuid` Discover Characteristics by UUID, 4.6.2. Core Vol 3, Part G.
     public func discoverCharacteristics(in service: RemoteService, uuid: BluetoothUUID? = nil) async throws -> [RemoteCharacteristic] {
         let rows = try await declarations(.characteristic, in: service)
         var characteristics: [RemoteCharacteristic] = []
@@ -101,7 +102,7 @@ extension GATTClient {
         return characteristics.filter { $0.uuid == uuid }
     }
 
-    /// Core Vol 3, Part G, 4.7.1.
+    /// Discover All Characteristic Descriptors. Core Vol 3, Part G, 4.7.1.
     public func discoverDescriptors(of characteristic: RemoteCharacteristic) async throws -> [RemoteDescriptor] {
         guard characteristic.value < characteristic.endHandle else { return [] }
         return try await discoverDescriptors(from: characteristic.value + 1, to: characteristic.endHandle)

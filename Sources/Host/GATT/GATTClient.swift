@@ -2,7 +2,7 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// A service as a client found it.
+/// A discovered service.
 public struct RemoteService: Sendable, Hashable {
     public var uuid: BluetoothUUID
     public var handle: UInt16
@@ -17,37 +17,37 @@ public struct RemoteService: Sendable, Hashable {
     }
 }
 
-/// A characteristic as a client found it.
+/// A discovered characteristic.
 public struct RemoteCharacteristic: Sendable, Hashable {
     public var uuid: BluetoothUUID
     public var properties: CharacteristicProperties
     public var declaration: UInt16
     public var value: UInt16
-    /// The last handle that may hold one of its descriptors.
+    /// The last handle that may be a descriptor of the characteristic.
     public var endHandle: UInt16
 }
 
-/// A descriptor as a client found it.
+/// A discovered descriptor.
 public struct RemoteDescriptor: Sendable, Hashable {
     public var uuid: BluetoothUUID
     public var handle: UInt16
 }
 
-/// The client's procedures on one bearer. Core Vol 3, Part G, 4.
+/// GATT client procedures on one bearer. Core Vol 3, Part G, 4.
 ///
-/// Requests wait for one another; each fails with `HostError.peer(.timedOut)` after 30 s, after which the bearer takes no more.
+/// Requests are queued. A request fails with `HostError.peer(.timedOut)` after 30 s; the bearer then accepts no more requests.
 public struct GATTClient {
     let bearer: ATTBearer
-    /// ATT_MTU, as agreed so far.
+    /// Current ATT_MTU.
     public var mtu: Int { bearer.mtu }
 
     init(_ bearer: ATTBearer) {
         self.bearer = bearer
     }
 
-    /// Sends any request PDU, legal or not, and returns the response PDU.
+    /// Sends any request PDU, valid or not, and returns the response PDU.
     ///
-    /// - Throws: `HostError.peer(.att)` for ATT_ERROR_RSP, `.peer(.malformed)` for a response to something else.
+    /// - Throws: `HostError.peer(.att)` for ATT_ERROR_RSP, `.peer(.malformed)` for a response to another request.
     public func request(_ pdu: [UInt8]) async throws -> [UInt8] { try await bearer.request(pdu) }
 
     func request<Request: ATTPDU, Response: ATTPDU>(_ request: Request, _ type: Response.Type = Response.self) async throws -> Response {
@@ -55,7 +55,8 @@ public struct GATTClient {
         do throws(PDUError) { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed(.pdu(error))) }
     }
 
-    /// Agrees on ATT_MTU; to be done once per bearer. Over BR/EDR, where L2CAP's configuration does that, nothing is asked. Core Vol 3, Part G, 4.3.1.
+    /// Exchanges ATT_MTU; allowed once per bearer. On BR/EDR nothing is sent, since ATT_MTU follows from the L2CAP configuration. Core Vol
+    /// 3, Part G, 4.3.1.
     @discardableResult
     public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
         guard bearer.exchangesMTU else { return bearer.mtu }
@@ -65,7 +66,7 @@ public struct GATTClient {
 
     // MARK: Reading
 
-    /// Core Vol 3, Part G, 4.8.1. At most ATT_MTU - 1 octets come.
+    /// Read Characteristic Value. Returns at most ATT_MTU - 1 octets. Core Vol 3, Part G, 4.8.1.
     public func read(_ handle: UInt16) async throws -> [UInt8] {
         let response: ATT.ReadRsp = try await request(ATT.ReadReq(attributeHandle: handle))
         return response.attributeValue
@@ -77,7 +78,7 @@ public struct GATTClient {
         return response.partAttributeValue
     }
 
-    /// The whole value, in as many requests as it takes. Core Vol 3, Part G, 4.8.3.
+    /// Read Long Characteristic Values: the complete value, in several requests if needed. Core Vol 3, Part G, 4.8.3.
     public func readLong(_ handle: UInt16) async throws -> [UInt8] {
         var value = try await read(handle)
         var last = value.count
@@ -95,7 +96,7 @@ public struct GATTClient {
         return value
     }
 
-    /// Core Vol 3, Part G, 4.8.2. One response's worth of handles and values.
+    /// Read Using Characteristic UUID: handles and values of one response. Core Vol 3, Part G, 4.8.2.
     public func read(
         uuid: BluetoothUUID, from start: UInt16 = 1, to end: UInt16 = 0xFFFF
     ) async throws -> [(handle: UInt16, value: [UInt8])] {
@@ -104,13 +105,13 @@ public struct GATTClient {
         return response.attributeDataList.map { ($0.attributeHandle, $0.attributeValue) }
     }
 
-    /// The values, one after another. Core Vol 3, Part G, 4.8.4.
+    /// Read Multiple Characteristic Values: the concatenated values. Core Vol 3, Part G, 4.8.4.
     public func readMultiple(_ handles: [UInt16]) async throws -> [UInt8] {
         let response: ATT.ReadMultipleRsp = try await request(ATT.ReadMultipleReq(setOfHandles: handles))
         return response.setOfValues
     }
 
-    /// Core Vol 3, Part G, 4.8.5. The last value may be cut.
+    /// Read Multiple Variable Length Characteristic Values. The last value may be truncated. Core Vol 3, Part G, 4.8.5.
     public func readMultipleVariable(_ handles: [UInt16]) async throws -> [[UInt8]] {
         let pdu = try await request(ATT.ReadMultipleVariableReq(setOfHandles: handles).bytes)
         var values: [[UInt8]] = []
@@ -125,26 +126,26 @@ public struct GATTClient {
 
     // MARK: Writing
 
-    /// Core Vol 3, Part G, 4.9.3.
+    /// Write Characteristic Value. Core Vol 3, Part G, 4.9.3.
     public func write(_ handle: UInt16, _ value: [UInt8]) async throws {
         guard value.count + 3 <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 3)) }
         let _: ATT.WriteRsp = try await request(ATT.WriteReq(attributeHandle: handle, attributeValue: value))
     }
 
-    /// Writes without response at once or not at all: the way for many packets. Core Vol 3, Part G, 4.9.1.
+    /// Writes without response at once or not at all; the fast path for many packets. Core Vol 3, Part G, 4.9.1.
     public func tryWriteCommand(_ handle: UInt16, _ value: RawSpan) -> SendResult {
         bearer.trySend(opcode: ATT.WriteCmd.opcode, attribute: handle, value)
     }
 
     public func tryWriteCommand(_ handle: UInt16, _ value: [UInt8]) -> SendResult { tryWriteCommand(handle, value.span.bytes) }
 
-    /// Writes without response, waiting for room in the queue.
+    /// Writes without response after waiting for queue space.
     public func writeCommand(_ handle: UInt16, _ value: [UInt8]) async throws {
         try await bearer.waitForRoom()
         try bearer.check(tryWriteCommand(handle, value), octets: value.count)
     }
 
-    /// Core Vol 3, Part G, 4.9.2.
+    /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.
     public func signedWrite(_ handle: UInt16, _ value: [UInt8], csrk: UInt128, counter: UInt32) async throws {
         try await bearer.waitForRoom()
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
@@ -153,12 +154,12 @@ public struct GATTClient {
         bearer.channel.transmit(pdu)
     }
 
-    /// A value of any length, prepared in parts and executed. Core Vol 3, Part G, 4.9.4.
+    /// Write Long Characteristic Values: prepares a value in parts and executes the write. Core Vol 3, Part G, 4.9.4.
     public func writeLong(_ handle: UInt16, _ value: [UInt8]) async throws {
         try await prepare([(handle, value)], verify: false)
     }
 
-    /// Several values, each part checked on its way back, written together or not at all. Core Vol 3, Part G, 4.9.5.
+    /// Reliable Writes: several values, with each echoed part checked, written together or not at all. Core Vol 3, Part G, 4.9.5.
     ///
     /// - Throws: `HostError.peer(.malformed)` if the server echoes other octets; nothing is written then.
     public func reliableWrite(_ values: [(handle: UInt16, value: [UInt8])]) async throws {
@@ -175,7 +176,7 @@ public struct GATTClient {
         try await execute(true)
     }
 
-    /// Cancels prepared writes, also for a cancelled caller.
+    /// Cancels prepared writes, even if the caller was cancelled.
     private func cancelPrepared() async {
         guard bearer.channel.isOpen else { return }
         await bearer.loop.cleanUp(within: ATTBearer.transactionTimeOut + .seconds(1)) { try await execute(false) }
@@ -193,7 +194,7 @@ public struct GATTClient {
         } while offset < value.count
     }
 
-    /// Queues one part; returns what the server says it has queued.
+    /// Queues one part; returns the part echoed by the server.
     @discardableResult
     public func prepareWrite(_ handle: UInt16, offset: Int, _ part: [UInt8]) async throws -> [UInt8] {
         let response: ATT.PrepareWriteRsp = try await request(
@@ -201,21 +202,22 @@ public struct GATTClient {
         return response.partAttributeValue
     }
 
-    /// Writes or cancels what has been prepared.
+    /// Executes or cancels the prepared writes.
     public func execute(_ write: Bool) async throws {
         let _: ATT.ExecuteWriteRsp = try await request(ATT.ExecuteWriteReq(flags: write ? 1 : 0))
     }
 
-    // MARK: Values from the server
+    // MARK: Notifications and indications
 
-    /// Told of the values of one characteristic. Indications are confirmed whether or not anybody listens.
+    /// Listeners for the values of one characteristic. Indications are confirmed even without a listener.
     public func values(of characteristic: UInt16) -> Listeners<AttributeValueHandler> { bearer.listeners(of: characteristic) }
-    /// Told of values of characteristics that have no listener of their own.
+    /// Listeners for values of characteristics without a listener of their own.
     public var otherValues: Listeners<AttributeValueHandler> { bearer.otherValues }
 
-    /// Listens to a characteristic and writes its Client Characteristic Configuration, after finding it. Core Vol 3, Part G, 4.10 and 4.11.
+    /// Adds a listener to a characteristic and writes its Client Characteristic Configuration, after discovering it. Core Vol 3, Part G,
+    /// 4.10 and 4.11.
     ///
-    /// - Returns: the listener's token in `values(of:)`.
+    /// - Returns: the token of the listener in `values(of:)`.
     @discardableResult
     public func subscribe(
         _ characteristic: RemoteCharacteristic, _ kind: AttributeValueKind = .notification, _ handler: @escaping AttributeValueHandler

@@ -7,10 +7,10 @@ public final class GATTDatabase {
     struct Attribute {
         enum Role {
             case value
-            /// Holds a value per link, for the characteristic value that it configures.
+            /// Client Characteristic Configuration: one value per link, for the characteristic value that it configures.
             case configuration(of: UInt16, properties: CharacteristicProperties)
             case databaseHash
-            /// Holds a value per client.
+            /// One value per client.
             case clientFeatures
         }
 
@@ -20,22 +20,22 @@ public final class GATTDatabase {
         var value: [UInt8]
         var maximumLength = 512
         var role = Role.value
-        /// Last handle of the group that a service declaration opens.
+        /// Last handle of a service declaration's group.
         var groupEnd: UInt16?
         var onRead: AttributeReadHandler?
         var onWrite: AttributeWriteHandler?
         var onSubscribe: SubscriptionHandler?
     }
 
-    /// Indexed by handle - 1; nil where a service has been removed.
+    /// Attributes by handle - 1; nil for attributes of removed services.
     private(set) var attributes: [Attribute?] = []
     private var hash: [UInt8]?
     public private(set) var services: [PublishedService] = []
-    /// Decides about attributes that ask for authorization; by default nobody has it.
+    /// Authorizes access to attributes that require authorization; by default all access is denied.
     public var authorizes: (AttributeAccess) -> Bool = { _ in false }
-    /// Which of the answers that the specification allows its server gives.
+    /// Server behaviour that the specification leaves open.
     public var choices = ServerChoices()
-    /// Told of the handles that a service has got or had.
+    /// Called with the handle range of an added or removed service.
     let changes = Listeners<(ClosedRange<UInt16>) -> Void>()
 
     /// An empty database.
@@ -43,7 +43,7 @@ public final class GATTDatabase {
 
     /// A database with the Generic Access and Generic Attribute services. Core Vol 3, Part C, 12 and Part G, 7.
     ///
-    /// - Parameter isCacheable: clients can say that they keep what they have found, and are told when it is out of date. Part G, 2.5.2.1.
+    /// - Parameter isCacheable: support robust caching: clients can store the database and are notified of changes. Part G, 2.5.2.1.
     public convenience init(deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true) {
         self.init()
         add(
@@ -63,12 +63,12 @@ public final class GATTDatabase {
         if let handle = generic[.clientSupportedFeatures]?.value { attributes[Int(handle) - 1]?.role = .clientFeatures }
     }
 
-    /// The value of a characteristic by its UUID, the first if there are several.
+    /// Value handle of the first characteristic with a UUID.
     func valueHandle(of uuid: BluetoothUUID) -> UInt16? {
         services.lazy.flatMap(\.characteristics).first { $0.uuid == uuid }?.value
     }
 
-    /// Publishes a service after all that is there.
+    /// Adds a service after the last handle.
     @discardableResult
     public func add(_ service: ServiceDefinition) -> PublishedService {
         hash = nil
@@ -90,7 +90,7 @@ public final class GATTDatabase {
         return published
     }
 
-    /// Takes a service away; its handles stay unused.
+    /// Removes a service; its handles are not reused.
     public func remove(_ service: PublishedService) {
         hash = nil
         services.removeAll { $0.handle == service.handle }
@@ -100,7 +100,7 @@ public final class GATTDatabase {
         changes.tell { $0(service.handle...max(service.handle, service.endHandle)) }
     }
 
-    /// The stored value of an attribute; setting it notifies nobody.
+    /// The stored value of an attribute. Setting it sends no notification.
     public subscript(handle: UInt16) -> [UInt8]? {
         get { self[attribute: handle]?.value }
         set {
@@ -109,7 +109,7 @@ public final class GATTDatabase {
         }
     }
 
-    /// Core Vol 3, Part G, 7.3; as sent, least significant octet first.
+    /// Database Hash, least significant octet first. Core Vol 3, Part G, 7.3.
     public var databaseHash: [UInt8] {
         if let hash { return hash }
         var writer = ByteWriter()
@@ -131,7 +131,7 @@ public final class GATTDatabase {
         return computed
     }
 
-    /// What of a client's configurations still means a characteristic that can be configured so.
+    /// The configurations that refer to characteristics with a matching property.
     func valid(_ configurations: ClientConfigurations) -> ClientConfigurations {
         let published = services.lazy.flatMap(\.characteristics)
         var valid = ClientConfigurations()
@@ -182,6 +182,6 @@ public final class GATTDatabase {
 }
 
 extension BluetoothUUID {
-    /// The octets in an attribute: 2 or 16, never 4. Core Vol 3, Part F, 3.2.1.
+    /// UUID octets in an attribute: 2 or 16, never 4. Core Vol 3, Part F, 3.2.1.
     var declared: [UInt8] { octetCount == 4 ? long.octets : octets }
 }

@@ -1,12 +1,12 @@
 import Packets
 import Timing
 
-/// The server of a host: what it publishes, and what its clients have configured. Core Vol 3, Part G, 2.5.
+/// The server of a host: its database and the configurations of its clients. Core Vol 3, Part G, 2.5.
 final class GATTServer {
     let database: GATTDatabase
-    /// The ATT_MTU offered to clients.
+    /// ATT_MTU offered to clients.
     var offeredMTU = ATTBearer.maximumMTU
-    /// Told after the clients.
+    /// Called after the clients are notified.
     var databaseChanged: (() -> Void)?
     private var sessions: [GATTServerSession] = []
     private var listener: Listeners<(ClosedRange<UInt16>) -> Void>.Token?
@@ -21,28 +21,28 @@ final class GATTServer {
 
     deinit { if let listener { database.changes.remove(listener) } }
 
-    /// A client has come: a stranger, until the link is encrypted with the key of a bond.
+    /// Creates a session for a client. Its stored configuration applies once the link is encrypted with the key of the bond.
     func session(of client: PeerIdentity) -> GATTServerSession {
         let session = GATTServerSession(client: client, database: database)
         sessions.append(session)
         return session
     }
 
-    /// A client has gone.
+    /// Ends the session of a client.
     func ended(_ session: GATTServerSession) {
         session.link = nil
         sessions.removeAll { $0 === session }
     }
 }
 
-/// Client Characteristic Configurations other than zero, by characteristic value handle. Core Vol 3, Part G, 3.3.3.3.
+/// Non-zero Client Characteristic Configurations by characteristic value handle. Core Vol 3, Part G, 3.3.3.3.
 struct ClientConfigurations: Sendable, Hashable {
     struct Row: Sendable, Hashable {
         var value: UInt16
         var bits: UInt16
     }
 
-    /// Few: found faster in a list than in a dictionary.
+    /// There are few rows, so a list is faster than a dictionary.
     private(set) var rows: [Row] = []
 
     var isEmpty: Bool { rows.isEmpty }
@@ -60,29 +60,30 @@ struct ClientConfigurations: Sendable, Hashable {
     }
 }
 
-/// What a server keeps of a bonded client from one connection to the next. Core Vol 3, Part G, 2.5.2.1 and 3.3.3.3.
+/// Data of a bonded client that a server keeps between connections. Core Vol 3, Part G, 2.5.2.1 and 3.3.3.3.
 public struct ClientRecord: Sendable, Hashable {
     var configurations = ClientConfigurations()
     var features: ClientFeatures = []
-    /// The Database Hash of what the client knows; nil if it has missed a change.
+    /// Database Hash of the client's last known database; nil if it has missed a change.
     var knownHash: [UInt8]?
 }
 
-/// One client of the server, on as many bearers as it has.
+/// One client of the server, with one or more bearers.
 final class GATTServerSession {
     let client: PeerIdentity
     let database: GATTDatabase
     private(set) var configurations = ClientConfigurations()
-    /// The client's configuration on this link.
+    /// Characteristics that the client has configured on this link.
     private var configured: Set<UInt16> = []
     private(set) var features: ClientFeatures = []
     var awareness = ChangeAwareness()
-    /// Until the connection has ended; nil for a server without one.
+    /// The connection until it ends; nil for a server without one.
     unowned var link: (any AttributeLink)?
-    /// What the client configured on an earlier link goes out once this one is as well protected as it must be. Core Vol 3, Part C, 10.3.1.1.
+    /// A configuration from an earlier link was restored. Its values are sent once this link has the required security. Core Vol 3, Part C,
+    /// 10.3.1.1.
     private var wasRestored = false
     private var isRestored = false
-    /// How often the database has changed.
+    /// Number of database changes.
     private var changes = 0
 
     init(client: PeerIdentity, database: GATTDatabase) {
@@ -90,7 +91,7 @@ final class GATTServerSession {
         self.database = database
     }
 
-    /// Who asks, for the handlers of attributes.
+    /// The client's access rights, for attribute handlers.
     var access: AttributeAccess { link?.access ?? AttributeAccess() }
 
     var record: ClientRecord {
@@ -100,10 +101,10 @@ final class GATTServerSession {
     // MARK: Robust caching
 
     var isRobust: Bool { features.contains(.robustCaching) }
-    /// The client may not be sent values, and may not command. Core Vol 3, Part G, 2.5.2.1.
+    /// True if the client must not get values or send commands. Core Vol 3, Part G, 2.5.2.1.
     var isOutOfSync: Bool { isRobust && !awareness.isAware }
 
-    /// Client Supported Features are written; a bit that was set stays set. Core Vol 3, Part G, 7.2.
+    /// Handles a write of Client Supported Features; set bits cannot be cleared. Core Vol 3, Part G, 7.2.
     func declare(_ value: RawSpan) -> ATTErrorCode? {
         guard value.byteCount > 0 else { return .invalidAttributeValueLength }
         let declared = ClientFeatures(rawValue: value.u8(at: 0))
@@ -121,13 +122,13 @@ final class GATTServerSession {
         tellOfChange(range)
     }
 
-    /// The link is encrypted: a bonded client finds everything as it left it, and is told of what it has missed. Core Vol 3, Part G, 7.1.
+    /// The link is encrypted: restores a bonded client's configuration and notifies it of missed changes. Core Vol 3, Part G, 7.1.
     func encrypted() {
         restore()
         if !awareness.isAware { tellOfChange(1...UInt16.max) }
     }
 
-    /// Takes what was kept of the client; what it has configured on this link meanwhile stays.
+    /// Restores the stored configuration; values configured on this link take precedence.
     private func restore() {
         guard !isRestored, let record = link?.kept else { return }
         isRestored = true
@@ -139,14 +140,14 @@ final class GATTServerSession {
         if record.knownHash != database.databaseHash { awareness.databaseChanged() }
     }
 
-    /// The client writes a Client Characteristic Configuration.
+    /// Handles a write of a Client Characteristic Configuration.
     func configure(_ characteristic: UInt16, _ bits: UInt16) {
         configurations[characteristic] = bits
         configured.insert(characteristic)
         hasChanged()
     }
 
-    /// Core Vol 3, Part G, 7.1.
+    /// Sends a Service Changed indication. Core Vol 3, Part G, 7.1.
     private func tellOfChange(_ range: ClosedRange<UInt16>) {
         guard let bearer = link?.attributeBearer, let handle = database.valueHandle(of: .serviceChanged), configurations[handle] & 2 != 0
         else {
@@ -165,10 +166,10 @@ final class GATTServerSession {
 
     // MARK: Bonds
 
-    /// What is kept of the client with its bond has changed.
+    /// Stores the changed client data with its bond.
     func hasChanged() { link?.keep(record) }
 
-    /// Whether values of a characteristic may go out on the link as it is protected.
+    /// True if the link has the security required to send values of a characteristic.
     func maySend(_ characteristic: UInt16) -> Bool {
         guard wasRestored, let attribute = database[attribute: characteristic] else { return true }
         return access.security >= attribute.permissions.protectionForReading(keySize: 0).level

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a server sends to the client on one bearer without being asked. Core Vol 3, Part G, 4.10 and 4.11.
+/// Sends notifications and indications to the client on one bearer. Core Vol 3, Part G, 4.10 and 4.11.
 public struct GATTValues {
     let bearer: ATTBearer
 
@@ -12,7 +12,7 @@ public struct GATTValues {
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { bearer.client.configurations[characteristic] }
 
-    /// Notifies a value at once or not at all: the way for many packets, which allocates nothing.
+    /// Notifies a value at once or not at all; the fast path for many packets, without allocation.
     public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult {
         guard bearer.isOpen else { return .disconnected }
         if let impediment = impediment(to: characteristic) { return impediment }
@@ -23,7 +23,7 @@ public struct GATTValues {
         return result
     }
 
-    /// Why the client is not to be notified of a characteristic; nil if it is.
+    /// Reason for not notifying the client of a characteristic; nil if there is none.
     private func impediment(to characteristic: UInt16) -> SendResult? {
         guard configuration(of: characteristic) & 1 != 0 || bearer.context.quirks.notifiesUnasked else { return .notSubscribed }
         guard !bearer.client.isOutOfSync else { return .outOfSync }
@@ -32,9 +32,10 @@ public struct GATTValues {
 
     public func tryNotify(_ characteristic: UInt16, _ value: [UInt8]) -> SendResult { tryNotify(characteristic, value.span.bytes) }
 
-    /// Notifies a value, waiting for room in the queue.
+    /// Notifies a value after waiting for queue space.
     ///
-    /// - Throws: `HostError.misuse(.tooLong)`, `.misuse(.notSubscribed)`, `.peer(.disconnected)`, `.peer(.timedOut)` on a bearer whose transaction did.
+    /// - Throws: `HostError.misuse(.tooLong)`, `.misuse(.notSubscribed)`, `.peer(.disconnected)`, `.peer(.timedOut)` on a bearer with a
+    ///   timed-out transaction.
     public func notify(_ characteristic: UInt16, _ value: [UInt8]) async throws {
         try await bearer.waitForRoom()
         try bearer.check(tryNotify(characteristic, value), octets: value.count)
@@ -54,10 +55,10 @@ public struct GATTValues {
         try await bearer.indicate(characteristic, value)
     }
 
-    /// Notifies several values in one PDU, to a client that has said that it takes such PDUs, and has subscribed to each. Core Vol 3, Part F, 3.4.7.4;
-    /// Part G, 7.2.
+    /// Notifies several values in one PDU. The client must support Multiple Handle Value Notifications and have subscribed to each. Core
+    /// Vol 3, Part F, 3.4.7.4; Part G, 7.2.
     ///
-    /// - Throws: as `notify`; `.misuse(.notSubscribed)` also for a client that takes no such PDUs.
+    /// - Throws: as `notify`; `.misuse(.notSubscribed)` also if the client does not support such PDUs.
     public func notify(_ values: [(characteristic: UInt16, value: [UInt8])]) async throws {
         try await bearer.waitForRoom()
         guard bearer.client.features.contains(.multipleNotifications) || bearer.context.quirks.notifiesUnasked else {
@@ -74,6 +75,6 @@ public struct GATTValues {
         bearer.channel.transmit(pdu)
     }
 
-    /// Whether the client knows of all changes of the database. Core Vol 3, Part G, 2.5.2.1.
+    /// True if the client is change-aware. Core Vol 3, Part G, 2.5.2.1.
     public var isChangeAware: Bool { bearer.client.awareness.isAware }
 }

@@ -1,6 +1,6 @@
 import Packets
 
-/// All that a client has found on a server, to be kept as long as the server's hash is the same. Core Vol 3, Part G, 2.5.2 and 7.3.
+/// Everything discovered on a server, valid as long as the server's hash is the same. Core Vol 3, Part G, 2.5.2 and 7.3.
 public struct RemoteDatabase: Sendable, Hashable {
     public struct Characteristic: Sendable, Hashable {
         public var characteristic: RemoteCharacteristic
@@ -12,11 +12,11 @@ public struct RemoteDatabase: Sendable, Hashable {
         public var characteristics: [Characteristic]
     }
 
-    /// The Database Hash with which all this was found; nil if the server has none.
+    /// The Database Hash at the time of discovery; nil if the server has none.
     public var hash: [UInt8]?
     public var services: [Service]
 
-    /// Whether everything lies in its service and its characteristic. One that does not is not kept. Core Vol 3, Part G, 3.3.
+    /// True if all handles are within their service and characteristic; otherwise the database is not stored. Core Vol 3, Part G, 3.3.
     var isInOrder: Bool {
         services.allSatisfy { entry in
             let service = entry.service
@@ -30,14 +30,14 @@ public struct RemoteDatabase: Sendable, Hashable {
         }
     }
 
-    /// The first characteristic of that type.
+    /// The first characteristic with a UUID.
     public subscript(uuid: BluetoothUUID) -> RemoteCharacteristic? {
         services.lazy.flatMap(\.characteristics).first { $0.characteristic.uuid == uuid }?.characteristic
     }
 }
 
 extension GATTClient {
-    /// Everything on the server: what is kept with the bond if the server's Database Hash is that of then, and what is found else.
+    /// The server's database: from the bond if the Database Hash has not changed, otherwise by discovery.
     public func discoverDatabase() async throws -> RemoteDatabase {
         let hash = try await readDatabaseHash()
         if let hash, let kept = bearer.client.link?.remoteDatabase, kept.hash == hash { return kept }
@@ -54,7 +54,7 @@ extension GATTClient {
         return found
     }
 
-    /// Core Vol 3, Part G, 7.3; nil from a server without one.
+    /// The Database Hash; nil if the server has none. Core Vol 3, Part G, 7.3.
     private func readDatabaseHash() async throws -> [UInt8]? {
         do {
             return try await read(uuid: .databaseHash).first?.value
@@ -63,9 +63,9 @@ extension GATTClient {
         }
     }
 
-    /// Tells the server that this client keeps what it finds, and asks to be told of changes. Core Vol 3, Part G, 2.5.2.1 and 7.2.
+    /// Enables robust caching and Service Changed indications on the server. Core Vol 3, Part G, 2.5.2.1 and 7.2.
     ///
-    /// What is kept is forgotten when the server indicates Service Changed or answers Database Out Of Sync.
+    /// The stored database is removed when the server indicates Service Changed or responds with Database Out Of Sync.
     public func enableCaching(of database: RemoteDatabase) async throws {
         if let features = database[.clientSupportedFeatures] {
             let declared = try await read(features.value).first ?? 0
@@ -77,7 +77,7 @@ extension GATTClient {
 }
 
 extension AttributeLink {
-    /// A value has been indicated; Service Changed makes what is kept worthless.
+    /// Handles an indication; Service Changed invalidates the stored database.
     func indicated(_ characteristic: UInt16) {
         if remoteDatabase?[.serviceChanged]?.value == characteristic { forgetRemoteDatabase() }
     }

@@ -13,11 +13,11 @@ public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
     public static let signedWrite = CharacteristicProperties(rawValue: 0x40)
     public static let extended = CharacteristicProperties(rawValue: 0x80)
 
-    /// The bits that a Client Characteristic Configuration may have. Core Vol 3, Part G, 3.3.3.3.
+    /// Allowed bits of a Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
     var configurable: UInt16 { (contains(.notify) ? 1 : 0) | (contains(.indicate) ? 2 : 0) }
 }
 
-/// What a client may do with an attribute, and how well its link must be protected. Core Vol 3, Part F, 3.2.5.
+/// Access permissions of an attribute and the required link security. Core Vol 3, Part F, 3.2.5.
 public struct AttributePermissions: OptionSet, Sendable, Hashable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -30,27 +30,27 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
     /// `GATTDatabase.authorizes` decides.
     public static let readAuthorized = AttributePermissions(rawValue: 1 << 6)
     public static let writeAuthorized = AttributePermissions(rawValue: 1 << 7)
-    /// An authenticated key of LE Secure Connections.
+    /// Requires an authenticated key of LE Secure Connections.
     public static let readSecureConnections = AttributePermissions(rawValue: 1 << 8)
     public static let writeSecureConnections = AttributePermissions(rawValue: 1 << 9)
-    /// On a link that is not encrypted only signed writes are taken: LE security mode 2. Core Vol 3, Part C, 10.2.2.
+    /// Accepts only signed writes on an unencrypted link: LE security mode 2. Core Vol 3, Part C, 10.2.2.
     public static let writeSigned = AttributePermissions(rawValue: 1 << 10)
 }
 
-/// Who accesses an attribute.
+/// An access to an attribute.
 public struct AttributeAccess {
-    /// Nil when the database is used without a connection.
+    /// Nil if the database is accessed without a connection.
     public var connection: Connection?
-    /// The same of BR/EDR.
+    /// The connection, if over BR/EDR.
     public var classicConnection: ClassicConnection?
     public var security: LinkSecurity
-    /// Octets of the link's encryption key.
+    /// Encryption key size of the link in octets.
     public var keySize: Int
-    /// The attribute's handle.
+    /// Handle of the attribute.
     public var handle: UInt16
     private let isBonded: Bool
 
-    /// - Parameter isBonded: the two devices share a key; with a connection the host's key store knows.
+    /// - Parameter isBonded: the devices share a key; with a connection, the host's key store determines it.
     public init(
         connection: Connection? = nil, over classicConnection: ClassicConnection? = nil, security: LinkSecurity = .none, keySize: Int = 16,
         isBonded: Bool = false, handle: UInt16 = 0
@@ -63,28 +63,28 @@ public struct AttributeAccess {
         self.handle = handle
     }
 
-    /// Whether the link could be encrypted without another pairing.
+    /// True if the link could be encrypted without another pairing.
     var hasKey: Bool { isBonded || connection?.bond != nil || classicConnection?.bond != nil }
 }
 
-/// What a read handler answers.
+/// Result of a read handler.
 public enum AttributeReadResult: Sendable {
     case value([UInt8])
     case error(ATTErrorCode)
 }
 
-/// Answers a read with the whole value; the server cuts it to what the request asks for.
+/// Returns the complete value; the server truncates it as requested.
 public typealias AttributeReadHandler = (AttributeAccess) -> AttributeReadResult
-/// Takes a written value; nil means success. For commands the result goes nowhere. The span is valid during the call.
+/// Handles a written value; nil means success. The result is ignored for commands. The span is valid during the call only.
 public typealias AttributeWriteHandler = (AttributeAccess, RawSpan) -> ATTErrorCode?
-/// Hears of a client's new Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
+/// Called with a client's new Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
 public typealias SubscriptionHandler = (AttributeAccess, UInt16) -> Void
 
 /// A descriptor to publish.
 public struct DescriptorDefinition {
     public var uuid: BluetoothUUID
     public var permissions: AttributePermissions
-    /// Octets that an encryption key must have, 7...16.
+    /// Required encryption key size in octets, 7...16.
     public var minimumKeySize = 7
     public var value: [UInt8]
     public var maximumLength: Int
@@ -104,24 +104,24 @@ public struct DescriptorDefinition {
     }
 }
 
-/// A characteristic to publish. One that notifies or indicates gets its Client Characteristic Configuration by itself.
+/// A characteristic to publish. A Client Characteristic Configuration is added if it can notify or indicate.
 public struct CharacteristicDefinition {
     public var uuid: BluetoothUUID
     public var properties: CharacteristicProperties
     public var permissions: AttributePermissions
-    /// Of the Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
+    /// Permissions of the Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
     public var configurationPermissions: AttributePermissions = [.read, .write]
-    /// Octets that an encryption key must have for the value, 7...16.
+    /// Encryption key size in octets required for the value, 7...16.
     public var minimumKeySize = 7
     public var value: [UInt8]
-    /// Octets, at most 512. Core Vol 3, Part F, 3.2.9.
+    /// In octets, at most 512. Core Vol 3, Part F, 3.2.9.
     public var maximumLength: Int
     public var descriptors: [DescriptorDefinition]
     public var onRead: AttributeReadHandler?
     public var onWrite: AttributeWriteHandler?
     public var onSubscribe: SubscriptionHandler?
 
-    /// - Parameter permissions: by default what the properties say, on any link.
+    /// - Parameter permissions: nil for those implied by the properties, on any link.
     public init(
         _ uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions? = nil, value: [UInt8] = [],
         maximumLength: Int = 512, descriptors: [DescriptorDefinition] = [], onRead: AttributeReadHandler? = nil,
@@ -146,7 +146,7 @@ public struct CharacteristicDefinition {
 public struct ServiceDefinition {
     public var uuid: BluetoothUUID
     public var isPrimary: Bool
-    /// Services published before, which this one includes.
+    /// Included services, which must have been published before.
     public var includes: [PublishedService]
     public var characteristics: [CharacteristicDefinition]
 
@@ -160,10 +160,10 @@ public struct ServiceDefinition {
     }
 }
 
-/// Where a service lies in the database.
+/// Handles of a published service.
 public struct PublishedService: Sendable, Hashable {
     public var uuid: BluetoothUUID
-    /// The handle of the declaration.
+    /// Handle of the declaration.
     public var handle: UInt16
     public var endHandle: UInt16
     public var characteristics: [PublishedCharacteristic]
@@ -171,12 +171,12 @@ public struct PublishedService: Sendable, Hashable {
     public subscript(uuid: BluetoothUUID) -> PublishedCharacteristic? { characteristics.first { $0.uuid == uuid } }
 }
 
-/// Where a characteristic lies in the database.
+/// Handles of a published characteristic.
 public struct PublishedCharacteristic: Sendable, Hashable {
     public var uuid: BluetoothUUID
     public var declaration: UInt16
     public var value: UInt16
-    /// Client Characteristic Configuration, if it has one.
+    /// Client Characteristic Configuration, if there is one.
     public var configuration: UInt16?
     public var descriptors: [UInt16]
 }
