@@ -1,6 +1,6 @@
 import Packets
 
-/// A media packet: RTP's header, and the number of SBC frames behind it. A2DP 1.3, 4.3.4; RFC 3550, 5.1.
+/// A media packet: RTP header, number of SBC frames, and frames. A2DP 1.3, 4.3.4; RFC 3550, 5.1.
 public struct A2DPMediaPacket: Sendable, Hashable {
     public var sequence: UInt16
     /// In samples.
@@ -12,7 +12,7 @@ public struct A2DPMediaPacket: Sendable, Hashable {
     public static let headerOctets = 13
     public static let mostFrames = 15
     private static let version: UInt8 = 0x80
-    /// A dynamic type.
+    /// A dynamic payload type.
     private static let payloadType: UInt8 = 96
 
     public init(sequence: UInt16, timestamp: UInt32, source: UInt32, frameCount: UInt8, frames: [UInt8]) {
@@ -46,30 +46,30 @@ public struct A2DPMediaPacket: Sendable, Hashable {
     }
 }
 
-/// A source that plays a tone: packets at the pace of their samples. A2DP 1.3, 4.3.4.
+/// A source that plays a tone in real time. A2DP 1.3, 4.3.4.
 public struct A2DPSource: Sendable {
-    /// The most packets at once where time has run ahead; those before are left out.
+    /// Maximum number of packets sent at once when late; earlier ones are skipped.
     static let burst = 16
 
     public let parameters: SBCParameters
     public let framesPerPacket: Int
     public private(set) var packetCount = 0
-    /// When the next packet is due; nil while nothing plays.
+    /// Time of the next packet; nil while nothing is played.
     public private(set) var deadline: Microseconds?
     private var encoder: SBCEncoder
     private let tone: Tone
-    /// Samples of the tone that were played.
+    /// Number of tone samples played.
     private var played = 0
-    /// Frames by where in the tone they begin: from there on the same samples come again, and so do the frames.
+    /// Frames by their start position in the tone. The same samples give the same frame again.
     private var known: [Int: [UInt8]] = [:]
     private var start = Microseconds.zero
-    /// Packets since the start.
+    /// Number of packets since the start.
     private var position = 0
     private var sequence: UInt16 = 0
     private var timestamp: UInt32 = 0
     private let identifier: UInt32
 
-    /// Nil if not even one frame fits into the channel's MTU.
+    /// Returns nil if not even one frame fits into the MTU of the channel.
     public init?(_ parameters: SBCParameters, mtu: Int, tone: Tone = Tone(cycle: 100, amplitude: 8_000), identifier: UInt32 = 1) {
         let room = (mtu - A2DPMediaPacket.headerOctets) / parameters.frameLength
         guard room >= 1 else { return nil }
@@ -80,13 +80,13 @@ public struct A2DPSource: Sendable {
 
     public var samplesPerPacket: Int { framesPerPacket * parameters.samples }
 
-    /// The stream has started.
+    /// The stream was started.
     public mutating func start(at now: Microseconds) {
         guard deadline == nil else { return }
         (start, position, deadline) = (now, 0, now)
     }
 
-    /// The stream is suspended or closed.
+    /// The stream was suspended or closed.
     public mutating func stop() { deadline = nil }
 
     /// The packets that are due.
@@ -108,7 +108,7 @@ public struct A2DPSource: Sendable {
         return packet.octets
     }
 
-    /// The encoder has seen nothing but the tone once its filter is full of it.
+    /// Encodes the next frame. Frames can be reused once the encoder's filter contains nothing but the tone.
     private mutating func nextFrame() -> [UInt8] {
         let phase = played % tone.samples.count
         let isSettled = played >= 10 * parameters.subbands
@@ -120,7 +120,7 @@ public struct A2DPSource: Sendable {
         return frame
     }
 
-    /// The time of a packet goes by.
+    /// Advances the time by one packet.
     private mutating func skip() {
         position += 1
         timestamp &+= UInt32(truncatingIfNeeded: samplesPerPacket)
@@ -129,14 +129,14 @@ public struct A2DPSource: Sendable {
     }
 }
 
-/// A sink that counts what arrives.
+/// A sink that counts received packets.
 public struct A2DPSink: Sendable, Hashable {
     public let parameters: SBCParameters
     public private(set) var packets = 0
     public private(set) var frames = 0
-    /// Packets that are missing by their sequence numbers.
+    /// Number of packets missing by sequence number.
     public private(set) var lost = 0
-    /// Packets that are none, or whose frames are others than was set.
+    /// Number of invalid packets, or of packets whose frames do not match the configuration.
     public private(set) var malformed = 0
     private var next: UInt16?
 
@@ -153,7 +153,7 @@ public struct A2DPSink: Sendable, Hashable {
         next = packet.sequence &+ 1
     }
 
-    /// Frames one behind the other, each coded as was set; a source may take a smaller bitpool.
+    /// True if the packet consists of complete frames with the configured coding; the source may use a smaller bitpool.
     private func isWhole(_ packet: A2DPMediaPacket) -> Bool {
         var rest = packet.frames[...]
         for _ in 0..<packet.frameCount {

@@ -1,17 +1,17 @@
-/// The analysis filter bank: samples of one channel into as many subband samples. A2DP 1.3, 12.7.
+/// The analysis filter bank, which converts the samples of one channel into subband samples. A2DP 1.3, 12.7.
 struct SBCAnalysis: Sendable {
     private let subbands: Int
     private let prototype: [Double]
     /// cos((k + 1/2)(i - M/2) pi/M), by k.
     private let matrix: [[Double]]
-    /// The last samples, the newest first.
+    /// The last samples, newest first.
     private var history: [Double]
 
     init(subbands: Int) {
         self.subbands = subbands
         prototype = subbands == 4 ? Self.prototype4 : Self.prototype8
         history = [Double](repeating: 0, count: 10 * subbands)
-        // In units of pi/16 for eight subbands; four take every second.
+        // In units of pi/16 for eight subbands; four subbands use every second value.
         let step = 8 / subbands
         matrix = (0..<subbands).map { k in
             (0..<2 * subbands).map { i in Self.cosine(sixteenths: step * (2 * k + 1) * (i - subbands / 2)) }
@@ -27,7 +27,7 @@ struct SBCAnalysis: Sendable {
         return matrix.map { row in row.indices.reduce(0) { $0 + row[$1] * folded[$1] } }
     }
 
-    /// cos(n pi/16), from square roots alone, so that all machines have the same.
+    /// cos(n pi/16), computed with square roots only, so that the result is the same on all machines.
     private static func cosine(sixteenths n: Int) -> Double { cosines[((n % 32) + 32) % 32] }
 
     private static let cosines: [Double] = {
@@ -39,7 +39,7 @@ struct SBCAnalysis: Sendable {
         return values
     }()
 
-    // A2DP 1.3, tables 12.22 and 12.23: both are symmetric but for the sign of every second part.
+    // A2DP 1.3, tables 12.22 and 12.23. Both are symmetric except for the sign of every second part.
     private static let half4: [Double] = [
         0, 5.36548976e-04, 1.49188357e-03, 2.73370904e-03, 3.83720193e-03, 3.89205149e-03, 1.86581691e-03, -3.06012286e-03,
         1.09137620e-02, 2.04385087e-02, 2.88757392e-02, 3.21939290e-02, 2.58767811e-02, 6.13245186e-03, -2.88217274e-02, -7.76463494e-02,
@@ -58,7 +58,7 @@ struct SBCAnalysis: Sendable {
     private static let prototype4 = whole(half4, partLength: 8)
     private static let prototype8 = whole(half8, partLength: 16)
 
-    /// The other half mirrors the first; where a part begins the sign changes.
+    /// Mirrors the first half; the sign changes at the start of each part.
     private static func whole(_ half: [Double], partLength: Int) -> [Double] {
         half + (1..<half.count - 1).reversed().map { $0.isMultiple(of: partLength) ? -half[$0] : half[$0] }
     }

@@ -1,8 +1,8 @@
 import Packets
 
-/// How many bits the samples of each subband take, by the scale factors: encoder and decoder find out alike. A2DP 1.3, 12.6.3.
+/// Number of bits for the samples of each subband, derived from the scale factors by encoder and decoder alike. A2DP 1.3, 12.6.3.
 enum SBCBitAllocation {
-    /// Offsets of loudness for 16, 32, 44.1 and 48 kHz.
+    /// Loudness offsets for 16, 32, 44.1 and 48 kHz.
     private static let offsets4 = [[-1, 0, 0, 0], [-2, 0, 0, 1], [-2, 0, 0, 1], [-2, 0, 0, 1]]
     private static let offsets8 = [
         [-2, 0, 0, 0, 0, 0, 0, 1], [-3, 0, 0, 0, 0, 0, 1, 2], [-4, 0, 0, 0, 0, 0, 1, 2], [-4, 0, 0, 0, 0, 0, 1, 2],
@@ -17,7 +17,7 @@ enum SBCBitAllocation {
         guard parameters.mode.sharesBitpool else {
             return needs.map { distribute(parameters.bitpool, interleaved($0.map { [$0] })) }
         }
-        // Both channels by turns, subband by subband.
+        // Both channels alternate, subband by subband.
         let pairs = (0..<parameters.subbands).map { [needs[0][$0], needs[1][$0]] }
         let bits = distribute(parameters.bitpool, interleaved(pairs))
         return (0..<2).map { channel in (0..<parameters.subbands).map { bits[2 * $0 + channel] } }
@@ -33,7 +33,7 @@ enum SBCBitAllocation {
         return loudness > 0 ? loudness / 2 : loudness
     }
 
-    /// Slices of the needs from above, as long as the pool holds them; what is left goes to the lowest subbands.
+    /// Assigns bits in slices from the largest need down as long as the bitpool allows; the rest goes to the lowest subbands.
     private static func distribute(_ pool: Int, _ needs: [Int]) -> [Int] {
         var slice = (needs.max() ?? 0) + 1
         var count = 0

@@ -1,6 +1,6 @@
 import Packets
 
-/// Frames of SBC out of 16-bit samples. A2DP 1.3, 12.7.
+/// Encodes 16-bit samples into SBC frames. A2DP 1.3, 12.7.
 public struct SBCEncoder: Sendable {
     public let parameters: SBCParameters
     private var analysis: [SBCAnalysis]
@@ -10,7 +10,7 @@ public struct SBCEncoder: Sendable {
         analysis = [SBCAnalysis](repeating: SBCAnalysis(subbands: parameters.subbands), count: parameters.mode.channels)
     }
 
-    /// - Parameter channels: as many samples of each channel as a frame has; nil if there are others.
+    /// - Parameter channels: the samples of one frame for each channel; the result is nil for another number of samples.
     public mutating func frame(_ channels: [[Int16]]) -> [UInt8]? {
         guard channels.count == parameters.mode.channels, channels.allSatisfy({ $0.count == parameters.samples }) else { return nil }
         // By channel, subband and block.
@@ -30,13 +30,13 @@ public struct SBCEncoder: Sendable {
         return result
     }
 
-    /// The scale factor is 2 to the power of this and one. A2DP 1.3, 12.7.2.
+    /// Exponent of the scale factor, minus 1. A2DP 1.3, 12.7.2.
     private static func scaleFactor(_ samples: [Double]) -> Int {
         let peak = samples.reduce(0) { max($0, $1.magnitude) }
         return (0..<15).first { Double(2 << $0) > peak } ?? 15
     }
 
-    /// Sum and difference take the place of both channels where they are smaller; never in the last subband. A2DP 1.3, 12.7.3.
+    /// Replaces both channels by sum and difference if that is smaller; never in the last subband. A2DP 1.3, 12.7.3.
     private static func join(_ samples: inout [[[Double]]]) -> [Bool] {
         samples[0].indices.map { subband in
             guard subband < samples[0].count - 1 else { return false }
@@ -77,7 +77,7 @@ public struct SBCEncoder: Sendable {
     }
 }
 
-/// Numbers of any width one after the other, the most significant bit first.
+/// Packs numbers of any width, most significant bit first.
 private struct BitWriter {
     private(set) var octets: [UInt8] = []
     private var free = 0
@@ -96,7 +96,7 @@ private struct BitWriter {
     }
 }
 
-/// A sine as the samples of one period, the same on every machine.
+/// The samples of one period of a sine wave, the same on every machine.
 public struct Tone: Sendable {
     public static let longestCycle = 4_096
 
@@ -104,7 +104,7 @@ public struct Tone: Sendable {
     private var position = 0
 
     /// - Parameters:
-    ///   - cycle: samples of one period, 4...4096.
+    ///   - cycle: samples per period, 4...4096.
     ///   - amplitude: 0...32767.
     public init(cycle: Int, amplitude: Int) {
         let cycle = min(max(4, cycle), Self.longestCycle)
@@ -123,7 +123,7 @@ public struct Tone: Sendable {
         return samples[position]
     }
 
-    /// By their series, which converge quickly up to pi/2.
+    /// By their Taylor series, which converge quickly up to pi/2.
     private static func sineAndCosine(_ angle: Double) -> (Double, Double) {
         var (sine, cosine, term) = (0.0, 0.0, 1.0)
         for power in 0..<24 {

@@ -1,13 +1,13 @@
 import Packets
 
-/// What a frame of SBC is coded with. A2DP 1.3, 12.5 and 12.6.
+/// Coding parameters of an SBC frame. A2DP 1.3, 12.5 and 12.6.
 public struct SBCParameters: Sendable, Hashable {
     public enum ChannelMode: UInt8, Sendable, CaseIterable {
         case mono = 0
         case dualChannel, stereo, jointStereo
 
         public var channels: Int { self == .mono ? 1 : 2 }
-        /// Whether both channels take their bits out of one pool.
+        /// True if both channels share one bitpool.
         var sharesBitpool: Bool { self == .stereo || self == .jointStereo }
     }
 
@@ -24,12 +24,12 @@ public struct SBCParameters: Sendable, Hashable {
     public let allocation: Allocation
     /// 4 or 8.
     public let subbands: Int
-    /// 2...250, at most 16 times the subbands for each channel.
+    /// 2...250, at most 16 times the number of subbands per channel.
     public let bitpool: Int
 
     static let frequencies = [16_000, 32_000, 44_100, 48_000]
 
-    /// Nil for what the format cannot say. A2DP 1.3, 12.9.
+    /// Returns nil for parameters that the format cannot express. A2DP 1.3, 12.9.
     public init?(frequency: Int, blocks: Int, mode: ChannelMode, allocation: Allocation, subbands: Int, bitpool: Int) {
         guard Self.frequencies.contains(frequency), [4, 8, 12, 16].contains(blocks), subbands == 4 || subbands == 8, bitpool >= 2,
             bitpool <= min(250, 16 * subbands * (mode.sharesBitpool ? 2 : 1))
@@ -38,12 +38,12 @@ public struct SBCParameters: Sendable, Hashable {
         (self.allocation, self.subbands, self.bitpool) = (allocation, subbands, bitpool)
     }
 
-    /// Modified SBC, the codec of wide band calls: 15 blocks, which no header of SBC can say. HFP 1.8, appendix A.
+    /// Modified SBC (mSBC), the codec of wide band speech: 15 blocks, which an SBC header cannot express. HFP 1.8, appendix A.
     static let modified = SBCParameters()
 
     private init() { (frequency, blocks, mode, allocation, subbands, bitpool) = (16_000, 15, .mono, .loudness, 8, 26) }
 
-    /// What was set, with the largest bitpool that it allows.
+    /// Parameters of a configuration, with its maximum bitpool.
     public init?(_ setting: SBCCapabilities) {
         guard SBCCapabilities.all.objection(to: setting) == nil else { return nil }
         func value<Value>(_ choices: SBCCapabilities.Choices, _ table: [(SBCCapabilities.Choices, Value)]) -> Value? {
@@ -62,10 +62,10 @@ public struct SBCParameters: Sendable, Hashable {
             bitpool: min(Int(setting.maximumBitpool), limit))
     }
 
-    /// Samples of one channel in a frame.
+    /// Samples per channel in a frame.
     public var samples: Int { blocks * subbands }
 
-    /// Octets of a frame. A2DP 1.3, 12.9.
+    /// Frame length in octets. A2DP 1.3, 12.9.
     public var frameLength: Int {
         let channels = mode.channels
         let join = mode == .jointStereo ? subbands : 0
@@ -73,13 +73,13 @@ public struct SBCParameters: Sendable, Hashable {
         return 4 + 4 * subbands * channels / 8 + (join + bits + 7) / 8
     }
 
-    /// Bits a second.
+    /// Bits per second.
     public var bitRate: Int { 8 * frameLength * frequency / samples }
 
     static let syncword: UInt8 = 0x9C
     static let modifiedSyncword: UInt8 = 0xAD
 
-    /// The three octets before the check.
+    /// The three octets before the CRC.
     var header: [UInt8] {
         if self == .modified { return [Self.modifiedSyncword, 0, 0] }
         let frequencyIndex = UInt8(Self.frequencies.firstIndex(of: frequency) ?? 0)
@@ -87,7 +87,7 @@ public struct SBCParameters: Sendable, Hashable {
         return [Self.syncword, second | (subbands == 8 ? 1 : 0), UInt8(bitpool)]
     }
 
-    /// Reads the header of a frame.
+    /// Parses the header of a frame.
     public init?(frame: some Collection<UInt8>) {
         let octets = Array(frame.prefix(3))
         guard octets.count == 3, octets[0] == Self.syncword, let mode = ChannelMode(rawValue: octets[1] >> 2 & 3),
@@ -100,11 +100,11 @@ public struct SBCParameters: Sendable, Hashable {
 }
 
 extension SBCCapabilities {
-    /// Everything that the format can say.
+    /// All values that the format can express.
     static let all = SBCCapabilities([.frequencies, .modes], [.blocks, .subbands, .allocations], bitpool: 2...250)
 }
 
-/// The check of a frame: x8 + x4 + x3 + x2 + 1, beginning with 0x0F, the most significant bit first. A2DP 1.3, 12.6.1.1.
+/// CRC of a frame: x^8 + x^4 + x^3 + x^2 + 1, initial value 0x0F, most significant bit first. A2DP 1.3, 12.6.1.1.
 struct SBCCheck: Sendable {
     private(set) var value: UInt8 = 0x0F
 

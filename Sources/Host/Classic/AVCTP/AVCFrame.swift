@@ -1,8 +1,8 @@
 import Packets
 
-/// An AV/C frame: a command or its response to a subunit. AVRCP 1.6, 6.3; AV/C Digital Interface Command Set 4.0, 7.
+/// An AV/C frame: a command to a subunit, or its response. AVRCP 1.6, 6.3; AV/C Digital Interface Command Set 4.0, 7.
 public struct AVCFrame: Sendable, Hashable {
-    /// Command types, and response codes from 8 on.
+    /// Command types; from 8 on response codes.
     public enum Code: UInt8, Sendable, CaseIterable {
         case control = 0
         case status, specificInquiry, notify, generalInquiry
@@ -21,7 +21,7 @@ public struct AVCFrame: Sendable, Hashable {
     }
 
     public var code: Code
-    /// Subunit type above, subunit ID in the low three bits.
+    /// Subunit type, with the subunit ID in the three low bits.
     public var subunit: UInt8
     public var opcode: UInt8
     public var operands: [UInt8]
@@ -47,13 +47,13 @@ public struct AVCFrame: Sendable, Hashable {
 
     public var octets: [UInt8] { [code.rawValue, subunit, opcode] + operands }
 
-    /// The same frame as a response.
+    /// A response with the same frame header.
     func response(_ code: Code, _ operands: [UInt8]? = nil) -> AVCFrame {
         AVCFrame(code, subunit: subunit, opcode: opcode, operands ?? self.operands)
     }
 }
 
-/// An operation of pass-through. AV/C Panel Subunit 1.1, 9.4; AVRCP 1.6, 4.6.1.
+/// Operation ID of a pass-through command. AV/C Panel Subunit 1.1, 9.4; AVRCP 1.6, 4.6.1.
 public struct AVRCPKey: OpenEnum {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -70,7 +70,7 @@ public struct AVRCPKey: OpenEnum {
     public static let backward: AVRCPKey = 0x4C
 }
 
-/// Why a PDU is rejected. AVRCP 1.6, 6.15.3.
+/// Reason for rejecting a PDU. AVRCP 1.6, 6.15.3.
 public struct AVRCPErrorCode: OpenEnum, Error {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

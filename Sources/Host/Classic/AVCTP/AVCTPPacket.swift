@@ -1,13 +1,13 @@
 import Packets
 
-/// A message of AVCTP, however many packets it takes. AVCTP 1.4, 6.1.
+/// An AVCTP message, independent of fragmentation. AVCTP 1.4, 6.1.
 public struct AVCTPMessage: Sendable, Hashable {
     /// Transaction label, 0...15.
     public var label: UInt8
     public var isResponse: Bool
-    /// IPID: a response that says that the profile is not there.
+    /// IPID: the response reports that the profile is not supported.
     public var isInvalidProfile: Bool
-    /// PID: the service class of the profile.
+    /// PID: service class of the profile.
     public var profile: UInt16
     public var payload: [UInt8]
 
@@ -27,7 +27,7 @@ public struct AVCTPMessage: Sendable, Hashable {
 
     private var profileOctets: [UInt8] { [UInt8(profile >> 8), UInt8(profile & 0xFF)] }
 
-    /// The packets of the message, of which none is longer than the channel's MTU.
+    /// The packets of the message, none longer than the MTU of the channel.
     public func packets(mtu: Int) -> [[UInt8]] {
         let mtu = max(48, mtu)
         guard payload.count + 3 > mtu else { return [[header(.single)] + profileOctets + payload] }
@@ -42,9 +42,9 @@ public struct AVCTPMessage: Sendable, Hashable {
     }
 }
 
-/// Puts messages together from their packets. AVCTP 1.4, 6.1.
+/// Reassembles messages from packets. AVCTP 1.4, 6.1.
 public struct AVCTPAssembler: Sendable {
-    /// An AV/C frame has at most 512 octets. AVRCP 1.6, 6.3.1.
+    /// Maximum message length. An AV/C frame has at most 512 octets. AVRCP 1.6, 6.3.1.
     public static let limit = 1_024
 
     private var partial: AVCTPMessage?
@@ -52,7 +52,8 @@ public struct AVCTPAssembler: Sendable {
 
     public init() {}
 
-    /// - Returns: the message that the packet completes. What does not continue a message, and what is too long, is dropped with it.
+    /// - Returns: the message that the packet completes. A packet that does not continue the message, or a message that is too long, is
+    ///   dropped.
     public mutating func receive(_ packet: [UInt8]) -> AVCTPMessage? {
         var reader = ByteReader(packet.span.bytes)
         guard let header = try? reader.u8("Header"), let type = AVCTPMessage.PacketType(rawValue: header >> 2 & 3) else { return nil }

@@ -1,6 +1,6 @@
 import Packets
 
-/// PDU IDs of the metadata transfer. AVRCP 1.6, 4.5.
+/// PDU IDs of metadata transfer. AVRCP 1.6, 4.5.
 public enum AVRCPPDUID: UInt8, Sendable, Hashable, CaseIterable {
     case getCapabilities = 0x10
     case getElementAttributes = 0x20
@@ -11,7 +11,7 @@ public enum AVRCPPDUID: UInt8, Sendable, Hashable, CaseIterable {
     case setAbsoluteVolume = 0x50
 }
 
-/// Events that can be registered for. AVRCP 1.6, appendix H.
+/// Events for notification. AVRCP 1.6, appendix H.
 public struct AVRCPEvent: OpenEnum {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -22,11 +22,11 @@ public struct AVRCPEvent: OpenEnum {
     public static let volumeChanged: AVRCPEvent = 0x0D
 }
 
-/// The value that an event tells. AVRCP 1.6, 6.7.2.
+/// Value of an event notification. AVRCP 1.6, 6.7.2.
 public enum AVRCPNotification: Sendable, Hashable {
     /// 0 stopped, 1 playing, 2 paused.
     case playbackStatus(UInt8)
-    /// All ones where nothing is selected.
+    /// All ones if no track is selected.
     case track(UInt64)
     /// In milliseconds.
     case playbackPosition(UInt32)
@@ -74,7 +74,7 @@ public enum AVRCPNotification: Sendable, Hashable {
     }
 }
 
-/// The operands of a vendor dependent frame of the Bluetooth SIG. AVRCP 1.6, 6.3.1.
+/// Operands of a vendor dependent frame of the Bluetooth SIG. AVRCP 1.6, 6.3.1.
 struct AVRCPPDU: Sendable, Hashable {
     enum PacketType: UInt8, Sendable {
         case single = 0
@@ -82,7 +82,7 @@ struct AVRCPPDU: Sendable, Hashable {
     }
 
     static let company: [UInt8] = [0x00, 0x19, 0x58]
-    /// The most octets of parameters: an AV/C frame has 512.
+    /// Maximum octets of parameters: an AV/C frame has 512 octets.
     static let limit = 512 - 10
 
     var id: UInt8
@@ -93,7 +93,7 @@ struct AVRCPPDU: Sendable, Hashable {
 
     init(id: UInt8, type: PacketType = .single, _ parameters: [UInt8]) { (self.id, self.type, self.parameters) = (id, type, parameters) }
 
-    /// - Returns: nil for another company's frame.
+    /// - Returns: nil for a frame of another company.
     init?(operands: [UInt8]) throws(AVRCPErrorCode) {
         guard operands.starts(with: Self.company) else { return nil }
         var reader = ByteReader(operands.span.bytes)

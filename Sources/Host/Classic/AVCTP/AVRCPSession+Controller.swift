@@ -1,6 +1,6 @@
 import Packets
 
-/// The controller: responses to requests of this side. AVRCP 1.6, 4.
+/// The controller role: responses to this device's requests. AVRCP 1.6, 4.
 extension AVRCPSession {
     mutating func answered(_ message: AVCTPMessage, at now: Microseconds) -> [AVRCPAction] {
         guard var transaction = transactions[message.label] else { return [] }
@@ -27,7 +27,7 @@ extension AVRCPSession {
         }
     }
 
-    /// A registration goes on after its interim response.
+    /// Completes a request. A registration continues after its interim response.
     private mutating func finish(_ label: UInt8, _ result: AVRCPResult) -> [AVRCPAction] {
         guard let transaction = transactions[label] else { return [] }
         if case .interim = result {
@@ -38,7 +38,7 @@ extension AVRCPSession {
         return [.answered(transaction.request, result)]
     }
 
-    /// More of a long response is asked for, one frame at a time. AVRCP 1.6, 4.7.7 and 6.8.
+    /// Requests the rest of a fragmented response, one frame at a time. AVRCP 1.6, 4.7.7 and 6.8.
     private mutating func continueWith(
         _ label: UInt8, _ transaction: inout Transaction, _ pdu: AVRCPPDU, at now: Microseconds
     ) -> [AVRCPAction] {

@@ -1,6 +1,6 @@
 import Packets
 
-/// The target: answers to frames of a controller. AVRCP 1.6, 4.
+/// The target role: responses to a controller's frames. AVRCP 1.6, 4.
 extension AVRCPSession {
     mutating func respond(to frame: AVCFrame, label: UInt8, _ actions: inout [AVRCPAction]) -> AVCFrame {
         switch (frame.opcode, frame.code) {
@@ -19,7 +19,7 @@ extension AVRCPSession {
                     return .vendor(.rejected, AVRCPPDU(id: pdu.id, [error.rawValue]))
                 }
             } catch {
-                // The frame ends inside the PDU's header, or elsewhere than it says: its PDU ID is the fourth operand, if there is one.
+                // The frame is truncated or has a wrong parameter length. The PDU ID is the fourth operand, if there is one.
                 let id = frame.operands.dropFirst(AVRCPPDU.company.count).first ?? 0
                 return .vendor(.rejected, AVRCPPDU(id: id, [error.rawValue]))
             }
@@ -63,7 +63,7 @@ extension AVRCPSession {
             guard target.takesVolume else { throw .invalidCommand }
             guard parameters.count == 1 else { throw .wrongLength }
             let volume = parameters[0] & 0x7F
-            // The controller that has set it is not told of it. AVRCP 1.6, 6.13.3.
+            // The controller that sets the volume gets no notification. AVRCP 1.6, 6.13.3.
             if target.events[.volumeChanged] != nil { target.events[.volumeChanged] = .volume(volume) }
             actions.append(.volume(volume))
             return .vendor(.accepted, AVRCPPDU(id, [volume]))
@@ -83,7 +83,7 @@ extension AVRCPSession {
         }
     }
 
-    /// Attributes of what is played, as many as a frame holds. AVRCP 1.6, 6.6.1.
+    /// Media attributes, as many as fit into a frame. AVRCP 1.6, 6.6.1.
     private func attributes(_ parameters: [UInt8]) throws(AVRCPErrorCode) -> [UInt8] {
         var reader = ByteReader(parameters.span.bytes)
         var ids: [UInt32] = []
@@ -101,7 +101,7 @@ extension AVRCPSession {
             guard writer.bytes.count + 8 + text.count < AVRCPPDU.limit else { break }
             count += 1
             writer.u32be(id)
-            // UTF-8 in the numbers of MIBenum.
+            // MIBenum of UTF-8.
             writer.u16be(106)
             writer.u16be(UInt16(text.count))
             writer.bytes(text)

@@ -1,18 +1,18 @@
 import Packets
 
-/// What this side's target offers a controller. AVRCP 1.6, 4.
+/// Capabilities of this device's target role. AVRCP 1.6, 4.
 public struct AVRCPTarget: Sendable, Hashable {
-    /// The events that a controller may register for.
+    /// Supported events with their current values.
     public var events: [AVRCPEvent: AVRCPNotification]
-    /// Whether Set Absolute Volume is taken: by what renders the sound.
+    /// True if Set Absolute Volume is accepted, as by a rendering device.
     public var takesVolume: Bool
-    /// The operations that are accepted.
+    /// Accepted operations.
     public var keys: Set<AVRCPKey>
-    /// Attributes of what is played by their IDs: 1 the title, 2 the artist ...
+    /// Media attributes by ID: 1 title, 2 artist ...
     public var attributes: [UInt32: String] = [:]
     /// In milliseconds.
     public var songLength: UInt32 = 0xFFFF_FFFF
-    /// The subunit that answers UNIT INFO.
+    /// Company ID in the UNIT INFO response.
     public var company: [UInt8] = AVRCPPDU.company
 
     public init(events: [AVRCPNotification] = [], takesVolume: Bool = false, keys: Set<AVRCPKey> = []) {
@@ -20,14 +20,14 @@ public struct AVRCPTarget: Sendable, Hashable {
         (self.takesVolume, self.keys) = (takesVolume, keys)
     }
 
-    /// A player: plays, pauses, and tells what it does.
+    /// A player with playback control and notifications.
     public static let player = AVRCPTarget(
         events: [.playbackStatus(0), .track(0)], keys: [.play, .stop, .pause, .forward, .backward, .volumeUp, .volumeDown])
-    /// A loudspeaker: has a volume.
+    /// A loudspeaker with volume control.
     public static let loudspeaker = AVRCPTarget(events: [.volume(0x40)], takesVolume: true, keys: [.volumeUp, .volumeDown])
 }
 
-/// What a controller asks for.
+/// Requests of a controller.
 public enum AVRCPRequest: Sendable, Hashable {
     case press(AVRCPKey, isReleased: Bool = false)
     case unitInfo
@@ -39,11 +39,11 @@ public enum AVRCPRequest: Sendable, Hashable {
     case setAbsoluteVolume(UInt8)
 }
 
-/// What became of a request.
+/// Result of a request.
 public enum AVRCPResult: Sendable, Hashable {
     case accepted
     case events([AVRCPEvent])
-    /// Length and position in milliseconds, and the playback status.
+    /// Song length and position in milliseconds, and playback status.
     case playStatus(length: UInt32, position: UInt32, status: UInt8)
     case attributes([UInt32: String])
     case volume(UInt8)
@@ -52,53 +52,54 @@ public enum AVRCPResult: Sendable, Hashable {
     case information([UInt8])
     case rejected(AVRCPErrorCode?)
     case notImplemented
-    /// The other side has no AVRCP.
+    /// The peer does not support AVRCP.
     case invalidProfile
     case malformed
     case timedOut
 }
 
 public enum AVRCPAction: Sendable, Hashable {
-    /// A packet for the control channel.
+    /// Send a packet on the control channel.
     case send([UInt8])
     case answered(AVRCPRequest, AVRCPResult)
-    /// A controller presses or releases a key.
+    /// A controller has pressed or released a key.
     case key(AVRCPKey, isPressed: Bool)
     /// A controller has set the volume.
     case volume(UInt8)
 }
 
-/// AVRCP over AVCTP's control channel, in both roles at once: requests of this side, and a target for those of the other. AVRCP 1.6, 4 and 6.
+/// AVRCP over the AVCTP control channel, as controller and target at the same time. AVRCP 1.6, 4 and 6.
 public struct AVRCPSession: Sendable {
-    /// A target answers within 100 ms or, with an interim response, within 1000 ms; who waits is patient. AVRCP 1.6, 7.
+    /// Timeout of a response. A target must respond within 100 ms, or within 1000 ms after an interim response; this timeout is longer.
+    /// AVRCP 1.6, 7.
     public static let responseTimeOut = Microseconds.seconds(5)
     static let profile: UInt16 = 0x110E
 
     struct Transaction: Sendable {
         var request: AVRCPRequest
-        /// None while a registration waits for its event.
+        /// Nil while a registration waits for its event.
         var deadline: Microseconds?
-        /// Parts of a response that needs several frames.
+        /// Received parts of a fragmented response.
         var partial: [UInt8] = []
     }
 
     public var target: AVRCPTarget
     public let mtu: Int
-    /// By label.
+    /// Transactions by label.
     var transactions: [UInt8: Transaction] = [:]
-    /// The label under which a controller waits for an event.
+    /// Transaction labels of registered events.
     var registered: [AVRCPEvent: UInt8] = [:]
     private var assembler = AVCTPAssembler()
     private var nextLabel: UInt8 = 0
 
     public init(target: AVRCPTarget = AVRCPTarget(), mtu: Int = 672) { (self.target, self.mtu) = (target, mtu) }
 
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public var deadline: Microseconds? { transactions.values.compactMap(\.deadline).min() }
 
-    // MARK: From this side
+    // MARK: Requests of this device
 
-    /// Sends a request; nothing happens while all labels are in use.
+    /// Sends a request; does nothing if all labels are in use.
     public mutating func send(_ request: AVRCPRequest, at now: Microseconds) -> [AVRCPAction] {
         guard let label = (0..<16).map({ (nextLabel + $0) & 15 }).first(where: { transactions[$0] == nil }) else { return [] }
         nextLabel = (label + 1) & 15
@@ -106,7 +107,7 @@ public struct AVRCPSession: Sendable {
         return packets(label, request.frame)
     }
 
-    /// Something has changed: a controller that waits for it hears of it, once. AVRCP 1.6, 6.7.2.
+    /// Notifies a registered controller of a changed value, once. AVRCP 1.6, 6.7.2.
     public mutating func changed(_ value: AVRCPNotification) -> [AVRCPAction] {
         guard target.events[value.event] != nil else { return [] }
         target.events[value.event] = value
@@ -122,7 +123,7 @@ public struct AVRCPSession: Sendable {
         }
     }
 
-    // MARK: From the other side
+    // MARK: Packets from the peer
 
     public mutating func receive(_ packet: [UInt8], at now: Microseconds) -> [AVRCPAction] {
         guard let message = assembler.receive(packet) else { return [] }
@@ -148,7 +149,7 @@ extension AVCFrame {
 }
 
 extension AVRCPRequest {
-    /// AVRCP 1.6, 4.5 to 4.7 and 6.4 to 6.8.
+    /// The AV/C frame of a request. AVRCP 1.6, 4.5 to 4.7 and 6.4 to 6.8.
     var frame: AVCFrame {
         var writer = ByteWriter()
         switch self {

@@ -1,6 +1,6 @@
 import Packets
 
-/// A signalling message, however many packets it takes. AVDTP 1.3, 8.4.
+/// A signalling message, independent of fragmentation. AVDTP 1.3, 8.4.
 public struct AVDTPMessage: Sendable, Hashable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case command = 0
@@ -12,7 +12,7 @@ public struct AVDTPMessage: Sendable, Hashable {
     /// Transaction label, 0...15.
     public var label: UInt8
     public var kind: Kind
-    /// Signal identifier, 0...63, known or not.
+    /// Signal identifier, 0...63, known or unknown.
     public var signal: UInt8
     public var payload: [UInt8]
 
@@ -27,7 +27,7 @@ public struct AVDTPMessage: Sendable, Hashable {
 
     private func header(_ type: PacketType) -> UInt8 { label << 4 | type.rawValue << 2 | kind.rawValue }
 
-    /// The packets of the message, of which none is longer than the channel's MTU.
+    /// The packets of the message, none longer than the MTU of the channel.
     public func packets(mtu: Int) -> [[UInt8]] {
         let mtu = max(48, mtu)
         guard payload.count + 2 > mtu else { return [[header(.single), signal] + payload] }
@@ -43,9 +43,9 @@ public struct AVDTPMessage: Sendable, Hashable {
     }
 }
 
-/// Puts messages together from their packets. AVDTP 1.3, 8.4.2 to 8.4.4.
+/// Reassembles messages from packets. AVDTP 1.3, 8.4.2 to 8.4.4.
 public struct AVDTPAssembler: Sendable {
-    /// No capabilities take more.
+    /// Maximum message length, more than any capabilities need.
     public static let limit = 4_096
 
     private var partial: AVDTPMessage?
@@ -53,7 +53,8 @@ public struct AVDTPAssembler: Sendable {
 
     public init() {}
 
-    /// - Returns: the message that the packet completes. What does not continue a message, and what is too long, is dropped with it.
+    /// - Returns: the message that the packet completes. A packet that does not continue the message, or a message that is too long, is
+    ///   dropped.
     public mutating func receive(_ packet: [UInt8]) -> AVDTPMessage? {
         var reader = ByteReader(packet.span.bytes)
         guard let header = try? reader.u8("Header"), let type = AVDTPMessage.PacketType(rawValue: header >> 2 & 3),

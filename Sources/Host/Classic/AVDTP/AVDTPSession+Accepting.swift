@@ -1,8 +1,8 @@
 import Packets
 
-/// The acceptor: commands of the other side to end points of this one. AVDTP 1.3, 8.6 to 8.19.
+/// The acceptor role: the peer's commands to stream end points of this device. AVDTP 1.3, 8.6 to 8.19.
 extension AVDTPSession {
-    /// - Returns: nil where no answer is due.
+    /// - Returns: nil if the command has no response.
     mutating func accept(_ command: AVDTPCommand, _ actions: inout [AVDTPAction]) -> AVDTPResponse? {
         let signal = command.signal
         switch command {
@@ -55,7 +55,7 @@ extension AVDTPSession {
         return .accepted
     }
 
-    /// The first setting that cannot be had. AVDTP 1.3, 8.20.6.2.
+    /// The first capability that cannot be configured, with the error code. AVDTP 1.3, 8.20.6.2.
     private static func objection(
         of endpoint: AVDTPEndpoint, to list: [AVDTPCapability]
     ) -> (AVDTPCategory, AVDTPErrorCode)? {
@@ -88,7 +88,7 @@ extension AVDTPSession {
 
     // MARK: States
 
-    /// All streams change, or none: the first that cannot is named.
+    /// Changes the state of all streams or none; the error names the first one that cannot change.
     private mutating func move(
         _ seids: [UInt8], _ signal: AVDTPSignal, to state: AVDTPStream.State, _ actions: inout [AVDTPAction],
         if isAllowed: (AVDTPStream) -> Bool
@@ -101,7 +101,7 @@ extension AVDTPSession {
         return .accepted
     }
 
-    /// Nobody answers an abort of an end point that does not exist. AVDTP 1.3, 8.16.2.
+    /// An abort of an unknown end point gets no response. AVDTP 1.3, 8.16.2.
     private mutating func aborted(_ seid: UInt8, _ actions: inout [AVDTPAction]) -> AVDTPResponse? {
         guard endpoint(seid) != nil else { return nil }
         guard streams[seid] != nil else { return .accepted }
@@ -110,14 +110,14 @@ extension AVDTPSession {
         return .accepted
     }
 
-    /// Without a channel for media there is nothing left to wait for.
+    /// Releases a stream at once if it has no media channel.
     private mutating func releaseWithoutMedia(_ seid: UInt8, _ actions: inout [AVDTPAction]) {
         if streams[seid]?.hasMedia == false { actions += released(seid) }
     }
 }
 
 extension AVDTPStream {
-    /// Settings of a category take the place of those before.
+    /// Replaces the capabilities of the same categories.
     mutating func replace(_ list: [AVDTPCapability]) {
         let replaced = Set(list.map(\.category))
         configuration = configuration.filter { !replaced.contains($0.category) } + list

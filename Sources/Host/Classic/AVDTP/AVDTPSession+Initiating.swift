@@ -1,8 +1,8 @@
 import Packets
 
-/// The initiator: answers to commands of this side.
+/// The initiator role: responses to this device's commands.
 extension AVDTPSession {
-    /// An answer must have the label and the signal of its command.
+    /// Handles a response; it must have the label and the signal of its command.
     mutating func answered(_ message: AVDTPMessage) -> [AVDTPAction] {
         guard let transaction = transactions[message.label], transaction.command.signal.rawValue == message.signal else { return [] }
         transactions[message.label] = nil
@@ -36,7 +36,7 @@ extension AVDTPSession {
         remotes.compactMap(local(ofRemote:)).filter { streams[$0]?.state == from }.flatMap { change($0, to: to) }
     }
 
-    /// Who closes releases the channel for media. AVDTP 1.3, 6.13 and 6.14.
+    /// The initiator of Close also closes the media channel. AVDTP 1.3, 6.13 and 6.14.
     private mutating func release(_ remote: UInt8, _ state: AVDTPStream.State) -> [AVDTPAction] {
         guard let seid = local(ofRemote: remote), let stream = streams[seid] else { return [] }
         guard stream.hasMedia else { return released(seid) }

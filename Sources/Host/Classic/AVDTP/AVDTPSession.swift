@@ -1,6 +1,6 @@
 import Packets
 
-/// A stream end point of this side. AVDTP 1.3, 4.10.
+/// A stream end point of this device. AVDTP 1.3, 4.10.
 public struct AVDTPEndpoint: Sendable, Hashable {
     /// 1...62.
     public var seid: UInt8
@@ -12,7 +12,7 @@ public struct AVDTPEndpoint: Sendable, Hashable {
         (self.seid, self.isSink, self.capabilities) = (seid, isSink, capabilities)
     }
 
-    /// Audio with SBC, and delay reports.
+    /// Audio with SBC and delay reporting.
     public static func sbc(seid: UInt8, isSink: Bool) -> AVDTPEndpoint {
         AVDTPEndpoint(
             seid: seid, isSink: isSink,
@@ -20,45 +20,45 @@ public struct AVDTPEndpoint: Sendable, Hashable {
     }
 }
 
-/// A stream between an end point of this side and one of the other. AVDTP 1.3, 6.
+/// A stream between end points of both devices. AVDTP 1.3, 6.
 public struct AVDTPStream: Sendable, Hashable {
     public enum State: Sendable, Hashable {
         case configured
-        /// Open was accepted; whether the channel for media is there is `hasMedia`.
+        /// Open was accepted; `hasMedia` is true once the media channel exists.
         case open
         case streaming
-        /// Close was accepted, the channel for media is still there.
+        /// Close was accepted; the media channel still exists.
         case closing
         case aborting
-        /// The stream is gone.
+        /// The stream was released.
         case idle
     }
 
     public internal(set) var state: State
     public let remote: UInt8
     public internal(set) var configuration: [AVDTPCapability]
-    /// Whether this side has set the configuration, and so opens the channel for media.
+    /// True if this device set the configuration, and therefore opens the media channel.
     public let isInitiator: Bool
     public internal(set) var hasMedia = false
 }
 
 public enum AVDTPAction: Sendable, Hashable {
-    /// A packet for the signalling channel.
+    /// Send a packet on the signalling channel.
     case send([UInt8])
     case answered(AVDTPCommand, AVDTPResponse)
-    /// A stream of an end point of this side is in another state.
+    /// The stream of an end point of this device has changed its state.
     case changed(seid: UInt8, AVDTPStream.State)
     case reconfigured(seid: UInt8)
-    /// A second L2CAP channel on the same PSM is to be opened, or closed.
+    /// Open or close a second L2CAP channel on the same PSM.
     case openMedia(seid: UInt8)
     case closeMedia(seid: UInt8)
-    /// What the sink says about its delay, in tenths of a millisecond.
+    /// Delay reported by the sink, in units of 0.1 ms.
     case delay(seid: UInt8, UInt16)
 }
 
-/// AVDTP signalling on one channel, in both roles: streams of the end points of this side. AVDTP 1.3, 6 and 8.
+/// AVDTP signalling on one channel, as initiator and acceptor, with the streams of this device's end points. AVDTP 1.3, 6 and 8.
 public struct AVDTPSession: Sendable {
-    /// RTX_SIG_TIMER is up to the implementation, at least three seconds. AVDTP 1.3, 6.2.
+    /// RTX_SIG_TIMER: chosen by the implementation, at least 3 s. AVDTP 1.3, 6.2.
     public static let responseTimeOut = Microseconds.seconds(6)
 
     struct Transaction: Sendable {
@@ -68,38 +68,37 @@ public struct AVDTPSession: Sendable {
 
     public let endpoints: [AVDTPEndpoint]
     public let mtu: Int
-    /// By the SEID of this side's end point.
+    /// Streams by the SEID of this device's end point.
     public internal(set) var streams: [UInt8: AVDTPStream] = [:]
-    /// By label.
+    /// Transactions by label.
     var transactions: [UInt8: Transaction] = [:]
     private var assembler = AVDTPAssembler()
     private var nextLabel: UInt8 = 0
 
     public init(endpoints: [AVDTPEndpoint], mtu: Int = 672) { (self.endpoints, self.mtu) = (endpoints, mtu) }
 
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public var deadline: Microseconds? { transactions.values.map(\.deadline).min() }
 
-    /// The end point whose stream waits for the other side's channel for media.
+    /// The end point whose stream awaits the peer's media channel.
     public var endpointAwaitingMedia: UInt8? {
         streams.filter { $0.value.state == .open && !$0.value.hasMedia && !$0.value.isInitiator }.keys.min()
     }
 
     func endpoint(_ seid: UInt8) -> AVDTPEndpoint? { endpoints.first { $0.seid == seid } }
 
-    /// The end point of this side whose stream goes to an end point of the other.
+    /// The end point of this device whose stream is connected to an end point of the peer.
     func local(ofRemote seid: UInt8) -> UInt8? { streams.filter { $0.value.remote == seid }.keys.min() }
 
-    /// An end point that is about to be configured is in use, too.
+    /// True if the end point has a stream, or is being configured.
     func isInUse(_ seid: UInt8) -> Bool {
         streams[seid] != nil
             || transactions.values.contains { if case .setConfiguration(_, seid, _) = $0.command { true } else { false } }
     }
 
-    // MARK: From this side
+    // MARK: Commands of this device
 
-    /// Sends a command; SEIDs in it are those of the other side, but for the initiator's in Set Configuration. Nothing happens while all
-    /// labels are in use.
+    /// Sends a command. SEIDs in it are the peer's, except for the initiator's in Set Configuration. Does nothing if all labels are in use.
     public mutating func send(_ command: AVDTPCommand, at now: Microseconds) -> [AVDTPAction] {
         guard let label = (0..<16).map({ (nextLabel + $0) & 15 }).first(where: { transactions[$0] == nil }) else { return [] }
         nextLabel = (label + 1) & 15
@@ -107,13 +106,13 @@ public struct AVDTPSession: Sendable {
         return packets(AVDTPMessage(label: label, .command, signal: command.signal.rawValue, command.payload))
     }
 
-    /// The channel for media of a stream is there.
+    /// The media channel of a stream was opened.
     public mutating func mediaOpened(_ seid: UInt8) { streams[seid]?.hasMedia = true }
 
-    /// It is gone: that ends the stream. AVDTP 1.3, 6.13.
+    /// The media channel was closed, which ends the stream. AVDTP 1.3, 6.13.
     public mutating func mediaClosed(_ seid: UInt8) -> [AVDTPAction] { streams[seid] == nil ? [] : released(seid) }
 
-    /// The signalling channel is gone, and all streams with it.
+    /// The signalling channel was closed, which ends all streams.
     public mutating func channelClosed() -> [AVDTPAction] {
         transactions = [:]
         return streams.keys.sorted().flatMap { released($0) }
@@ -127,7 +126,7 @@ public struct AVDTPSession: Sendable {
         }
     }
 
-    // MARK: From the other side
+    // MARK: Packets from the peer
 
     public mutating func receive(_ packet: [UInt8], at now: Microseconds) -> [AVDTPAction] {
         guard let message = assembler.receive(packet) else { return [] }
@@ -152,7 +151,7 @@ public struct AVDTPSession: Sendable {
         return packets(answer) + actions
     }
 
-    /// A reject names a category or an end point where the signal's reject has room for it.
+    /// A reject, with a category or end point if the format of the signal's reject includes one.
     static func rejection(_ code: AVDTPErrorCode, of signal: AVDTPSignal, about: UInt8 = 0) -> AVDTPResponse {
         switch signal {
         case .setConfiguration, .reconfigure: .rejected(code, about: about)

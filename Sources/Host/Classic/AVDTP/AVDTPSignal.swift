@@ -7,7 +7,7 @@ public enum AVDTPSignal: UInt8, Sendable, Hashable, CaseIterable {
     case securityControl, getAllCapabilities, delayReport
 }
 
-/// Why a command is rejected. AVDTP 1.3, 8.20.6; A2DP 1.3, 5.1.3 from 0xC1 on.
+/// Reason for rejecting a command. AVDTP 1.3, 8.20.6; A2DP 1.3, 5.1.3 from 0xC1 on.
 public struct AVDTPErrorCode: OpenEnum, Error {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -52,21 +52,21 @@ public struct AVDTPCategory: OpenEnum {
     public static let mediaCodec: AVDTPCategory = 7
     public static let delayReporting: AVDTPCategory = 8
 
-    /// Get Capabilities knows the categories of AVDTP 1.2 only. AVDTP 1.3, 8.7.
+    /// Categories of AVDTP 1.2, which Get Capabilities is limited to. AVDTP 1.3, 8.7.
     var isBasic: Bool { (1...7).contains(rawValue) }
     var isKnown: Bool { (1...8).contains(rawValue) }
-    /// What Reconfigure may change. AVDTP 1.3, 8.11.
+    /// Categories that Reconfigure may change. AVDTP 1.3, 8.11.
     var isOfApplication: Bool { self == .mediaCodec || self == .contentProtection }
 }
 
-/// A capability, or its setting in a configuration: a category with its octets. AVDTP 1.3, 8.21.
+/// A service capability, or its configured value: a category and its octets. AVDTP 1.3, 8.21.
 public struct AVDTPCapability: Sendable, Hashable {
     public var category: AVDTPCategory
     public var octets: [UInt8]
 
     public init(_ category: AVDTPCategory, _ octets: [UInt8] = []) { (self.category, self.octets) = (category, octets) }
 
-    /// Audio with a codec by its number. AVDTP 1.3, 8.21.5.
+    /// Audio with a codec. AVDTP 1.3, 8.21.5.
     public static func audioCodec(_ type: UInt8, _ information: [UInt8]) -> AVDTPCapability {
         AVDTPCapability(.mediaCodec, [0, type] + information)
     }
@@ -75,7 +75,7 @@ public struct AVDTPCapability: Sendable, Hashable {
         audioCodec(SBCCapabilities.codecType, capabilities.octets)
     }
 
-    /// SBC's elements, if that is the codec.
+    /// The SBC information elements, if the codec is SBC.
     public var sbc: SBCCapabilities? {
         guard category == .mediaCodec, octets.count == 2 + SBCCapabilities.octetCount, octets[0] >> 4 == 0,
             octets[1] == SBCCapabilities.codecType
@@ -98,12 +98,12 @@ public struct AVDTPCapability: Sendable, Hashable {
     }
 }
 
-/// What Discover says of a stream end point. AVDTP 1.3, 8.6.2.
+/// Information about a stream end point in the response to Discover. AVDTP 1.3, 8.6.2.
 public struct AVDTPEndpointInformation: Sendable, Hashable {
     /// 1...62.
     public var seid: UInt8
     public var isInUse: Bool
-    /// 0 is audio.
+    /// 0: audio.
     public var mediaType: UInt8
     public var isSink: Bool
 
@@ -119,7 +119,7 @@ public enum AVDTPCommand: Sendable, Hashable {
     case discover
     case getCapabilities(UInt8)
     case getAllCapabilities(UInt8)
-    /// The acceptor's end point, the initiator's, and what is set.
+    /// SEIDs of acceptor and initiator, and the configuration.
     case setConfiguration(acceptor: UInt8, initiator: UInt8, [AVDTPCapability])
     case getConfiguration(UInt8)
     case reconfigure(UInt8, [AVDTPCapability])
@@ -129,7 +129,7 @@ public enum AVDTPCommand: Sendable, Hashable {
     case suspend([UInt8])
     case abort(UInt8)
     case securityControl(UInt8, [UInt8])
-    /// In tenths of a millisecond.
+    /// Delay in units of 0.1 ms.
     case delayReport(UInt8, UInt16)
 
     public var signal: AVDTPSignal {
@@ -164,7 +164,7 @@ public enum AVDTPCommand: Sendable, Hashable {
         }
     }
 
-    /// Reads the parameters, which must be used up exactly.
+    /// Parses the parameters; trailing octets are an error.
     public init(_ signal: AVDTPSignal, _ payload: [UInt8]) throws(AVDTPErrorCode) {
         var reader = ByteReader(payload.span.bytes)
         do throws(PDUError) {
@@ -190,17 +190,17 @@ public enum AVDTPCommand: Sendable, Hashable {
     }
 }
 
-/// What answers a command.
+/// The response to a command.
 public enum AVDTPResponse: Sendable, Hashable {
     case accepted
     case endpoints([AVDTPEndpointInformation])
     case capabilities([AVDTPCapability])
     case security([UInt8])
-    /// With the end point or the category that is at fault, where the answer names one.
+    /// Rejected, with the end point or category in error if the response contains it.
     case rejected(AVDTPErrorCode, about: UInt8? = nil)
-    /// The signal is not known there.
+    /// The peer does not know the signal.
     case notKnown
-    /// An answer that cannot be read.
+    /// The response is malformed.
     case malformed
     case timedOut
 
@@ -222,7 +222,7 @@ public enum AVDTPResponse: Sendable, Hashable {
         }
     }
 
-    /// Reads an answer to a command.
+    /// Parses the response to a command.
     init(_ message: AVDTPMessage, to command: AVDTPCommand) {
         do throws(PDUError) {
             var reader = ByteReader(message.payload.span.bytes)
@@ -267,7 +267,7 @@ public enum AVDTPResponse: Sendable, Hashable {
 extension ByteReader {
     fileprivate mutating func seid() throws(PDUError) -> UInt8 { try u8("SEID") >> 2 }
 
-    /// One or more.
+    /// One or more SEIDs.
     fileprivate mutating func seids() throws(PDUError) -> [UInt8] {
         var list = [try seid()]
         while remaining > 0 { list.append(try seid()) }

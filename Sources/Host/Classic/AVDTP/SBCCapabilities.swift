@@ -1,12 +1,12 @@
 import Packets
 
-/// Codec specific information elements of SBC: what an end point can do, or with one choice in each, what is set. A2DP 1.3, 4.3.2.
+/// Codec specific information elements of SBC: capabilities of an end point, or a configuration with one choice each. A2DP 1.3, 4.3.2.
 public struct SBCCapabilities: Sendable, Hashable {
     public struct Choices: OptionSet, Sendable, Hashable {
         public var rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        // Sampling frequency and channel mode, octet 0.
+        // Octet 0: sampling frequency and channel mode.
         public static let hz16000 = Choices(rawValue: 0x80)
         public static let hz32000 = Choices(rawValue: 0x40)
         public static let hz44100 = Choices(rawValue: 0x20)
@@ -15,7 +15,7 @@ public struct SBCCapabilities: Sendable, Hashable {
         public static let dualChannel = Choices(rawValue: 0x04)
         public static let stereo = Choices(rawValue: 0x02)
         public static let jointStereo = Choices(rawValue: 0x01)
-        // Block length, subbands and allocation method, octet 1.
+        // Octet 1: block length, subbands and allocation method.
         public static let blocks4 = Choices(rawValue: 0x80)
         public static let blocks8 = Choices(rawValue: 0x40)
         public static let blocks12 = Choices(rawValue: 0x20)
@@ -34,7 +34,7 @@ public struct SBCCapabilities: Sendable, Hashable {
         fileprivate var isOne: Bool { rawValue.nonzeroBitCount == 1 }
     }
 
-    /// The number of the codec. Assigned Numbers, 6.5.
+    /// Number of the codec. Assigned Numbers, 6.5.
     public static let codecType: UInt8 = 0
     public static let octetCount = 4
 
@@ -50,9 +50,9 @@ public struct SBCCapabilities: Sendable, Hashable {
         (minimumBitpool, maximumBitpool) = (bitpool.lowerBound, bitpool.upperBound)
     }
 
-    /// What a sink must be able to decode, with the bitpool of high quality. A2DP 1.3, tables 4.2 and 4.7.
+    /// Mandatory capabilities of a sink, with the high quality bitpool. A2DP 1.3, tables 4.2 and 4.7.
     public static let sink = SBCCapabilities([.frequencies, .modes], [.blocks, .subbands, .allocations], bitpool: 2...53)
-    /// What the encoder here is used with unless told otherwise.
+    /// Default capabilities of the encoder.
     public static let source = SBCCapabilities(
         [.hz44100, .hz48000, .modes], [.blocks, .subbands, .allocations], bitpool: 2...53)
 
@@ -64,7 +64,7 @@ public struct SBCCapabilities: Sendable, Hashable {
 
     public var octets: [UInt8] { [signal.rawValue, coding.rawValue, minimumBitpool, maximumBitpool] }
 
-    /// Why a setting cannot be had; nil if it can. A2DP 1.3, 5.1.3.
+    /// Error code if a configuration is not supported; nil if it is. A2DP 1.3, 5.1.3.
     public func objection(to setting: SBCCapabilities) -> AVDTPErrorCode? {
         let choices: [(Choices, Choices, Choices, invalid: AVDTPErrorCode, notSupported: AVDTPErrorCode)] = [
             (.frequencies, setting.signal, signal, .invalidSamplingFrequency, .notSupportedSamplingFrequency),
@@ -85,7 +85,7 @@ public struct SBCCapabilities: Sendable, Hashable {
         return nil
     }
 
-    /// The best setting that both sides can do; nil if there is none.
+    /// The best configuration that both devices support; nil if there is none.
     public func setting(with other: SBCCapabilities) -> SBCCapabilities? {
         func best(_ own: Choices, _ others: Choices, _ order: [Choices]) -> Choices? {
             order.first { own.contains($0) && others.contains($0) }

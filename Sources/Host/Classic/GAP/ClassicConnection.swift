@@ -2,40 +2,40 @@ import HCI
 import Packets
 import Timing
 
-/// What happens on a BR/EDR connection without being asked for, or at the peer's request.
+/// An event on a BR/EDR connection that was not requested locally.
 public enum ClassicConnectionEvent: Sendable, Equatable {
-    /// The link is encrypted, or encrypted anew, and worth this.
+    /// The link was encrypted or its key refreshed; it now has this level.
     case secured(SecurityMode4Level)
-    /// Whoever asked for it; the link is encrypted with the new key.
+    /// A pairing requested by either device is complete, and the link is encrypted with the new key.
     case paired(PairingResult)
     case pairingFailed(HostError)
-    /// The keys of LE were derived from that of BR/EDR.
+    /// LE keys were derived from the BR/EDR link key.
     case derived(PairingResult)
     case derivationFailed(HostError)
     case disconnected(ErrorCode)
 }
 
-/// One BR/EDR connection and the channels on it.
+/// A BR/EDR connection and its channels.
 public final class ClassicConnection {
     public let handle: ConnectionHandle
     public let address: BDADDR
-    /// This side has paged; roles may have been switched since.
+    /// True if this device paged; roles may have been switched since.
     public let isInitiator: Bool
-    /// Central of the piconet, whoever has paged. Core Vol 4, Part E, 7.7.18.
+    /// True if this device is the central of the piconet, whichever device paged. Core Vol 4, Part E, 7.7.18.
     public internal(set) var isCentral: Bool
     public let host: Host
-    /// Why the connection ended; nil while it is up.
+    /// Reason for the disconnection; nil while connected.
     public private(set) var disconnectReason: ErrorCode?
-    /// Told of what happens without being asked for.
+    /// Called for events that were not requested locally.
     public let events = Listeners<(ClassicConnectionEvent) -> Void>()
     let channels: ClassicChannels
     let security: ClassicSecurity
-    /// What this host has on the channels.
+    /// Protocols and profiles of this host on the channels.
     private(set) lazy var layers = ClassicLayers(self)
     let keyDerivation: KeyDerivationChannel
     private let multiplexer: L2CAPMultiplexer
     private let end: Promise<ErrorCode>
-    /// Channels that the peer wants while it is not known yet how well the link is encrypted.
+    /// Channel requests of the peer, held until the encryption of the link is known.
     private var undecided: [(cid: UInt16, psm: UInt16)] = []
 
     init(_ handle: ConnectionHandle, peer: BDADDR, isInitiator: Bool, host: Host, slot: Int) {
@@ -57,29 +57,30 @@ public final class ClassicConnection {
     }
 
     public var isConnected: Bool { disconnectReason == nil }
-    /// The identity of the device, by which it is known on LE, too.
+    /// Identity of the device, also used on LE.
     public var peer: PeerIdentity { PeerIdentity(DeviceAddress(address, kind: .public)) }
     public var securityLevel: SecurityMode4Level { security.machine.level }
-    /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not. Core Vol 4, Part E, 7.5.7.
+    /// Encryption key size in octets, 7...16; 0 if not encrypted. Core Vol 4, Part E, 7.5.7.
     public var encryptionKeySize: Int { security.machine.encryption?.keySize ?? 0 }
-    /// The same by the names of LE.
+    /// The corresponding LE security level.
     public var linkSecurity: LinkSecurity { securityLevel.linkSecurity }
-    /// The link is encrypted with a key of P-256 and AES-CCM.
+    /// True if the link is encrypted with AES-CCM and a P-256 link key.
     public var usesSecureConnections: Bool { usesAESCCM && security.machine.encryption?.linkKey.strength.isSecureConnections ?? false }
-    /// The link has a key of P-256, and E0 encrypts it: one of the two devices has turned Secure Connections off for BR/EDR, or somebody between them has.
+    /// True if the link has a P-256 link key but uses E0: Secure Connections was turned off for BR/EDR on one device, or by an attacker.
     public var isDowngraded: Bool { security.machine.encryption?.isDowngraded ?? false }
-    /// What is kept of the peer.
+    /// The stored bond with the peer.
     public var bond: Bond? { host.keys[peer] }
-    /// Told of the PDUs on all channels, for evidence.
+    /// Called with the PDUs of all channels, for evidence.
     public var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
-    /// ACL fragments that wait in the queues of all channels.
+    /// Number of ACL fragments queued for all channels.
     public var queuedFragments: Int { multiplexer.queuedFragments }
-    /// ACL fragments that the controller holds.
+    /// Number of ACL fragments in the controller.
     public var fragmentsInController: Int { multiplexer.fragmentsInController }
-    /// Waits until the peer has acknowledged what was sent: a disconnection overtakes data. Returns when the time is over or the connection has ended, too.
+    /// Waits until the peer has acknowledged all data, since a disconnection overtakes it. Also returns after `limit`, or if the connection
+    /// has ended.
     public func drained(within limit: Microseconds = .seconds(2)) async throws { try await multiplexer.drained(within: limit) }
 
-    /// Ends the connection and waits until it has ended.
+    /// Disconnects and waits until the connection has ended.
     @discardableResult
     public func disconnect(_ reason: ErrorCode = .remoteUserTerminatedConnection) async throws -> ErrorCode {
         if let disconnectReason { return disconnectReason }
@@ -98,18 +99,18 @@ public final class ClassicConnection {
 
     // MARK: Security
 
-    /// Makes the link be of a level: with the key that is there if that is good enough, else by pairing. Core Vol 3, Part C, 5.2.2.
+    /// Raises the link to a security level, with the existing key if it is strong enough, otherwise by pairing. Core Vol 3, Part C, 5.2.2.
     ///
-    /// - Throws: `HostError.peer(.rejected)` with the reason: PIN or Key Missing if the peer has no key, Authentication Failure if it has another one,
-    ///   Insufficient Security if less was reached. The key that is there stays in any case.
+    /// - Throws: `HostError.peer(.rejected)` with the reason: PIN or Key Missing if the peer has no key, Authentication Failure if it has
+    ///   another one, Insufficient Security if the level was not reached. The existing key is kept in any case.
     public func secure(to level: SecurityMode4Level) async throws {
         guard isConnected else { throw HostError.misuse(.notConnected) }
         try await security.secure(to: level)
     }
 
-    /// Pairs anew, whether or not there is a key, and encrypts the link with the new one.
+    /// Pairs, even if there is a key, and encrypts the link with the new one.
     ///
-    /// - Parameter settings: those of the host, or the defaults, if nil.
+    /// - Parameter settings: nil for the settings of the host, or the defaults.
     /// - Throws: `HostError.peer(.rejected)` with the reason, `.misuse(.busy)`.
     @discardableResult
     public func pair(_ settings: PairingSettings? = nil) async throws -> PairingResult {
@@ -117,8 +118,8 @@ public final class ClassicConnection {
         return try await security.pair(settings ?? host.pairingSettings ?? PairingSettings())
     }
 
-    /// Derives the keys of LE from a link key of P-256, as central; by itself it happens after each pairing that leaves such a key, where the host's settings
-    /// give and want an LTK. Core Vol 3, Part H, 2.4.2.5.
+    /// Derives LE keys from a P-256 link key, as central. This is automatic after each pairing with such a key if the host's settings
+    /// include the LTK in both key distributions. Core Vol 3, Part H, 2.4.2.5.
     ///
     /// - Throws: `HostError.peer(.pairingFailed)` or `.peer(.pairingRefused)` with the reason, `.misuse(.onlyForCentrals)`.
     @discardableResult
@@ -129,10 +130,11 @@ public final class ClassicConnection {
 
     // MARK: Channels
 
-    /// Opens a channel to a service of the peer, once the link is as well protected as that wants it. Core Vol 3, Part A, 4.2; Part C, 5.2.2.1.
+    /// Opens a channel to a service of the peer, after raising the link to the required security level. Core Vol 3, Part A, 4.2; Part C,
+    /// 5.2.2.1.
     ///
-    /// - Parameter level: nil for the least that there is: none for service discovery, else `.unauthenticated`.
-    /// - Throws: `HostError.peer(.channel)` with the reason, why the link cannot be protected, or why there is no connection.
+    /// - Parameter level: nil for the minimum: none for service discovery, otherwise `.unauthenticated`.
+    /// - Throws: `HostError.peer(.channel)` with the reason, or the error of the security procedure or connection.
     func openChannel(
         _ psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings(), level: SecurityMode4Level? = nil
     ) async throws -> ClassicDataChannel {
@@ -140,7 +142,7 @@ public final class ClassicConnection {
         return try await channels.open(psm, settings)
     }
 
-    /// A peer protects the link before it asks for a channel. Core Vol 3, Part C, 5.2.2.2.
+    /// Decides on a channel request. The peer must raise the security level before its request. Core Vol 3, Part C, 5.2.2.2.
     private func admit(_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? {
         guard let service = host.context.classicServices[psm] else { return .refuse(.refusedPSMNotSupported) }
         guard securityLevel < service.level, !host.context.quirks.channels.admitsInClear else { return .accept(service.settings) }
@@ -149,7 +151,7 @@ public final class ClassicConnection {
         return nil
     }
 
-    /// How the link is encrypted is known again.
+    /// Handles held channel requests once the encryption of the link is known.
     private func settled() {
         decide()
         layers.settled()
@@ -164,7 +166,7 @@ public final class ClassicConnection {
         }
     }
 
-    // MARK: From below
+    // MARK: Events
 
     func tell(_ event: ClassicConnectionEvent) { events.tell { $0(event) } }
     func received(boundary: ACLHeader.Boundary, _ fragment: RawSpan) { multiplexer.received(boundary: boundary, fragment) }

@@ -1,18 +1,18 @@
 import Packets
 import Timing
 
-/// What this host has on the channels of one BR/EDR connection.
+/// Protocols and profiles on the channels of one BR/EDR connection.
 final class ClassicLayers {
     unowned let connection: ClassicConnection
-    /// Bearers of the attribute protocol, of one client.
+    /// ATT bearers, all with the same client.
     private(set) var bearers: [ATTBearer] = []
-    /// RFCOMM; a second one only where the peer has begun it beside that of this side.
+    /// RFCOMM sessions; a second one only if the peer has opened it in addition to this device's.
     private(set) var multiplexers: [SerialMultiplexer] = []
-    /// The session that this side is about to begin.
+    /// The session that this device is about to open.
     var openingMultiplexer: Promise<SerialMultiplexer>?
     private var client: GATTServerSession?
     private var started: ProfileSession?
-    /// They begin when somebody wants them.
+    /// Created on first use.
     var profiles: ProfileSession {
         if let started { return started }
         let offer = connection.host.context.profileOffer
@@ -53,15 +53,15 @@ final class ClassicLayers {
         return multiplexer
     }
 
-    /// The encryption of the link is known again.
+    /// The encryption of the link has changed.
     func settled() { client?.encrypted() }
 
-    /// What is accepted of a synchronous connection that the peer asks for; nil if none is.
+    /// Accepted settings for a synchronous connection requested by the peer; nil to reject it.
     func synchronousSettings(for type: LinkType) -> SynchronousSettings? { started?.synchronousSettings(for: type) }
 
     func opened(_ voice: SynchronousConnection) { started?.opened(voice) }
 
-    /// The connection is gone, and all channels with it.
+    /// The connection has ended, and all channels with it.
     func ended(_ error: HostError) {
         started?.ended(error)
         guard let client else { return }

@@ -1,6 +1,6 @@
 import Packets
 
-/// A channel over BR/EDR in basic mode for programs above the host: SDUs go in and come out as they are. Core Vol 3, Part A, 3.1.
+/// A BR/EDR channel in basic mode for programs above the host; SDUs are sent and received unchanged. Core Vol 3, Part A, 3.1.
 public struct ClassicPipe {
     private let channel: ClassicDataChannel
 
@@ -9,17 +9,17 @@ public struct ClassicPipe {
         channel.onReceive = receive
     }
 
-    /// Sends an SDU, waiting for room on the link.
+    /// Sends an SDU after waiting for space on the link.
     ///
     /// - Throws: `HostError`.
     public func send(_ sdu: [UInt8]) async throws { try await channel.send(sdu) }
 }
 
 extension ClassicConnection {
-    /// Whether the link is encrypted with AES-CCM, which adds a check to each packet; E0 adds nothing. Core Vol 2, Part H, 9.
+    /// True if the link is encrypted with AES-CCM, which adds a MIC to each packet; E0 adds nothing. Core Vol 2, Part H, 9.
     public var usesAESCCM: Bool { security.machine.encryption?.isAESCCM ?? false }
 
-    /// Opens a channel to a service that takes SDUs of up to `mtu` octets, and takes as many.
+    /// Opens a channel to a service, with SDUs of up to `mtu` octets in both directions.
     ///
     /// - Throws: `HostError`.
     public func openPipe(_ psm: UInt16, mtu: UInt16, receive: @escaping ([UInt8]) -> Void) async throws -> ClassicPipe {
@@ -30,7 +30,7 @@ extension ClassicConnection {
 }
 
 extension Host {
-    /// Lets peers open channels that take SDUs of up to `mtu` octets, secured or not.
+    /// Accepts channels with SDUs of up to `mtu` octets, with or without security.
     public func acceptPipes(
         _ psm: UInt16, mtu: UInt16, receive: @escaping ([UInt8]) -> Void, opened: @escaping (ClassicPipe) -> Void
     ) {

@@ -1,10 +1,10 @@
-/// A service that peers may open connection-oriented channels to.
+/// A service to which peers may open connection-oriented channels.
 struct ClassicService {
     var settings: ClassicChannelSettings
-    /// What the link has to be.
+    /// Required security level of the link.
     var level: SecurityMode4Level
     var opened: (ClassicDataChannel, ClassicConnection) -> Void
 
-    /// Service discovery alone goes without encryption in security mode 4. Core Vol 3, Part C, 5.2.2.2.
+    /// Minimum security level: in security mode 4, only service discovery is allowed without encryption. Core Vol 3, Part C, 5.2.2.2.
     static func leastLevel(_ psm: UInt16) -> SecurityMode4Level { psm == ClassicPSM.sdp ? .open : .unauthenticated }
 }

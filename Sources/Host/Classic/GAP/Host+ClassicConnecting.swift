@@ -2,12 +2,12 @@ import HCI
 import Packets
 import Timing
 
-/// Connections over BR/EDR. Core Vol 3, Part C, 4 and 7.
+/// BR/EDR connections. Core Vol 3, Part C, 4 and 7.
 extension Host {
-    /// Every ACL packet type of basic rate; packets of enhanced data rate are not excluded. Core Vol 4, Part E, 7.1.5.
+    /// All basic rate ACL packet types; EDR types are not excluded. Core Vol 4, Part E, 7.1.5.
     private static let packetTypes: UInt16 = 0xCC18
 
-    /// Connects to a device over BR/EDR.
+    /// Connects to a BR/EDR device.
     ///
     /// - Throws: `HostError.peer(.rejected)` with the reason, such as Page Timeout.
     public func connectClassic(to peer: BDADDR) async throws -> ClassicConnection {
@@ -25,9 +25,9 @@ extension Host {
         return connection
     }
 
-    /// Lets peers open channels to a service over BR/EDR. Core Vol 3, Part A, 4.2.
+    /// Accepts channels to a service on BR/EDR. Core Vol 3, Part A, 4.2.
     ///
-    /// - Parameter level: what a link has to be before a channel is let in; nil for the least that there is.
+    /// - Parameter level: required security level of the link; nil for the minimum.
     func listen(
         psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings(), level: SecurityMode4Level? = nil,
         opened: @escaping (ClassicDataChannel, ClassicConnection) -> Void
@@ -35,7 +35,7 @@ extension Host {
         context.classicServices[psm] = ClassicService(settings: settings, level: level ?? ClassicService.leastLevel(psm), opened: opened)
     }
 
-    /// Lets nobody in any more; channels that are open stay.
+    /// Stops accepting channels; open channels stay open.
     func stopListening(psm: UInt16) { context.classicServices[psm] = nil }
 
     // MARK: Events
@@ -49,7 +49,7 @@ extension Host {
         post(HCICommands.AcceptConnectionRequest(bdADDR: event.bdADDR, role: .peripheral))
     }
 
-    /// Roles may be switched before the connection is told. Core Vol 4, Part E, 7.1.8.
+    /// A role switch may be reported before the connection. Core Vol 4, Part E, 7.1.8.
     func roleChanged(_ event: HCIEvents.RoleChange) {
         guard event.status == .success else { return }
         if let connection = classicConnection(to: event.bdADDR) {

@@ -1,13 +1,13 @@
 import HCI
 import Packets
 
-/// What a device tells those who inquire. Core Vol 3, Part C, 3.2.
+/// Properties that a device reports to inquiring devices. Core Vol 3, Part C, 3.2.
 public struct ClassicDescription: Sendable, Hashable {
-    /// The user-friendly name; at most 248 octets of UTF-8 are told. Core Vol 3, Part C, 3.2.2.
+    /// The user-friendly name; at most 248 octets of UTF-8 are sent. Core Vol 3, Part C, 3.2.2.
     public var name: String
-    /// Major and minor device class with the service classes, 24 bits. Core Vol 3, Part C, 3.2.4.
+    /// Class of Device: major and minor device class and service classes, 24 bits. Core Vol 3, Part C, 3.2.4.
     public var classOfDevice: UInt32
-    /// Services for the extended inquiry response. Core Vol 3, Part C, 8.
+    /// Services in the extended inquiry response. Core Vol 3, Part C, 8.
     public var services: [BluetoothUUID]
 
     public init(name: String, classOfDevice: UInt32 = 0x1F00, services: [BluetoothUUID] = []) {
@@ -20,10 +20,10 @@ public struct ClassicDescription: Sendable, Hashable {
     static let nameLength = 248
     private static let responseLength = 240
 
-    /// UTF-8, cut between characters, and filled with zeros.
+    /// The name in UTF-8, truncated at a character boundary and padded with zeros.
     var nameOctets: [UInt8] { Self.filled(Self.cut(name, to: Self.nameLength), to: Self.nameLength) }
 
-    /// A list that does not fit into what is left is told in part, and says so. Supplement, Part A, 1.1 and 1.2.
+    /// Extended inquiry response data. A list that does not fit is truncated and marked as incomplete. Supplement, Part A, 1.1 and 1.2.
     var extendedResponse: [UInt8] {
         let own = [UInt8](name.utf8)
         let told = Self.cut(name, to: 80)
@@ -51,16 +51,17 @@ public struct ClassicDescription: Sendable, Hashable {
     }
 }
 
-/// What the host sets in its controller for BR/EDR.
+/// BR/EDR settings of the controller.
 extension Host {
-    /// Which inquiries and pages are answered; whoever connects is let in, unless `acceptsClassic` says otherwise. Core Vol 3, Part C, 4.1 and 4.2.
+    /// Enables inquiry scan and page scan. Every connection is accepted, unless `acceptsClassic` rejects it. Core Vol 3, Part C, 4.1 and
+    /// 4.2.
     public func setScan(isDiscoverable: Bool, isConnectable: Bool) async throws {
         try await prepareClassic()
         acceptsClassic = acceptsClassic ?? { _ in true }
         try await send(HCICommands.WriteScanEnable(scanEnable: (isDiscoverable ? 1 : 0) | (isConnectable ? 2 : 0)))
     }
 
-    /// Sets the name, the class and what an extended inquiry response holds. Core Vol 4, Part E, 7.3.11, 7.3.26 and 7.3.56.
+    /// Sets name, class of device and extended inquiry response. Core Vol 4, Part E, 7.3.11, 7.3.26 and 7.3.56.
     public func describeClassic(_ description: ClassicDescription) async throws {
         try await prepareClassic()
         try await send(HCICommands.WriteLocalName(localName: description.nameOctets))
@@ -69,7 +70,7 @@ extension Host {
         try await send(HCICommands.WriteExtendedInquiryResponse(extendedInquiryResponse: description.extendedResponse))
     }
 
-    /// Values for a peer to have by other means before the two pair; the next pairing uses them. Core Vol 4, Part E, 7.3.95.
+    /// Creates out-of-band data for peers; the next pairing uses it. Core Vol 4, Part E, 7.3.95.
     public func makeClassicOutOfBandData() async throws -> ClassicOutOfBandData {
         try await prepareClassic()
         let made = try await send(HCICommands.ReadLocalOOBExtendedData())
@@ -77,8 +78,8 @@ extension Host {
         return ClassicOutOfBandData(commitment192: made.c192, random192: made.r192, commitment256: made.c256, random256: made.r256)
     }
 
-    /// Says once after each start what the host does on BR/EDR, and which events it wants beside those of LE: Secure Simple Pairing and Secure Connections
-    /// are on for all links or for none. Core Vol 4, Part E, 7.3.59 and 7.3.92.
+    /// Configures the controller for BR/EDR after each start, including the event mask. Secure Simple Pairing and Secure Connections are on
+    /// for all links or none. Core Vol 4, Part E, 7.3.59 and 7.3.92.
     func prepareClassic() async throws {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard !isClassicPrepared else { return }
@@ -102,7 +103,7 @@ extension Host {
         }
     }
 
-    /// The other side may ask for a role switch and for sniff mode. Core Vol 4, Part E, 7.2.10 and 7.2.12.
+    /// Allows the peer to request role switch and sniff mode. Core Vol 4, Part E, 7.2.10 and 7.2.12.
     private static let linkPolicy: UInt16 = 0x0005
 
     private func prepareClassicSecurity(_ settings: PairingSettings) async throws {

@@ -2,11 +2,12 @@ import HCI
 import Packets
 import Timing
 
-/// Devices around, and their names. Core Vol 3, Part C, 6.
+/// Inquiry and remote names. Core Vol 3, Part C, 6.
 extension Host {
-    /// Starts an inquiry; a controller has one at a time.
+    /// Starts an inquiry; a controller runs one at a time.
     ///
-    /// - Parameter onResult: takes the results synchronously; otherwise they are read from `Inquiry.results`, or all at once from `Inquiry.ended()`.
+    /// - Parameter onResult: called synchronously with each result. Without it, results are read from `Inquiry.results`, or all together
+    ///   from `Inquiry.ended()`.
     public func inquire(_ settings: InquirySettings = InquirySettings(), onResult: ((InquiryResult) -> Void)? = nil) async throws -> Inquiry
     {
         try await prepareClassic()
@@ -28,7 +29,8 @@ extension Host {
         return started
     }
 
-    /// A controller without extended results may have those with RSSI, and else has standard ones. Core Vol 4, Part E, 7.3.50.
+    /// Sets the inquiry mode. A controller without extended results may support results with RSSI, otherwise standard results. Core Vol 4,
+    /// Part E, 7.3.50.
     private func setInquiryMode(_ wanted: InquirySettings.Mode?) async throws {
         guard controller.supports(HCICommands.WriteInquiryMode.self) else { return }
         for mode in wanted.map({ [$0] }) ?? [.extended, .rssi] {
@@ -53,12 +55,12 @@ extension Host {
         wakeScans()
     }
 
-    /// The name of a device, which need not be connected. Core Vol 3, Part C, 6.3.
+    /// Reads the name of a device, connected or not. Core Vol 3, Part C, 6.3.
     ///
     /// - Throws: `HostError.peer(.rejected)` with the reason, such as Page Timeout.
     public func name(of address: BDADDR, found: InquiryResult? = nil) async throws -> String {
         try await prepareClassic()
-        // The uppermost bit says that the offset is known.
+        // The most significant bit marks the offset as valid.
         let command = HCICommands.RemoteNameRequest(
             bdADDR: address, pageScanRepetitionMode: found?.pageScanRepetition ?? 1,
             clockOffset: found.map { $0.clockOffset | 0x8000 } ?? 0)
@@ -90,7 +92,7 @@ extension Host {
             }
         default:
             let event: HCIEvents.ExtendedInquiryResult = try packet.event()
-            // All zero if the response announced one that was not heard.
+            // All zeros if the device announced an extended response that was not received.
             let data = event.extendedInquiryResponse.contains { $0 != 0 } ? AdvertisingData(octets: event.extendedInquiryResponse) : nil
             return [
                 InquiryResult(

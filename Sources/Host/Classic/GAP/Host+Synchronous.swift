@@ -3,9 +3,10 @@ import Packets
 
 /// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28.
 extension ClassicConnection {
-    /// Asks for a synchronous connection by each setting in turn, until the other side takes one.
+    /// Requests a synchronous connection with each setting in turn until the peer accepts one.
     ///
-    /// - Throws: `HostError.peer(.rejected)` with the reason of the last refusal; a host that does not answer is asked once.
+    /// - Throws: `HostError.peer(.rejected)` with the reason of the last rejection. If the peer's host does not reply, there is no second
+    ///   attempt.
     func openSynchronous(_ settings: [SynchronousSettings]) async throws {
         var refusal = ErrorCode.unsupportedFeatureOrParameterValue
         for setting in settings {
@@ -30,7 +31,7 @@ extension ClassicConnection {
 }
 
 extension Host {
-    /// The profiles of the link decide.
+    /// The link's profiles decide on a request of the peer.
     func synchronousRequested(_ event: HCIEvents.ConnectionRequest) {
         guard let setting = classicConnection(to: event.bdADDR)?.layers.synchronousSettings(for: event.linkType) else {
             return post(

@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// How to inquire. Core Vol 4, Part E, 7.1.1 and 7.3.50.
+/// Inquiry parameters. Core Vol 4, Part E, 7.1.1 and 7.3.50.
 public struct InquirySettings: Sendable, Hashable {
-    /// How results are told.
+    /// Inquiry mode: kind of result events.
     public enum Mode: UInt8, Sendable, Hashable, CaseIterable {
         case standard
         case rssi
@@ -12,30 +12,30 @@ public struct InquirySettings: Sendable, Hashable {
 
     /// Limited instead of general inquiry. Core Vol 3, Part C, 6.1 and 6.2.
     public var isLimited = false
-    /// N x 1.28 s, 1...48; half of it finds nearly everybody. Core Vol 3, Part C, Appendix A.
+    /// N x 1.28 s, 1...48; half of the default finds most devices. Core Vol 3, Part C, Appendix A.
     public var length: UInt8 = 8
-    /// Devices after which it is enough; 0 for any number.
+    /// Number of devices after which the inquiry ends; 0 for no limit.
     public var mostResponses: UInt8 = 0
-    /// Nil: the most that the controller can.
+    /// Nil for the best mode that the controller supports.
     public var mode: Mode?
-    /// Results that may wait for a reader of `Inquiry.results`.
+    /// Maximum number of buffered results in `Inquiry.results`.
     public var bufferLimit = 256
 
     public init() {}
 
-    /// GIAC or LIAC. Assigned numbers, 2.2.
+    /// LAP of GIAC or LIAC. Assigned numbers, 2.2.
     var lap: UInt32 { isLimited ? 0x9E8B00 : 0x9E8B33 }
 }
 
-/// A device that an inquiry has found. Core Vol 4, Part E, 7.7.2, 7.7.33 and 7.7.38.
+/// A device found by an inquiry. Core Vol 4, Part E, 7.7.2, 7.7.33 and 7.7.38.
 public struct InquiryResult: Sendable, Hashable {
     public var address: BDADDR
     public var classOfDevice: UInt32
-    /// Bits 16-2 of the difference of the clocks.
+    /// Bits 16-2 of the clock difference.
     public var clockOffset: UInt16
-    /// R0, R1 or R2: how soon a page is heard.
+    /// Page scan repetition mode: R0, R1 or R2.
     public var pageScanRepetition: UInt8
-    /// dBm; nil from a controller that does not tell.
+    /// RSSI in dBm; nil if the controller does not report it.
     public var rssi: Int8?
     /// The extended inquiry response, if there was one.
     public var data: AdvertisingData?
@@ -44,11 +44,11 @@ public struct InquiryResult: Sendable, Hashable {
     public var name: String? { data?.localName }
 }
 
-/// An inquiry that is running or has ended.
+/// A running or completed inquiry.
 public final class Inquiry {
-    /// Devices in order, each once, and once more when more is known of it; those that find the buffer full are dropped and counted.
+    /// Each device once, and again if more is known about it. Results that find the buffer full are dropped and counted.
     public let results: AsyncThrowingStream<InquiryResult, any Error>
-    /// Takes each result on the loop instead of `results`.
+    /// Called with each result on the loop, instead of `results`.
     public var onResult: ((InquiryResult) -> Void)?
     /// All devices so far, in the order in which they were found.
     public private(set) var found: [InquiryResult] = []
@@ -58,7 +58,7 @@ public final class Inquiry {
     private let end: Promise<Void>
     private unowned let host: Host
 
-    /// More devices than a piconet's neighbourhood has; beyond it a peer makes them up.
+    /// Limit against peers that make up addresses; more devices than are ever in range.
     private static let mostDevices = 1_024
 
     init(host: Host, bufferLimit: Int) {
@@ -67,14 +67,14 @@ public final class Inquiry {
         (results, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, bufferLimit)))
     }
 
-    /// Waits until the inquiry has ended by itself, and tells whom it has found.
+    /// Waits until the inquiry has ended by itself, and returns the devices found.
     @discardableResult
     public func ended() async throws -> [InquiryResult] {
         try await end.value()
         return found
     }
 
-    /// Ends the inquiry; `results` ends after what is buffered.
+    /// Stops the inquiry; `results` ends after the buffered results.
     public func stop() async throws { try await host.stop(self) }
 
     func receive(_ result: InquiryResult) {

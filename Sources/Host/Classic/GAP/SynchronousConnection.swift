@@ -1,16 +1,16 @@
 import Packets
 import Timing
 
-/// What a host wants of a synchronous connection. Core Vol 4, Part E, 7.1.26.
+/// Parameters of a synchronous connection. Core Vol 4, Part E, 7.1.26.
 public struct SynchronousSettings: Sendable, Hashable {
-    /// Octets a second each way, on the air.
+    /// Octets per second in each direction, on the air.
     public var bandwidth: UInt32 = 8_000
     /// In milliseconds.
     public var maxLatency: UInt16
-    /// Core Vol 4, Part E, 6.12.
+    /// Voice setting. Core Vol 4, Part E, 6.12.
     public var voiceSetting: UInt16
     public var retransmissionEffort: UInt8
-    /// Bits that allow packets of the basic rate and forbid those of the enhanced one.
+    /// Bits that allow basic rate packet types and bits that disallow EDR types.
     public var packetTypes: UInt16
 
     public init(maxLatency: UInt16, voiceSetting: UInt16, retransmissionEffort: UInt8, packetTypes: UInt16) {
@@ -18,23 +18,23 @@ public struct SynchronousSettings: Sendable, Hashable {
         (self.retransmissionEffort, self.packetTypes) = (retransmissionEffort, packetTypes)
     }
 
-    /// True if an eSCO packet type may be used: EV3, EV4, EV5 or one of the enhanced rate, which bits 6 to 9 forbid. Core Vol 4, Part E, 7.1.26.
+    /// True if an eSCO packet type is allowed: EV3, EV4, EV5, or an EDR type, which bits 6...9 disallow. Core Vol 4, Part E, 7.1.26.
     var allowsESCO: Bool { packetTypes & 0x0038 != 0 || packetTypes & 0x03C0 != 0x03C0 }
 }
 
-/// An SCO or eSCO connection: voice goes in and comes out in packets of synchronous data, without credits. Core Vol 4, Part E, 5.4.3.
+/// An SCO or eSCO connection, which carries voice in synchronous data packets without flow control. Core Vol 4, Part E, 5.4.3.
 public final class SynchronousConnection {
     public let handle: ConnectionHandle
     public let peer: BDADDR
     public let isExtended: Bool
-    /// Packets of HCI each way.
+    /// Number of HCI packets in each direction.
     public private(set) var sent = 0
     public private(set) var received = 0
-    /// Those that came whole but may have errors, or of which the controller says that something is missing.
+    /// Number of packets with Packet_Status_Flag "possibly invalid", or with data missing according to the controller.
     public private(set) var doubtful = 0
-    /// Why it ended; nil while it is up.
+    /// Reason for the disconnection; nil while connected.
     public private(set) var disconnectReason: ErrorCode?
-    /// Takes the voice of each packet.
+    /// Called with the voice data of each packet.
     var onReceive: ([UInt8]) -> Void = { _ in }
     var onEnd: () -> Void = {}
     private unowned let host: Host
@@ -46,7 +46,7 @@ public final class SynchronousConnection {
         end = Promise(on: host.loop)
     }
 
-    /// Sends voice, cut to what the controller's buffers take; the pace is the caller's.
+    /// Sends voice, split to the length of the controller's buffers; the caller determines the rate.
     func send(_ voice: [UInt8]) {
         let most = host.controller.voiceDataLength
         guard disconnectReason == nil, most > 0 else { return }
@@ -57,14 +57,14 @@ public final class SynchronousConnection {
         }
     }
 
-    /// Ends it, and waits until it has ended; the link that carries it stays.
+    /// Disconnects and waits until it has ended; the ACL link stays connected.
     func disconnect() async throws {
         guard disconnectReason == nil else { return }
         try await host.send(HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
         _ = try await end.value()
     }
 
-    // MARK: From below
+    // MARK: Events
 
     func receive(_ packet: HCIData.SynchronousData) {
         received += 1

@@ -1,10 +1,10 @@
 import Packets
 
-/// Lines out of a stream of octets: what lies between CR and LF, empty ones left out. HFP 1.8, 4.34; ITU-T V.250, 5.
+/// Splits a stream of octets into lines between CR and LF; empty lines are skipped. HFP 1.8, 4.34; ITU-T V.250, 5.
 public struct ATLineReader: Sendable {
     public enum Line: Sendable, Hashable {
         case text(String)
-        /// More octets than any command or result has; they are gone.
+        /// A line longer than any command or result; its octets are dropped.
         case tooLong
     }
 
@@ -35,7 +35,7 @@ public struct ATLineReader: Sendable {
     }
 }
 
-/// A command: a name, and what is done with it. ITU-T V.250, 5.4.
+/// A command: a name and an operation. ITU-T V.250, 5.4.
 public struct ATCommand: Sendable, Hashable {
     public enum Form: Sendable, Hashable {
         case execute
@@ -53,13 +53,13 @@ public struct ATCommand: Sendable, Hashable {
 
     public init(_ name: String, _ form: Form) { (self.name, self.form) = (name, form) }
 
-    /// Nil for what is no command.
+    /// Returns nil if the line is not a command.
     public init?(_ line: String) {
         let text = line.drop { $0 == " " }
         guard text.prefix(2).uppercased() == "AT" else { return nil }
         let body = text.dropFirst(2)
         if let first = body.first, first.isLetter {
-            // Basic commands have their parameter behind the letter: a number to dial ends with a semicolon.
+            // The parameter of a basic command follows its letter; a number to dial ends with a semicolon.
             let rest = String(body.dropFirst())
             self.init(first.uppercased(), rest.isEmpty ? .execute : .set([rest]))
             return
@@ -79,7 +79,7 @@ public struct ATCommand: Sendable, Hashable {
         self.init(name.uppercased(), form)
     }
 
-    /// The parameters as numbers; nil if one is none.
+    /// The parameters as numbers; nil if one is not a number.
     public var numbers: [Int]? {
         guard case .set(let parameters) = form else { return nil }
         let numbers = parameters.compactMap { Int($0) }
@@ -87,7 +87,7 @@ public struct ATCommand: Sendable, Hashable {
     }
 }
 
-/// A result: a code by itself, or a name and what is said of it.
+/// A result: a code, or a name with its value.
 public struct ATResult: Sendable, Hashable {
     /// `OK`, `ERROR`, `RING`, `+CIND` ...
     public var name: String
@@ -104,7 +104,7 @@ public struct ATResult: Sendable, Hashable {
 
     public var parameters: [String] { ATParameters.split(text) }
     public var numbers: [Int] { parameters.compactMap { Int($0) } }
-    /// Ends what a command began.
+    /// True for a result that completes a command.
     public var isFinal: Bool { isError || name == "OK" }
     public var isError: Bool { ["ERROR", "+CME ERROR", "NO CARRIER", "BUSY", "NO ANSWER", "DELAYED", "BLACKLISTED"].contains(name) }
 }
@@ -112,7 +112,7 @@ public struct ATResult: Sendable, Hashable {
 enum ATParameters {
     static let limit = 64
 
-    /// Parameters between commas; commas within quotes and parentheses do not count, quotes are taken off.
+    /// Splits parameters at commas outside quotes and parentheses, and removes the quotes.
     static func split(_ text: String) -> [String] {
         guard !text.isEmpty else { return [] }
         var parameters: [String] = []
@@ -138,9 +138,9 @@ enum ATParameters {
 }
 
 extension String {
-    /// Without blanks at both ends.
+    /// Without leading and trailing spaces.
     fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 
-    /// What lies between an outer pair of parentheses.
+    /// Without an outer pair of parentheses.
     var withoutParentheses: String { first == "(" && last == ")" && count >= 2 ? String(dropFirst().dropLast()) : self }
 }

@@ -1,6 +1,6 @@
 import Packets
 
-/// The audio gateway: answers the commands of a hands-free unit. HFP 1.8, 4.2.
+/// The audio gateway: responds to commands of a hands-free unit. HFP 1.8, 4.2.
 public struct HFPAudioGateway: Sendable {
     public static let responseTimeOut = Microseconds.seconds(10)
 
@@ -13,7 +13,7 @@ public struct HFPAudioGateway: Sendable {
             (self.name, self.range, self.value) = (name, range, value)
         }
 
-        /// What each gateway has. HFP 1.8, 4.35.2.
+        /// Mandatory indicators of a gateway. HFP 1.8, 4.35.2.
         public static let standard = [
             Indicator("service", 0...1, 1), Indicator("call", 0...1), Indicator("callsetup", 0...3), Indicator("callheld", 0...2),
             Indicator("signal", 0...5, 5), Indicator("roam", 0...1), Indicator("battchg", 0...5, 5),
@@ -23,7 +23,7 @@ public struct HFPAudioGateway: Sendable {
     public let features: HFPAudioGatewayFeatures
     public private(set) var indicators: [Indicator]
     public let codecs: [HFPCodec]
-    /// HF indicators that it takes.
+    /// Supported HF indicators.
     public let handsFreeIndicators: [Int]
     public private(set) var handsFreeFeatures: HFPHandsFreeFeatures?
     public private(set) var handsFreeCodecs: [HFPCodec] = [.cvsd]
@@ -32,10 +32,10 @@ public struct HFPAudioGateway: Sendable {
     private var isReporting = false
     private var knowsCallHold = false
     private var knowsIndicators = false
-    /// +BCS was sent.
+    /// Codec of the pending +BCS.
     private var offered: HFPCodec?
     private var reader = ATLineReader()
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public private(set) var deadline: Microseconds?
 
     public init(
@@ -46,12 +46,12 @@ public struct HFPAudioGateway: Sendable {
         self.handsFreeIndicators = handsFreeIndicators
     }
 
-    // MARK: From this side
+    // MARK: Calls of the user
 
-    /// The RFCOMM connection is open: the hands-free unit brings the service level connection up, or takes too long. HFP 1.8, 4.2.1.
+    /// The RFCOMM connection is open; the hands-free unit must establish the service level connection before the timeout. HFP 1.8, 4.2.1.
     public mutating func start(at now: Microseconds) { deadline = now + Self.responseTimeOut }
 
-    /// An indicator has another value: the hands-free unit hears of it, if it wants to. HFP 1.8, 4.35.4.
+    /// Sets an indicator and notifies the hands-free unit if it has enabled that. HFP 1.8, 4.35.4.
     public mutating func set(_ name: String, to value: Int) -> [HFPAction] {
         guard let index = indicators.firstIndex(where: { $0.name == name }), indicators[index].range.contains(value),
             indicators[index].value != value
@@ -60,7 +60,7 @@ public struct HFPAudioGateway: Sendable {
         return isReporting ? [result("+CIEV: \(index + 1),\(value)")] : []
     }
 
-    /// Chooses the best codec that both sides have, before a synchronous link. HFP 1.8, 4.11.3.
+    /// Selects the best codec that both devices support, before a synchronous link. HFP 1.8, 4.11.3.
     public mutating func selectCodec(at now: Microseconds) -> [HFPAction] {
         guard isConnected else { return [] }
         let isNegotiated = features.contains(.codecNegotiation) && handsFreeFeatures?.contains(.codecNegotiation) == true
@@ -71,7 +71,7 @@ public struct HFPAudioGateway: Sendable {
         return [result("+BCS: \(best.rawValue)")]
     }
 
-    /// Any result, `RING` for instance.
+    /// Sends any result, for instance `RING`.
     public func send(_ text: String) -> [HFPAction] { [result(text)] }
 
     public mutating func expire(at now: Microseconds) -> [HFPAction] {
@@ -83,7 +83,7 @@ public struct HFPAudioGateway: Sendable {
 
     private func result(_ text: String) -> HFPAction { .send([UInt8]("\r\n\(text)\r\n".utf8)) }
 
-    // MARK: From the hands-free unit
+    // MARK: Commands of the hands-free unit
 
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [HFPAction] {
         reader.receive(octets).flatMap { line -> [HFPAction] in
@@ -119,7 +119,7 @@ public struct HFPAudioGateway: Sendable {
         range.count == 2 ? "\(range.lowerBound),\(range.upperBound)" : "\(range.lowerBound)-\(range.upperBound)"
     }
 
-    /// Commands for whoever sits above. HFP 1.8, 4.34.
+    /// Commands passed to the user. HFP 1.8, 4.34.
     private static let others: Set<String> = [
         "A", "D", "+CHUP", "+CHLD", "+CLCC", "+CLIP", "+CCWA", "+CMEE", "+CNUM", "+COPS", "+NREC", "+VGS", "+VGM", "+VTS", "+BIA", "+BIEV",
         "+BLDN", "+BVRA", "+BTRH", "+BINP",
@@ -135,16 +135,16 @@ public struct HFPAudioGateway: Sendable {
         return answer("+BRSF: \(features.rawValue)")
     }
 
-    /// CVSD is always among them. HFP 1.8, 4.34.2.
+    /// Available codecs of the unit; CVSD is mandatory. HFP 1.8, 4.34.2.
     private mutating func availableCodecs(_ command: ATCommand, at now: Microseconds) -> [HFPAction] {
         guard features.contains(.codecNegotiation), let numbers = command.numbers, !numbers.isEmpty else { return [result("ERROR")] }
         handsFreeCodecs = numbers.compactMap { UInt8(exactly: $0).map { HFPCodec($0) } }
-        // A unit that does not have the codec offered says so with its list, and the choice is made again.
+        // A unit that lacks the offered codec responds with its list, and the codec is selected again.
         guard let offer = offered, !handsFreeCodecs.contains(offer) else { return [result("OK")] }
         return [result("OK")] + selectCodec(at: now)
     }
 
-    /// Parameters that are left out have their defaults. HFP 1.8, 4.2.1.3; ITU-T V.250, 5.4.2.
+    /// Event reporting; omitted parameters have default values. HFP 1.8, 4.2.1.3; ITU-T V.250, 5.4.2.
     private mutating func reporting(_ command: ATCommand) -> [HFPAction] {
         guard case .set(let parameters) = command.form, parameters.count >= 4, parameters[0] == "3", ["0", "1"].contains(parameters[3])
         else { return [result("ERROR")] }
@@ -172,7 +172,7 @@ public struct HFPAudioGateway: Sendable {
         return [result("OK"), .codec(offer)]
     }
 
-    /// The last step depends on what both sides can do. HFP 1.8, 4.2.1.6.
+    /// The last step of the procedure depends on both devices' features. HFP 1.8, 4.2.1.6.
     private mutating func connectedIfComplete() -> [HFPAction] {
         guard !isConnected, isReporting, let other = handsFreeFeatures else { return [] }
         let needsCallHold = features.contains(.threeWayCalling) && other.contains(.threeWayCalling)

@@ -1,6 +1,6 @@
 import Packets
 
-/// What a hands-free unit can do: AT+BRSF. HFP 1.8, 4.35.1.
+/// Features of a hands-free unit: AT+BRSF. HFP 1.8, 4.35.1.
 public struct HFPHandsFreeFeatures: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -14,11 +14,11 @@ public struct HFPHandsFreeFeatures: OptionSet, Sendable, Hashable {
     public static let enhancedCallControl = HFPHandsFreeFeatures(rawValue: 1 << 6)
     public static let codecNegotiation = HFPHandsFreeFeatures(rawValue: 1 << 7)
     public static let indicators = HFPHandsFreeFeatures(rawValue: 1 << 8)
-    /// The settings S4 of eSCO.
+    /// eSCO settings S4.
     public static let eSCOSettingsS4 = HFPHandsFreeFeatures(rawValue: 1 << 9)
 }
 
-/// What an audio gateway can do: +BRSF. HFP 1.8, 4.35.1.
+/// Features of an audio gateway: +BRSF. HFP 1.8, 4.35.1.
 public struct HFPAudioGatewayFeatures: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -34,11 +34,11 @@ public struct HFPAudioGatewayFeatures: OptionSet, Sendable, Hashable {
     public static let extendedErrors = HFPAudioGatewayFeatures(rawValue: 1 << 8)
     public static let codecNegotiation = HFPAudioGatewayFeatures(rawValue: 1 << 9)
     public static let indicators = HFPAudioGatewayFeatures(rawValue: 1 << 10)
-    /// The settings S4 of eSCO.
+    /// eSCO settings S4.
     public static let eSCOSettingsS4 = HFPAudioGatewayFeatures(rawValue: 1 << 11)
 }
 
-/// A codec of synchronous links. HFP 1.8, 4.11.2.
+/// Codec of synchronous links. HFP 1.8, 4.11.2.
 public struct HFPCodec: OpenEnum {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -47,28 +47,28 @@ public struct HFPCodec: OpenEnum {
     public static let mSBC: HFPCodec = 2
 }
 
-/// Why there is no service level connection.
+/// Reason for a missing service level connection.
 public enum HFPFailure: Error, Sendable, Hashable {
-    /// The command that was answered with an error.
+    /// A command was answered with an error.
     case refused(String)
     case malformed(String)
     case timedOut(String)
 }
 
 public enum HFPAction: Sendable, Hashable {
-    /// Octets for the RFCOMM connection.
+    /// Send octets on the RFCOMM connection.
     case send([UInt8])
-    /// The service level connection is there. HFP 1.8, 4.2.
+    /// The service level connection is established. HFP 1.8, 4.2.
     case connected
     case failed(HFPFailure)
-    /// An indicator of the gateway, by its name.
+    /// An indicator of the gateway, by name.
     case indicator(String, Int)
-    /// The codec of the next synchronous link is agreed on.
+    /// The codec of the next synchronous link is negotiated.
     case codec(HFPCodec)
-    /// A command that the other side gave, for whom it concerns.
+    /// A command from the peer, for the user.
     case command(ATCommand)
-    /// A result that no command asked for.
+    /// An unsolicited result.
     case result(ATResult)
-    /// How a command of this side's user ended.
+    /// A command of the local user has completed.
     case finished(String, isAccepted: Bool)
 }

@@ -1,12 +1,12 @@
 import Packets
 
-/// The hands-free unit: brings the service level connection up and keeps it. HFP 1.8, 4.2.
+/// The hands-free unit: establishes and maintains the service level connection. HFP 1.8, 4.2.
 public struct HFPHandsFree: Sendable {
-    /// The profile sets no time; a gateway that is silent for so long will not answer.
+    /// Timeout of a response; the profile does not specify one.
     public static let responseTimeOut = Microseconds.seconds(10)
     static let queueLimit = 32
 
-    /// The steps of the service level connection, by what is awaited. HFP 1.8, 4.2.1.
+    /// Steps of the service level connection, named by the awaited response. HFP 1.8, 4.2.1.
     private enum Step: Hashable, CaseIterable {
         case supportedFeatures, availableCodecs, indicatorNames, indicatorValues, indicatorReporting, callHold
         case ownIndicators, indicatorsOfGateway, enabledIndicators
@@ -19,7 +19,7 @@ public struct HFPHandsFree: Sendable {
         case failed
     }
 
-    /// A command that was sent.
+    /// The command that awaits a response.
     private enum Awaited {
         case step(Step)
         case codec(HFPCodec)
@@ -31,26 +31,26 @@ public struct HFPHandsFree: Sendable {
     /// HF indicators: 1 enhanced safety, 2 battery level. Assigned Numbers, 6.13.
     public let indicators: [Int]
     public private(set) var gatewayFeatures: HFPAudioGatewayFeatures = []
-    /// The gateway's indicators in the order of their numbers, which begin with 1.
+    /// The gateway's indicators by number, starting with 1.
     public private(set) var gatewayIndicators: [(name: String, value: Int)] = []
     public private(set) var codec = HFPCodec.cvsd
     private var state = State.idle
     private var awaited: Awaited?
     private var waiting: [(Awaited, String)] = []
     private var reader = ATLineReader()
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public private(set) var deadline: Microseconds?
 
     public init(features: HFPHandsFreeFeatures, codecs: [HFPCodec] = [.cvsd, .mSBC], indicators: [Int] = [1, 2]) {
         (self.features, self.codecs, self.indicators) = (features, codecs, indicators)
     }
 
-    /// The codec of an audio connection that begins now: the gateway may ask for one as soon as it has been told that its choice is confirmed. HFP 1.8, 4.11.3.
+    /// Codec of an audio connection that starts now. The gateway may open it as soon as its codec selection is confirmed. HFP 1.8, 4.11.3.
     var codecOfAudio: HFPCodec { if case .codec(let codec) = awaited { codec } else { codec } }
 
     public var isConnected: Bool { if case .connected = state { true } else { false } }
 
-    // MARK: From this side
+    // MARK: Calls of the user
 
     /// The RFCOMM connection is open.
     public mutating func start(at now: Microseconds) -> [HFPAction] {
@@ -58,13 +58,13 @@ public struct HFPHandsFree: Sendable {
         return begin(.supportedFeatures, at: now)
     }
 
-    /// Sends a command once those before it are answered.
+    /// Sends a command after earlier ones have been answered.
     public mutating func send(_ command: String, at now: Microseconds) -> [HFPAction] {
         guard isConnected, waiting.count < Self.queueLimit else { return [] }
         return submit(.user(command), command, at: now)
     }
 
-    /// Asks for a synchronous link, whose codec the gateway then chooses. HFP 1.8, 4.11.2.
+    /// Requests a synchronous link, whose codec the gateway then selects. HFP 1.8, 4.11.2.
     public mutating func requestAudio(at now: Microseconds) -> [HFPAction] { send("AT+BCC", at: now) }
 
     public mutating func expire(at now: Microseconds) -> [HFPAction] {
@@ -86,7 +86,7 @@ public struct HFPHandsFree: Sendable {
         return submit(.step(step), text(of: step), at: now)
     }
 
-    /// One command at a time. ITU-T V.250, 5.6.1.
+    /// Sends one command at a time. ITU-T V.250, 5.6.1.
     private mutating func submit(_ what: Awaited, _ command: String, at now: Microseconds) -> [HFPAction] {
         guard awaited == nil else {
             waiting.append((what, command))
@@ -127,7 +127,7 @@ public struct HFPHandsFree: Sendable {
         }
     }
 
-    // MARK: From the gateway
+    // MARK: Results of the gateway
 
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [HFPAction] {
         reader.receive(octets).flatMap { line -> [HFPAction] in
@@ -157,7 +157,7 @@ public struct HFPHandsFree: Sendable {
         return []
     }
 
-    /// `("service",(0,1)),("call",(0,1))`, or the values.
+    /// Parses `("service",(0,1)),("call",(0,1))`, or the values.
     private mutating func indicatorsKnown(_ result: ATResult) {
         guard case .step(let step) = awaited else { return }
         if step == .indicatorNames {
@@ -189,7 +189,7 @@ public struct HFPHandsFree: Sendable {
         }
     }
 
-    /// The gateway's choice is confirmed, or answered with the codecs that there are. HFP 1.8, 4.11.3.
+    /// Confirms the gateway's codec selection, or responds with the available codecs. HFP 1.8, 4.11.3.
     private mutating func codecChosen(_ result: ATResult, at now: Microseconds) -> [HFPAction] {
         guard isConnected, let number = result.numbers.first.flatMap({ UInt8(exactly: $0) }), waiting.count < Self.queueLimit else {
             return []

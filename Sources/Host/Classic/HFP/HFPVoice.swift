@@ -1,37 +1,38 @@
 import Packets
 
-/// The voice of an audio connection: a tone in the codec's frames at their pace, and what has come of the other side's. HFP 1.8, 5.7.
+/// Voice of an audio connection: sends a tone in the codec's frames in real time, and counts received frames. HFP 1.8, 5.7.
 public struct HFPVoice: Sendable {
-    /// Octets of voice that go out at once, and how often.
+    /// Octets of voice per packet, and their interval.
     private struct Pace: Sendable {
         var octets: Int
         var interval: Microseconds
     }
 
-    /// The most frames at once where time has run ahead; those before are left out.
+    /// Maximum number of frames sent at once when late; earlier ones are skipped.
     private static let burst = 8
 
     public let codec: HFPCodec
-    /// When the next frame is due; nil while nothing is sent.
+    /// Time of the next frame; nil while nothing is sent.
     public private(set) var deadline: Microseconds?
-    /// Frames of mSBC, or 3 ms of linear samples.
+    /// Number of mSBC frames, or of 3 ms pieces of linear samples.
     public private(set) var framesSent = 0
     public private(set) var octetsReceived = 0
     private var encoder = SBCEncoder(.modified)
     private var reader = ModifiedSBCReader()
     private let tone = Tone(cycle: 100, amplitude: 8_000)
     private var played = 0
-    /// Frames by where in the tone they begin, once the encoder has seen nothing else.
+    /// Frames by their start position in the tone, once the encoder's filter contains nothing else.
     private var known: [Int: [UInt8]] = [:]
 
     public init(_ codec: HFPCodec) { self.codec = codec }
 
-    /// Frames of mSBC that came whole, that are missing by their numbers, and that are none.
+    /// Numbers of intact, missing and invalid mSBC frames.
     public var framesReceived: Int { reader.frames }
     public var framesLost: Int { reader.lost }
     public var malformed: Int { reader.malformed }
 
-    /// A frame of mSBC with its header has 60 octets and takes 7.5 ms; CVSD's linear samples go in pieces of 3 ms, as the isochronous pipes of USB carry them.
+    /// An mSBC frame with header has 60 octets and lasts 7.5 ms. Linear samples for CVSD are sent in 3 ms pieces, as the isochronous pipes
+    /// of USB carry them.
     private var pace: Pace {
         codec == .mSBC ? Pace(octets: ModifiedSBC.octets, interval: 7_500) : Pace(octets: 48, interval: .milliseconds(3))
     }
@@ -76,17 +77,17 @@ public struct HFPVoice: Sendable {
     }
 }
 
-/// Frames of mSBC behind their synchronization headers. HFP 1.8, 5.7.2.
+/// mSBC frames with synchronization headers. HFP 1.8, 5.7.2.
 enum ModifiedSBC {
-    /// Header, frame and padding.
+    /// Length of header, frame and padding.
     static let octets = 60
     static let first: UInt8 = 0x01
-    /// Two bits of a number, each twice, before four that never change.
+    /// Sequence numbers: two bits, each sent twice, before four constant bits.
     static let numbers: [UInt8] = [0x08, 0x38, 0xC8, 0xF8]
 
     static func header(_ number: Int) -> [UInt8] { [first, numbers[number % numbers.count]] }
 
-    /// Whether a frame's check fits its scale factors. A2DP 1.3, 12.6.1.1.
+    /// True if the CRC of a frame is correct. A2DP 1.3, 12.6.1.1.
     static func isIntact(_ frame: some Collection<UInt8>) -> Bool {
         let octets = Array(frame.prefix(8))
         guard octets.count == 8 else { return false }
@@ -96,13 +97,13 @@ enum ModifiedSBC {
     }
 }
 
-/// Finds frames of mSBC in what a synchronous connection brings, however it is cut.
+/// Finds mSBC frames in the data of a synchronous connection, however it is split.
 struct ModifiedSBCReader: Sendable {
     private(set) var frames = 0
     private(set) var lost = 0
     private(set) var malformed = 0
     private var pending: [UInt8] = []
-    /// The number that is due.
+    /// The expected sequence number.
     private var next: Int?
 
     mutating func receive(_ octets: [UInt8]) {

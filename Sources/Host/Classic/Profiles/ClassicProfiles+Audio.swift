@@ -1,6 +1,6 @@
 import Packets
 
-/// A2DP: the source looks for a sink's end point, or a sink for a source's, and sets SBC up. A2DP 1.3, 4.4; AVDTP 1.3, 6.
+/// A2DP: a source discovers a sink's end point, or a sink a source's, and configures SBC. A2DP 1.3, 4.4; AVDTP 1.3, 6.
 extension ClassicProfiles {
     var ownEndpoint: AVDTPEndpoint { .sbc(seid: Self.endpoint, isSink: role == .accessory) }
 
@@ -17,7 +17,7 @@ extension ClassicProfiles {
         }
     }
 
-    /// One command after the other, as far as the channel for media.
+    /// Handles a response and sends the next command, up to the media channel.
     private mutating func answered(_ command: AVDTPCommand, _ response: AVDTPResponse, at now: Microseconds) -> [ProfileAction] {
         switch (command, response) {
         case (.discover, .endpoints(let list)):
@@ -25,7 +25,7 @@ extension ClassicProfiles {
                 return failed(.a2dp, "no end point is free")
             }
             return audio(avdtp.send(.getAllCapabilities(other.seid), at: now), at: now)
-        // A peer before AVDTP 1.3 does not know the signal.
+        // A peer older than AVDTP 1.3 does not know the signal.
         case (.getAllCapabilities(let seid), .notKnown), (.getAllCapabilities(let seid), .rejected(.notSupportedCommand, _)):
             return audio(avdtp.send(.getCapabilities(seid), at: now), at: now)
         case (.getAllCapabilities(let seid), .capabilities(let list)), (.getCapabilities(let seid), .capabilities(let list)):
@@ -66,13 +66,13 @@ extension ClassicProfiles {
         }
     }
 
-    /// Suspends the stream or starts it again, as a phone does. AVDTP 1.3, 6.9 and 6.10.
+    /// Suspends or restarts the stream, as a phone does. AVDTP 1.3, 6.9 and 6.10.
     public mutating func setStreaming(_ isStreaming: Bool, at now: Microseconds) -> [ProfileAction] {
         guard role == .phone, let stream, stream.hasMedia, stream.state == (isStreaming ? .open : .streaming) else { return [] }
         return audio(avdtp.send(isStreaming ? .start([stream.remote]) : .suspend([stream.remote]), at: now), at: now)
     }
 
-    /// The source starts the stream; for a sink this is all.
+    /// The media channel is open. A source starts the stream; a sink is done.
     mutating func mediaOpened(at now: Microseconds) -> [ProfileAction] {
         avdtp.mediaOpened(Self.endpoint)
         guard let stream, let parameters, let mtu = number(of: .media).flatMap({ channels[$0]?.mtu }) else { return [] }

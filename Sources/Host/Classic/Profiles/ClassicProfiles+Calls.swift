@@ -1,8 +1,8 @@
 import Packets
 
-/// HFP over a serial port: the connection first, then the commands of the hands-free unit. HFP 1.8, 4.2.
+/// HFP over a serial port: the RFCOMM connection, then the commands of the hands-free unit. HFP 1.8, 4.2.
 extension ClassicProfiles {
-    /// A connection begins anew.
+    /// A new connection was opened.
     mutating func serialOpened(at now: Microseconds) -> [ProfileAction] {
         gateway = HFPAudioGateway(features: gateway.features)
         unit = HFPHandsFree(features: unit.features)

@@ -1,8 +1,8 @@
 import Packets
 
-/// AVRCP: what changes on the other side is registered for, again and again. AVRCP 1.6, 6.7.
+/// AVRCP: registers for changes on the peer, repeatedly. AVRCP 1.6, 6.7.
 extension ClassicProfiles {
-    /// A phone follows the volume, an accessory whether something plays.
+    /// A phone registers for volume changes, an accessory for the playback status.
     private var followed: AVRCPEvent { role == .phone ? .volumeChanged : .playbackStatusChanged }
 
     mutating func control(_ actions: [AVRCPAction], at now: Microseconds) -> [ProfileAction] {
@@ -16,7 +16,7 @@ extension ClassicProfiles {
         }
     }
 
-    /// Presses and releases a key of the other side. AVRCP 1.6, 6.
+    /// Presses and releases a key of the peer. AVRCP 1.6, 6.
     public mutating func press(_ key: AVRCPKey, at now: Microseconds) -> [ProfileAction] {
         guard number(of: .control) != nil else { return [] }
         return control(avrcp.send(.press(key), at: now) + avrcp.send(.press(key, isReleased: true), at: now), at: now)

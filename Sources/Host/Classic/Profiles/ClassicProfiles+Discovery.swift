@@ -1,11 +1,11 @@
 import Packets
 
-/// Which profiles the other side has. Core Vol 3, Part B, 2.
+/// Discovery of the peer's profiles. Core Vol 3, Part B, 2.
 extension ClassicProfiles {
-    /// The other side's records have come.
+    /// The peer's service records were read.
     public mutating func discovered(_ records: [SDPRecord]) -> [ProfileAction] { wanted.flatMap { look(for: $0, in: records) } }
 
-    /// They have not, and why.
+    /// Reading the records has failed.
     public mutating func discoveryFailed(_ why: String) -> [ProfileAction] { wanted.flatMap { failed($0, why) } }
 
     private mutating func look(for profile: ClassicProfile, in records: [SDPRecord]) -> [ProfileAction] {
@@ -20,7 +20,7 @@ extension ClassicProfiles {
             channel = .serial
         case .a2dp, .avrcp: return missing(profile)
         }
-        // The other side may have been faster.
+        // The peer may have opened the channel meanwhile.
         return [.step(.found(profile))] + (number(of: channel) == nil ? [.open(channel)] : done(profile))
     }
 

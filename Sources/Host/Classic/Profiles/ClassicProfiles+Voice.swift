@@ -1,21 +1,21 @@
 import Packets
 
-/// How far HFP's audio connection is.
+/// State of HFP's audio connection.
 enum AudioStage: Sendable {
     case none
     case opening
     case open(HFPVoice)
 }
 
-/// HFP's audio connection: the gateway asks for it once the codec is agreed on, the hands-free unit accepts it. HFP 1.8, 4.11.
+/// HFP's audio connection: the gateway opens it once the codec is negotiated, the hands-free unit accepts it. HFP 1.8, 4.11.
 extension ClassicProfiles {
-    /// What goes out and comes in while there is an audio connection.
+    /// Voice of the open audio connection; nil without one.
     public var voice: HFPVoice? { if case .open(let voice) = audioStage { voice } else { nil } }
 
-    /// Whether there is an audio connection, or will be.
+    /// True if an audio connection is open or being opened.
     public var hasAudio: Bool { if case .none = audioStage { false } else { true } }
 
-    /// A hands-free unit leaves it to the gateway.
+    /// Opens the audio connection as gateway; a hands-free unit waits.
     mutating func openAudio(_ codec: HFPCodec) -> [ProfileAction] {
         guard role == .phone, !hasAudio else { return [] }
         audioStage = .opening
@@ -23,16 +23,16 @@ extension ClassicProfiles {
         return [.openAudio(SynchronousSettings.offers(of: codec, hasS4: hasS4))]
     }
 
-    /// What this side takes of a synchronous connection that the other side asks for; nil to refuse it. Coded voice wants eSCO.
+    /// Accepted settings for a synchronous connection requested by the peer; nil to reject it. Coded voice needs eSCO.
     public func synchronousSettings(for type: LinkType) -> SynchronousSettings? {
         guard role == .accessory, unit.isConnected, !hasAudio else { return nil }
         let codec = unit.codecOfAudio
         return codec == .mSBC && type != .eSCO ? nil : .accepted(by: codec)
     }
 
-    /// The synchronous connection is there, whoever has asked for it.
+    /// The synchronous connection, requested by either device, is open.
     public mutating func audioOpened(isExtended: Bool, at now: Microseconds) -> [ProfileAction] {
-        // It was given up while it was under way.
+        // It was closed while it was being opened.
         if role == .phone, !hasAudio { return [.closeAudio] }
         var voice = HFPVoice(role == .phone ? gateway.codec : unit.codecOfAudio)
         voice.start(at: now)
@@ -52,7 +52,7 @@ extension ClassicProfiles {
         return [.step(.audioEnded(voice.codec))]
     }
 
-    /// Ends the audio connection, or waits for it no longer.
+    /// Closes the audio connection, or cancels its opening.
     public mutating func endAudio() -> [ProfileAction] {
         switch audioStage {
         case .none: return []

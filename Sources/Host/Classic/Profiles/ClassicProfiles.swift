@@ -1,17 +1,17 @@
 import Packets
 
-/// Profiles that are set up together over BR/EDR.
+/// Profiles that are set up together on BR/EDR.
 public enum ClassicProfile: Sendable, Hashable, CaseIterable {
     case a2dp
     case hfp
     case avrcp
 }
 
-/// What a channel of a link is for.
+/// Purpose of a channel.
 public enum ProfileChannel: Sendable, Hashable, CaseIterable {
     /// A serial port over RFCOMM.
     case serial
-    /// AVDTP's first channel, and its second.
+    /// AVDTP's first and second channel.
     case signaling
     case media
     /// AVCTP.
@@ -25,7 +25,7 @@ public enum ProfileChannel: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Of a channel of L2CAP; nil for a serial port.
+    /// PSM of an L2CAP channel; nil for a serial port.
     public var psm: UInt16? {
         switch self {
         case .serial: nil
@@ -35,12 +35,12 @@ public enum ProfileChannel: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How far the profiles are.
+/// Progress of the profiles.
 public enum ProfileStep: Sendable, Hashable {
-    /// The other side's records have the profile, or do not.
+    /// The peer's records contain the profile, or do not.
     case found(ClassicProfile)
     case missing(ClassicProfile)
-    /// A stream is set up with this codec, its media channel is there, packets flow, rest, or it is gone.
+    /// Stages of a stream: codec configured, media channel open, started, suspended, released.
     case configured(SBCParameters)
     case mediaOpen
     case streaming
@@ -48,44 +48,44 @@ public enum ProfileStep: Sendable, Hashable {
     case streamEnded
     case serviceLevelConnection
     case codec(HFPCodec)
-    /// HFP's audio connection is there, over eSCO or SCO, it was not to be had, or it has ended.
+    /// HFP's audio connection is open over eSCO or SCO, could not be opened, or was closed.
     case audio(HFPCodec, isExtended: Bool)
     case audioRefused(String)
     case audioEnded(HFPCodec)
-    /// The remote control is there: what its first event said.
+    /// The remote control is connected; contains its first notification.
     case remoteControl(AVRCPNotification)
     case changed(AVRCPNotification)
     case volume(UInt8)
     case key(AVRCPKey, isPressed: Bool)
     case failed(ClassicProfile, String)
-    /// Nothing that was asked for is open any more.
+    /// No requested profile is pending any more.
     case finished
 }
 
 public enum ProfileAction: Sendable, Hashable {
-    /// The other side's service records are to be read; `discovered` follows.
+    /// Read the peer's service records; `discovered` follows.
     case discover
-    /// A channel is to be opened, a serial port to the server channel `peerServerChannel`; `channelOpened` or `channelFailed` follows.
+    /// Open a channel, or a serial port to server channel `peerServerChannel`; `channelOpened` or `channelFailed` follows.
     case open(ProfileChannel)
     case send(Int, [UInt8])
     case close(Int)
-    /// A synchronous connection is to be asked for, by each setting in turn; `audioOpened` or `audioFailed` follows.
+    /// Request a synchronous connection with each setting in turn; `audioOpened` or `audioFailed` follows.
     case openAudio([SynchronousSettings])
-    /// For the synchronous connection.
+    /// Send voice on the synchronous connection.
     case sendVoice([UInt8])
-    /// It is to be ended; `audioClosed` follows.
+    /// Close the synchronous connection; `audioClosed` follows.
     case closeAudio
     case step(ProfileStep)
 }
 
-/// The profiles of one BR/EDR link, in both directions: what a phone or an accessory answers, and what either sets up on its own:
-/// A2DP's stream, HFP's service level connection and AVRCP's control channel. Channels and serial ports go by the numbers that whoever has
-/// the link gives them; it asks the other side for its records, too, and lets it read `records`.
+/// The profiles of one BR/EDR link in both roles: responses of a phone or an accessory, and procedures that either starts: A2DP's stream,
+/// HFP's service level connection and AVRCP's control channel. The owner of the link numbers channels and serial ports, reads the peer's
+/// service records, and publishes `records`.
 public struct ClassicProfiles: Sendable {
     public enum Role: Sendable {
-        /// Source of audio, audio gateway, player.
+        /// Audio source, audio gateway, player.
         case phone
-        /// Sink of audio, hands-free unit, loudspeaker.
+        /// Audio sink, hands-free unit, loudspeaker.
         case accessory
     }
 
@@ -97,13 +97,13 @@ public struct ClassicProfiles: Sendable {
     static let endpoint: UInt8 = 1
 
     public let role: Role
-    /// What the other side may set up.
+    /// Profiles that the peer may set up.
     public let offered: Set<ClassicProfile>
     var channels: [Int: Channel] = [:]
-    /// What was asked for and is not done.
+    /// Requested profiles that are not complete.
     public internal(set) var pending: Set<ClassicProfile> = []
     var wanted: [ClassicProfile] = []
-    /// The server channel of the other side's HFP.
+    /// Server channel of the peer's HFP.
     public internal(set) var peerServerChannel: UInt8 = 0
     var avdtp = AVDTPSession(endpoints: [])
     var avrcp: AVRCPSession
@@ -121,9 +121,9 @@ public struct ClassicProfiles: Sendable {
         gateway = HFPAudioGateway(features: [.codecNegotiation, .indicators, .rejectsCalls, .eSCOSettingsS4])
     }
 
-    /// Service records of what is offered.
+    /// Service records of the offered profiles.
     ///
-    /// - Parameter serverChannel: RFCOMM's, of HFP.
+    /// - Parameter serverChannel: RFCOMM server channel of HFP.
     public static func records(of role: Role, _ offered: Set<ClassicProfile>, serverChannel: UInt8) -> [SDPRecord] {
         let isAccessory = role == .accessory
         var records: [SDPRecord] = []
@@ -138,7 +138,7 @@ public struct ClassicProfiles: Sendable {
         return records
     }
 
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public var deadline: Microseconds? {
         let hfp = role == .phone ? gateway.deadline : unit.deadline
         return [avdtp.deadline, avrcp.deadline, hfp, source?.deadline, voice?.deadline].compactMap { $0 }.min()
@@ -150,7 +150,7 @@ public struct ClassicProfiles: Sendable {
 
     func isMedia(_ number: Int) -> Bool { channels[number]?.purpose == .media }
 
-    /// What a channel that the other side opens is for; nil if it has no use.
+    /// Purpose of a channel that the peer opens; nil if there is none.
     public func purpose(ofPSM psm: UInt16) -> ProfileChannel? {
         switch psm {
         case ClassicPSM.avctp where offered.contains(.avrcp): number(of: .control) == nil ? .control : nil
@@ -160,7 +160,7 @@ public struct ClassicProfiles: Sendable {
         }
     }
 
-    /// The other side has opened a channel or a serial port that has a use.
+    /// The peer has opened a channel or a serial port with a purpose.
     public mutating func channelAccepted(_ number: Int, _ purpose: ProfileChannel, mtu: Int, at now: Microseconds) -> [ProfileAction] {
         guard self.number(of: purpose) == nil, channels[number] == nil else { return [.close(number)] }
         channels[number] = Channel(purpose: purpose, mtu: mtu)
@@ -176,9 +176,9 @@ public struct ClassicProfiles: Sendable {
         }
     }
 
-    /// A channel that `open` asked for is there.
+    /// A channel requested by `open` was opened.
     public mutating func channelOpened(_ number: Int, _ purpose: ProfileChannel, mtu: Int, at now: Microseconds) -> [ProfileAction] {
-        // The other side may have been faster; one channel of a kind is enough.
+        // The peer may have opened one meanwhile; one channel of a kind is enough.
         guard self.number(of: purpose) == nil, channels[number] == nil else { return [.close(number)] + done(purpose.profile) }
         channels[number] = Channel(purpose: purpose, mtu: mtu)
         switch purpose {
@@ -193,7 +193,7 @@ public struct ClassicProfiles: Sendable {
         }
     }
 
-    /// A channel that `open` asked for was refused.
+    /// A channel requested by `open` was rejected.
     public mutating func channelFailed(_ purpose: ProfileChannel, _ why: String = "refused", at now: Microseconds) -> [ProfileAction] {
         switch purpose {
         case .serial: failed(.hfp, "no serial port: \(why)")
@@ -238,9 +238,9 @@ public struct ClassicProfiles: Sendable {
         return actions
     }
 
-    // MARK: What was asked for
+    // MARK: Requests
 
-    /// Sets profiles up: looks for them in the other side's records first.
+    /// Sets up profiles, after reading the peer's service records.
     public mutating func connect(_ profiles: [ClassicProfile]) -> [ProfileAction] {
         guard pending.isEmpty, !profiles.isEmpty else { return [] }
         wanted = profiles

@@ -1,36 +1,36 @@
 import Packets
 import Timing
 
-/// How far a connection over LE that brings up profiles over BR/EDR is.
+/// Progress of an LE connection that sets up profiles on BR/EDR.
 public enum BridgeStep: Sendable, Hashable {
-    /// Connected over LE.
+    /// Connected on LE.
     case connected(PeerIdentity)
     case paired(PairingResult)
-    /// There was a bond, and the LE link is encrypted with its key.
+    /// The LE link is encrypted with the key of an existing bond.
     case encrypted
-    /// There is a link key of that worth for BR/EDR.
+    /// There is a BR/EDR link key of this type.
     case hasLinkKey(LinkKeyType)
-    /// Connected over BR/EDR.
+    /// Connected on BR/EDR.
     case paged(BDADDR)
     /// The BR/EDR link is authenticated and encrypted with the link key.
     case secured(SecurityMode4Level)
-    /// E0 encrypts the link although its key is one of Secure Connections.
+    /// The link is encrypted with E0 although its key is from Secure Connections.
     case downgraded
     case profile(ProfileStep)
 }
 
-/// What `connect(to:bridging:)` has brought up.
+/// Result of `connect(to:bridging:)`.
 public struct Bridge {
     public let connection: Connection
     public let classic: ClassicConnection
     public var profiles: ProfileSession { classic.profiles }
-    /// The profiles that the peer lacks, or that have failed.
+    /// Profiles that the peer lacks or that have failed.
     public let failures: [ProfileStep]
 }
 
-/// One pairing for both transports: LE first, BR/EDR with the key that comes of it. Core Vol 3, Part C, 14.
+/// One pairing for both transports: LE first, then BR/EDR with the derived key. Core Vol 3, Part C, 14.
 extension Host {
-    /// How this host pairs so that a link key comes of it: LE Secure Connections, and LinkKey in both key distributions. Core Vol 3, Part H, 2.4.2.4.
+    /// Pairing settings that yield a link key: LE Secure Connections, and LinkKey in both key distributions. Core Vol 3, Part H, 2.4.2.4.
     public var bridgingSettings: PairingSettings {
         var settings = pairingSettings ?? PairingSettings()
         settings.supportsSecureConnections = true
@@ -40,13 +40,13 @@ extension Host {
         return settings
     }
 
-    /// Connects over LE and pairs, then over BR/EDR, where the derived key authenticates and encrypts without another question to the user, and
-    /// sets up profiles there.
+    /// Connects and pairs on LE, then connects on BR/EDR, where the derived key authenticates and encrypts the link without further user
+    /// interaction, and sets up profiles.
     ///
     /// - Parameters:
-    ///   - peer: a device that goes by its public address, which is its address on BR/EDR, or tells it by pairing.
-    ///   - step: told of each step.
-    /// - Throws: `HostError.peer(.noLinkKey)` if no link key comes of the pairing, and as the procedures of each step.
+    ///   - peer: a device with a public address, which is also its BD_ADDR, or one that distributes it in pairing.
+    ///   - step: called for each step.
+    /// - Throws: `HostError.peer(.noLinkKey)` if the pairing yields no link key, and the errors of each procedure.
     public func connect(
         to peer: DeviceAddress, bridging profiles: [ClassicProfile], _ settings: ConnectSettings = ConnectSettings(),
         step: @escaping (BridgeStep) -> Void = { _ in }
@@ -76,7 +76,7 @@ extension Host {
         return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))
     }
 
-    /// The bond that has the link key, by the identity that the peer has told: its address on the air may be another one.
+    /// The bond with the link key, by the identity address that the peer distributed; its address on the air may differ.
     private func bridgingBond(of link: Connection, isBonded: Bool, _ step: (BridgeStep) -> Void) async throws -> Bond {
         guard !isBonded else {
             try await link.encrypt()
@@ -92,7 +92,7 @@ extension Host {
         return bond
     }
 
-    /// With a key that has just been made: the host of the peer may not have stored it yet, and is asked again for a second.
+    /// Secures the link. If the key is new, the peer's host may not have stored it yet, so attempts are repeated for one second.
     private func secure(_ link: ClassicConnection, to level: SecurityMode4Level, isNew: Bool) async throws {
         let end = loop.now + .seconds(isNew ? 1 : 0)
         while true {
@@ -102,10 +102,11 @@ extension Host {
         }
     }
 
-    /// Lets a peer that has paired over LE come over BR/EDR and set up profiles: advertises, answers pages, and pairs so that a link key comes of it.
+    /// Accepts peers that pair on LE, connect on BR/EDR and set up profiles: advertises, accepts BR/EDR connections, and pairs with
+    /// settings that yield a link key.
     ///
     /// - Parameters:
-    ///   - name: that is advertised.
+    ///   - name: advertised name.
     ///   - started: as in `offerProfiles`.
     @discardableResult
     public func acceptBridging(

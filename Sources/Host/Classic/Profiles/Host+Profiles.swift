@@ -1,21 +1,21 @@
 import Packets
 
-/// The profiles that a host offers over BR/EDR.
+/// The profiles that a host offers on BR/EDR.
 struct ProfileOffer {
     var role: ClassicProfiles.Role
     var profiles: Set<ClassicProfile> = []
-    /// The service records, and the server channel of HFP.
+    /// Handles of the service records, and the server channel of HFP.
     var records: [UInt32] = []
     var serverChannel: UInt8?
     var started: (ProfileSession) -> Void = { _ in }
 }
 
 extension Host {
-    /// Lets peers set up profiles: registers their service records, and answers on their channels. What was offered before is no more.
+    /// Offers profiles to peers: adds their service records and accepts their channels. Replaces an earlier offer.
     ///
     /// - Parameters:
-    ///   - role: what this host is in each of them.
-    ///   - started: gets the session of each connection, before anything happens in it.
+    ///   - role: role of this host in the profiles.
+    ///   - started: called with the session of each connection before anything else happens in it.
     public func offerProfiles(
         _ profiles: Set<ClassicProfile>, as role: ClassicProfiles.Role, started: @escaping (ProfileSession) -> Void = { _ in }
     ) throws {
@@ -35,6 +35,6 @@ extension Host {
 }
 
 extension ClassicConnection {
-    /// The profiles on this connection: a phone's, unless the host offers others.
+    /// The profiles on this connection, in the phone role unless the host offers another.
     public var profiles: ProfileSession { layers.profiles }
 }

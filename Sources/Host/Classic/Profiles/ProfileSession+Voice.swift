@@ -2,14 +2,14 @@ import Packets
 
 /// HFP's audio connection on a synchronous connection of the link.
 extension ProfileSession {
-    /// Whether there is one, or will be.
+    /// True if an audio connection is open or being opened.
     public var hasAudio: Bool { core.hasAudio }
-    /// Packets of HCI on the present audio connection, or the last one.
+    /// Number of HCI packets on the current or last audio connection.
     public var voicePacketsSent: Int { audio?.sent ?? 0 }
     public var voicePacketsReceived: Int { audio?.received ?? 0 }
     public var voicePacketsDoubtful: Int { audio?.doubtful ?? 0 }
 
-    /// Ends it, and waits until it has ended.
+    /// Closes the audio connection and waits until it has ended.
     public func endAudio() async throws {
         let last = audio
         perform(core.endAudio())
@@ -21,7 +21,7 @@ extension ProfileSession {
     func openAudio(_ settings: [SynchronousSettings]) async throws {
         do {
             guard let connection else { throw HostError.misuse(.notConnected) }
-            // AES-CCM does not protect SCO, so there is none beside it.
+            // AES-CCM does not protect SCO, so SCO settings are not used with it.
             try await connection.openSynchronous(connection.usesAESCCM ? settings.filter(\.allowsESCO) : settings)
         } catch let error as HostError {
             perform(core.audioFailed("\(error)"))

@@ -1,25 +1,25 @@
 import Packets
 import Timing
 
-/// The profiles of one BR/EDR connection as they run: what `ClassicProfiles` decides, on channels and serial ports.
+/// Runs `ClassicProfiles` on the channels and serial ports of one BR/EDR connection.
 public final class ProfileSession {
-    /// Told of each step.
+    /// Called for each step.
     public let steps = Listeners<(ProfileStep) -> Void>()
-    /// Media packets that the link had no room for.
+    /// Number of media packets dropped because the link had no space.
     public private(set) var mediaDropped = 0
     var core: ClassicProfiles
     private(set) weak var connection: ClassicConnection?
     let loop: RunLoop
-    /// HFP's audio connection, or the last one.
+    /// The current or last audio connection of HFP.
     var audio: SynchronousConnection?
-    /// What has come and gone on it.
+    /// Voice sent and received on it.
     public internal(set) var voice: HFPVoice?
     private var channels: [Int: ClassicDataChannel] = [:]
     private var ports: [Int: SerialPort] = [:]
     private var lastNumber = 0
     private var media: Int?
     private var timer: Timer?
-    /// Channels and records that are asked for.
+    /// Pending requests for channels and records.
     private var work: [Activity<Void>] = []
     private var failures: [ProfileStep] = []
     private var finished: Promise<Void>?
@@ -31,19 +31,19 @@ public final class ProfileSession {
         loop = connection.host.loop
     }
 
-    /// Whether media flow.
+    /// True while media is streaming.
     public var isStreaming: Bool { core.isStreaming }
     public var role: ClassicProfiles.Role { core.role }
-    /// Media packets that this side has made, or has taken.
+    /// Number of media packets sent or received by this device.
     public var mediaSent: Int { core.source?.packetCount ?? 0 }
     public var sink: A2DPSink? { core.sink }
-    /// The stream's coding, once it is set up.
+    /// Coding of the stream, once configured.
     public var coding: SBCParameters? { core.source?.parameters ?? core.sink?.parameters }
 
-    /// Sets profiles up that the other side has, and waits until all are done or have failed.
+    /// Sets up profiles of the peer and waits until all are complete or have failed.
     ///
-    /// - Returns: the steps of those that have failed or that the other side lacks.
-    /// - Throws: why there is no connection; `HostError.misuse(.busy(.profiles))`.
+    /// - Returns: the steps of profiles that have failed or that the peer lacks.
+    /// - Throws: the error of the connection; `HostError.misuse(.busy(.profiles))`.
     @discardableResult
     public func connect(_ profiles: [ClassicProfile]) async throws -> [ProfileStep] {
         guard !isOver else { throw HostError.misuse(.notConnected) }
@@ -57,15 +57,15 @@ public final class ProfileSession {
         return failures
     }
 
-    /// Suspends the stream, or starts it again, as the phone does. AVDTP 1.3, 6.9.
+    /// Suspends or restarts the stream, as a phone does. AVDTP 1.3, 6.9.
     public func setStreaming(_ isStreaming: Bool) { perform(core.setStreaming(isStreaming, at: loop.now)) }
 
-    /// Presses and releases a key of the other side. AVRCP 1.6, 6.
+    /// Presses and releases a key of the peer. AVRCP 1.6, 6.
     public func press(_ key: AVRCPKey) { perform(core.press(key, at: loop.now)) }
 
-    // MARK: From below
+    // MARK: Events
 
-    /// The other side has opened a channel.
+    /// The peer has opened a channel.
     func accept(_ channel: ClassicDataChannel) {
         guard let purpose = core.purpose(ofPSM: channel.terms.psm) else { return channel.disconnect() }
         let number = add(channel)
@@ -91,7 +91,7 @@ public final class ProfileSession {
         return lastNumber
     }
 
-    /// What came before is handed over at once.
+    /// Starts reception on a channel, with buffered data first.
     private func take(from channel: ClassicDataChannel, _ number: Int) {
         guard channel.failure == nil else { return gone(number) }
         channel.onEnd = { [unowned self] _ in gone(number) }
@@ -110,7 +110,7 @@ public final class ProfileSession {
         perform(core.channelClosed(number, at: loop.now))
     }
 
-    /// The connection is gone, and all channels with it.
+    /// The connection has ended, and all channels with it.
     func ended(_ error: HostError) {
         isOver = true
         watch()
@@ -146,7 +146,7 @@ public final class ProfileSession {
         work.append(loop.start(body))
     }
 
-    /// Media that the link has no room for is late already; everything else is bounded by its protocol.
+    /// Sends data. Media packets are dropped if the link has no space, since they would be late; other data is limited by its protocol.
     private func send(_ octets: [UInt8], to number: Int) {
         if let port = ports[number] {
             port.trySend(octets)

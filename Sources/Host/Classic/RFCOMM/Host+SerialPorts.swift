@@ -7,7 +7,7 @@ struct SerialService {
 }
 
 extension Host {
-    /// What RFCOMM is carried by: a frame fills one 3-DH5 packet at most.
+    /// L2CAP settings of RFCOMM: a frame fills at most one 3-DH5 packet.
     static let serialChannel: ClassicChannelSettings = {
         var settings = ClassicChannelSettings()
         settings.mtu = 1_017
@@ -15,11 +15,11 @@ extension Host {
         return settings
     }()
 
-    /// Lets peers open a serial port. A service record tells them which server channel it is: `SDPRecord.serialPort`.
+    /// Accepts connections to a serial port. A service record announces its server channel: `SDPRecord.serialPort`.
     ///
     /// - Parameters:
-    ///   - channel: the server channel, 1...30; the first that is free if nil.
-    ///   - opened: gets each port, before anything is received on it.
+    ///   - channel: the server channel, 1...30; nil for the first free one.
+    ///   - opened: called with each port before any data is received.
     /// - Returns: the server channel.
     /// - Throws: `HostError.misuse(.noServerChannel)`.
     @discardableResult
@@ -33,7 +33,7 @@ extension Host {
         return channel
     }
 
-    /// Refuses connections to a server channel from now on; those that are open stay.
+    /// Stops accepting connections to a server channel; open ones stay open.
     public func stopListening(rfcomm channel: UInt8) {
         context.serialServices[channel] = nil
         serveSerialPorts()
@@ -46,15 +46,16 @@ extension Host {
 }
 
 extension ClassicConnection {
-    /// Opens a serial port of the peer, on the session that is there or on a new one. RFCOMM 1.2, 5.2.
+    /// Opens a serial port of the peer, on the existing or a new RFCOMM session. RFCOMM 1.2, 5.2.
     ///
-    /// - Throws: `HostError.peer(.serialPort)` with the reason, `.peer(.channel)`, `.misuse(.noServerChannel)`, or why there is no connection.
+    /// - Throws: `HostError.peer(.serialPort)` with the reason, `.peer(.channel)`, `.misuse(.noServerChannel)`, or the error of the
+    ///   connection.
     public func openSerialPort(channel: UInt8) async throws -> SerialPort {
         guard (1...30).contains(channel) else { throw HostError.misuse(.noServerChannel(channel)) }
         return try await multiplexer().open(channel)
     }
 
-    /// The one session that there is between two devices. RFCOMM 1.2, 5.2.
+    /// The RFCOMM session; there is only one between two devices. RFCOMM 1.2, 5.2.
     private func multiplexer() async throws -> SerialMultiplexer {
         if let running = layers.multiplexers.first(where: \.isRunning) { return running }
         if let opening = layers.openingMultiplexer { return try await opening.value() }
@@ -66,8 +67,8 @@ extension ClassicConnection {
         return try await opening.value()
     }
 
-    /// Where both sides have asked for a channel at once, the session is that of the device with the greater address. A peer that begins its own all the same is
-    /// let in.
+    /// Opens a session. If both devices open one at the same time, the session of the device with the greater address is used; the peer's
+    /// is accepted if it opens it nevertheless.
     private func openMultiplexer() async throws -> SerialMultiplexer {
         let link: ClassicDataChannel
         do {
@@ -87,7 +88,7 @@ extension ClassicConnection {
         return ours
     }
 
-    /// The session on the channel that the peer has opened or is about to open; nil if there is none.
+    /// The session on a channel that the peer has opened or is about to open; nil if there is none.
     private func arrivingMultiplexer() async throws -> SerialMultiplexer? {
         let end = host.loop.now + .seconds(20)
         while !layers.multiplexers.contains(where: \.isUsable), channels.isArriving(psm: ClassicPSM.rfcomm), host.loop.now < end {

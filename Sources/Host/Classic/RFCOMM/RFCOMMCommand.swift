@@ -1,12 +1,12 @@
 import Packets
 
-/// What DLC parameter negotiation agrees on. TS 07.10, 5.4.6.3.1; RFCOMM 1.2, 5.5.3.
+/// Parameters of DLC parameter negotiation (PN). TS 07.10, 5.4.6.3.1; RFCOMM 1.2, 5.5.3.
 public struct RFCOMMParameters: Sendable, Hashable {
     public var dlci: UInt8
-    /// CL: 0xF asks for credit-based flow control, 0xE grants it. RFCOMM 1.2, table 5.3.
+    /// CL: 0xF requests credit-based flow control, 0xE accepts it. RFCOMM 1.2, table 5.3.
     public var convergenceLayer: UInt8
     public var priority: UInt8 = 0
-    /// N1: the most octets of information in a frame, 23...32767.
+    /// N1: maximum octets of information in a frame, 23...32767.
     public var frameSize: UInt16
     /// K: 0...7.
     public var initialCredits: UInt8
@@ -29,7 +29,7 @@ public struct RFCOMMSignals: OptionSet, Sendable, Hashable {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// FC: no frames are wanted.
+    /// FC: the device cannot receive frames.
     public static let flowControl = RFCOMMSignals(rawValue: 1 << 1)
     public static let readyToCommunicate = RFCOMMSignals(rawValue: 1 << 2)
     public static let readyToReceive = RFCOMMSignals(rawValue: 1 << 3)
@@ -38,7 +38,7 @@ public struct RFCOMMSignals: OptionSet, Sendable, Hashable {
     public static let ready: RFCOMMSignals = [.readyToCommunicate, .readyToReceive, .dataValid]
 }
 
-/// The settings of a serial port. TS 07.10, 5.4.6.3.9.
+/// Settings of a serial port. TS 07.10, 5.4.6.3.9.
 public struct RFCOMMPortSettings: Sendable, Hashable {
     public var baudRate: UInt8
     /// Data bits, stop bits and parity.
@@ -46,7 +46,7 @@ public struct RFCOMMPortSettings: Sendable, Hashable {
     public var flowControl: UInt8
     public var xon: UInt8
     public var xoff: UInt8
-    /// Which of the parameters a command is about, or a response has accepted.
+    /// Parameters that a command sets, or that a response has accepted.
     public var mask: UInt16
 
     /// 9600 bit/s, 8 data bits, 1 stop bit, no parity, no flow control.
@@ -58,20 +58,20 @@ public struct RFCOMMPortSettings: Sendable, Hashable {
     }
 }
 
-/// A message of the multiplexer on DLCI 0. TS 07.10, 5.4.6.3; RFCOMM 1.2, 4.3.
+/// A multiplexer message on DLCI 0. TS 07.10, 5.4.6.3; RFCOMM 1.2, 4.3.
 public enum RFCOMMCommand: Sendable, Hashable {
     case parameterNegotiation(RFCOMMParameters)
     case test([UInt8])
     case flowControlOn
     case flowControlOff
     case modemStatus(dlci: UInt8, RFCOMMSignals, breakSignal: UInt8? = nil)
-    /// Without settings it asks for them.
+    /// A request for the settings if nil.
     case remotePortNegotiation(dlci: UInt8, RFCOMMPortSettings?)
     case remoteLineStatus(dlci: UInt8, UInt8)
-    /// The type that the other side does not know, with its bits.
+    /// The unknown type field.
     case notSupported(UInt8)
 
-    /// The six bits of the type, above EA and C/R.
+    /// The six bits of the type field above EA and C/R.
     enum Kind: UInt8, Sendable, CaseIterable {
         case parameterNegotiation = 0x80
         case test = 0x20
@@ -96,7 +96,7 @@ public enum RFCOMMCommand: Sendable, Hashable {
         }
     }
 
-    /// The connection that it is about.
+    /// The connection that the message refers to.
     var dlci: UInt8? {
         switch self {
         case .parameterNegotiation(let parameters): parameters.dlci
@@ -106,7 +106,7 @@ public enum RFCOMMCommand: Sendable, Hashable {
     }
 }
 
-/// A message with its header: type octet, length and value.
+/// A message with its header: type, length and value.
 struct RFCOMMMessage {
     /// The type octet with EA and C/R.
     var type: UInt8
@@ -114,7 +114,7 @@ struct RFCOMMMessage {
 
     var isCommand: Bool { type & 2 != 0 }
 
-    /// The messages of one UIH frame, up to where they cannot be read any more.
+    /// The messages of one UIH frame, up to the first malformed one.
     static func all(in information: [UInt8]) -> [RFCOMMMessage] {
         var reader = ByteReader(information.span.bytes)
         var messages: [RFCOMMMessage] = []
@@ -133,7 +133,7 @@ struct RFCOMMMessage {
 // MARK: Codec
 
 extension RFCOMMCommand {
-    /// - Returns: nil for a type that is not RFCOMM's, to be answered with NSC.
+    /// - Returns: nil for a type that RFCOMM does not define, which is answered with NSC.
     init?(_ message: RFCOMMMessage) throws(PDUError) {
         guard let kind = Kind(rawValue: message.type & 0xFC) else { return nil }
         var reader = ByteReader(message.value.span.bytes)
@@ -159,7 +159,7 @@ extension RFCOMMCommand {
         }
     }
 
-    /// The information of a UIH frame on DLCI 0.
+    /// The information field of a UIH frame on DLCI 0.
     func octets(isCommand: Bool) -> [UInt8] {
         var value = ByteWriter()
         encode(into: &value)

@@ -1,41 +1,41 @@
 import DequeModule
 import Packets
 
-/// A data link connection as one end sees it: how far it is, its credits, and what waits for them.
+/// One end of a data link connection: state, credits and transmit queue.
 struct RFCOMMDataLink: Sendable {
     enum Phase: Sendable, Hashable {
-        /// The multiplexer comes up first.
+        /// The multiplexer is being started.
         case waiting
         /// PN was sent.
         case awaitParameters
         /// SABM was sent.
         case awaitAcknowledgement
-        /// PN was answered; the other side's SABM comes next.
+        /// PN was answered; the peer's SABM is awaited.
         case negotiated
         case open
-        /// DISC was sent, and why the connection ends.
+        /// DISC was sent; contains the reason.
         case awaitDisconnect(RFCOMMEnd)
     }
 
     var phase: Phase
-    /// When SABM or DISC have been unanswered for T1, or SABM has not come.
+    /// Expiry of T1 for SABM or DISC, or for the peer's SABM.
     var deadline: Microseconds?
     var frameSize = RFCOMMParameters.defaultFrameSize
     var hasCredits = false
-    /// Frames with information that may be sent.
+    /// Number of frames with information that may be sent.
     var credits = 0
-    /// Frames with information that the other side may send.
+    /// Number of frames with information that the peer may send.
     var granted = 0
-    /// Whether this side wants frames.
+    /// False if this device cannot receive frames.
     var isReceiving = true
-    /// The other side's FC.
+    /// FC of the peer.
     var isStopped = false
-    /// The other side has answered this side's signals, which come before data. RFCOMM 1.2, 5.5.4.
+    /// The peer has responded to this device's modem status, which must precede data. RFCOMM 1.2, 5.5.4.
     var isStatusKnown = false
     var portSettings = RFCOMMPortSettings.standard
     private var queue = Deque<[UInt8]>()
     private(set) var queued = 0
-    /// The user was told that there is no room.
+    /// The user was told that the queue is full.
     var wasFull = false
 
     init(_ phase: Phase) { self.phase = phase }
@@ -49,7 +49,7 @@ struct RFCOMMDataLink: Sendable {
         queued += octets.count
     }
 
-    /// The next information to send, if it may be sent.
+    /// The next information to send, if allowed.
     mutating func next(isStopped isEverythingStopped: Bool, ignoresCredits: Bool = false) -> [UInt8]? {
         guard isOpen, isStatusKnown, hasCredits ? credits > 0 || ignoresCredits : !isStopped && !isEverythingStopped else { return nil }
         guard let information = queue.popFirst() else { return nil }
@@ -58,7 +58,7 @@ struct RFCOMMDataLink: Sendable {
         return information
     }
 
-    /// Credits to hand over, once half of the window is used.
+    /// Credits to send, once half of the window is used.
     mutating func replenish(window: Int) -> UInt8? {
         guard hasCredits, isReceiving, granted <= window / 2, window > granted else { return nil }
         let more = min(window - granted, Int(UInt8.max))

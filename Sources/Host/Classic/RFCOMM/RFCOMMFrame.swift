@@ -1,6 +1,6 @@
 import Packets
 
-/// A frame of RFCOMM: the basic option of TS 07.10 without flags. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
+/// An RFCOMM frame: the basic option of TS 07.10 without flags. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
 public struct RFCOMMFrame: Sendable, Hashable {
     /// The control field without its P/F bit. TS 07.10, table 2.
     public enum Kind: UInt8, Sendable, CaseIterable {
@@ -14,14 +14,14 @@ public struct RFCOMMFrame: Sendable, Hashable {
     public var kind: Kind
     /// Data link connection identifier, 0...61.
     public var dlci: UInt8
-    /// The C/R bit of the address, which depends on who began the session. TS 07.10, table 1.
+    /// The C/R bit of the address field, which depends on the initiator of the session. TS 07.10, table 1.
     public var commandResponse: Bool
     public var pollFinal: Bool
-    /// The credits that a UIH frame with P/F hands over. RFCOMM 1.2, 6.5.2.
+    /// Credits in a UIH frame with P/F set. RFCOMM 1.2, 6.5.2.
     public var credits: UInt8?
     public var information: [UInt8]
 
-    /// Address, control, two octets of length, credits and FCS.
+    /// Maximum overhead: address, control, two octets of length, credits and FCS.
     public static let mostOverhead = 6
     private static let pollFinalBit: UInt8 = 0x10
 
@@ -32,11 +32,11 @@ public struct RFCOMMFrame: Sendable, Hashable {
         (self.pollFinal, self.credits, self.information) = (pollFinal, credits, information)
     }
 
-    /// Reads a frame that must be used up exactly.
+    /// Parses a frame; trailing octets are an error.
     ///
     /// - Parameters:
-    ///   - hasCredits: whether P/F in UIH says that there is an octet of credits.
-    ///   - ignoresCheck: takes damaged frames, too.
+    ///   - hasCredits: P/F in UIH announces an octet of credits.
+    ///   - ignoresCheck: accept frames with a wrong FCS.
     public init(_ octets: [UInt8], hasCredits: Bool, ignoresCheck: Bool = false) throws(PDUError) {
         var reader = ByteReader(octets.span.bytes)
         let address = try reader.u8("Address")
@@ -73,7 +73,7 @@ public struct RFCOMMFrame: Sendable, Hashable {
     }
 }
 
-/// The frame check sequence: x8 + x2 + x + 1, reflected, over the header. TS 07.10, 5.2.1.6 and annex B.
+/// The frame check sequence (FCS): x^8 + x^2 + x + 1, reflected, over the header. TS 07.10, 5.2.1.6 and annex B.
 enum FrameCheckSequence {
     private static let table: [UInt8] = (0..<256).map { index in
         (0..<8).reduce(UInt8(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xE0 }
@@ -82,7 +82,7 @@ enum FrameCheckSequence {
     static func of(_ octets: some Sequence<UInt8>) -> UInt8 { ~octets.reduce(0xFF) { table[Int($0 ^ $1)] } }
 }
 
-/// Lengths whose lowest bit ends them: one octet up to 127, two beyond. TS 07.10, 5.2.1.5.
+/// Length fields with an extension bit: one octet up to 127, two octets above. TS 07.10, 5.2.1.5.
 extension ByteReader {
     mutating func extensibleLength(_ field: StaticString) throws(PDUError) -> Int {
         let low = Int(try u8(field))

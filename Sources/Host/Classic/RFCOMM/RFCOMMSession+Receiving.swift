@@ -1,7 +1,7 @@
 import Packets
 
 extension RFCOMMSession {
-    /// A frame has come. One that cannot be read, or whose check is wrong, is none. TS 07.10, 5.2.1.6.
+    /// Handles a frame. Malformed frames and frames with a wrong FCS are discarded. TS 07.10, 5.2.1.6.
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [RFCOMMAction] {
         guard state != .ended, let address = octets.first else { return [] }
         let hasCredits = links[address >> 2]?.hasCredits ?? false
@@ -26,7 +26,7 @@ extension RFCOMMSession {
         return [response(.ua, 0)] + (isNew ? started(at: now) : [])
     }
 
-    /// The multiplexer works, and the connections that have waited for it come up.
+    /// The multiplexer is started; opens waiting connections.
     private mutating func started(at now: Microseconds) -> [RFCOMMAction] {
         links.filter { $0.value.phase == .waiting }.keys.sorted().reduce(into: [.started]) { $0 += negotiate($1, at: now) }
     }
@@ -112,7 +112,7 @@ extension RFCOMMSession {
     }
 }
 
-// MARK: Messages of the multiplexer
+// MARK: Multiplexer messages
 
 extension RFCOMMSession {
     private mutating func messages(_ information: [UInt8], at now: Microseconds) -> [RFCOMMAction] {
@@ -120,7 +120,7 @@ extension RFCOMMSession {
         var actions: [RFCOMMAction] = []
         for message in RFCOMMMessage.all(in: information) where state == .open {
             guard let command = try? RFCOMMCommand(message) else {
-                // NSC is for types that are unknown, not for values that are wrong. TS 07.10, 5.4.6.3.8.
+                // NSC is for unknown types, not for invalid values. TS 07.10, 5.4.6.3.8.
                 if RFCOMMCommand.Kind(rawValue: message.type & 0xFC) == nil, message.isCommand {
                     actions.append(self.message(.notSupported(message.type), isCommand: false))
                 }
@@ -157,11 +157,11 @@ extension RFCOMMSession {
         }
     }
 
-    /// The other side proposes parameters for a connection that it will open. RFCOMM 1.2, 5.5.3.
+    /// Handles the peer's parameters for a connection that it will open. RFCOMM 1.2, 5.5.3.
     private mutating func negotiated(_ offer: RFCOMMParameters, at now: Microseconds) -> [RFCOMMAction] {
         var answer = offer
         if let link = links[offer.dlci], link.phase != .negotiated {
-            // A connection that is there keeps its parameters.
+            // An open connection keeps its parameters.
             guard link.isOpen else { return [] }
             answer.frameSize = UInt16(link.frameSize)
             answer.convergenceLayer = link.hasCredits ? RFCOMMParameters.grantsCredits : 0
@@ -202,7 +202,7 @@ extension RFCOMMSession {
         }
     }
 
-    /// The other side has answered this side's parameters: a smaller N1 counts, CL says whether there are credits.
+    /// Handles the peer's response to PN: a smaller N1 applies, and CL accepts credits or not.
     private mutating func agreed(_ answer: RFCOMMParameters, at now: Microseconds) -> [RFCOMMAction] {
         guard var link = links[answer.dlci], link.phase == .awaitParameters else { return [] }
         guard answer.frameSize > 0 else { return gone(answer.dlci, .violation, at: now) }

@@ -1,24 +1,24 @@
 import Packets
 
-/// How a session deals with its peer.
+/// Settings of an RFCOMM session.
 public struct RFCOMMSettings: Sendable, Hashable {
-    /// The server channels that may be opened from the other side, 1...30.
+    /// Server channels that the peer may open, 1...30.
     public var services: Set<UInt8>
-    /// N1 that is offered, and the most that is accepted: what L2CAP's MTU leaves.
+    /// N1 offered, and maximum N1 accepted, as allowed by the MTU of L2CAP.
     public var frameSize: Int
     public var usesCredits: Bool
-    /// Frames that the other side may have under way on a connection.
+    /// Number of frames that the peer may have outstanding on a connection.
     public var creditWindow: Int
-    /// For an answer to SABM and DISC, 10...60 s. RFCOMM 1.2, 5.3.
+    /// T1: timeout of the response to SABM and DISC, 10...60 s. RFCOMM 1.2, 5.3.
     public var acknowledgementTimeOut = Microseconds.seconds(20)
-    /// T2: for an answer to a message of the multiplexer, 10...60 s.
+    /// T2: timeout of the response to a multiplexer message, 10...60 s.
     public var responseTimeOut = Microseconds.seconds(20)
-    /// The most octets that wait for credits on a connection.
+    /// Maximum octets queued for credits on a connection.
     public var queueLimit = 65_536
-    /// What goes wrong on purpose.
+    /// Injected faults.
     var quirks = ChannelQuirks()
 
-    /// - Parameter mtu: that of the L2CAP channel.
+    /// - Parameter mtu: MTU of the L2CAP channel.
     public init(services: Set<UInt8> = [], mtu: Int = 672, usesCredits: Bool = true, creditWindow: Int = 32) {
         self.services = services
         let room = mtu - RFCOMMFrame.mostOverhead
@@ -30,25 +30,25 @@ public struct RFCOMMSettings: Sendable, Hashable {
     var initialCredits: Int { min(creditWindow, RFCOMMParameters.mostInitialCredits) }
 }
 
-/// Why a connection or a session ended.
+/// Reason why a connection or session ended.
 public enum RFCOMMEnd: Sendable, Hashable {
     case local
     case remote
-    /// DM answered SABM.
+    /// SABM was answered with DM.
     case refused
     case timedOut
-    /// The other side sent what it must not.
+    /// The peer violated the protocol.
     case violation
 }
 
 public enum RFCOMMAction: Sendable, Hashable {
-    /// A frame for the L2CAP channel.
+    /// Send a frame on the L2CAP channel.
     case send([UInt8])
-    /// The multiplexer works.
+    /// The multiplexer is started.
     case started
     case opened(dlci: UInt8)
     case received(dlci: UInt8, [UInt8])
-    /// There is room again for octets to send.
+    /// The transmit queue has space again.
     case writable(dlci: UInt8)
     case signals(dlci: UInt8, RFCOMMSignals)
     case portSettings(dlci: UInt8, RFCOMMPortSettings)
@@ -56,7 +56,7 @@ public enum RFCOMMAction: Sendable, Hashable {
     case testAnswered([UInt8])
     case notSupported(UInt8)
     case closed(dlci: UInt8, RFCOMMEnd)
-    /// The session is over; its L2CAP channel is to be closed.
+    /// The session has ended; close its L2CAP channel.
     case ended(RFCOMMEnd)
 }
 
@@ -77,7 +77,7 @@ public struct RFCOMMSession: Sendable {
         case ended
     }
 
-    /// A message of the multiplexer without its answer yet.
+    /// A multiplexer message that awaits its response.
     struct Awaited: Sendable {
         var kind: RFCOMMCommand.Kind
         var dlci: UInt8?
@@ -89,40 +89,40 @@ public struct RFCOMMSession: Sendable {
     var state = State.idle
     var links: [UInt8: RFCOMMDataLink] = [:]
     var awaited: [Awaited] = []
-    /// When SABM or DISC on DLCI 0 have been unanswered for T1.
+    /// Expiry of T1 for SABM or DISC on DLCI 0.
     var controlDeadline: Microseconds?
-    /// The other side's FCoff.
+    /// FCoff was received from the peer.
     var isStopped = false
 
     public init(_ role: Role, _ settings: RFCOMMSettings = RFCOMMSettings()) {
         (self.role, self.settings) = (role, settings)
     }
 
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public var deadline: Microseconds? {
         let all = [controlDeadline].compactMap { $0 } + awaited.map(\.deadline) + links.values.compactMap(\.deadline)
         return all.min()
     }
 
     public var isOver: Bool { state == .ended }
-    /// Whether the other side of an acceptor has not begun yet.
+    /// True for an acceptor before the initiator has started the session.
     public var isIdle: Bool { state == .idle }
-    /// Whether connections can still be opened.
+    /// True if connections can still be opened.
     public var isUsable: Bool { state != .ended && state != .awaitDisconnect }
-    /// The connections that are open.
+    /// DLCIs of the open connections.
     public var openLinks: [UInt8] { links.filter { $0.value.isOpen }.keys.sorted() }
 
-    /// The identifier under which this side opens a server channel of the other. RFCOMM 1.2, 5.4.
+    /// DLCI with which this device opens a server channel of the peer. RFCOMM 1.2, 5.4.
     public func dlci(toChannel channel: UInt8) -> UInt8 { channel << 1 | (role == .initiator ? 0 : 1) }
 
-    /// Whether the other side may open it: a service of this side, with this side's direction bit.
+    /// True if the peer may open the DLCI: a service of this device, with this device's direction bit.
     func serves(_ dlci: UInt8) -> Bool {
         dlci & 1 == (role == .initiator ? 1 : 0) && (1...30).contains(dlci >> 1) && settings.services.contains(dlci >> 1)
     }
 
-    // MARK: From this side
+    // MARK: Calls of the user
 
-    /// Brings the multiplexer up; an acceptor waits for the other side to do that.
+    /// Starts the multiplexer; an acceptor waits for the peer to do so.
     public mutating func start(at now: Microseconds) -> [RFCOMMAction] {
         guard state == .idle, role == .initiator else { return [] }
         state = .awaitAcknowledgement
@@ -130,7 +130,8 @@ public struct RFCOMMSession: Sendable {
         return [command(.sabm, 0)]
     }
 
-    /// Opens a connection to a server channel of the other side, 1...30, and the multiplexer before it; an acceptor waits for the other side's SABM for T1.
+    /// Opens a connection to a server channel of the peer, 1...30, after the multiplexer is started; an acceptor waits for the peer's SABM
+    /// for T1.
     public mutating func open(channel: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         let dlci = dlci(toChannel: channel)
         guard (1...30).contains(channel), links[dlci] == nil, isUsable else { return [] }
@@ -139,7 +140,7 @@ public struct RFCOMMSession: Sendable {
         return state == .open ? negotiate(dlci, at: now) : start(at: now)
     }
 
-    /// Sends octets, or keeps them until there are credits; nil if there is no room or no connection.
+    /// Sends octets, or queues them until there are credits; nil if the queue is full or the connection does not exist.
     public mutating func send(_ octets: [UInt8], on dlci: UInt8) -> [RFCOMMAction]? {
         guard var link = links[dlci], link.isOpen else { return nil }
         guard link.queued + octets.count <= settings.queueLimit else {
@@ -152,7 +153,7 @@ public struct RFCOMMSession: Sendable {
         return pump(dlci)
     }
 
-    /// Whether this side wants frames: without it no credits are handed over, or FC says so. RFCOMM 1.2, 6.3 and 6.5.
+    /// Enables or disables reception, by withholding credits or with FC. RFCOMM 1.2, 6.3 and 6.5.
     public mutating func setReceiving(_ isReceiving: Bool, on dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         guard var link = links[dlci], link.isOpen, link.isReceiving != isReceiving else { return [] }
         link.isReceiving = isReceiving
@@ -163,14 +164,14 @@ public struct RFCOMMSession: Sendable {
         return ask(.modemStatus(dlci: dlci, isReceiving ? .ready : [.ready, .flowControl]), at: now)
     }
 
-    /// Sends a message of the multiplexer.
+    /// Sends a multiplexer message.
     public mutating func ask(_ message: RFCOMMCommand, at now: Microseconds) -> [RFCOMMAction] {
         guard state == .open else { return [] }
         awaited.append(Awaited(kind: message.kind, dlci: message.dlci, deadline: now + settings.responseTimeOut))
         return [self.message(message, isCommand: true)]
     }
 
-    /// Closes a connection, and the session after the last one.
+    /// Closes a connection, and after the last one the session.
     public mutating func close(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         guard let link = links[dlci] else { return [] }
         if case .awaitDisconnect = link.phase { return [] }
@@ -190,12 +191,12 @@ public struct RFCOMMSession: Sendable {
         }
     }
 
-    /// The L2CAP channel is gone.
+    /// The L2CAP channel was closed.
     public mutating func channelClosed() -> [RFCOMMAction] { end(.remote) }
 
-    // MARK: Time. RFCOMM 1.2, 5.3
+    // MARK: Timeouts. RFCOMM 1.2, 5.3
 
-    /// A deadline has come.
+    /// Handles expired deadlines.
     public mutating func expire(at now: Microseconds) -> [RFCOMMAction] {
         if isDue(controlDeadline, now) || awaited.contains(where: { isDue($0.deadline, now) }) { return end(.timedOut) }
         var actions: [RFCOMMAction] = []
@@ -212,7 +213,7 @@ public struct RFCOMMSession: Sendable {
     private func isDue(_ deadline: Microseconds?, _ now: Microseconds) -> Bool { deadline.map { $0 <= now } ?? false }
 }
 
-// MARK: Frames of this side
+// MARK: Sending frames
 
 extension RFCOMMSession {
     /// C/R is 1 in commands of the initiator and in responses of the acceptor. TS 07.10, table 1.
@@ -234,7 +235,7 @@ extension RFCOMMSession {
 
     func message(_ message: RFCOMMCommand, isCommand: Bool) -> RFCOMMAction { data(0, message.octets(isCommand: isCommand)) }
 
-    /// Sends what may be sent.
+    /// Sends queued data as far as allowed.
     mutating func pump(_ dlci: UInt8) -> [RFCOMMAction] {
         guard var link = links[dlci] else { return [] }
         var actions: [RFCOMMAction] = []
@@ -251,7 +252,7 @@ extension RFCOMMSession {
 
     // MARK: Connections
 
-    /// PN comes before SABM, so that both agree on credits and the size of frames. RFCOMM 1.2, 5.5.3.
+    /// Sends PN before SABM to negotiate credits and frame size. RFCOMM 1.2, 5.5.3.
     mutating func negotiate(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         links[dlci]?.phase = .awaitParameters
         links[dlci]?.deadline = nil
@@ -274,7 +275,7 @@ extension RFCOMMSession {
         return [command(.disc, dlci)]
     }
 
-    /// A connection is over. Who ends the last one ends the session. RFCOMM 1.2, 5.2.2.
+    /// Removes a closed connection. The device that closes the last one closes the session. RFCOMM 1.2, 5.2.2.
     mutating func gone(_ dlci: UInt8, _ why: RFCOMMEnd, at now: Microseconds) -> [RFCOMMAction] {
         links[dlci] = nil
         awaited.removeAll { $0.dlci == dlci }

@@ -1,9 +1,9 @@
 import Packets
 import Timing
 
-/// RFCOMM on one L2CAP channel: hands frames to the session, and octets to the ports. RFCOMM 1.2, 5.
+/// Runs an RFCOMM session on one L2CAP channel and passes data to its ports. RFCOMM 1.2, 5.
 final class SerialMultiplexer {
-    /// Octets that a port hands over at once.
+    /// Maximum octets queued by a port at once.
     static let mostQueued = 16_384
 
     private var session: RFCOMMSession
@@ -26,9 +26,9 @@ final class SerialMultiplexer {
         link.onReceive = { [unowned self] frame in perform(session.receive(frame, at: loop.now)) }
     }
 
-    /// Whether connections can still be opened.
+    /// True if connections can still be opened.
     var isUsable: Bool { session.isUsable && link.failure == nil }
-    /// Whether the session has begun.
+    /// True if the session has started.
     var isRunning: Bool { isUsable && !session.isIdle }
 
     func open(_ channel: UInt8) async throws -> SerialPort {
@@ -40,15 +40,15 @@ final class SerialMultiplexer {
         return try await promise.value()
     }
 
-    /// Begins the session, for connections that come later.
+    /// Starts the session, for later connections.
     func start() { perform(session.start(at: loop.now)) }
 
-    /// The server channels that are offered have changed.
+    /// Updates the offered server channels.
     func serve(_ services: Set<UInt8>) { session.settings.services = services }
 
     func waitForRoom() async throws { try await link.waitForRoom() }
 
-    /// False if there is no room, or no connection.
+    /// Returns false if the queue is full or the connection does not exist.
     func send(_ octets: [UInt8], on dlci: UInt8) -> Bool {
         guard let actions = session.send(octets, on: dlci) else { return false }
         perform(actions)
@@ -100,7 +100,7 @@ final class SerialMultiplexer {
         }
     }
 
-    /// The L2CAP channel is gone.
+    /// The L2CAP channel was closed.
     func ended(_ error: HostError) {
         _ = session.channelClosed()
         watch()

@@ -4,18 +4,18 @@ import Timing
 
 /// A serial port over RFCOMM: one data link connection. RFCOMM 1.2, 2 and 5.
 public final class SerialPort {
-    /// The server channel at the side that offers the port, 1...30.
+    /// The server channel on the device that offers the port, 1...30.
     public let channel: UInt8
-    /// Takes octets as they come; what came before is handed over at once. Nil gives them to `receive` again.
+    /// Called with received octets; buffered octets are delivered at once. Set it to nil to use `receive` again.
     public var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
-    /// Told of the peer's signals.
+    /// Called with the peer's signals.
     public var onSignals: ((RFCOMMSignals) -> Void)?
-    /// Told once, when the port is closed.
+    /// Called once when the port is closed.
     public var onEnd: ((HostError) -> Void)?
-    /// Why the port is closed.
+    /// Reason why the port is closed.
     public private(set) var failure: HostError?
 
-    /// Octets that nobody has taken after which the peer is held up.
+    /// Number of buffered octets after which the peer is stopped.
     static let mostKept = 32_768
 
     let dlci: UInt8
@@ -35,11 +35,11 @@ public final class SerialPort {
 
     public var isOpen: Bool { failure == nil }
 
-    // MARK: Octets
+    // MARK: Data
 
-    /// Sends octets, in as many frames as it takes, waiting for room on the link and for the peer's credits.
+    /// Sends octets in as many frames as needed, waiting for space on the link and for credits.
     ///
-    /// - Throws: why the port is closed.
+    /// - Throws: the reason why the port is closed.
     public func send(_ octets: [UInt8]) async throws {
         for start in stride(from: 0, to: octets.count, by: SerialMultiplexer.mostQueued) {
             let part = [UInt8](octets[start..<min(octets.count, start + SerialMultiplexer.mostQueued)])
@@ -55,11 +55,11 @@ public final class SerialPort {
         }
     }
 
-    /// Sends octets at once, or keeps them until there are credits; false if there is no room.
+    /// Sends octets at once, or queues them until there are credits; false if the queue is full.
     @discardableResult
     public func trySend(_ octets: [UInt8]) -> Bool { isOpen && multiplexer.send(octets, on: dlci) }
 
-    /// What has come next, as it was cut into frames; what came before the port was closed is handed over first.
+    /// The next received octets, by frame. Octets received before the port was closed are returned first.
     public func receive(within limit: Microseconds? = nil) async throws -> [UInt8] {
         let deadline = limit.map { loop.now + $0 }
         while true {
@@ -106,9 +106,9 @@ public final class SerialPort {
         room = nil
     }
 
-    // MARK: End
+    // MARK: Closing
 
-    /// Closes the port; the peer's word is not waited for.
+    /// Closes the port without waiting for the peer's response.
     public func close() { if isOpen { multiplexer.close(dlci) } }
 
     func ended(_ error: HostError) {

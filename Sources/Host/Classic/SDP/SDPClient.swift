@@ -1,24 +1,24 @@
 import Packets
 
-/// What a client asks for.
+/// A query of a client.
 public enum SDPQuery: Sendable, Hashable {
     case search([BluetoothUUID])
     case attributes(UInt32, [SDPAttributeRange])
     case searchAttributes([BluetoothUUID], [SDPAttributeRange])
 }
 
-/// What a server has.
+/// Result of a query.
 public enum SDPResult: Sendable, Hashable {
     case handles([UInt32])
     case records([SDPRecord])
 }
 
-/// Why a query came to nothing.
+/// Reason for a failed query.
 public enum SDPFailure: Error, Sendable, Hashable {
     case refused(SDPErrorCode)
-    /// A response that cannot be read, or answers another request.
+    /// The response is malformed, or is for another request.
     case malformed
-    /// More octets or parts than any record needs, or parts without anything in them.
+    /// More octets or parts than any record needs, or empty parts.
     case endless
     case timedOut
 }
@@ -28,9 +28,9 @@ public enum SDPClientAction: Sendable, Hashable {
     case finished(Result<SDPResult, SDPFailure>)
 }
 
-/// The client: one request at a time, its parts put together. Core Vol 3, Part B, 4.3.
+/// The client: one request at a time, with reassembly of partial responses. Core Vol 3, Part B, 4.3.
 public struct SDPClient: Sendable {
-    /// The specification sets no time; a server that says nothing for so long will not.
+    /// Timeout of a response; the specification does not define one.
     public static let timeOut = Microseconds.seconds(30)
     static let octetLimit = 0x10000
     static let partLimit = 1_024
@@ -49,22 +49,22 @@ public struct SDPClient: Sendable {
 
     private var state = State.idle
     private var transaction: UInt16 = 0
-    /// MaximumAttributeByteCount of its requests.
+    /// MaximumAttributeByteCount of requests.
     public var maximumOctets: UInt16
-    /// When `expire` is due.
+    /// Time at which to call `expire`.
     public private(set) var deadline: Microseconds?
 
     public init(maximumOctets: UInt16 = 0xFFFF) { self.maximumOctets = max(SDPMessage.leastOctets, maximumOctets) }
 
     public var isBusy: Bool { if case .awaitResponse = state { true } else { false } }
 
-    /// Sends a request, unless another is under way.
+    /// Sends a request, unless one is pending.
     public mutating func start(_ query: SDPQuery, at now: Microseconds) -> [SDPClientAction] {
         guard !isBusy else { return [] }
         return ask(Progress(query: query), continuation: [], at: now)
     }
 
-    /// A PDU of the server has come. What answers another transaction is not for this one.
+    /// Handles a PDU from the server. Responses to other transactions are ignored.
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [SDPClientAction] {
         guard case .awaitResponse(let progress) = state, SDPPDU.transaction(of: octets) == transaction else { return [] }
         guard let pdu = try? SDPPDU(octets) else { return finish(.failure(.malformed)) }
@@ -82,10 +82,10 @@ public struct SDPClient: Sendable {
         }
     }
 
-    /// The deadline has come.
+    /// Handles the expired deadline.
     public mutating func expire() -> [SDPClientAction] { isBusy ? finish(.failure(.timedOut)) : [] }
 
-    // MARK: Parts
+    // MARK: Partial responses
 
     private mutating func ask(_ progress: Progress, continuation: [UInt8], at now: Microseconds) -> [SDPClientAction] {
         transaction &+= 1

@@ -1,6 +1,6 @@
 import Packets
 
-/// A data element: a value that carries its type and size. Core Vol 3, Part B, 3.
+/// A data element: a value with its type and size. Core Vol 3, Part B, 3.
 public indirect enum SDPDataElement: Sendable, Hashable {
     case none
     /// An unsigned integer of 1, 2, 4, 8 or 16 octets.
@@ -14,7 +14,7 @@ public indirect enum SDPDataElement: Sendable, Hashable {
     case alternative([SDPDataElement])
     case url([UInt8])
 
-    /// How deep sequences may lie in one another; no record needs more than five.
+    /// Maximum nesting depth of sequences; records need at most five.
     public static let depthLimit = 32
 
     public static func u8(_ value: UInt8) -> SDPDataElement { .unsigned(UInt128(value), octets: 1) }
@@ -22,7 +22,7 @@ public indirect enum SDPDataElement: Sendable, Hashable {
     public static func u32(_ value: UInt32) -> SDPDataElement { .unsigned(UInt128(value), octets: 4) }
     public static func text(_ value: String) -> SDPDataElement { .text([UInt8](value.utf8)) }
 
-    /// The elements of a sequence or of alternatives.
+    /// The elements of a sequence or an alternative.
     public var elements: [SDPDataElement]? {
         switch self {
         case .sequence(let elements), .alternative(let elements): elements
@@ -30,14 +30,14 @@ public indirect enum SDPDataElement: Sendable, Hashable {
         }
     }
 
-    /// An unsigned integer that fits.
+    /// An unsigned integer, if it fits.
     public func number<Value: FixedWidthInteger>(_: Value.Type = Value.self) -> Value? {
         if case .unsigned(let value, _) = self { Value(exactly: value) } else { nil }
     }
 
     public var uuid: BluetoothUUID? { if case .uuid(let uuid) = self { uuid } else { nil } }
 
-    /// Whether the UUID is this element or lies anywhere in it. Core Vol 3, Part B, 2.7.1.
+    /// True if this element is or contains the UUID. Core Vol 3, Part B, 2.7.1.
     public func contains(_ wanted: BluetoothUUID) -> Bool {
         if case .uuid(let uuid) = self { return uuid == wanted }
         return elements?.contains { $0.contains(wanted) } ?? false
@@ -47,7 +47,7 @@ public indirect enum SDPDataElement: Sendable, Hashable {
 // MARK: Codec
 
 extension SDPDataElement: WireValue {
-    /// The type descriptor: the high five bits of the first octet. Core Vol 3, Part B, 3.2.
+    /// Type descriptor: the five high bits of the first octet. Core Vol 3, Part B, 3.2.
     private enum TypeDescriptor: UInt8 {
         case none = 0
         case unsigned, signed, uuid, text, boolean, sequence, alternative, url
@@ -86,7 +86,7 @@ extension SDPDataElement: WireValue {
         }
     }
 
-    /// The size of the data by the size index. Core Vol 3, Part B, 3.3.
+    /// Data size for the size index. Core Vol 3, Part B, 3.3.
     private static func size(_ type: TypeDescriptor, _ index: UInt8, _ reader: inout ByteReader) throws(PDUError) -> Int? {
         switch index {
         case 0: type == .none ? 0 : 1

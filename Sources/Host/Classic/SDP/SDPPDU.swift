@@ -1,6 +1,6 @@
 import Packets
 
-/// Why a server refuses a request. Core Vol 3, Part B, 4.4.1.
+/// Reason for rejecting a request. Core Vol 3, Part B, 4.4.1.
 public enum SDPErrorCode: UInt16, Error, Sendable, Hashable, CaseIterable {
     case invalidVersion = 1
     case invalidRecordHandle
@@ -10,8 +10,7 @@ public enum SDPErrorCode: UInt16, Error, Sendable, Hashable, CaseIterable {
     case insufficientResources
 }
 
-/// A PDU of the service discovery protocol: PDU ID, transaction ID and length before the parameters, the most significant octet first.
-/// Core Vol 3, Part B, 4.2.
+/// An SDP PDU: PDU ID, transaction ID, length and parameters, most significant octet first. Core Vol 3, Part B, 4.2.
 public struct SDPPDU: Sendable, Hashable {
     public var transaction: UInt16
     public var message: SDPMessage
@@ -23,7 +22,7 @@ public struct SDPPDU: Sendable, Hashable {
     }
 }
 
-/// The parameters of a PDU. A list of attributes stays as octets, since a part of it is no data element.
+/// Parameters of a PDU. An attribute list stays as octets, because a part of it is not a data element.
 public enum SDPMessage: Sendable, Hashable {
     case errorResponse(SDPErrorCode)
     case serviceSearchRequest(pattern: [BluetoothUUID], maximumRecords: UInt16, continuation: [UInt8])
@@ -56,15 +55,15 @@ public enum SDPMessage: Sendable, Hashable {
         }
     }
 
-    /// The most UUIDs of a search pattern. Core Vol 3, Part B, 4.5.1.
+    /// Maximum number of UUIDs in a search pattern. Core Vol 3, Part B, 4.5.1.
     public static let patternLimit = 12
-    /// The least MaximumAttributeByteCount. Core Vol 3, Part B, 4.6.1.
+    /// Minimum MaximumAttributeByteCount. Core Vol 3, Part B, 4.6.1.
     public static let leastOctets: UInt16 = 7
-    /// The most octets of continuation information. Core Vol 3, Part B, 4.3.
+    /// Maximum octets of continuation information. Core Vol 3, Part B, 4.3.
     public static let continuationLimit = 16
 }
 
-/// Attribute IDs from one to another; a single one is a range of itself. Core Vol 3, Part B, 4.6.1.
+/// A range of attribute IDs, or a single one. Core Vol 3, Part B, 4.6.1.
 public struct SDPAttributeRange: Sendable, Hashable {
     public var first: UInt16
     public var last: UInt16
@@ -90,10 +89,10 @@ public struct SDPAttributeRange: Sendable, Hashable {
     }
 }
 
-// MARK: Reading
+// MARK: Decoding
 
 extension SDPPDU {
-    /// Reads a PDU that must be used up exactly.
+    /// Parses a PDU; trailing octets are an error.
     public init(_ octets: [UInt8]) throws(SDPErrorCode) {
         var reader = ByteReader(octets.span.bytes)
         do {
@@ -107,7 +106,7 @@ extension SDPPDU {
         } catch let error as SDPErrorCode { throw error } catch { throw .invalidRequestSyntax }
     }
 
-    /// The transaction ID of a PDU that may be wrong otherwise; zero where it is missing.
+    /// Transaction ID of a PDU that may otherwise be malformed; 0 if it is missing.
     static func transaction(of octets: [UInt8]) -> UInt16 {
         octets.count >= 3 ? UInt16(octets[1]) << 8 | UInt16(octets[2]) : 0
     }
@@ -117,7 +116,7 @@ extension SDPMessage {
     fileprivate init(_ id: ID, _ reader: inout ByteReader) throws {
         switch id {
         case .errorResponse:
-            // ErrorInfo after a code is defined for none.
+            // No error code defines ErrorInfo.
             guard let code = SDPErrorCode(rawValue: try reader.u16be("ErrorCode")) else { throw SDPErrorCode.invalidRequestSyntax }
             _ = reader.rest()
             self = .errorResponse(code)
@@ -182,7 +181,7 @@ extension SDPMessage {
     }
 }
 
-// MARK: Writing
+// MARK: Encoding
 
 extension SDPPDU {
     public var octets: [UInt8] {

@@ -21,7 +21,7 @@ extension BluetoothUUID {
     public static let genericAudio: BluetoothUUID = 0x1203
 }
 
-/// Fixed protocol/service multiplexers of BR/EDR. Assigned Numbers, 3.4.
+/// Fixed PSMs of BR/EDR. Assigned Numbers, 3.4.
 public enum ClassicPSM {
     public static let sdp: UInt16 = 0x0001
     public static let rfcomm: UInt16 = 0x0003
@@ -31,9 +31,9 @@ public enum ClassicPSM {
     public static let att: UInt16 = 0x001F
 }
 
-/// Records of the profiles that run over BR/EDR.
+/// Records of BR/EDR profiles.
 extension SDPRecord {
-    /// GATT, or one service of it, over BR/EDR: on PSM 31, with the service's range of handles. Core Vol 3, Part G, 9.
+    /// GATT or one of its services over BR/EDR: on PSM 31, with the service's handle range. Core Vol 3, Part G, 9.
     public static func attributeService(_ uuid: BluetoothUUID = .genericAttribute, from first: UInt16, to last: UInt16) -> SDPRecord {
         SDPRecord([
             .serviceClassIDList: classes(uuid),
@@ -51,7 +51,7 @@ extension SDPRecord {
         return record
     }
 
-    /// A source or sink of A2DP. A2DP 1.3, 5.3.
+    /// An A2DP source or sink. A2DP 1.3, 5.3.
     public static func audio(isSink: Bool, features: UInt16 = 0x0001) -> SDPRecord {
         SDPRecord([
             .serviceClassIDList: classes(isSink ? .audioSink : .audioSource),
@@ -62,7 +62,7 @@ extension SDPRecord {
         ])
     }
 
-    /// A target or controller of AVRCP; a controller names its category's class, too. AVRCP 1.6, 8.
+    /// An AVRCP target or controller; a controller also has the service class of its category. AVRCP 1.6, 8.
     public static func remoteControl(isTarget: Bool, features: UInt16 = 0x0002, hasBrowsing: Bool = false) -> SDPRecord {
         var record = SDPRecord([
             .serviceClassIDList: isTarget ? classes(.remoteControlTarget) : classes(.remoteControl, .remoteControlController),
@@ -88,7 +88,7 @@ extension SDPRecord {
 
     /// An audio gateway. HFP 1.8, 5.3.
     ///
-    /// - Parameter canReject: whether it can reject a call, which is what the attribute Network says.
+    /// - Parameter canReject: value of the attribute Network: ability to reject a call.
     public static func audioGateway(channel: UInt8, features: UInt16, version: UInt16 = 0x0108, canReject: Bool = true) -> SDPRecord {
         var record = overRFCOMM(channel, [.audioGateway, .genericAudio], profile: .handsFree, version: version)
         record[.network] = .u8(canReject ? 1 : 0)

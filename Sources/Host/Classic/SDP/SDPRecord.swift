@@ -1,6 +1,6 @@
 import Packets
 
-/// An attribute ID. Core Vol 3, Part B, 5.1, and the profiles' own.
+/// An attribute ID, universal (Core Vol 3, Part B, 5.1) or profile-specific.
 public struct SDPAttributeID: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByIntegerLiteral {
     public var rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -13,13 +13,13 @@ public struct SDPAttributeID: RawRepresentable, Sendable, Hashable, Comparable, 
     public static let browseGroupList: SDPAttributeID = 0x0005
     public static let profileDescriptorList: SDPAttributeID = 0x0009
     public static let additionalProtocolDescriptorLists: SDPAttributeID = 0x000D
-    /// By the offset 0x0000 from the base of the first language.
+    /// Offset 0x0000 from the base of the primary language.
     public static let serviceName: SDPAttributeID = 0x0100
     public static let network: SDPAttributeID = 0x0301
     public static let supportedFeatures: SDPAttributeID = 0x0311
 }
 
-/// A service record: attributes by their IDs. Core Vol 3, Part B, 2.2.
+/// A service record: attributes by ID. Core Vol 3, Part B, 2.2.
 public struct SDPRecord: Sendable, Hashable {
     public private(set) var attributes: [(id: SDPAttributeID, value: SDPDataElement)] = []
 
@@ -42,14 +42,14 @@ public struct SDPRecord: Sendable, Hashable {
     /// ServiceRecordHandle.
     public var handle: UInt32? { self[.serviceRecordHandle]?.number() }
 
-    /// Whether each UUID lies somewhere in the record. Core Vol 3, Part B, 2.7.1.
+    /// True if the record contains each UUID. Core Vol 3, Part B, 2.7.1.
     public func matches(_ pattern: [BluetoothUUID]) -> Bool {
         pattern.allSatisfy { uuid in attributes.contains { $0.value.contains(uuid) } }
     }
 
     // MARK: Attribute lists
 
-    /// The attribute list: IDs and values by turns, in ascending order. Core Vol 3, Part B, 4.6.2.
+    /// The attribute list: alternating IDs and values in ascending order. Core Vol 3, Part B, 4.6.2.
     public var list: SDPDataElement { list(of: [.all]) }
 
     public func list(of ranges: [SDPAttributeRange]) -> SDPDataElement {
@@ -58,7 +58,7 @@ public struct SDPRecord: Sendable, Hashable {
                 .flatMap { [.u16($0.id.rawValue), $0.value] })
     }
 
-    /// Reads an attribute list; nil if it is none.
+    /// Parses an attribute list; nil if it is malformed.
     public init?(list: SDPDataElement) {
         guard case .sequence(let elements) = list, elements.count.isMultiple(of: 2) else { return nil }
         for index in stride(from: 0, to: elements.count, by: 2) {
@@ -67,15 +67,15 @@ public struct SDPRecord: Sendable, Hashable {
         }
     }
 
-    // MARK: What a client looks for
+    // MARK: Queries of a client
 
     /// ServiceClassIDList.
     public var serviceClasses: [BluetoothUUID] { self[.serviceClassIDList]?.elements?.compactMap(\.uuid) ?? [] }
 
-    /// The first parameter of a protocol: the PSM of L2CAP, the server channel of RFCOMM, the version of AVDTP and AVCTP.
+    /// The first parameter of a protocol: PSM of L2CAP, server channel of RFCOMM, version of AVDTP and AVCTP.
     public func parameter(of protocolUUID: BluetoothUUID) -> UInt16? {
         let value = self[.protocolDescriptorList]
-        // Alternatives are lists of protocols, of which the first will do.
+        // Alternatives are lists of protocols; the first one is used.
         let stack: [SDPDataElement] =
             if case .alternative(let stacks) = value { stacks.first?.elements ?? [] } else { value?.elements ?? [] }
         let descriptor = stack.compactMap(\.elements).first { $0.first?.uuid == protocolUUID }
@@ -85,7 +85,7 @@ public struct SDPRecord: Sendable, Hashable {
     public var psm: UInt16? { parameter(of: .l2capProtocol) }
     public var rfcommChannel: UInt8? { parameter(of: .rfcommProtocol).flatMap { UInt8(exactly: $0) } }
 
-    /// The version of a profile in BluetoothProfileDescriptorList.
+    /// Version of a profile in BluetoothProfileDescriptorList.
     public func version(ofProfile uuid: BluetoothUUID) -> UInt16? {
         let descriptor = self[.profileDescriptorList]?.elements?.compactMap(\.elements).first { $0.first?.uuid == uuid }
         return descriptor?.dropFirst().first?.number()

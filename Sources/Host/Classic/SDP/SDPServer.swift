@@ -1,26 +1,26 @@
 import Packets
 
-/// The server: records, and answers to what clients ask for. Core Vol 3, Part B, 4.
+/// The server: records, and responses to clients. Core Vol 3, Part B, 4.
 ///
-/// It keeps nothing about a client: the continuation state holds where to go on, and of which request and which records it speaks. A
-/// state that was made up, comes with another request, or is older than a change of the records is refused.
+/// It keeps no state per client: the continuation state contains the position and a digest of the request and the record revision. A
+/// continuation state that is forged, belongs to another request, or is older than a change of the records is rejected.
 public struct SDPServer: Sendable {
-    /// In the order of their handles.
+    /// Records by handle.
     public private(set) var records: [SDPRecord] = []
     private var nextHandle: UInt32 = 0x0001_0000
-    /// Differs after each change of the records.
+    /// Changes with each change of the records.
     private var revision: UInt32 = 0
-    /// The most octets of a list in one response.
+    /// Maximum octets of a list per response.
     var mostListOctets = Int(UInt16.max)
-    /// What goes wrong on purpose.
+    /// Injected faults.
     var quirks = ChannelQuirks()
 
-    /// The octets of a continuation state: position and digest.
+    /// Length of a continuation state: position and digest.
     private static let stateOctets = 8
 
     public init() {}
 
-    /// Adds a record and gives it its ServiceRecordHandle.
+    /// Adds a record and assigns its ServiceRecordHandle.
     @discardableResult
     public mutating func add(_ record: SDPRecord) -> UInt32 {
         let handle = nextHandle
@@ -37,9 +37,9 @@ public struct SDPServer: Sendable {
         revision &+= 1
     }
 
-    /// Answers a request; nil for responses, which a client would not send.
+    /// Handles a request; nil for responses, which a client does not send.
     ///
-    /// - Parameter mtu: the most octets of a PDU on the channel, at least 48.
+    /// - Parameter mtu: maximum PDU length on the channel in octets, at least 48.
     public func receive(_ octets: [UInt8], mtu: Int) -> [UInt8]? {
         if let code = octets.first, let id = SDPMessage.ID(rawValue: code), !id.isRequest { return nil }
         let transaction = SDPPDU.transaction(of: octets)
@@ -60,7 +60,7 @@ public struct SDPServer: Sendable {
             let part = try part(record.list(of: ranges).octets, maximum, continuation, mtu, digest(request))
             return .attributeResponse(list: part.octets, continuation: part.continuation)
         case .searchAttributeRequest(let pattern, let maximum, let ranges, let continuation):
-            // A record without any of the attributes has no list.
+            // A record with none of the attributes has no list.
             let lists = matching(pattern).map { $0.list(of: ranges) }.filter { $0.elements?.isEmpty == false }
             let part = try part(SDPDataElement.sequence(lists).octets, maximum, continuation, mtu, digest(request))
             return .searchAttributeResponse(lists: part.octets, continuation: part.continuation)
@@ -77,7 +77,7 @@ public struct SDPServer: Sendable {
     ) throws(SDPErrorCode) -> SDPMessage {
         let handles = matching(pattern).compactMap(\.handle).prefix(Int(maximum))
         let start = try position(continuation, digest, end: handles.count)
-        // PDU header, two counts and the continuation state lie beside the handles.
+        // Octets besides the handles: PDU header, two counts and the continuation state.
         let room = max(1, min(mostListOctets, mtu - SDPPDU.headerOctets - 4 - 1 - Self.stateOctets) / 4)
         let end = min(handles.count, start + room)
         return .serviceSearchResponse(
@@ -103,7 +103,7 @@ public struct SDPServer: Sendable {
         return writer.bytes
     }
 
-    /// Where a request goes on: at the beginning without a state.
+    /// Position from the continuation state; 0 without one.
     private func position(_ continuation: [UInt8], _ digest: UInt32, end: Int) throws(SDPErrorCode) -> Int {
         guard !continuation.isEmpty, !quirks.forgetsContinuation else { return 0 }
         var reader = ByteReader(continuation.span.bytes)
@@ -118,7 +118,7 @@ public struct SDPServer: Sendable {
         octets.reduce(seed) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }
 
-    /// FNV-1a over the revision of the records and what was asked for; how much fits into one answer may change on the way.
+    /// FNV-1a over the record revision and the request, excluding the maximum octets per response, which may change.
     private func digest(_ request: SDPMessage) -> UInt32 {
         var asked = request
         switch request {

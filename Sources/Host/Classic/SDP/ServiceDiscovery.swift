@@ -3,16 +3,16 @@ import Timing
 
 /// Service discovery between connected devices. Core Vol 3, Part B.
 extension Host {
-    /// Adds a service record that peers on BR/EDR can find.
+    /// Adds a service record for peers on BR/EDR.
     ///
     /// - Returns: its ServiceRecordHandle.
     @discardableResult
     public func addServiceRecord(_ record: SDPRecord) -> UInt32 { context.discovery.add(record) }
 
-    /// Takes a service record away.
+    /// Removes a service record.
     public func removeServiceRecord(_ handle: UInt32) { context.discovery.remove(handle) }
 
-    /// What peers can find.
+    /// The published service records.
     public var serviceRecords: [SDPRecord] { context.discovery.records }
 
     func listenForDiscovery() {
@@ -22,7 +22,7 @@ extension Host {
                 context.discovery.quirks = context.quirks.channels
                 context.discovery.mostListOctets = context.classicChoices.mostListOctets
                 guard let response = context.discovery.receive(request, mtu: Int(channel.terms.sendMTU)) else { return }
-                // A client that sends requests faster than it takes answers goes without.
+                // A client that does not read its responses gets no more.
                 channel.trySend(response)
             }
         }
@@ -30,9 +30,9 @@ extension Host {
 }
 
 extension ClassicConnection {
-    /// The peer's service records that hold each of the UUIDs, with the attributes in the ranges; those of all services by default.
+    /// The peer's service records that contain all the UUIDs, with the attributes in the ranges; all services by default.
     ///
-    /// - Throws: `HostError.peer(.serviceDiscovery)`, `.peer(.channel)`, or why there is no connection.
+    /// - Throws: `HostError.peer(.serviceDiscovery)`, `.peer(.channel)`, or the error of the connection.
     public func services(
         with pattern: [BluetoothUUID] = [.l2capProtocol], attributes: [SDPAttributeRange] = [.all]
     ) async throws -> [SDPRecord] {
@@ -41,7 +41,7 @@ extension ClassicConnection {
         return records
     }
 
-    /// Asks the peer's server one thing, on a channel of its own.
+    /// Sends one query to the peer's server on a separate channel.
     public func discover(_ query: SDPQuery) async throws -> SDPResult {
         let channel = try await openChannel(ClassicPSM.sdp)
         defer { channel.disconnect() }

@@ -1,8 +1,8 @@
 import Packets
 
-/// The events and commands by which the machine of a link speaks with the controller.
+/// HCI events and commands of a link's security state machine.
 extension BREDRSecurity {
-    /// Takes an event about the link or its peer; nil for one that is not about security.
+    /// Handles an event of the link or its peer; nil if it does not concern security.
     mutating func received(_ packet: HCIPacket) throws(PDUError) -> [Action]? {
         switch packet.eventCode {
         case HCIEvents.LinkKeyRequest.code: return keyRequested()
@@ -46,7 +46,7 @@ extension BREDRSecurity {
         case HCIEvents.EncryptionChangeV2.code:
             let event: HCIEvents.EncryptionChangeV2 = try packet.event()
             let actions = encryptionChanged(event.status, isAESCCM: Self.isAESCCM(event.encryptionEnabled))
-            // This event tells the size itself.
+            // This event contains the key size.
             guard actions == [.readKeySize] else { return actions }
             return keySizeRead(.success, octets: Int(event.encryptionKeySize))
         default: return nil
@@ -58,7 +58,7 @@ extension BREDRSecurity {
 }
 
 extension BREDRSecurity.Action {
-    /// The command that carries it out; nil where it is not the controller's.
+    /// The HCI command of an action; nil if the action is not for the controller.
     func command(for peer: BDADDR, on handle: ConnectionHandle) -> HCIPacket? {
         switch self {
         case .authenticate: HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))

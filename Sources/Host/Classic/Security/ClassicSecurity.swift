@@ -2,32 +2,33 @@ import HCI
 import Packets
 import Timing
 
-/// The security of one BR/EDR link: its machine, the controller's commands, the user, and who waits for a level. Core Vol 3, Part C, 5.2.2.
+/// Security of one BR/EDR link: runs the state machine with controller commands, user dialogue, and callers that wait for a level. Core Vol
+/// 3, Part C, 5.2.2.
 final class ClassicSecurity {
     private struct Waiter {
         var level: SecurityMode4Level
         var promise: Promise<Void>
     }
 
-    /// A user may take his time; a link on which nothing happens for so long does not reach the level.
+    /// Time without progress after which a level counts as not reached; long enough for a user to reply.
     private static let timeout = Microseconds.seconds(120)
 
     private(set) var machine: BREDRSecurity
-    /// Owns this.
+    /// Owns this object.
     unowned var connection: ClassicConnection?
-    /// Told when the level is known again, whatever it is.
+    /// Called when the level is known again.
     var settled: () -> Void = {}
     private let host: Host
     private let handle: ConnectionHandle
     private let address: BDADDR
     private var waiters: [Waiter] = []
     private var pairing: Promise<PairingResult>?
-    /// A key was made, and the link is not encrypted with it yet.
+    /// A key was created, but the link is not encrypted with it yet.
     private var hasNewKey = false
     private var isKept = false
     /// The user was shown or asked something.
     private var isAsking = false
-    /// Counts questions: an answer belongs to one.
+    /// Number of the current question, to match replies.
     private var question = 0
 
     init(_ handle: ConnectionHandle, of address: BDADDR, host: Host) {
@@ -35,9 +36,9 @@ final class ClassicSecurity {
         machine = BREDRSecurity(host.pairingSettings, known: host.keys.linkKey(of: address))
     }
 
-    // MARK: From above
+    // MARK: Calls of the host
 
-    /// Waits until the link is of a level, which a key that is there or else pairing makes it.
+    /// Raises the link to a level, with an existing key or by pairing, and waits.
     func secure(to level: SecurityMode4Level) async throws {
         guard machine.level < level else { return }
         let waiter = Waiter(level: level, promise: Promise<Void>(on: host.loop))
@@ -51,7 +52,7 @@ final class ClassicSecurity {
         }
     }
 
-    /// Pairs, whether or not there is a key.
+    /// Pairs, even if there is a key.
     func pair(_ settings: PairingSettings) async throws -> PairingResult {
         guard pairing == nil, machine.isIdle, waiters.isEmpty else { throw HostError.misuse(.busy(.pairing)) }
         let promise = Promise<PairingResult>(on: host.loop)
@@ -66,7 +67,7 @@ final class ClassicSecurity {
         }
     }
 
-    /// Asks for what somebody still waits for.
+    /// Continues with the level that callers wait for.
     private func proceed() {
         guard machine.isIdle, pairing == nil, let level = waiters.map(\.level).max() else { return }
         learn()
@@ -82,7 +83,7 @@ final class ClassicSecurity {
         perform(machine.answered(answer))
     }
 
-    // MARK: From below
+    // MARK: Events
 
     func received(_ packet: HCIPacket) throws(PDUError) {
         learn()
@@ -94,7 +95,7 @@ final class ClassicSecurity {
         }
     }
 
-    /// The side that did not begin hears of a failure here alone. Core Vol 4, Part E, 7.7.45.
+    /// Reports a failed pairing; the responder gets no other event about it. Core Vol 4, Part E, 7.7.45.
     private func pairingEnded(_ status: ErrorCode) {
         endQuestions()
         guard status != .success, machine.isIdle else { return }
@@ -126,7 +127,7 @@ final class ClassicSecurity {
         }
     }
 
-    /// Sends a command; the answer comes while the link is up.
+    /// Sends a command; its answer is handled while the link exists.
     private func submit(_ command: HCIPacket, _ answered: @escaping (CommandAnswer) -> Void) {
         guard let opcode = command.commandOpcode else { return }
         host.submit(opcode: opcode, command) { [weak self] result in
@@ -141,7 +142,7 @@ final class ClassicSecurity {
     private func authenticate() {
         submit(HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))) { [weak self] answer in
             guard let self, answer.status != .success else { return }
-            // What the other side has begun comes to an end, and then this side sees what is still wanted.
+            // The procedure of the peer runs first; afterwards the requested level is checked again.
             if answer.status == .commandDisallowed, pairing == nil { return machine.deferred() }
             perform(machine.authenticated(answer.status))
         }
@@ -189,7 +190,7 @@ final class ClassicSecurity {
         host.pairingDialogue.ended(connection)
     }
 
-    // MARK: Ends
+    // MARK: End
 
     private func reached(_ level: SecurityMode4Level) {
         let result = hasNewKey || pairing != nil ? self.result(level) : nil
@@ -207,12 +208,12 @@ final class ClassicSecurity {
         proceed()
     }
 
-    /// A new key of P-256 gives the keys of LE where both sides want them: the central begins.
+    /// Derives LE keys from a new P-256 key if both devices want them; the central starts.
     private func derive() {
         guard let connection, connection.isCentral, let settings = host.pairingSettings, let link = machine.encryption,
             settings.localKeys.intersection(settings.peerKeys).contains(.encKey), link.isAESCCM, link.linkKey.strength.isSecureConnections
         else { return }
-        // What comes of it is told as an event.
+        // The result is reported as an event.
         _ = host.loop.start { _ = try? await connection.deriveKeys(settings) }
     }
 

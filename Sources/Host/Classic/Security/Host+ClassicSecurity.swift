@@ -1,9 +1,9 @@
 import HCI
 import Packets
 
-/// Events about the security of BR/EDR links. Core Vol 4, Part E, 7.7.
+/// HCI events about the security of BR/EDR links. Core Vol 4, Part E, 7.7.
 extension Host {
-    /// What the host wants to hear of the security of BR/EDR links.
+    /// Events that the host enables.
     static let classicSecurityEvents: [any HCIEvent.Type] = [
         HCIEvents.AuthenticationComplete.self, HCIEvents.LinkKeyRequest.self, HCIEvents.LinkKeyNotification.self,
         HCIEvents.PINCodeRequest.self, HCIEvents.IOCapabilityRequest.self, HCIEvents.IOCapabilityResponse.self,
@@ -11,7 +11,7 @@ extension Host {
         HCIEvents.RemoteOOBDataRequest.self, HCIEvents.SimplePairingComplete.self,
     ]
 
-    /// Takes an event about security, where the host itself has asked for such events.
+    /// Handles a security event, if the host has enabled it itself.
     func receivedSecurity(_ packet: HCIPacket) throws(PDUError) {
         guard isClassicPrepared else { return }
         if let address = try Self.questioner(of: packet) {
@@ -23,7 +23,7 @@ extension Host {
 
     func classicConnection(to address: BDADDR) -> ClassicConnection? { path.classicConnections.all.first { $0.address == address } }
 
-    /// Whom an event is about that names a device.
+    /// BD_ADDR of an event that contains one.
     private static func questioner(of packet: HCIPacket) throws(PDUError) -> BDADDR? {
         switch packet.eventCode {
         case HCIEvents.LinkKeyRequest.code: try packet.event(as: HCIEvents.LinkKeyRequest.self).bdADDR
@@ -40,7 +40,7 @@ extension Host {
         }
     }
 
-    /// Which link an event is about that names a handle.
+    /// Connection handle of an event that contains one.
     private static func securedHandle(of packet: HCIPacket) throws(PDUError) -> ConnectionHandle? {
         switch packet.eventCode {
         case HCIEvents.AuthenticationComplete.code: try packet.event(as: HCIEvents.AuthenticationComplete.self).connectionHandle
@@ -52,7 +52,8 @@ extension Host {
         }
     }
 
-    /// A peer that authenticates before the connection is there, as in security mode 3, is answered from the store, and not paired with.
+    /// Responds to a peer that authenticates before the connection is established, as in security mode 3, with the stored key; does not
+    /// pair.
     private func refuse(_ packet: HCIPacket, to address: BDADDR) {
         var machine = BREDRSecurity(nil, known: keys.linkKey(of: address))
         guard let actions = try? machine.received(packet) else { return }

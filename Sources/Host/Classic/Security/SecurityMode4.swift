@@ -1,23 +1,23 @@
 import Packets
 
-/// What a service on BR/EDR asks of its link: the levels of security mode 4. Core Vol 3, Part C, 5.2.2.8.
+/// Security mode 4 levels, as required by BR/EDR services. Core Vol 3, Part C, 5.2.2.8.
 public enum SecurityMode4Level: Int, Sendable, Comparable, CaseIterable {
-    /// Nothing is encrypted: service discovery alone may do with that.
+    /// Not encrypted; sufficient for service discovery only.
     case open
-    /// Encrypted, with a key that others may have.
+    /// Encrypted with a key that others may know.
     case low
-    /// Encrypted with a key that was agreed upon without protection against a man in the middle.
+    /// Encrypted with an unauthenticated key.
     case unauthenticated
-    /// Encrypted with a key that a man in the middle cannot have.
+    /// Encrypted with a key authenticated against MITM attacks.
     case authenticated
-    /// Encrypted by AES-CCM with 128 bits of an authenticated key of P-256.
+    /// Encrypted with AES-CCM and a 128-bit authenticated P-256 key.
     case secureConnections
 
     public static func < (a: SecurityMode4Level, b: SecurityMode4Level) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension SecurityMode4Level {
-    /// What a link of LE of the same worth is.
+    /// The corresponding LE security level.
     var linkSecurity: LinkSecurity {
         switch self {
         case .open: .none
@@ -27,7 +27,7 @@ extension SecurityMode4Level {
         }
     }
 
-    /// The least that makes a link worth that much.
+    /// The lowest level that corresponds to an LE security level.
     init(_ level: LinkSecurity) {
         switch level {
         case .none: self = .open
@@ -39,16 +39,17 @@ extension SecurityMode4Level {
 }
 
 extension LinkKey {
-    /// The best that a link can reach with the key. One of a PIN counts as unauthenticated: how long the PIN was is not known.
+    /// The highest level that a link can reach with the key. A key from a PIN counts as unauthenticated, since the length of the PIN is
+    /// unknown.
     var bestLevel: SecurityMode4Level { BREDREncryption(linkKey: self, isAESCCM: true, keySize: LongTermKeySize.maximum).level }
 }
 
 extension BREDREncryption {
-    /// What the link reaches.
+    /// The level of a link with this encryption.
     var level: SecurityMode4Level {
         let strength = linkKey.strength
         switch linkKey.type {
-        // Everybody knows the private key of debug mode; a unit key is the same towards all.
+        // The private key of debug mode is published; a unit key is the same for all peers.
         case .debugCombination, .localUnit, .remoteUnit: return .low
         case _ where !strength.isAuthenticated: return .unauthenticated
         default:

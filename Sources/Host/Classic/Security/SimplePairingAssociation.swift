@@ -1,15 +1,15 @@
 import Packets
 
-/// What one side says before Secure Simple Pairing. Core Vol 4, Part E, 7.1.29.
+/// Features of one device in Secure Simple Pairing. Core Vol 4, Part E, 7.1.29.
 struct SimplePairingFeatures: Sendable, Hashable {
     var ioCapability: IOCapability
-    /// It has data that came from the other side by other means.
+    /// The device has the peer's out-of-band data.
     var hasOutOfBandData = false
     /// Authentication_Requirements: MITM in bit 0, bonding in bits 1 and 2.
     var requirements: UInt8
 
     init(_ ioCapability: IOCapability, hasOutOfBandData: Bool = false, requirements: UInt8) {
-        // BR/EDR knows no device with keyboard and display.
+        // KeyboardDisplay does not exist on BR/EDR.
         self.ioCapability = ioCapability == .keyboardDisplay ? .displayYesNo : ioCapability
         self.hasOutOfBandData = hasOutOfBandData
         self.requirements = requirements
@@ -26,18 +26,18 @@ struct SimplePairingFeatures: Sendable, Hashable {
     var isBonding: Bool { requirements >> 1 != 0 }
 }
 
-/// How the two sides of Secure Simple Pairing make sure that there is nobody between them. Core Vol 2, Part F, 4.2; Vol 3, Part C, 5.2.2.6.
+/// Association model of Secure Simple Pairing. Core Vol 2, Part F, 4.2; Vol 3, Part C, 5.2.2.6.
 enum SimplePairingAssociation: Sendable, Hashable {
-    /// Numeric comparison that no user sees.
+    /// Numeric comparison without a user.
     case automatic
-    /// One user says yes or no to a pairing, not to a number.
+    /// One user accepts or rejects the pairing without comparing a number.
     case consent(PairingRole)
     case numericComparison
-    /// The other side enters what one side shows; nil: both sides enter the same.
+    /// One user enters the passkey that the other device displays; nil: both users enter the same.
     case passkeyEntry(shownBy: PairingRole?)
     case outOfBand
 
-    /// Whether it protects against a man in the middle.
+    /// True if the model protects against MITM attacks.
     var isAuthenticated: Bool {
         switch self {
         case .automatic, .consent: false
@@ -45,7 +45,7 @@ enum SimplePairingAssociation: Sendable, Hashable {
         }
     }
 
-    /// The same by the name that it has in LE.
+    /// The corresponding LE association model.
     var model: AssociationModel {
         switch self {
         case .automatic, .consent: .justWorks
@@ -55,7 +55,7 @@ enum SimplePairingAssociation: Sendable, Hashable {
         }
     }
 
-    /// Out-of-band data counts for more than MITM, MITM for more than IO capabilities; nil for a capability that does not exist.
+    /// Out-of-band data takes precedence over MITM, MITM over IO capabilities; nil for an invalid capability.
     static func of(initiator: SimplePairingFeatures, responder: SimplePairingFeatures) -> SimplePairingAssociation? {
         if initiator.hasOutOfBandData || responder.hasOutOfBandData { return .outOfBand }
         guard initiator.asksForMITM || responder.asksForMITM else { return .automatic }
@@ -64,7 +64,8 @@ enum SimplePairingAssociation: Sendable, Hashable {
         return table[row][column]
     }
 
-    /// The responder's capability down, the initiator's across: DisplayOnly, DisplayYesNo, KeyboardOnly, NoInputNoOutput. Core Vol 3, Part C, 5.2.2.6, table 5.7.
+    /// Rows are the responder's capability, columns the initiator's: DisplayOnly, DisplayYesNo, KeyboardOnly, NoInputNoOutput. Core Vol 3,
+    /// Part C, 5.2.2.6, table 5.7.
     private static let table: [[SimplePairingAssociation]] = [
         [.automatic, .consent(.initiator), .passkeyEntry(shownBy: .responder), .automatic],
         [.consent(.responder), .numericComparison, .passkeyEntry(shownBy: .responder), .consent(.responder)],
