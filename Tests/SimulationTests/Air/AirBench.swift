@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// An air for bare radios and link layers. When it goes, at the end of its test, nothing may be left over.
+/// An air for bare radios and link layers. Checks at the end of its test that nothing is left over.
 final class AirBench {
     private let world: World
     private let location: SourceLocation
@@ -22,7 +22,7 @@ final class AirBench {
         try loop.run { try await loop.sleep(for: time) }
     }
 
-    /// Lets links come to rest on an undisturbed air, and checks that no procedure, no instant, no time-out, no data and no PDU is left.
+    /// Waits until links are idle on an undisturbed air, and checks that no procedure, instant, timeout, data or PDU is left.
     func rest(_ ends: [LinkEnd]) throws {
         for end in ends { end.backlog = 0 }
         air.propagation.setLoss(.init(), on: .init())
@@ -34,7 +34,7 @@ final class AirBench {
         }
     }
 
-    /// The end of a test with links: they rest, and then they are gone.
+    /// Ends a test with links: waits until they are idle, then removes them.
     func close(_ ends: [LinkEnd]) {
         air.observer = nil
         do { try rest(ends) } catch { Issue.record(error, sourceLocation: location) }

@@ -16,7 +16,7 @@ import Testing
         #expect(octets == BenchTesting.octets(expected))
     }
 
-    /// The register as the specification draws it, one bit at a time.
+    /// The CRC register as in the specification's figure, one bit at a time.
     private func bitSerialCRC(_ octets: [UInt8], initial: UInt32) -> [UInt8] {
         var register = (0..<24).map { UInt8(initial >> UInt32($0) & 1) }
         for octet in octets {

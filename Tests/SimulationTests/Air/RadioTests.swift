@@ -6,7 +6,7 @@ import Timing
 @testable import Simulation
 
 @Suite struct RadioTests {
-    /// Writes down what the radio tells it.
+    /// Records the callbacks of a radio.
     private final class Ear: RadioActivity {
         var priority = 10
         let radio: Radio
@@ -76,7 +76,7 @@ import Timing
         #expect(ear.log == ["corrupt 0-104"])
     }
 
-    /// Two packets on one channel: who is heard, by power and by when the second starts.
+    /// Two packets on one channel: reception by power and by the start of the second.
     @Test(arguments: [
         (0, 50, "corrupt 100-204"), (-9, 50, "corrupt 100-204"), (-10, 50, "heard 100-204"), (20, 50, "corrupt 100-204"),
         (0, 103, "corrupt 100-204"), (0, 104, "heard 100-204"), (0, 0, "corrupt 100-204"), (-20, 0, "heard 100-204"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulation
 
-/// The packet types of Core Vol 2, Part B, 6.5 and 6.7, and how long each is at its longest.
+/// Packet types of Core Vol 2, Part B, 6.5 and 6.7, with their maximum durations.
 @Suite struct BREDRPacketTypeTests {
     typealias Row = (name: String, code: UInt8, slots: Int, header: Int, octets: Int, microseconds: Int)
 
@@ -38,7 +38,7 @@ import Testing
         #expect(type.code == row.code && type.slots == row.slots && type.payloadHeaderLength == row.header && type.capacity == row.octets)
         let longest = type.airTime(payload: row.header + row.octets)
         #expect(longest == row.microseconds)
-        // What is left of the last slot is for changing channels.
+        // The rest of the last slot is needed to change channels.
         #expect(longest <= row.slots * 625 - 212)
     }
 
@@ -54,7 +54,7 @@ import Testing
         #expect(header.length == length && header.logicalLink == .start && header.flow == (first & 4 != 0))
         #expect(header.octets(count: count) == octets)
         #expect(BREDRPayloadHeader(octets.dropLast(), count: count) == nil)
-        // Reserved bits are left alone.
+        // Reserved bits are ignored.
         if count == 2 { #expect(BREDRPayloadHeader([octets[0], octets[1] | 0xE0], count: 2) == header) }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Sample data of Core Vol 2, Part G, and values from an independent implementation.
 @Suite struct BasebandCodeTests {
-    /// Sync words as they are sent, the first bit in the highest place.
+    /// Sync words in transmission order, the first bit in the most significant position.
     @Test(arguments: [
         (UInt32(0x00_0000), UInt64(0x7E70_41E3_4000_000D)), (0xFF_FFFF, 0xE758_B522_7FFF_FFF2), (0x9E_8B33, 0x475C_58CC_7334_5E72),
         (0x9E_8D64, 0x6432_60C1_C9AC_5E72), (0x61_6CEC, 0x586A_491F_0DCD_A18D),
@@ -26,7 +26,7 @@ import Testing
         #expect(CRC16.of([0x4E, 1, 2, 3, 4, 5, 6, 7, 8, 9], uap: 0x47) == [0x6D, 0xD2])
     }
 
-    /// RF channels by phase, at which an address is paged or, for the LAP of inquiries, looked for.
+    /// RF channels by phase of the page or inquiry hopping sequence of an address.
     static let scans: [(address: UInt32, channels: [UInt8])] = [
         (0x000_0000, [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]), (0xA96_EF25, [49, 13, 17, 51, 55, 19, 23, 53, 57, 21]),
         (0x587_CBA9, [16, 65, 67, 18, 20, 53, 55, 6, 8, 57]), (0x09E_8B33, [43, 59, 27, 77, 45, 61, 29, 0, 47, 63]),
@@ -36,7 +36,7 @@ import Testing
         #expect((0..<10).map { HopSelection.rfChannel(phase: $0, isResponse: false, address: address) } == expected)
     }
 
-    /// By the ticks of the inquirer's clock from a first one on; every second slot is that of the answers.
+    /// RF channels by ticks of the inquirer's clock; every second slot is a response slot.
     static let trains: [(HopTrain, clock: UInt32, channels: [UInt8])] = [
         (.a, 0, [55, 71, 34, 62, 39, 10, 30, 74, 57, 73, 42, 70, 41, 75, 38, 48, 43, 59, 16, 44]),
         (.b, 0x1000, [55, 63, 34, 46, 31, 2, 14, 58, 49, 65, 26, 54, 33, 4, 22, 64, 51, 67, 32, 60]),
@@ -60,7 +60,7 @@ import Testing
         #expect(FHSPayload(payload: Array(response.payload.dropLast())) == nil)
     }
 
-    /// Type and time on the air by length, and the data that comes out again.
+    /// Packet type and duration by data length, and the decoded data.
     @Test(arguments: [
         (1, false, BREDRPacketType.dh1, 158), (27, false, .dh1, 366), (28, false, .dh3, 382), (183, false, .dh3, 1_622),
         (240, false, .dh5, 2_078), (17, true, .dm1, 366), (18, true, .dm3, 396), (121, true, .dm3, 1_626), (224, true, .dm5, 2_871),

@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// One end of a link without link manager and host: remembers what comes, and feeds the link as long as it is told to.
+/// One end of a link without link manager and host: records received data and keeps the link's queue filled.
 final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     var link: BasebandLink!
     var received: [UInt8] = []
@@ -14,12 +14,12 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     var acknowledged: [[UInt8]] = []
     var log: [String] = []
     var completed = 0
-    /// In order: `d` for data, `l` for a message of the link manager.
+    /// Order of reception: `d` for data, `l` for an LMP message.
     var order = ""
-    /// Length of the packets that follow one another for ever; zero for none.
+    /// Length of the packets sent continuously; 0 for none.
     var length = 0
     var endedAt: Microseconds?
-    /// Voice by transport, packet by packet.
+    /// Received voice by transport, packet by packet.
     var voice: [UInt8: [(octets: [UInt8], isCorrect: Bool)]] = [:]
     var spoken: [UInt8: [[UInt8]]] = [:]
     private var number: UInt8 = 0
@@ -38,7 +38,7 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
         for _ in 0..<4 { feed(length) }
     }
 
-    /// Gives a transport its next packets, one more with each that comes.
+    /// Queues the next packets of a transport, and another with each received one.
     func speak(_ id: UInt8, length: Int) {
         for _ in 0..<4 { sayMore(on: id, length: length) }
     }
@@ -91,13 +91,13 @@ extension BREDRPacketType {
     }
 }
 
-/// A piconet as pages leave it: a central and its peripherals, whose first packets are due.
+/// A piconet after paging: a central and its peripherals, whose first packets are due.
 final class BasebandLinkBench {
     static let address: BDADDR = 0x1234_5678_9ABC
     let bench: AirBench
     static let other: BDADDR = 0x0011_2289_6745
     let clock: NativeClock
-    /// Of the peripherals.
+    /// Clock of the peripherals.
     let otherClock: NativeClock
     let centralRadio: Radio
     private(set) var ends: [BasebandEnd] = []
@@ -105,7 +105,7 @@ final class BasebandLinkBench {
         [(packet: BREDRHeader, channel: UInt8, octets: Int, start: Microseconds, transport: BasebandFrame.Transport, airTime: Microseconds)] =
             []
 
-    /// A link's ends: central, peripheral.
+    /// The ends of a link: central, peripheral.
     var central: BasebandEnd { ends[0] }
     var peripheral: BasebandEnd { ends[1] }
     var loop: RunLoop { bench.loop }
@@ -118,7 +118,7 @@ final class BasebandLinkBench {
         centralRadio = bench.air.makeRadio()
     }
 
-    /// - Parameter isWhole: whether there is a peripheral.
+    /// - Parameter isWhole: false to omit the peripheral.
     @discardableResult
     func join(ltAddr: UInt8 = 1, isWhole: Bool = true) -> (central: BasebandEnd, peripheral: BasebandEnd) {
         let start = clock.start(of: (clock.tick(at: loop.now) + 8) & ~3)
@@ -152,7 +152,7 @@ final class BasebandLinkBench {
 
     func applyToAll(_ changes: BasebandChange...) { for end in ends { for change in changes { end.link.apply(change) } } }
 
-    /// What both ends send and receive from now on.
+    /// Sets the encryption of both directions on both ends.
     func encrypt(_ encryption: PayloadEncryption) {
         applyToAll(.encryption(encryption, direction: .transmit), .encryption(encryption, direction: .receive))
     }

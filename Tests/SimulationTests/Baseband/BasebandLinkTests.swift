@@ -68,13 +68,13 @@ enum SampleEncryption {
         var table = PacketTypeTable.basic
         var slots: UInt8 = 5
         var sdu: Int
-        /// kbit/s: in clear or with E0, with AES-CCM, both directions at a time in clear.
+        /// kbit/s: unencrypted or E0, AES-CCM, unencrypted in both directions.
         var plain: Double
         var authenticated: Double
         var both: Double
     }
 
-    /// One SDU fills one packet, or SDUs of common lengths fill packets of a family: the closed forms of slots.
+    /// SDUs that fill one packet, and SDUs of common lengths in packets of a family: closed forms of slots.
     static let flows = [
         Flow(types: [.dm1], sdu: 13, plain: 83.2, authenticated: 41.6, both: 83.2),
         Flow(types: [.dh1], sdu: 23, plain: 147.2, authenticated: 73.6, both: 147.2),
@@ -122,7 +122,7 @@ enum SampleEncryption {
 
     // MARK: Acknowledgement
 
-    /// Nothing is lost, doubled or out of order, whatever the air does.
+    /// No data is lost, duplicated or reordered, whatever the loss.
     @Test(arguments: 1...6 as ClosedRange<UInt64>, SampleEncryption.all) func everythingArrivesOnceOnAPoorAir(
         _ seed: UInt64, _ encryption: PayloadEncryption
     ) throws {
@@ -141,7 +141,7 @@ enum SampleEncryption {
         bench.close()
     }
 
-    /// SEQN begins with 1 and alternates; what is not acknowledged is sent again with the same number.
+    /// SEQN starts with 1 and alternates; a retransmission has the same SEQN.
     @Test func sequenceNumbersAlternate() throws {
         let bench = BasebandLinkBench()
         bench.join()
@@ -219,7 +219,7 @@ enum SampleEncryption {
         let start = bench.clock.start(of: (bench.clock.tick(at: bench.loop.now) & ~0xFFF_FFFF) + Int(instant) * 2)
         let (before, after) = (bench.frames.filter { $0.start < start }, bench.frames.filter { $0.start >= start })
         #expect(before.contains { !map.contains($0.channel) } && after.allSatisfy { map.contains($0.channel) } && after.count > 100)
-        // The peripheral answers on the central's channel.
+        // The peripheral replies on the central's channel.
         let central = after.filter { bench.clock.tick(at: $0.start) & 2 == 0 }
         #expect(zip(central, after.filter { bench.clock.tick(at: $0.start) & 2 != 0 }).allSatisfy { $0.channel == $1.channel })
         #expect(Set(central.map(\.channel)).count > 30)
@@ -228,7 +228,7 @@ enum SampleEncryption {
 
     // MARK: Roles
 
-    /// The new central hands over its clock in what were its slots; data then flows on in the new piconet, both ways, from SEQN 1 on.
+    /// The new central sends its clock in its former slots; data then continues in the new piconet in both directions, from SEQN 1 on.
     @Test(arguments: 1...4 as ClosedRange<UInt64>, [0.0, 0.2]) func theRolesAreSwitchedAtTheInstant(_ seed: UInt64, _ loss: Double) throws {
         let bench = BasebandLinkBench(seed: seed)
         bench.join()

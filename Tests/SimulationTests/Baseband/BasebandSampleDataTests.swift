@@ -6,7 +6,7 @@ import Testing
 
 /// The sample data of Core Vol 2, Part G for what is around a packet's data.
 @Suite struct BasebandSampleDataTests {
-    /// Words of a text, so many to a row.
+    /// Splits a text into rows of words.
     static func rows(_ columns: Int, _ text: String) -> [[String]] {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         return stride(from: 0, to: words.count, by: columns).map { Array(words[$0..<$0 + columns]) }
@@ -14,13 +14,13 @@ import Testing
 
     static func number(_ text: String, radix: Int = 16) throws -> UInt128 { try #require(UInt128(text, radix: radix)) }
 
-    /// Bits as a text, in the order of the air.
+    /// Bits as text, in transmission order.
     static func bits(_ value: UInt128, _ count: Int) -> String { (0..<count).map { value >> UInt128($0) & 1 == 1 ? "1" : "0" }.joined() }
     static func bits(_ octets: [UInt8], _ count: Int) -> String {
         (0..<count).map { octets[$0 / 8] >> UInt8($0 % 8) & 1 == 1 ? "1" : "0" }.joined()
     }
 
-    /// LAP, and the access code as it is sent.
+    /// LAP, and the access code in transmission order.
     static let accessCodes = rows(
         2,
         """
@@ -51,7 +51,7 @@ import Testing
         }.joined()
     }
 
-    /// UAP, the ten bits of a header, HEC.
+    /// UAP, the ten header bits, HEC.
     static let checks = rows(
         3,
         """
@@ -68,7 +68,7 @@ import Testing
         #expect(BREDRHeader(bits: bits ^ 1, uap: uap) == nil)
     }
 
-    /// UAP, the ten bits, and the 54 that are sent: octal digits, each a bit three times.
+    /// UAP, the ten header bits, and the 54 transmitted bits: octal digits, each one bit sent three times.
     static let headers = rows(
         3,
         """
@@ -84,7 +84,7 @@ import Testing
         ).bits(uap: uap)
         let coded = OneThirdCode.encode(header, count: 18)
         #expect(Self.bits(UInt128(coded), 54) == Self.octal(row[2]))
-        // One wrong bit of three does not matter.
+        // One wrong bit of three is corrected.
         #expect((0..<54).allSatisfy { OneThirdCode.decode(coded ^ 1 << UInt64($0), count: 18) == header })
     }
 
@@ -101,14 +101,14 @@ import Testing
 
     @Test(arguments: whitenings) func whitening(_ row: [String]) throws {
         let clock = UInt32(try Self.number(row[0])) << 1
-        // Neither CLK0 nor what is above CLK6 enters.
+        // CLK0 and the bits above CLK6 have no effect.
         for rest in [0, 1, 0x80, 0xFFF_FF81] as [UInt32] {
             var whitening = Whitening(clock: clock | rest)
             #expect(Self.bits(UInt128(whitening.next(bits: 32)), 32) == row[1])
         }
     }
 
-    /// Ten bits of data as a number, and the parity bits as they are sent.
+    /// Ten data bits as a number, and the parity bits in transmission order.
     static let parities = rows(
         2,
         """
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// Type, HEC, and the bits of the payload as they are sent: header 2e, five octets, CRC.
+    /// Type, HEC, and the payload bits in transmission order: header 2e, five octets, CRC.
     static let frames: [(BREDRPacketType, UInt32, String)] = [
         (.dh1, 0x06, "0111010010000000010000001100000000100000101000001110110000110110"),
         (
@@ -141,13 +141,13 @@ import Testing
         let clear = BREDRFrame(type, header, payload: payload, uap: 0x47, clock: nil)
         #expect(OneThirdCode.decode(clear.header, count: 18) >> 10 == check)
         #expect(Self.bits(clear.payload, clear.payloadBits) == bits)
-        // Whitening goes on from the header into the payload, before the payload is coded.
+        // Whitening continues from the header into the payload, before the payload is coded.
         let whitened = BREDRFrame(.dh1, header, payload: payload, uap: 0x47, clock: 0x54)
         let plain = BREDRFrame(.dh1, header, payload: payload, uap: 0x47, clock: nil)
         var sequence = Whitening(clock: 0x54)
         #expect(OneThirdCode.decode(whitened.header ^ plain.header, count: 18) == sequence.next(bits: 18))
         #expect(zip(whitened.payload, plain.payload).allSatisfy { $0 ^ $1 == sequence.next() })
-        // E0 encrypts payload header and CRC, too, before they are whitened.
+        // E0 also encrypts payload header and CRC, before whitening.
         var keyStream = E0(key: 0x1234_5678, central: 0x1122_3344_5566, clock: 0x54)
         let encrypted = BREDRFrame(.dh1, header, payload: payload, uap: 0x47, clock: 0x54, keyStream: keyStream)
         #expect(encrypted.header == whitened.header)

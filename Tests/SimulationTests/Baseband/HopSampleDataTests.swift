@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The slots of both rows of the tables.
+    /// The slots in both rows of the tables.
     static let clocks = Array(stride(from: UInt32(0x10), through: 0x2E, by: 2)) + stride(from: UInt32(0x3F0), through: 0x40E, by: 2)
 
     static let basic = [
@@ -28,7 +28,7 @@ import Testing
 
     @Test(arguments: basic) func basicChannels(_ row: Row) {
         #expect(Self.clocks.map { HopSelection.basicChannel(clock: $0, address: row.address) } == row.channels)
-        // With all channels in use, the peripheral's slots alone are others.
+        // With all channels in use, only the peripheral's slots differ.
         for (clock, channel) in zip(Self.clocks, row.channels) where clock & 2 == 0 {
             #expect(HopSelection.adaptedChannel(clock: clock, address: row.address, map: .all) == channel)
             #expect(HopSelection.adaptedChannel(clock: clock | 2, address: row.address, map: .all) == channel)
@@ -75,7 +75,7 @@ import Testing
         #expect(channels == row.channels)
     }
 
-    /// From tick 0 on in train A, from tick 0x1000 on in train B.
+    /// Train A from tick 0 on, train B from tick 0x1000 on.
     static let trains = [
         Row(
             address: 0x0000_0000,
@@ -106,7 +106,7 @@ import Testing
         #expect(channels == row.channels)
     }
 
-    /// Every second tick: of the paged device from 0x12 on, which heard the page at 0x10; of the pager from 0x14 on, whose page went out at 0x12.
+    /// Every second tick: the paged device from 0x12 on, after a page at 0x10; the pager from 0x14 on, after its page at 0x12.
     static let responses = [
         Row(address: 0x0000_0000, "64 2 68 4 17 6 21 8 66 10 70 12 19 14 2 68 4 17 6 21 8 66 10 70 12 19 14 23"),
         Row(address: 0x2A96_EF25, "34 13 28 17 30 51 24 55 26 19 20 23 22 53 13 28 17 30 51 24 55 26 19 20 23 22 53 40"),

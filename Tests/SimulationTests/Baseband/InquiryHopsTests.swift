@@ -4,16 +4,16 @@ import Timing
 
 @testable import Simulation
 
-/// The phases of inquirers and scanners. Core Vol 2, Part B, 2.6.4.
+/// Phases of inquirers and scanners. Core Vol 2, Part B, 2.6.4.
 @Suite struct InquiryHopsTests {
     @Test(arguments: [0, 1, 5, 17, 31]) func aTrainIsHalfOfTheSequence(_ slow: Int) {
         func phases(_ train: HopTrain) -> [Int] {
-            // Sixteen slots; ID packets go out where CLKN1 is zero.
+            // Sixteen slots; ID packets are sent while CLKN1 is 0.
             (0..<32).filter { $0 & 2 == 0 }.map { train.phase(clock: UInt32(slow << 12 | $0)) }
         }
         let (a, b) = (Set(phases(.a)), Set(phases(.b)))
         #expect(phases(.a).count == 16 && a.count == 16 && b.count == 16 && a.isDisjoint(with: b))
-        // A is around where a scanner with the same clock listens: eight before it to seven after.
+        // Train A surrounds the phase of a scanner with the same clock: from eight before it to seven after it.
         #expect(a == Set((-8...7).map { (slow + $0) & 31 }))
     }
 

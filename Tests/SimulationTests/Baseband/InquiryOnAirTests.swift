@@ -36,7 +36,7 @@ import Timing
                 HCICommands.WriteInquiryMode(inquiryMode: 2), HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 4))
             try await world.loop.sleep(for: .seconds(6))
             let ids = log.ids
-            // Two in each slot pair of 1.25 ms, 5.12 s long, but where somebody was heard out.
+            // Two in each slot pair of 1.25 ms for 5.12 s, except during responses.
             #expect((8_180...8_192).contains(ids.count))
             let gaps = Set(zip(ids, ids.dropFirst()).map { $1 - $0 })
             #expect(gaps.isSuperset(of: [Microseconds(halfMicroseconds: 625), Microseconds(halfMicroseconds: 1_875)]))
@@ -52,7 +52,7 @@ import Timing
         }
     }
 
-    /// Windows of the device's own interlaced scans are all that an inquiry leaves out: 22.5 ms each, and what is left of a train of 10 ms.
+    /// An inquiry pauses only during the device's own interlaced scan windows, 22.5 ms each, and for the rest of a 10 ms train.
     @Test(arguments: [UInt8(1), 2, 3]) func ownInterlacedScansTakeTheirWindowsAndNoMore(_ scanEnable: UInt8) throws {
         try InquiryTests.run(hosts: 1, seed: 7) { world in
             let (log, host) = (Log(), world.hosts[0])
@@ -70,7 +70,7 @@ import Timing
         }
     }
 
-    /// A device that scans on LE all the time, advertises and inquires sends one packet at a time and gets on with all of it.
+    /// A device that continuously scans on LE, advertises and inquires sends one packet at a time and makes progress with everything.
     @Test func oneRadioServesBothKinds() throws {
         try InquiryTests.run(hosts: 3, seed: 5) { world in
             let log = Log()
@@ -95,7 +95,7 @@ import Timing
             #expect(!busy.all(HCIEvents.InquiryResult.self).isEmpty)
             let reports = busy.all(HCIEvents.LEAdvertisingReport.self).count
             #expect(alone > 5 && reports > 11 * alone / 4 && reports < 11 * alone)
-            // About half of what an inquiry sends that has the radio for itself: two ID packets in each even slot of 8 x 1.28 s.
+            // About half of the ID packets of an inquiry without competition: two in each even slot of 8 x 1.28 s.
             let undisturbed = 2 * 8 * 1_280_000 / 1_250
             #expect((undisturbed * 2 / 5..<undisturbed * 3 / 5).contains(log.ids.count), "\(log.ids.count) of \(undisturbed)")
             let own = log.le.filter { $0.frame.bytes.count > 12 && Array($0.frame.bytes[6..<12]) == World.address(0).octets }.map(\.start)
@@ -105,7 +105,7 @@ import Timing
         }
     }
 
-    /// ID packets are sent on a channel of LE too, and spoil what they overlap there.
+    /// ID packets also use the frequency of an LE channel, and corrupt overlapping packets there.
     @Test(arguments: [(UInt8(24), false), (25, true)]) func packetsOfBothKindsMeetOnAFrequency(_ rfChannel: UInt8, _ isIntact: Bool) throws
     {
         final class Ear: RadioActivity {

@@ -33,20 +33,20 @@ import Timing
         }
     }
 
-    /// Three devices with the initial scan activity, of which one has an extended response.
+    /// Three devices with the default scan activity, one of them with an extended inquiry response.
     @Test(arguments: 1...8 as ClosedRange<UInt64>) func everyDiscoverableDeviceIsToldOnce(_ seed: UInt64) throws {
         for mode: UInt8 in 0...2 {
             try Self.run(hosts: 5, seed: seed) { world in
                 let inquirer = world.hosts[0]
                 for (index, host) in world.hosts.enumerated().dropFirst() {
-                    // Their windows are not to lie side by side.
+                    // Offset the scan windows of the devices.
                     try await world.loop.sleep(for: .milliseconds(307))
                     try await host.succeed(HCICommands.WriteClassOfDevice(classOfDevice: UInt32(0x04_0400 + index)))
                     if index == 2 {
                         try await host.succeed(
                             HCICommands.WriteExtendedInquiryResponse(extendedInquiryResponse: Self.extended([3, 9, 0x41, 0x42])))
                     }
-                    // The last can be paged, not found.
+                    // The last device is connectable, but not discoverable.
                     try await host.succeed(HCICommands.WriteScanEnable(scanEnable: index == 4 ? 2 : 1))
                 }
                 try await inquirer.succeed(
@@ -71,7 +71,7 @@ import Timing
         }
     }
 
-    /// Who listens all the time hears the train that has its phase at once, the other after 2.56 s.
+    /// A continuous scanner receives the train with its phase at once, the other one after 2.56 s.
     @Test(arguments: 1...12 as ClosedRange<UInt64>) func aScannerThatNeverStopsIsFoundInOneOfTwoTrains(_ seed: UInt64) throws {
         try Self.run(hosts: 2, seed: seed) { world in
             let (inquirer, scanner) = (world.hosts[0], world.hosts[1])
@@ -82,7 +82,7 @@ import Timing
             let began = world.loop.now
             try await world.loop.sleep(for: .seconds(6))
             let time = (try #require(inquirer.log.last { $0.packet.bytes.first == 0x02 }).time - began).rawValue
-            // A train takes 10 ms; while it lasts, the scanner's phase may leave it once.
+            // A train takes 10 ms; the scanner's phase may leave it once meanwhile.
             #expect(
                 time < 12_000 || (2_560_000..<2_572_000).contains(time) || (1_270_000..<1_300_000).contains(time)
                     || (3_830_000..<3_860_000).contains(time))
@@ -103,7 +103,7 @@ import Timing
                 try await inquirer.finishInquiry(in: world)
                 let time = try #require(inquirer.log.first { [0x22, 0x2F].contains($0.packet.bytes[0]) }).time
                 let clock = try #require(world.simulation.firstClock)
-                // Since the half slot in which the FHS packet must have begun.
+                // Relative to the half slot in which the FHS packet must have started.
                 let start = clock.start(of: clock.tick(at: time - 366 - (data.isEmpty ? 0 : 1_250 + 158 - 366)))
                 return ((time - start).rawValue, time)
             }
@@ -129,7 +129,7 @@ import Timing
                 return offsets
             }
             #expect(offsets.allSatisfy { $0 < 0x8000 })
-            // The slots of the two do not begin together.
+            // The slots of the two devices are not aligned.
             #expect([0, 1, 0x7FFF].contains((offsets[0] + offsets[1]) & 0x7FFF), "\(offsets)")
         }
     }
@@ -204,7 +204,7 @@ import Timing
             }
             world.simulation.setPathLoss(105, from: controllers[0], to: controllers[1])
             #expect(try await count() == 0)
-            // Ten dB more reach it.
+            // 10 dB more reach it.
             try await inquirer.succeed(HCICommands.WriteInquiryTransmitPowerLevel(txPower: 10))
             #expect(try await count() == 1)
             world.simulation.setLoss(corrupted: 1, from: controllers[1])
@@ -212,7 +212,7 @@ import Timing
         }
     }
 
-    /// Answers meet one another now and then; the random silence after each parts them.
+    /// Responses collide occasionally; the random back-off separates them.
     @Test func aCrowdIsFoundInTime() throws {
         try Self.run(hosts: 13) { world in
             for host in world.hosts[1...] {

@@ -9,7 +9,7 @@ import Timing
     static let address: BDADDR = 0x1234_5678_9ABC
     static let own: BDADDR = 0x0011_2289_6745
 
-    /// A pager and a device that scans, and what became of it.
+    /// A pager and a page scanner, and the result.
     final class Bench: PagerDelegate, PageScannerDelegate {
         let bench: AirBench
         let pagerClock: NativeClock
@@ -28,7 +28,7 @@ import Timing
             scannerClock = NativeClock(&random)
         }
 
-        /// What the scanner's clock is ahead, as a clock offset tells it: in units of 1.25 ms.
+        /// The scanner's clock minus the pager's, as a clock offset in units of 1.25 ms.
         var clockOffset: Int { (scannerClock.tick(at: 0) >> 2 - pagerClock.tick(at: 0) >> 2) << 2 }
 
         func scan(_ settings: PageScanner.Settings) {
@@ -66,12 +66,12 @@ import Timing
         var isInterlaced = false
         var mode: UInt8
         var isClockKnown = true
-        /// In slots: when the page is answered at the latest.
+        /// Latest response, in slots.
         var latest: Int
     }
 
-    /// With the clock known, a page is answered in the first window: within a train of 16 slots, and the slots of a window. Unknown, in the first window
-    /// of the other train.
+    /// With a known clock, a page is answered in the first window: within a train of 16 slots plus the slots of a window. With an unknown
+    /// clock, in the first window of the other train.
     static let rows = [
         Row(interval: 0x0800, window: 0x0800, mode: 0, latest: 16 + 8),
         Row(interval: 0x0800, window: 0x0012, mode: 1, latest: 2_048 + 18 + 8),
@@ -98,7 +98,7 @@ import Timing
         #expect(start - began <= NativeClock.slot * row.latest)
         #expect(bench.reached.count == 1 && bench.joined.count == 1 && joined.start == start && joined.sent == start - 1_250)
         #expect(joined.central.address == Self.own && joined.central.ltAddr == 5)
-        // The clock of the FHS packet is the pager's at its start.
+        // The clock in the FHS packet is the pager's at the start of the packet.
         let clock = NativeClock(showing: Int(joined.central.clock) << 2, at: joined.sent)
         #expect(NativeClock.value(of: clock.tick(at: start)) == NativeClock.value(of: bench.pagerClock.tick(at: start)))
         bench.end()
@@ -150,7 +150,8 @@ import Timing
         bench.end()
     }
 
-    /// On a poor air FHS packets are repeated, responses lost and pages begun anew; a handover ends at both, or the pager goes on.
+    /// With packet loss, FHS packets are repeated, responses lost and pages restarted; a handover ends on both devices, or the pager
+    /// continues.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func lostPacketsAreSentAgain(_ seed: UInt64) throws {
         let bench = Bench(seed: seed)
         bench.bench.air.propagation.setLoss(.init(corrupted: 0.2, unnoticed: 0.2), on: .init())
@@ -162,7 +163,7 @@ import Timing
         bench.end()
     }
 
-    /// A connection that fails leaves the rest of the page time-out to another try.
+    /// After a failed connection, paging continues for the rest of the page timeout.
     @Test func aPagerGoesOnAfterAConnectionThatFailed() throws {
         let bench = Bench(seed: 4)
         bench.scan(.init(interval: 1_280_000, window: 1_280_000))

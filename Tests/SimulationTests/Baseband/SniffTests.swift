@@ -23,7 +23,7 @@ import Timing
         Row(interval: 64, attempt: 32, timeout: 0),
     ]
 
-    /// Whether the peripheral listens in a slot of the central, by the rules read literally.
+    /// True if the peripheral listens in a slot of the central, by a literal reading of the rules.
     private func isOpen(_ slot: Int, _ row: Row, data: [ClosedRange<Int>]) throws -> Bool {
         let isAnchor = { (slot: Int) in
             let clock = Int(NativeClock.value(of: slot * 2) >> 1) ^ (row.flags & 2 == 0 ? 0 : 1 << 26)
@@ -43,7 +43,7 @@ import Timing
         try bench.run(interval * 2)
         bench.watch()
         try bench.run(interval * 20)
-        // Idle: one poll and its answer after each anchor point.
+        // Idle: one poll and its reply after each anchor point.
         let polls = bench.frames.filter { $0.packet.type == 1 }
         #expect((19...21).contains(polls.count) && bench.frames.count == polls.count * 2, "\(bench.frames.count) packets")
         #expect(zip(polls, polls.dropFirst()).allSatisfy { $1.start - $0.start == interval })
@@ -80,7 +80,7 @@ import Timing
         bench.close()
     }
 
-    /// What a poor air swallows is sent at the next anchor points.
+    /// Lost packets are sent again at the next anchor points.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func everythingArrivesOnceOnAPoorAir(_ seed: UInt64) throws {
         let bench = BasebandLinkBench(seed: seed)
         bench.join()

@@ -12,7 +12,7 @@ import Timing
         var interval: UInt8
         var window: UInt8 = 0
         var length: UInt16
-        /// Of the other direction, where it is another.
+        /// Packet type of the opposite direction, if different.
         var back: BREDRPacketType?
         var flags: UInt8 = 0
 
@@ -50,7 +50,7 @@ import Timing
         return bench
     }
 
-    /// Voice flows at its pace in its own slots, whatever data flows beside it.
+    /// Voice keeps its rate in its own slots, whatever data is sent concurrently.
     @Test(arguments: rows) func voiceHasItsSlots(_ row: Row) throws {
         let bench = try start(row)
         try bench.run(50_000)
@@ -61,7 +61,7 @@ import Timing
         for (index, end) in bench.ends.enumerated() {
             let other = bench.ends[1 - index]
             let heard = Array((end.voice[1] ?? []).dropFirst(before[index]))
-            // HV1 gives some of its slots to what the link needs.
+            // HV1 gives some of its slots to the link.
             let fewest = row.interval == 2 ? 180 : 198
             #expect((fewest...201).contains(heard.count(where: \.isCorrect)), "\(heard.count(where: \.isCorrect)) of \(heard.count)")
             #expect((199...201).contains(heard.count))
@@ -74,7 +74,7 @@ import Timing
             #expect(clock % Int(row.interval) == Int(row.parameters(.central).offset))
             #expect(packet.packet.ltAddr == (row.isExtended ? 5 : 1) && packet.packet.type == row.type.code)
         }
-        // No two packets of the piconet overlap.
+        // No packets of the piconet overlap.
         let ends = bench.frames.map { $0.start + $0.airTime }
         #expect(zip(ends, bench.frames.dropFirst()).allSatisfy { $0 <= $1.start })
         if row.interval > 2 { #expect(bench.ends.allSatisfy { $0.received.count > 1_000 }) }
@@ -82,7 +82,7 @@ import Timing
         bench.close()
     }
 
-    /// What is lost on a poor air is sent again in the window, and what is lost for good is told.
+    /// Lost packets are retransmitted in the window; permanent losses are reported.
     @Test(arguments: [UInt8(0), 6]) func theWindowRepairs(_ window: UInt8) throws {
         let bench = try start(Row(type: .twoEV3, interval: 12, window: window, length: 60))
         try bench.run(50_000)
@@ -98,7 +98,7 @@ import Timing
         bench.close()
     }
 
-    /// Messages of the link manager get through beside HV1, which leaves no slots; a poll keeps the link.
+    /// LMP messages are sent although HV1 leaves no slots; polls keep the link alive.
     @Test func theLinkManagerIsHeardBesideHV1() throws {
         let bench = try start(Row(type: .hv1, interval: 2, length: 10))
         bench.applyToAll(.supervisionTimeout(0x0190))
@@ -112,7 +112,7 @@ import Timing
         bench.close()
     }
 
-    /// Three HV3 links fill the slots, two leave some; each gets an offset of its own.
+    /// Three HV3 links fill all slots, two leave some; each gets a different offset.
     @Test func transportsShareTheSlots() throws {
         let bench = BasebandLinkBench(seed: 8)
         bench.join()

@@ -53,7 +53,8 @@ import Timing
         }
     }
 
-    /// Two hosts page each other at once: there is one link, the page that it overtakes ends with Connection Already Exists, and nothing comes afterwards.
+    /// Two hosts page each other at the same time: there is one link, the other page ends with Connection Already Exists, and nothing
+    /// follows.
     @Test(arguments: 1...8 as ClosedRange<UInt64>) func crossingPagesMakeOneLink(_ seed: UInt64) throws {
         try InquiryTests.run(hosts: 2, seed: seed) { world in
             for host in world.hosts {
@@ -78,7 +79,7 @@ import Timing
         }
     }
 
-    /// What a host may send is taken by its buffers, arrives once and in order, and every packet is credited.
+    /// Data of the host is accepted by the buffers, arrives once and in order, and every packet is credited.
     @Test(arguments: [UInt16(0xCC18), 0x0008, 0x330E, 0xFF1E]) func dataFlowsBothWays(_ packetType: UInt16) throws {
         try InquiryTests.run(hosts: 2, seed: UInt64(packetType)) { world in
             let pair = try await Self.connect(world, packetType: packetType)
@@ -134,7 +135,7 @@ import Timing
             let event: HCIEvents.ConnectionComplete = try await host.next()
             #expect(event.status == .pageTimeout && event.bdADDR == World.address(1).bdADDR && event.connectionHandle == 0)
             #expect((NativeClock.slot * 0x0400...NativeClock.slot * 0x0400 + 200).contains(world.loop.now - began))
-            // One that is cancelled ends with 0x02, after its answer.
+            // A cancelled connection ends with 0x02 after the answer to the command.
             try await host.succeed(Self.create(to: 1), HCICommands.CreateConnectionCancel(bdADDR: World.address(1).bdADDR))
             #expect(try await host.next(HCIEvents.ConnectionComplete.self).status == .unknownConnectionIdentifier)
             #expect(
@@ -142,7 +143,7 @@ import Timing
         }
     }
 
-    /// The other host refuses with a reason of its choice, or says nothing for too long.
+    /// The other host rejects with a reason, or does not reply until the timeout.
     @Test(arguments: [ErrorCode(rawValue: 0x0D), 0x0E, 0x0F, 0x10]) func aRequestIsRefused(_ reason: ErrorCode) throws {
         try InquiryTests.run(hosts: 2, seed: UInt64(reason.rawValue)) { world in
             let (central, peripheral) = (world.hosts[0], world.hosts[1])
@@ -167,7 +168,7 @@ import Timing
         }
     }
 
-    /// A filter for connections accepts by itself, or asks; whom none lets through is refused without a word to the host.
+    /// A connection filter accepts automatically or asks; a device that no filter matches is rejected without an event to the host.
     @Test(arguments: [(UInt8(1), false), (2, false), (3, false), (2, true)]) func filtersDecide(_ acceptance: UInt8, _ isOther: Bool) throws
     {
         try InquiryTests.run(hosts: 2) { world in
@@ -205,7 +206,7 @@ import Timing
         }
     }
 
-    /// A device connected over both transports carries data on both at a time.
+    /// A device connected over both transports transfers data on both concurrently.
     @Test func bothTransportsShareARadio() throws {
         try InquiryTests.run(hosts: 2, seed: 6) { world in
             let pair = try await Self.connect(world, packetType: 0xCC18)

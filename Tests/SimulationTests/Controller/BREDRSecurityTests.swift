@@ -11,7 +11,7 @@ import Timing
     private static let addresses = (World.address(0).bdADDR, World.address(1).bdADDR)
     private static let mask = EventMask(rawValue: 0x3FFF_FFFF_FFFF_FFFF)
 
-    /// Both hosts turn on Secure Simple Pairing, and perhaps Secure Connections.
+    /// Enables Secure Simple Pairing, and optionally Secure Connections, on both hosts.
     private static func prepare(_ world: World, isSecure: Bool) async throws {
         for host in world.hosts.prefix(2) {
             try await host.succeed(
@@ -45,7 +45,7 @@ import Timing
             }
             try await host.succeed(HCICommands.ReadRemoteVersionInformation(connectionHandle: handle))
             #expect(try await host.next(HCIEvents.ReadRemoteVersionInformationComplete.self).companyIdentifier == 0xFFFF)
-            // Both sides know the same offset of their clocks, the peripheral by itself.
+            // Both devices know the same clock offset; the peripheral computes it.
             try await host.succeed(HCICommands.ReadClockOffset(connectionHandle: handle))
             let offset = try await host.next(HCIEvents.ReadClockOffsetComplete.self)
             try await pair.peripheral.succeed(HCICommands.ReadClockOffset(connectionHandle: pair.atPeripheral))
@@ -54,7 +54,7 @@ import Timing
         }
     }
 
-    /// Numeric comparison, encryption, data; and again with the key that was told.
+    /// Numeric comparison, encryption, data; then again with the stored key.
     @Test(arguments: [false, true]) func pairsAndEncrypts(_ isSecure: Bool) throws {
         try InquiryTests.run(hosts: 2, seed: isSecure ? 1 : 2) { world in
             try await Self.prepare(world, isSecure: isSecure)
@@ -76,7 +76,7 @@ import Timing
         }
     }
 
-    /// Encryption pauses, and goes on in the new piconet.
+    /// Encryption pauses and continues in the new piconet.
     private static func switchRoles(_ pair: BREDRConnectionTests.Pair) async throws {
         try await pair.peripheral.succeed(
             HCICommands.WriteLinkPolicySettings(connectionHandle: pair.atPeripheral, linkPolicySettings: 1))
@@ -156,7 +156,7 @@ import Timing
         }
     }
 
-    /// What nobody has asked is not answered. Core Vol 4, Part E, 7.1.10.
+    /// Replies without a request are rejected. Core Vol 4, Part E, 7.1.10.
     @Test func repliesToNothingAreRefused() throws {
         try InquiryTests.run(hosts: 2) { world in
             let host = world.hosts[0]

@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// Settings of BR/EDR: what was written is read, what is out of range is refused, Reset takes it back. Core Vol 4, Part E, 7.3.
+/// BR/EDR settings: written values are read back, invalid values are rejected, Reset restores the defaults. Core Vol 4, Part E, 7.3.
 @Suite struct BREDRSettingsTests {
     struct Setting: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -92,7 +92,7 @@ import Timing
         }
     }
 
-    /// Page 0 claims what works; page 1 has what the host said of itself. Core Vol 2, Part C, 3.3.
+    /// Page 0 contains the implemented features, page 1 the features enabled by the host. Core Vol 2, Part C, 3.3.
     @Test func featuresAreThoseThatAreThere() throws {
         try InquiryTests.run(hosts: 1) { world in
             let host = world.hosts[0]

@@ -4,7 +4,7 @@ import Simulation
 import Testing
 import Timing
 
-/// What the specification leaves to a controller: each choice is really made.
+/// Controller behaviour that the specification leaves open: each choice has its effect.
 @Suite struct ChoiceTests {
     static func template(_ change: (inout ControllerConfiguration) -> Void) -> ControllerConfiguration {
         var template = ControllerConfiguration(address: World.address(0))
@@ -15,7 +15,7 @@ import Timing
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var change: @Sendable (inout ControllerConfiguration) -> Void
-        /// Commands that are gone, and that are still there.
+        /// Commands that are removed, and commands that are kept.
         var gone: [UInt16]
         var left: [UInt16]
     }
@@ -57,7 +57,7 @@ import Timing
         }
     }
 
-    /// What each side hears of a connection, by the choices of both.
+    /// Events of a connection on each side, for the choices of both.
     @Test func connectionsAreToldAndUsedAsChosen() throws {
         let template = Self.template {
             $0.choices.sendsConnectionCompleteV2 = true
@@ -133,7 +133,7 @@ import Timing
         }
     }
 
-    /// A peripheral and a central that stay on LE 1M whatever they are asked for.
+    /// A peripheral and a central that stay on LE 1M whatever is requested.
     @Test(arguments: [0, 1])
     func aPHYIsDeclined(_ asking: Int) throws {
         try World.run(hosts: 2, template: Self.template { $0.choices.answeredPHYs = .le1M }) { world in

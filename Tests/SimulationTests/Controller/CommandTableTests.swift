@@ -5,16 +5,16 @@ import Timing
 
 @testable import Simulation
 
-/// What holds for every supported command: its answer, its lengths, its bit. `facts`: Core Vol 4, Part E, 4.4 to 4.5 and 6.27.
+/// Rules for every supported command: its answer, its lengths, its bit. `facts`: Core Vol 4, Part E, 4.4 to 4.5 and 6.27.
 @Suite struct CommandTableTests {
     static let rows = CommandTable.dual.rows.values.sorted { $0.opcode < $1.opcode }
 
-    /// Every command, in a controller that has it: LE alone if that is enough.
+    /// The configuration of a controller that has a command: LE only if that suffices.
     static func template(for opcode: UInt16) -> ControllerConfiguration {
         template(CommandTable.le.rows[opcode] == nil ? .dual : .le)
     }
 
-    /// Of a version that has every command.
+    /// With a version that has every command.
     static func template(_ profile: ControllerConfiguration.Profile) -> ControllerConfiguration {
         var template = ControllerConfiguration(address: World.address(0))
         template.profile = profile
@@ -28,7 +28,7 @@ import Timing
 
     static func parses(_ type: any PDU.Type, _ parameters: [UInt8]) -> Bool { (try? type.init(parameters: parameters)) != nil }
 
-    /// The octets of the return parameters when nothing is missing.
+    /// Length of the complete return parameters in octets.
     static func returnCount(_ type: any HCICommand.Type) -> Int {
         func count<Command: HCICommand>(_ type: Command.Type) -> Int {
             (0...255).first { parses(Command.Return.self, [UInt8](repeating: 0, count: $0)) } ?? 0
@@ -36,7 +36,7 @@ import Timing
         return count(type)
     }
 
-    /// Where the mask has each command. Core Vol 4, Part E, 6.27, table 3.1; octet, bit, opcode.
+    /// Position of each command in Supported_Commands. Core Vol 4, Part E, 6.27, table 3.1; octet, bit, opcode.
     static let positions: [(Int, Int, UInt16)] = [
         (0, 0, 0x0401), (0, 1, 0x0402), (6, 0, 0x0C05), (7, 0, 0x0C13), (7, 1, 0x0C14), (7, 2, 0x0C15), (7, 3, 0x0C16), (7, 4, 0x0C17),
         (7, 5, 0x0C18), (7, 6, 0x0C19), (7, 7, 0x0C1A), (8, 0, 0x0C1B), (8, 1, 0x0C1C), (8, 2, 0x0C1D), (8, 3, 0x0C1E), (9, 0, 0x0C23),
@@ -82,7 +82,7 @@ import Timing
         var claimed: Set<UInt16> = []
         for (octet, bit, opcode) in Self.positions where mask[octet] >> UInt8(bit) & 1 == 1 { claimed.insert(opcode) }
         #expect(mask.reduce(0) { $0 + $1.nonzeroBitCount } == claimed.count, "a bit that belongs to no known position")
-        // Every controller has the command that reads the mask; the mask has no bit for it.
+        // Every controller has the command that reads the mask, so the mask has no bit for it.
         let withoutBit = [CommandTable.writeAddress, HCICommands.ReadLocalSupportedCommands.opcode]
         #expect(claimed == Set(CommandTable.of(profile).rows.keys).subtracting(withoutBit))
     }
@@ -122,7 +122,7 @@ import Timing
         guard let type = Self.type(opcode), let first = PDUCatalog.command(opcode: opcode)?.fields.first else { return }
         let isConnection = first.name == "Connection_Handle" || first.name == "Handle"
         let isSet = first.name == "Advertising_Handle" && !type.name.hasPrefix("LE_Set_Extended_Advertising_Parameters")
-        // It is about no connection where it reads the local clock.
+        // Reading the local clock needs no connection.
         guard isConnection || isSet, opcode != HCICommands.ReadClock.opcode,
             let count = (1...255).first(where: { Self.parses(type, [UInt8](repeating: 0, count: $0)) })
         else {
@@ -163,12 +163,12 @@ import Timing
                 let small = random.next() % 2 == 0
                 let parameters = random.octets(length).map { small ? $0 % 4 : $0 }
                 guard opcode != HCICommands.HostNumberOfCompletedPackets.opcode else {
-                    // It has an answer only when something is wrong with it.
+                    // There is an answer only if the command fails.
                     host.transport.send(HCIPacket(opcode: opcode, parameters: parameters))
                     continue
                 }
                 try await host.raw(opcode, parameters)
-                // In loopback mode hardly any command is answered any more.
+                // In loopback mode hardly any command is executed.
                 if opcode == HCICommands.WriteLoopbackMode.opcode { try await host.succeed(HCICommands.Reset()) }
                 if round % 50 == 0 { host.sendData(ConnectionHandle(UInt16(random.next() % 4)), random.octets(9)) }
                 if round % 20 == 0 { try await world.loop.sleep(for: .milliseconds(30)) }

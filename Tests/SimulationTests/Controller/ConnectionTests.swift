@@ -24,8 +24,8 @@ import Timing
         return Pair(peripheral: peripheral, central: central, atPeripheral: atPeripheral, atCentral: atCentral)
     }
 
-    /// A central that supports the request procedure and does not know that its peer lacks it asks by LL_CONNECTION_PARAM_REQ; where the host cannot be asked, it announces the change.
-    /// Core Vol 6, Part B, 5.1.1 and 5.1.7.
+    /// A central that supports the connection parameters request procedure, and does not know that its peer lacks it, sends
+    /// LL_CONNECTION_PARAM_REQ. If the peer's host masks the event, it sends LL_CONNECTION_UPDATE_IND. Core Vol 6, Part B, 5.1.1 and 5.1.7.
     @Test(arguments: [true, false]) func theCentralChangesTheParameters(_ isAsked: Bool) throws {
         try World.run(hosts: 2) { world in
             let pair = try await Self.connect(world)

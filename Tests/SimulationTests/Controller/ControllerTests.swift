@@ -5,7 +5,7 @@ import Testing
 import Timing
 import Transport
 
-/// What a controller says and does apart from any one procedure.
+/// Controller behaviour outside individual procedures.
 @Suite struct ControllerTests {
     @Test func maskedEventsDoNotCome() throws {
         try World.run(hosts: 2) { world in
@@ -39,7 +39,7 @@ import Transport
         }
     }
 
-    /// Windows are real: a scanner that listens a fiftieth of the time hears about a fiftieth.
+    /// Scan windows are effective: a scanner with a duty cycle of 1/50 receives about 1/50 of the packets.
     @Test func whatFallsOutsideTheWindowIsNotHeard() throws {
         func heard(window: UInt16) throws -> Int {
             try World.run(hosts: 2) { world in
@@ -98,7 +98,7 @@ import Transport
         }
     }
 
-    /// Directed to a resolvable private address: whoever it is, with the extended filter policies. Core Vol 6, Part B, 4.3.3.
+    /// Directed advertising to any resolvable private address passes with the extended filter policies. Core Vol 6, Part B, 4.3.3.
     @Test(arguments: [false, true]) func resolvableTargetsPassTheExtendedPolicies(_ isExtended: Bool) throws {
         let target = DeviceAddress(value: 0x4112_2334_4556, kind: .random)
         try World.run(hosts: 2) { world in
@@ -161,7 +161,7 @@ import Transport
             try await world.loop.sleep(for: .seconds(1))
             #expect(try await transmitter.returns(HCICommands.LETestEnd()).numPackets == 0)
             let count = Int(try await receiver.returns(HCICommands.LETestEnd()).numPackets)
-            // 376, 192, 3088 and 1054 us of air time and 249 us, in whole slots.
+            // Durations of 376, 192, 3088 and 1054 us plus 249 us, rounded up to slots.
             let slots = [1, 1, 6, 3][Int(phy - 1)]
             #expect(abs(count - 1_000_000 / (625 * slots)) <= 2)
         }

@@ -9,7 +9,7 @@ import Timing
     typealias Parameters = HCICommands.LESetExtendedAdvertisingParameters
     typealias Report = HCIEvents.LEExtendedAdvertisingReport.Report
 
-    /// What packets and hosts are told counts at the antenna. Core Vol 4, Part E, 7.8.76.
+    /// Power values in packets and events refer to the antenna. Core Vol 4, Part E, 7.8.76.
     @Test func powerIsToldAsItIsAtTheAntenna() throws {
         try World.run(hosts: 2) { world in
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])
@@ -62,7 +62,7 @@ import Timing
             phyParameters: phys.map { _ in .init(scanType: type, scanInterval: 0x40, scanWindow: 0x40) })
     }
 
-    /// Puts fragments together, by the status bits of Event_Type.
+    /// Reassembles fragments by the status bits of Event_Type.
     static func assemble(_ reports: [Report]) -> [(data: [UInt8], status: UInt16, last: Report)] {
         var done: [(data: [UInt8], status: UInt16, last: Report)] = []
         var open: [UInt8] = []
@@ -260,7 +260,7 @@ import Timing
 }
 
 extension RawHost {
-    /// Hands data over in as many fragments as it takes.
+    /// Sets data in as many fragments as needed.
     func setData(_ data: [UInt8], handle: UInt8 = 0, isScanResponse: Bool = false) async throws {
         var rest = data[...]
         var isFirst = true

@@ -6,7 +6,8 @@ import Timing
 
 /// Data for a host that has told of its buffers. Core Vol 4, Part E, 4.2 and 4.3.
 @Suite struct HostFlowControlTests {
-    /// Packets are cut to Host_ACL_Data_Packet_Length, no more come than there are buffers, and the end of a link frees its own.
+    /// Packets are fragmented to Host_ACL_Data_Packet_Length, their number is limited by the buffers, and the end of a link frees its
+    /// buffers.
     @Test func dataWaitsForBuffersUntilItsLinkEnds() throws {
         try World.run(hosts: 2) { world in
             let host = world.hosts[0]
@@ -42,7 +43,7 @@ import Timing
         host.transport.send(HCIPacket(command: command))
     }
 
-    /// What data has come, without its headers.
+    /// Received data without headers.
     private static func payloads(_ host: RawHost) async throws -> [[UInt8]] {
         var all: [[UInt8]] = []
         while let data = try? await host.nextData(within: .milliseconds(20)) { all.append(Array(data.dropFirst(4))) }

@@ -22,7 +22,7 @@ import Timing
 
     // MARK: Names
 
-    /// The other host hears nothing of it, and the link is gone afterwards.
+    /// The other host gets no event, and the link is closed afterwards.
     @Test(arguments: 1...3 as ClosedRange<UInt64>) func aNameWithoutAConnection(_ seed: UInt64) throws {
         try InquiryTests.run(hosts: 2, seed: seed) { world in
             try await Self.prepare(world)
@@ -59,7 +59,7 @@ import Timing
         }
     }
 
-    /// A connection to a device whose name is just asked for uses the same page, or the same link.
+    /// A connection to a device with a pending name request uses the same page or link.
     @Test(arguments: [0, 1_000, 1_300, 1_320, 1_340, 1_400]) func aConnectionMeetsARequestForAName(_ delay: Int) throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world)
@@ -68,7 +68,7 @@ import Timing
             try await world.loop.sleep(for: .milliseconds(delay))
             var answer = try await host.run(BREDRConnectionTests.create(to: 1))
             while answer == .commandDisallowed {
-                // The link for the name is just being ended.
+                // The link of the name request is being closed.
                 try await world.loop.sleep(for: .milliseconds(50))
                 answer = try await host.run(BREDRConnectionTests.create(to: 1))
             }
@@ -83,7 +83,7 @@ import Timing
         }
     }
 
-    /// The link goes before the name has come.
+    /// The link ends before the name is received.
     @Test func aNameIsLostWithTheLink() throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world)
@@ -98,7 +98,7 @@ import Timing
 
     // MARK: Roles
 
-    /// Either host switches the roles, if the other one's policy lets it; data flows afterwards.
+    /// Either host switches the roles, if the peer's policy allows it; data is transferred afterwards.
     @Test(arguments: [true, false], [true, false]) func rolesAreSwitched(isAskedByCentral: Bool, isAllowed: Bool) throws {
         try InquiryTests.run(hosts: 2, seed: isAskedByCentral ? 1 : 2) { world in
             try await Self.prepare(world)
@@ -142,7 +142,7 @@ import Timing
 
     // MARK: Quality of service
 
-    /// A guarantee has the link polled so often; nothing is promised beyond what polling can do.
+    /// A guaranteed latency sets the poll interval; a latency that polling cannot achieve is rejected.
     @Test(arguments: [(UInt8(1), UInt32(0), ErrorCode.success), (2, 12_500, .success), (2, 5_000_000, .success), (2, 3_000, .qosRejected)])
     func qualityOfService(_ type: UInt8, _ latency: UInt32, _ status: ErrorCode) throws {
         try InquiryTests.run(hosts: 2) { world in
@@ -182,7 +182,7 @@ import Timing
                 let unknown = HCICommands.ReadClock(connectionHandle: 0xEFF, whichClock: 1)
                 #expect(try await host.run(unknown) == .unknownConnectionIdentifier)
             }
-            // One clock of the piconet, which is the central's own.
+            // The piconet clock is the central's native clock.
             let local = try await pair.central.returns(HCICommands.ReadClock(connectionHandle: 0, whichClock: 0)).clock
             let central = try await pair.central.returns(HCICommands.ReadClock(connectionHandle: pair.atCentral, whichClock: 1))
             let peripheral = try await pair.peripheral.returns(HCICommands.ReadClock(connectionHandle: pair.atPeripheral, whichClock: 1))
@@ -191,7 +191,7 @@ import Timing
         }
     }
 
-    /// Both sides hop as the central's host has said, also the new central's after a switch of roles.
+    /// Both devices use the channel map of the central's host, also after a role switch.
     @Test func hoppingIsAdapted() throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world)
@@ -227,7 +227,7 @@ import Timing
         }
     }
 
-    /// Whoever was refused may try again at once. Core Vol 4, Part E, 7.1.9.
+    /// A rejected device may try again at once. Core Vol 4, Part E, 7.1.9.
     @Test func aRefusedConnectionIsGoneWhenTheHostHearsOfIt() throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world)
@@ -242,7 +242,7 @@ import Timing
         }
     }
 
-    /// After a proof that failed neither side tries again for a while. Core Vol 2, Part H, 5.1.
+    /// After a failed authentication neither device tries again for a while. Core Vol 2, Part H, 5.1.
     @Test func aFailedProofBarsTheNextOne() throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world)

@@ -12,7 +12,7 @@ import Timing
         return configuration
     }()
 
-    /// The handles that the mode gives, by kind of link.
+    /// The handles created by loopback mode, by link type.
     private func enter(_ host: RawHost) async throws -> (data: ConnectionHandle, voice: [ConnectionHandle]) {
         try await host.succeed(HCICommands.WriteLoopbackMode(loopbackMode: 1))
         try await host.loop.sleep(for: 10)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulation
 
-/// What the rules for a controller's packets make of them.
+/// Effects of packet rules.
 struct PacketRewriteTests {
     struct Row: Sendable, CustomStringConvertible {
         var description: String
@@ -86,7 +86,7 @@ struct PacketRewriteTests {
         #expect(sent == row.expected.map(\.bytes))
     }
 
-    /// A command that is not carried out, one with other parameters, and one that nobody answers.
+    /// A command that is not executed, one with changed parameters, and one without an answer.
     @Test func commandsArriveOtherwise() throws {
         let command = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x1)))
         let other = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x2)))

@@ -5,11 +5,11 @@ import Simulation
 import Testing
 import Timing
 
-/// Private addresses that controllers make and resolve. Core Vol 6, Part B, 6; Vol 4, Part E, 7.8.38 to 7.8.45.
+/// Private addresses generated and resolved by controllers. Core Vol 6, Part B, 6; Vol 4, Part E, 7.8.38 to 7.8.45.
 @Suite struct PrivacyTests {
     static let keys: [UInt128] = [0x1111_2222_3333_4444_5555_6666_7777_8888, 0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10]
 
-    /// Makes two hosts know each other's key, host 0 first.
+    /// Adds each host's IRK to the other's resolving list, host 0 first.
     private func acquaint(_ world: World, peerKeys: [UInt128] = keys, localKeys: [UInt128] = keys) async throws {
         for (index, host) in world.hosts.prefix(2).enumerated() {
             try await host.succeed(
@@ -37,7 +37,7 @@ import Timing
 
     enum Way: CaseIterable { case undirected, directed, extended, extendedDirected, listed, highDuty }
 
-    /// Identities are told, and both private addresses, which the keys resolve.
+    /// Events contain identity addresses and both private addresses, which the keys resolve.
     @Test(arguments: Way.allCases) func linksAreMadeBetweenIdentities(_ way: Way) throws {
         try World.run(hosts: 2) { world in
             let (peripheral, central) = (world.hosts[0], world.hosts[1])
@@ -84,7 +84,7 @@ import Timing
         }
     }
 
-    /// A scanner with the key is told the identity, and another the address on the air, which is a new one after each time-out.
+    /// A scanner with the key reports the identity; another reports the address on the air, which changes after each timeout.
     @Test(arguments: [false, true]) func reportsTellWhatIsKnown(_ usesSets: Bool) throws {
         try World.run(hosts: 3) { world in
             try await acquaint(world)
@@ -120,7 +120,7 @@ import Timing
         }
     }
 
-    /// With a range each address lasts as long as is drawn for it; before Core 6.1 there was one time-out for all. Core Vol 4, Part E, 7.8.45.
+    /// With a range, each address has a random lifetime; before Core 6.1 there was one timeout for all. Core Vol 4, Part E, 7.8.45.
     @Test func aTimeOutIsDrawnFromItsRange() throws {
         var template = ControllerConfiguration(address: World.address(0))
         template.version = 0x0F
@@ -150,8 +150,8 @@ import Timing
         }
     }
 
-    /// Directed advertising to a private address: told as to an identity of this side, or as not resolved, be it that the key is there for another peer. Core Vol 4, Part E,
-    /// 7.7.65.11 and 7.7.65.13.
+    /// Directed advertising to a private address: reported with an identity of this device, or as unresolved, even if the key belongs to
+    /// the entry of another peer. Core Vol 4, Part E, 7.7.65.11 and 7.7.65.13.
     @Test(arguments: [false, true]) func directedReports(_ isExtended: Bool) throws {
         try World.run(hosts: 3) { world in
             try await acquaint(world)
@@ -189,8 +189,8 @@ import Timing
         }
     }
 
-    /// A peer with a key that goes by its identity is ignored in network privacy mode, and taken in device privacy mode. Core Vol 6, Part B, 6.
-    /// The switch for resolution has no say in that.
+    /// A peer with an IRK that uses its identity address is ignored in network privacy mode, and accepted in device privacy mode. Core Vol
+    /// 6, Part B, 6. This is independent of address resolution being enabled.
     @Test(arguments: [PrivacyMode.network, .device], [false, true]) func privacyModes(_ mode: PrivacyMode, _ resolves: Bool) throws {
         try World.run(hosts: 2) { world in
             let scanner = world.hosts[1]
@@ -205,7 +205,7 @@ import Timing
         }
     }
 
-    /// Without a key the other addresses are used. Core Vol 4, Part E, 7.8.5.
+    /// Without a local IRK, the other own address is used. Core Vol 4, Part E, 7.8.5.
     @Test func withoutAKeyTheOtherAddressIsUsed() throws {
         try World.run(hosts: 2) { world in
             try await acquaint(world, localKeys: [0, 0])

@@ -6,7 +6,7 @@ import Timing
 
 /// Which command is refused with which status. Core Vol 4, Part E, 7.8, and Vol 1, Part F.
 @Suite struct StatusRuleTests {
-    /// Commands that prepare, and the one that is judged.
+    /// Preparing commands, and the command under test.
     struct Rule: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var expected: ErrorCode
@@ -44,7 +44,7 @@ import Timing
         HCIPacket(command: ExtendedTests.parameters(handle, properties: properties, secondary: secondary, interval: interval))
     }
 
-    /// 20 to 100 ms on LE Coded.
+    /// 20...100 ms on LE Coded.
     static var widePacket: HCIPacket {
         var parameters = ExtendedTests.parameters(properties: 0, secondary: .leCoded, interval: 0x20)
         parameters.primaryAdvertisingIntervalMax = 0xA0
@@ -152,7 +152,8 @@ import Timing
         dataRule(
             disallowed, data(.first, 5), after: [setPacket(0), HCIPacket(command: enable())], "fragments while enabled"),
         dataRule(.packetTooLong, data(.complete, 251), after: [setPacket(1)], "more than one packet in a connectable set"),
-        // Three ADV_EXT_IND of 136 us, 17,340 us from the first AUX packet to the second, and that: 19,914 us, or 640 us more with ten octets more. Core Vol 4, Part E, 7.8.54.
+        // Three ADV_EXT_IND of 136 us, 17,340 us from the first AUX packet to the second, and the second: 19,914 us. Ten octets more take
+        // 640 us more. Core Vol 4, Part E, 7.8.54.
         dataRule(.success, data(.complete, 251), after: [setPacket(0, interval: 0x20, secondary: .leCoded)], "just within the interval"),
         dataRule(
             .packetTooLong, data(.last, 10), after: [setPacket(0, interval: 0x20, secondary: .leCoded), data(.first, 251)],

@@ -11,14 +11,14 @@ import Timing
     private static let mask = EventMask(rawValue: 0x3FFF_FFFF_FFFF_FFFF)
     private static let transparent: UInt16 = 0x0063
 
-    /// A host with the handle of its link and the address of the other side.
+    /// A host with the handle of its link and the peer's address.
     private struct Side {
         var host: RawHost
         var handle: ConnectionHandle
         var peer: BDADDR
     }
 
-    /// Whoever asks comes first.
+    /// The requesting device comes first.
     private static func connect(_ world: World, isAskedByCentral: Bool = true) async throws -> (Side, Side) {
         for host in world.hosts { try await host.succeed(HCICommands.SetEventMask(eventMask: mask)) }
         let pair = try await BREDRConnectionTests.connect(world)
@@ -49,9 +49,9 @@ import Timing
         var latency: UInt16
         var effort: UInt8
         var link: LinkType
-        /// T, W and octets of a packet, as the host is told.
+        /// T, W and packet length in octets, as reported to the host.
         var told: (interval: UInt8, window: UInt8, length: UInt16)
-        /// Octets of voice that come in a packet of HCI.
+        /// Voice octets per HCI packet.
         var octets: Int
     }
 
@@ -61,7 +61,7 @@ import Timing
         Kind(testDescription: "HV3, D1", types: 0x03C4, latency: 0xFFFF, effort: 0xFF, link: .sco, told: (0, 0, 0), octets: 30),
     ]
 
-    /// Voice flows both ways at its pace, and nothing of it is left when either side ends it.
+    /// Voice keeps its rate in both directions, and nothing is left when either device ends it.
     @Test(arguments: kinds, [true, false]) func voice(_ kind: Kind, isAskedByCentral: Bool) throws {
         try InquiryTests.run(hosts: 2) { world in
             let (one, other) = try await Self.connect(world, isAskedByCentral: isAskedByCentral)
@@ -104,7 +104,7 @@ import Timing
         }
     }
 
-    /// The other host refuses, says nothing, or cannot do what is asked.
+    /// The other host rejects, does not reply, or cannot fulfil the request.
     @Test(arguments: [(UInt8(0x0D), ErrorCode.connectionRejectedDueToLimitedResources), (0, .connectionAcceptTimeoutExceeded)])
     func voiceThatIsRefused(_ reason: UInt8, _ status: ErrorCode) throws {
         try InquiryTests.run(hosts: 2) { world in
@@ -127,7 +127,7 @@ import Timing
         }
     }
 
-    /// Codecs of the enhanced commands: air, host, its sample size and format.
+    /// Codecs of the enhanced commands: air, host, host sample size and format.
     private static func enhanced(_ handle: ConnectionHandle, _ codecs: (UInt8, UInt8, UInt16, UInt8), path: UInt8 = 0)
         -> HCICommands.EnhancedSetupSynchronousConnection
     {
@@ -141,7 +141,7 @@ import Timing
             outputTransportUnitSize: 16, maxLatency: 13, packetType: 0x0380, retransmissionEffort: 2)
     }
 
-    /// A codec that this controller lacks is refused, and what remains is what Voice_Setting says in other words. Core Vol 4, Part E, 7.1.45 and 7.1.46.
+    /// Unsupported codecs are rejected; the others are equivalent to a Voice_Setting. Core Vol 4, Part E, 7.1.45 and 7.1.46.
     @Test func enhancedSetUp() throws {
         try InquiryTests.run(hosts: 2) { world in
             let (one, other) = try await Self.connect(world)
@@ -168,13 +168,13 @@ import Timing
             }
             let begun = other.host.log.count
             try await world.loop.sleep(for: .milliseconds(750))
-            // Two octets of a sample for each octet of CVSD.
+            // One octet of CVSD is a sample of two octets.
             let heard = other.host.log[begun...].filter { $0.packet.kind == .sco }.reduce(0) { $0 + $1.packet.bytes.count - 3 }
             #expect((99 * 120...101 * 120).contains(heard))
         }
     }
 
-    /// Voice ends before the link that carries it, on both sides.
+    /// Synchronous connections end before their ACL link, on both devices.
     @Test func voiceEndsWithItsLink() throws {
         try InquiryTests.run(hosts: 2) { world in
             let (one, other) = try await Self.connect(world)
@@ -194,7 +194,7 @@ import Timing
 
     // MARK: Sniff mode
 
-    /// Either host enters it, if the other one's policy lets it; data flows, and either host leaves it.
+    /// Either host enters sniff mode, if the peer's policy allows it; data is transferred, and either host exits it.
     @Test(arguments: [true, false], [true, false]) func sniff(isAskedByCentral: Bool, isAllowed: Bool) throws {
         try InquiryTests.run(hosts: 2) { world in
             let (one, other) = try await Self.connect(world, isAskedByCentral: isAskedByCentral)

@@ -70,7 +70,7 @@ import Timing
                 pointers += 1
                 let window = packet.start + pointer.offset..<packet.start + pointer.offset + pointer.unit
                 #expect(packets.contains { window.contains($0.start) && $0.rfChannel == pointer.channel && $0.phy == pointer.phy })
-                // The packet and T_MAFS, in whole units. Core Vol 6, Part B, 2.3.4.5.
+                // Packet plus T_MAFS, in whole units. Core Vol 6, Part B, 2.3.4.5.
                 #expect(packet.start + pointer.offset >= packet.end + 300)
             }
             #expect(pointers > 20)
@@ -82,7 +82,7 @@ import Timing
         }
     }
 
-    /// The interval is the shortest allowed that an event fits into.
+    /// The interval is the shortest in the range that an event fits into.
     @Test func aLongEventTakesTheIntervalThatItNeeds() throws {
         try World.run(hosts: 1) { world in
             let host = world.hosts[0]
@@ -99,7 +99,7 @@ import Timing
         }
     }
 
-    /// LE_Set_Host_Channel_Classification is about the secondary channels, too. Core Vol 4, Part E, 7.8.19.
+    /// LE_Set_Host_Channel_Classification also applies to secondary channels. Core Vol 4, Part E, 7.8.19.
     @Test func auxiliaryPacketsKeepToTheChannelsThatTheHostLeaves() throws {
         try World.run(hosts: 1) { world in
             let host = world.hosts[0]

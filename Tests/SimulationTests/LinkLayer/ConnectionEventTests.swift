@@ -19,7 +19,7 @@ import Timing
         for (phy, prefersS2) in phys {
             for octets in [27, 251] as [UInt16] {
                 for packet in [27, 251] {
-                    // 31.25 ms hold 63 exchanges of 496 us to within 2 us.
+                    // 31.25 ms contain 63 exchanges of 496 us, with 2 us to spare.
                     for interval in [7_500, 15_000, 30_000, 31_250, 50_000, 100_000] {
                         rows.append(Row(phy: phy, prefersS2: prefersS2, octets: octets, packet: packet, interval: interval))
                     }
@@ -29,7 +29,7 @@ import Timing
         return rows
     }()
 
-    /// How many octets the exchanges of each event carry, packed greedily: computed from nothing but air times.
+    /// Octets in the exchanges of each event, packed greedily; computed from durations only.
     private func packed(_ row: Row, events: Int, fromPeripheral: Bool) -> Int {
         func time(_ payload: Int) -> Int {
             switch (row.phy, row.prefersS2) {
@@ -77,7 +77,7 @@ import Timing
         let receiver = fromPeripheral ? bench.central : bench.peripheral
         bench.setDataLength(row.octets, sender: sender)
         sender.saturate(8, length: row.packet)
-        // The first event begins 1.25 ms after the start; forty whole events fit.
+        // The first event starts 1.25 ms after the start; forty complete events fit.
         try bench.run(Microseconds(1_250 + 40 * row.interval - 1))
         #expect(receiver.received.count == packed(row, events: 40, fromPeripheral: fromPeripheral))
         #expect(sender.link.statistics.retransmissions == 0)
@@ -99,7 +99,7 @@ import Timing
         }
     }
 
-    /// The central does not know the peripheral's limit: it sends once more, hears nothing, and repeats that in the next event.
+    /// The central does not know the peripheral's limit: it sends once more, gets no reply, and retransmits in the next event.
     @Test(arguments: [1, 2, 3]) func aPeripheralThatStopsAnsweringLosesNothing(k: Int) throws {
         let bench = LinkBench { $0.peripheral.maxExchangesPerEvent = k }
         bench.setDataLength(251)
@@ -116,7 +116,7 @@ import Timing
         bench.setDataLength(251)
         bench.central.saturate(length: 251)
         try bench.run(1_250 + 100 * 15_000 - 1)
-        // 2088 + 150 + 2088 + 150 at the end of pairs of 2468: four fit whole, and a fifth (9872 + 4476 <= 15000).
+        // 2088 + 150 + 2088 + 150 after pairs of 2468: four fit completely, and a fifth (9872 + 4476 <= 15000).
         #expect(bench.peripheral.receivedPDUs.count == 500)
     }
 
@@ -154,7 +154,7 @@ import Timing
         bench.peripheral.saturate(length: 27)
         try bench.run(5_000_000)
         #expect(bench.central.received == Array(bench.peripheral.sentOctets.prefix(bench.central.received.count)))
-        // About one event in 37 fails, with two packets at the most.
+        // About one event in 37 fails, with at most two packets.
         #expect((9...20).contains(bench.central.link.statistics.corruptPackets + bench.peripheral.link.statistics.corruptPackets))
     }
 
@@ -194,7 +194,7 @@ import Timing
         #expect(abs(bench.peripheral.link.statistics.events - expected) <= 2)
         #expect(bench.central.link.statistics.events == 667)
         #expect(bench.ends.allSatisfy { $0.log == ["established"] })
-        // Data wakes a sleeping peripheral at the next anchor.
+        // Data wakes a sleeping peripheral at the next anchor point.
         bench.peripheral.feed(20)
         try bench.run(15_000 + 1_000)
         #expect(bench.central.received.count == 20)

@@ -10,7 +10,7 @@ import Timing
 @Suite struct EncryptionTests {
     static let key = EncryptionKey(longTermKey: LinkEnd.key, random: 0x0102_0304_0506_0708, diversifier: 0x0A0B)
 
-    /// The sample data of Core Vol 6, Part C, 1.1: counter, sender, first octet of the header, payload, payload and MIC as sent.
+    /// Sample data of Core Vol 6, Part C, 1.1: counter, sender, first header octet, payload, payload and MIC as sent.
     static let samples: [(counter: Int, fromCentral: Bool, header: UInt8, clear: String, sealed: String)] = [
         (0, true, 0x0F, "06", "9FCDA7F448"), (0, false, 0x07, "06", "A34C13A415"),
         (
@@ -51,7 +51,7 @@ import Timing
         var peripheralFeatures = LEFeatures.simulated
         var knowsFeatures = false
         var again = false
-        /// What the peripheral's host answers the second time.
+        /// Second reply of the peripheral's host.
         var secondKey: UInt128? = LinkEnd.key
         var isEncrypted = true
         var central: [String]
@@ -116,7 +116,7 @@ import Timing
         #expect(bench.central.received == bench.peripheral.sentOctets && bench.peripheral.received == bench.central.sentOctets)
     }
 
-    /// Nothing goes out in clear but what the procedure says, the MIC is in the length, and what is sent again is the same.
+    /// Only PDUs defined by the procedure are unencrypted, the length includes the MIC, and retransmissions are identical.
     @Test(arguments: [PHY.le1M, .le2M, .leCoded], [0.0, 0.25]) func whatIsOnTheAir(_ phy: PHY, _ loss: Double) throws {
         let bench = bench(Self.rows[0], phy: phy)
         bench.setDataLength(251)
@@ -153,7 +153,8 @@ import Timing
         }
     }
 
-    /// A link without data pings in time; a side that hears nothing with a MIC tells its host, time after time. Core Vol 6, Part B, 5.4.
+    /// A link without data sends pings in time; a device that receives nothing with a MIC reports each timeout to its host. Core Vol 6,
+    /// Part B, 5.4.
     @Test(arguments: [true, false], [0, 4]) func authenticatedPayload(pings: Bool, latency: Int) throws {
         let bench = LinkBench {
             $0.latency = latency
@@ -174,7 +175,7 @@ import Timing
         #expect(bench.peripheral.log == [Self.wanted, "encrypted 00"] + expired)
     }
 
-    /// What a planted fault leads to.
+    /// Effects of injected faults.
     @Test(arguments: [
         (EncryptionQuirks.keepsPacketCounters, ["encrypted 00", "disconnected 08"]), (.needsNoKey, ["disconnected 08"]),
         (.sealsEmptyPDUs, ["encrypted 00", "refreshed 00"]), (.ignoresMIC, ["encrypted 00", "refreshed 00"]),
@@ -192,11 +193,11 @@ import Timing
         _ = bench.central.link.encrypt(Self.key)
         try bench.run(2_000_000)
         #expect(bench.central.log.filter { $0.hasPrefix("enc") || $0.hasPrefix("ref") || $0.hasPrefix("disc") } == central)
-        // A side that encrypts empty PDUs always has something to send.
+        // A device that encrypts empty PDUs always has something to send.
         if quirk == .sealsEmptyPDUs { bench.abandon() }
     }
 
-    /// A PDU that may not come, sent by one side in clear or not, and when: while the peripheral's host looks for the key, or afterwards.
+    /// A PDU that is not allowed, sent by one device, encrypted or not, while the peripheral's host looks up the key or afterwards.
     struct Violation: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var llid = LLID.control
@@ -204,7 +205,7 @@ import Timing
         var byCentral = true
         var isBefore = true
         var inClear = true
-        /// How the receiver ends the link; nil where it goes on.
+        /// Error code with which the receiver ends the link; nil if it continues.
         var reason: ErrorCode? = .connectionTerminatedDueToMICFailure
     }
 
@@ -245,7 +246,7 @@ import Timing
             sender.link.send(control: row.payload, inClear: row.inClear)
         } else {
             let pdu = OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty, isForcedClear: row.inClear)
-            // Right after the answer to what was sent before.
+            // Right after the reply to the previous packet.
             for _ in 0..<20_000 where !sender.link.inject(pdu) { try bench.run(100) }
         }
         try bench.run(200_000)
@@ -263,6 +264,6 @@ import Timing
 }
 
 extension UInt8 {
-    /// An opcode with so many octets of CtrData.
+    /// An opcode followed by octets of CtrData.
     fileprivate func followed(by count: Int) -> [UInt8] { [self] + [UInt8](repeating: 0, count: count) }
 }

@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// What both ends do before, at and after an instant. Core Vol 6, Part B, 5.1.1 and 5.5.
+/// Behaviour of both ends before, at and after an instant. Core Vol 6, Part B, 5.1.1 and 5.5.
 @Suite struct InstantTests {
     // MARK: Supervision
 
@@ -23,7 +23,7 @@ import Timing
         while bench.peripheral.link.engine.nextInstant == nil { try bench.run(30_000) }
         let instant = try #require(bench.central.link.engine.nextInstant)
         let due = bench.central.link.state.timing.anchor(of: instant)
-        // Nothing is heard for longer than the new timeout, and much less than the old one, until just before the instant.
+        // Packets are lost for longer than the new timeout, and much less than the old one, until just before the instant.
         bench.air.propagation.setLoss(.init(unnoticed: 1), on: .init())
         #expect(due - bench.loop.now > 400_000)
         try bench.run(due - bench.loop.now - 1_000)
@@ -40,9 +40,10 @@ import Timing
         bench.abandon()
     }
 
-    // MARK: An instant that is now
+    // MARK: An instant at the current event
 
-    /// Core Vol 6, Part B, 5.5.1: an instant has passed when (Instant - connEventCount) modulo 65536 is 32767 or more; one that equals connEventCount is now.
+    /// Core Vol 6, Part B, 5.5.1: an instant has passed if (Instant - connEventCount) modulo 65536 is 32767 or more; an instant equal to
+    /// connEventCount is the current event.
     @Test(arguments: [
         ("0001000006000000" + "6400", "updated 00 7500 0 1000000"), ("000100000C000100" + "9001", "updated 00 15000 1 4000000"),
         ("01FFFF000000", nil), ("180202", "phy 00 le2M le2M"),
@@ -54,25 +55,25 @@ import Timing
             bench.central.link.send(control: LLControl.PHYReq(txPHYs: .le2M, rxPHYs: .le2M).bytes)
             try bench.run(15_000)
         }
-        // The peripheral hears the PDU in the next event.
+        // The peripheral receives the PDU in the next event.
         let counter = bench.central.link.state.timing.eventCounter + 1
         bench.central.link.send(control: octets(pdu) + [UInt8(truncatingIfNeeded: counter), UInt8(truncatingIfNeeded: counter >> 8)])
         try bench.run(14_000)
         let link = try #require(bench.peripheral.link)
         #expect(!link.isClosed && link.engine.nextInstant == nil)
         #expect(bench.peripheral.log == ["established"] + (expected.map { [$0] } ?? []))
-        // The interval counts from the anchor point of the event that the instant names.
+        // The interval counts from the anchor point of the instant's event.
         let timing = link.state.timing
         #expect(timing.anchor(of: counter + 1) - bench.central.link.state.timing.anchor(of: counter) == timing.interval)
         if pdu.hasPrefix("01") { #expect(link.channelMap == ChannelMap(0xFFFF)) }
         bench.abandon()
     }
 
-    // MARK: A peripheral that sleeps
+    // MARK: A peripheral with latency
 
     enum Change: CaseIterable { case timing, channelMap, phy }
 
-    /// The events of the central's first packet with an instant, and those in which the peripheral spoke after it.
+    /// Events of the central's first packet with an instant, and events in which the peripheral transmitted after it.
     private struct Watch {
         var announced: Int?
         var instant: Int?
@@ -87,8 +88,8 @@ import Timing
         }
     }
 
-    /// Core Vol 6, Part B, 5.5.1: the peripheral listens to every event until its acknowledgement is confirmed, or the instant has come; 5.1.1: and to the event before the
-    /// instant. 5.5: at least six events that it listens to lie before the instant.
+    /// Core Vol 6, Part B, 5.5.1: the peripheral listens to every event until its acknowledgement is confirmed or the instant is reached;
+    /// 5.1.1: and to the event before the instant. 5.5: at least six events to which it listens precede the instant.
     @Test(arguments: Change.allCases, [1, 4, 10, 30])
     func aSleepingPeripheralIsAwakeAroundAnInstant(change: Change, latency: Int) throws {
         for lost in [0, 1, 5] {
@@ -108,7 +109,7 @@ import Timing
             try bench.run(1_003_333)
             self.change(change, bench)
             while watch.announced == nil { try bench.run(50) }
-            // The acknowledgements of the first events do not arrive.
+            // The acknowledgements of the first events are lost.
             let path = PropagationModel.Path(source: bench.radios[1].identifier)
             if lost > 0 { bench.air.propagation.setLoss(.init(unnoticed: 1), on: path) }
             while bench.peripheral.link.engine.nextInstant == nil { try bench.run(1_000) }
@@ -121,7 +122,7 @@ import Timing
             for event in heard...(heard + 1 + lost) { #expect(awake.contains(event), "event \(event), heard in \(heard)") }
             #expect(awake.contains(instant - 1) && awake.contains(instant))
             #expect(instant - announced > 5 * (latency + 1))
-            // And otherwise it sleeps.
+            // It sleeps otherwise.
             #expect(awake.count <= 2 + lost + 2 + (instant - heard) / (latency + 1) + 1)
             #expect(bench.ends.allSatisfy { !$0.link.isClosed && $0.link.engine.isIdle })
             bench.abandon()

@@ -4,13 +4,13 @@ import Timing
 
 @testable import Simulation
 
-/// Data channel PDUs that have broken other controllers: the link survives them, and carries data in order afterwards.
+/// Data channel PDUs that have broken other controllers: the link survives, and delivers data in order afterwards.
 @Suite struct KnownBadTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var llid: UInt8
         var payload: [UInt8]
-        /// Octets that reach the other host; nil where either is right.
+        /// Octets that reach the other host; nil if either is right.
         var delivered: Int?
         var answer: [UInt8]?
     }
@@ -46,7 +46,7 @@ import Timing
             if isFromReceiver, frame.bytes[4] & 3 == 3 { answers.append(Array(frame.bytes[6...].dropLast(3))) }
         }
         for end in bench.ends { end.longTermKey = nil }
-        // The first PDU of the link: nothing is outstanding yet.
+        // The first PDU of the link: nothing is unacknowledged yet.
         #expect(sender.link.inject(OutgoingPDU(llid: row.llid, payload: row.payload[...], kind: .empty)))
         try bench.run(200_000)
         if let delivered = row.delivered { #expect(receiver.received.count == delivered) }

@@ -4,23 +4,23 @@ import Timing
 
 @testable import Simulation
 
-/// One end of a link in a test: remembers what the link says, and feeds it as long as it is told to.
+/// One end of a link in a test: records the link's callbacks and keeps its queue filled.
 final class LinkEnd: ConnectionDelegate {
     var link: Connection!
-    /// What was told, one word an entry: `disconnected 08`.
+    /// Callbacks, one per entry: `disconnected 08`.
     var log: [String] = []
     var received: [UInt8] = []
     var receivedPDUs: [Int] = []
     var starts = 0
     var completed = 0
     var disconnectedAt: Microseconds?
-    /// Answers a parameter request at once.
+    /// Immediate reply to a parameter request.
     var answersRequests: ((RequestedParameters) -> (RequestedParameters?, ErrorCode))?
-    /// What it answers a request for a key with; nil is no key.
+    /// Reply to a key request; nil for no key.
     var longTermKey: UInt128? = LinkEnd.key
     var answersKeyRequests = true
     static let key: UInt128 = 0x4C68_3841_39F5_74D8_36BC_F34E_9DFB_01BF
-    /// ACL packets to keep in the link's queue, and how long each is.
+    /// Number of ACL packets to keep in the link's queue, and their length.
     var backlog = 0
     var packetLength = 251
     private var sent: UInt8 = 0
@@ -31,7 +31,7 @@ final class LinkEnd: ConnectionDelegate {
         return digits.count == 1 ? "0" + digits : digits
     }
 
-    /// Queues one ACL packet of running numbers.
+    /// Queues ACL packets with consecutive numbers.
     func feed(_ count: Int) {
         var data: [UInt8] = []
         for _ in 0..<count {
@@ -95,7 +95,7 @@ final class LinkEnd: ConnectionDelegate {
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
 }
 
-/// A link between two bare link layers over an air of their own. At the end of its test it comes to rest, and nothing may be left over.
+/// A link between two bare link layers on its own air. At the end of its test it must be idle, with nothing left over.
 final class LinkBench {
     struct Options {
         var interval: Microseconds = 15_000
@@ -149,7 +149,7 @@ final class LinkBench {
 
     var ends: [LinkEnd] { [central, peripheral] }
 
-    /// Both sides may send so many octets, as if data length extension had been run.
+    /// Lets both devices send PDUs of up to this length, as after a data length update.
     func setDataLength(_ octets: UInt16, time: UInt16 = 17_040, sender: LinkEnd? = nil) {
         for end in ends {
             var remote = end.link.state.lengths.remote
@@ -169,14 +169,14 @@ final class LinkBench {
 
     func run(_ time: Microseconds) throws { try base.run(time) }
 
-    /// Lets the link come to rest, as it has to at the end of each test.
+    /// Waits until the link is idle, as required at the end of each test.
     func rest() throws { try base.rest(ends) }
 
-    /// Ends the link without a word.
+    /// Ends the link without sending anything.
     func abandon() { for end in ends { end.link?.abandon() } }
 }
 
-/// Every packet of a link on the air, and the control PDUs among them.
+/// Observes every packet of a link on the air, and its control PDUs.
 final class ControlSniffer {
     struct Sent {
         var start: Microseconds
@@ -185,7 +185,7 @@ final class ControlSniffer {
     }
 
     var pdus: [Sent] = []
-    /// Hears of every packet; the PDU is empty where it is none of link layer control.
+    /// Called with every packet; the PDU is empty unless it is an LL control PDU.
     var onPacket: ((_ start: Microseconds, _ isFromCentral: Bool, _ pdu: [UInt8]) -> Void)?
 
     init(_ bench: LinkBench) {
@@ -199,7 +199,7 @@ final class ControlSniffer {
         }
     }
 
-    /// Who told which MaxRxTime and MaxTxTime.
+    /// MaxRxTime and MaxTxTime sent by each device.
     var lengths: [(fromCentral: Bool, times: [UInt16])] {
         pdus.compactMap { sent in
             switch LinkLayerControl.decode(sent.pdu[0], sent.pdu[...]) {

@@ -7,7 +7,7 @@ import Timing
 
 /// Packets that nobody should send, and what becomes of them.
 @Suite struct MalformedAdvertisingTests {
-    /// Answers the first ADV_IND it hears with a PDU of the test's choice; or sends noise.
+    /// Answers the first received ADV_IND with a given PDU, or sends noise.
     final class Attacker: RadioActivity {
         let radio: Radio
         let answer: (DeviceAddress) -> AirPDU
@@ -36,11 +36,11 @@ import Timing
         func preempted() {}
     }
 
-    /// Keeps what a test made alive.
+    /// Retains objects for the duration of a test.
     final class Keeper {
         var things: [AnyObject] = []
 
-        /// Makes something with the air of a world.
+        /// Creates an object on the air of a world.
         func add(_ world: World, _ make: (Air) -> AnyObject) {
             things.append(make(world.simulation.air))
         }
@@ -107,7 +107,7 @@ import Timing
         }
     }
 
-    /// Sends random PDUs without a pause, hopping over the primary channels.
+    /// Sends random PDUs continuously, hopping over the primary channels.
     final class Noise: RadioActivity {
         let radio: Radio
         var random: RandomSource
@@ -128,7 +128,7 @@ import Timing
             let kinds: [UInt8] = [0, 1, 2, 4, 6, 7, 7, 7]
             let header = kinds[Int(random.next() % 8)] | UInt8(truncatingIfNeeded: random.next()) & 0xF0
             var payload = random.octets(Int(random.next() % 60))
-            // A believable extended header, now and then with a pointer.
+            // A plausible extended header, occasionally with an AuxPtr.
             if header & 0x0F == 7, payload.count > 20 { (payload[0], payload[1]) = (UInt8(random.next() % 3) << 6 | 12, 0x19) }
             let channel = ChannelIndex(UInt8(37 + random.next() % 3))
             radio.transmit(

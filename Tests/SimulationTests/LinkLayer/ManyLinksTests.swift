@@ -56,7 +56,7 @@ import Timing
             octets.append(own.received.count)
         }
         let total = octets.reduce(0, +)
-        // 27 octets per 892 us both ways, less what is left over at each end.
+        // 27 octets per 892 us in both directions, less the unused time at the ends.
         #expect(total > 200_000 && total < 303_000)
         #expect(try #require(octets.min()) * 2 > total / count)
     }

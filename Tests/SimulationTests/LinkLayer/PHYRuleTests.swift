@@ -4,11 +4,12 @@ import Timing
 
 @testable import Simulation
 
-/// What a PHY update may choose, and what may be sent around it. Core Vol 6, Part B, 5.1.10.
+/// PHYs that a PHY update may choose, and limits on packets around it. Core Vol 6, Part B, 5.1.10.
 @Suite struct PHYRuleTests {
     static let masks: [PHYs] = [[], .le1M, .le2M, .leCoded, [.le2M, .leCoded]]
 
-    /// A peripheral that names one and the same PHY in TX_PHYS and RX_PHYS gets it both ways, or both directions stay as they are. Core Vol 6, Part B, 5.1.10.
+    /// If a peripheral names the same single PHY in TX_PHYS and RX_PHYS, both directions change to it or neither changes. Core Vol 6, Part
+    /// B, 5.1.10.
     @Test(arguments: [PHYs.le1M, .le2M, .leCoded], [true, false])
     func aSymmetricWishIsMetBothWaysOrNotAtAll(wish: PHYs, peripheralAsks: Bool) throws {
         for present in [PHY.le1M, .le2M] {
@@ -32,7 +33,7 @@ import Timing
         }
     }
 
-    /// LE_Set_PHY that is refused leaves no trace, of the coding that it prefers neither.
+    /// A rejected LE_Set_PHY has no effect, not even on the preferred coding.
     @Test func aRefusedUpdateKeepsTheCoding() throws {
         let bench = LinkBench { $0.phy = .leCoded }
         try bench.run(100_000)
@@ -43,7 +44,7 @@ import Timing
         bench.abandon()
     }
 
-    // MARK: What may be sent meanwhile
+    // MARK: Packets during the procedure
 
     struct Restriction: Sendable, CustomTestStringConvertible {
         var name: String
@@ -70,8 +71,8 @@ import Timing
             byPeripheral: [.update(short)]),
     ]
 
-    /// From the PDU on that decides, no packet is longer than the effective times allow before and after the change; otherwise its retransmission would be. Core Vol 6, Part B,
-    /// 5.1.10.1 and 5.1.7.4.
+    /// From the deciding PDU on, no packet exceeds the effective times before and after the change; otherwise its retransmission would.
+    /// Core Vol 6, Part B, 5.1.10.1 and 5.1.7.4.
     @Test(arguments: restrictions)
     func noPacketTakesLongerThanItsLinkAllows(row: Restriction) throws {
         for seed in 1...5 as ClosedRange<UInt64> {
@@ -98,7 +99,7 @@ import Timing
         }
     }
 
-    /// Holds each packet against its sender's effective time at that moment.
+    /// Compares each packet with its sender's effective time at that moment.
     private final class AirTimes {
         var tooLong: [Microseconds] = []
         var checked = 0

@@ -4,7 +4,7 @@ import Timing
 
 @testable import Simulation
 
-/// Every two procedures that begin at the same time, one on each side or both on one, over an undisturbed and over a lossy air.
+/// All pairs of procedures that start at the same time, one on each device or both on one, without and with packet loss.
 @Suite struct ProcedurePairTests {
     typealias Kind = LinkLayerControl.Kind
 
@@ -14,7 +14,7 @@ import Timing
         var testDescription: String { "central \(central), peripheral \(peripheral)" }
     }
 
-    /// Those that only a central begins.
+    /// Procedures that only a central starts.
     static let ofTheCentral: Set<Kind> = [.connectionUpdate, .channelMap, .encryption]
     static let ofThePeripheral = Kind.allCases.filter { !ofTheCentral.contains($0) }
 
@@ -23,7 +23,7 @@ import Timing
         + Kind.allCases.flatMap { first in Kind.allCases.map { Row(central: [first, $0]) } }
         + ofThePeripheral.flatMap { first in ofThePeripheral.map { Row(peripheral: [first, $0]) } }
 
-    /// Begins a procedure on one side; each side asks for something else.
+    /// Starts a procedure on one device, with different parameters on each.
     private func begin(_ kind: Kind, _ end: LinkEnd) -> ErrorCode {
         let isCentral = end.link.role == .central
         let requested = isCentral ? ProcedureTests.faster : ProcedureTests.slower
@@ -46,7 +46,7 @@ import Timing
         return .success
     }
 
-    /// How the host hears of the end of a procedure; nil where it does not.
+    /// The event that reports the end of a procedure; nil if there is none.
     private func word(_ kind: Kind) -> String? {
         switch kind {
         case .version: "version"
@@ -59,7 +59,7 @@ import Timing
         }
     }
 
-    /// LL_REJECT_EXT_IND as they were first sent.
+    /// LL_REJECT_EXT_IND PDUs, without retransmissions.
     private final class Refusals {
         var list: [[UInt8]] = []
 
@@ -67,14 +67,14 @@ import Timing
             bench.air.log = { [unowned self] logged, _ in
                 guard case .le(let frame) = logged else { return }
                 let pdu = Array(frame.bytes[6...].dropLast(3))
-                // In clear: with a MIC it is longer.
+                // Unencrypted; with a MIC it is longer.
                 guard frame.bytes[4] & 3 == LLID.control, pdu.count == 3, pdu[0] == LLControl.RejectExtInd.opcode else { return }
                 if !list.contains(pdu) { list.append(pdu) }
             }
         }
     }
 
-    /// - Parameter isEncrypted: whether the link is encrypted before, so that encryption means a fresh key.
+    /// - Parameter isEncrypted: the link is already encrypted, so that encryption means a key refresh.
     private func run(_ row: Row, seed: UInt64, loss: Double, isEncrypted: Bool = false) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
         let bench = LinkBench {
             $0.seed = seed
@@ -99,7 +99,7 @@ import Timing
         return (bench, refusals.list)
     }
 
-    /// Each host has heard the end of what it asked for, once for each; both ends have the same view of the link; nothing is left.
+    /// Each host got one result for each request, both ends agree on the link state, and nothing is left.
     private func check(_ bench: LinkBench, _ row: Row, isEncrypted: Bool = false) throws {
         let terminates = (row.central + row.peripheral).contains(.termination)
         try bench.rest()
@@ -146,7 +146,7 @@ import Timing
         }
     }
 
-    /// The table is symmetric, and says of the pairs what Core Vol 6, Part B, 5.3 does.
+    /// The table is symmetric and contains the pairs of Core Vol 6, Part B, 5.3.
     @Test func theTable() {
         let instants: [Kind] = [.connectionUpdate, .parameterRequest, .channelMap, .phy]
         let same: Set<Set<Kind>> = [
@@ -165,7 +165,7 @@ import Timing
         }
     }
 
-    /// A procedure that holds data back, as encryption will.
+    /// A procedure that holds back data, as encryption does.
     private struct HoldingPing: LinkProcedure {
         let kind = Kind.ping
         let isAwaitingPeer = true

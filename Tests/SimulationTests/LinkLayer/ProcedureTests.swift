@@ -11,7 +11,7 @@ import Timing
         case version
         case features
         case update(RequestedParameters)
-        /// LL_CONNECTION_UPDATE_IND without a request before it.
+        /// LL_CONNECTION_UPDATE_IND without a preceding request.
         case announce(RequestedParameters)
         case channelMap(UInt64)
         case phy(tx: PHYs, rx: PHYs)
@@ -234,7 +234,7 @@ import Timing
         }
     }
 
-    /// Both ends hold the same view of the link, and no octet was lost, doubled or out of order.
+    /// Both ends agree on the link state, and no octet was lost, duplicated or reordered.
     private func checkAgreement(_ bench: LinkBench) {
         let (central, peripheral) = (bench.central, bench.peripheral)
         #expect(central.received == Array(peripheral.sentOctets.prefix(central.received.count)))
@@ -246,7 +246,7 @@ import Timing
         #expect(central.link.dataLength.maxTxOctets == peripheral.link.dataLength.maxRxOctets)
     }
 
-    /// What a link layer answers to a PDU that it should not get, and that it survives it.
+    /// Response of a link layer to an unexpected PDU, which must not break the link.
     static let strange: [(pdu: String, toCentral: String?, toPeripheral: String?)] = [
         ("", nil, nil),
         ("FF", "07FF", "07FF"),
@@ -259,7 +259,7 @@ import Timing
         ("0D", nil, nil),
         ("1100", nil, nil),
         ("00", "0700", "0700"),
-        // Interval of 0, instant far off.
+        // Interval 0, instant far ahead.
         ("0001000000000000640000F0", "0700", "0700"),
         ("010000000000" + "0070", "0701", "0701"),
         ("01FFFFFFFF1F0070", "0701", nil),

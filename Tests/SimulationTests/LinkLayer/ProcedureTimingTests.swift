@@ -4,7 +4,7 @@ import Timing
 
 @testable import Simulation
 
-/// Instants, time-outs, planted faults and rules for what is sent.
+/// Instants, timeouts, injected faults and packet rules.
 @Suite struct ProcedureTimingTests {
     @Test(arguments: [0, 1, 4, 30])
     func instantsLieSixEventsAheadThatThePeripheralListensTo(latency: Int) throws {
@@ -21,7 +21,7 @@ import Timing
             let instant = Int(sent.pdu[6]) | Int(sent.pdu[7]) << 8
             let eventSent = (sent.start - 1_250) / 15_000 as Int
             let ahead = instant - eventSent
-            // The PDU before it may have to wait for a sleeping peripheral.
+            // The PDU may have to wait for a sleeping peripheral first.
             #expect(ahead > 5 * (latency + 1) && ahead <= 6 * (latency + 1) + 1)
             #expect(bench.peripheral.link.channelMap == bench.central.link.channelMap && bench.central.link.channelMap.used.count == 16)
             #expect(bench.ends.allSatisfy { !$0.link.isClosed })
@@ -34,7 +34,7 @@ import Timing
         for opcode in [0x00, 0x01, 0x18] as [UInt8] {
             let bench = LinkBench()
             try bench.run(100_000)
-            // The peripheral hears the PDU in the next event.
+            // The peripheral receives the PDU in the next event.
             let counter = UInt16(truncatingIfNeeded: bench.central.link.state.timing.eventCounter + 1 - back)
             let instant = [UInt8(truncatingIfNeeded: counter), UInt8(truncatingIfNeeded: counter >> 8)]
             let body: [UInt8] =
@@ -44,7 +44,7 @@ import Timing
                 default: [2, 2]
                 }
             if opcode == 0x18 {
-                // It must be part of a procedure.
+                // The PDU must belong to a procedure.
                 bench.central.link.send(control: LLControl.PHYReq(txPHYs: .le2M, rxPHYs: .le2M).bytes)
                 try bench.run(5_000)
             }
@@ -95,7 +95,8 @@ import Timing
 
     // MARK: Data lengths
 
-    /// A side without LE Coded, or one that knows its peer to be without it, tells no longer times than LE 1M takes. Core Vol 6, Part B, 4.5.10 and 5.1.9.
+    /// A device without LE Coded, or one whose peer is known to lack it, sends no longer times than LE 1M needs. Core Vol 6, Part B, 4.5.10
+    /// and 5.1.9.
     @Test(arguments: [true, false], [true, false])
     func timesOfLECodedAreToldOnlyWhereItIsUsed(isCoded: Bool, isPeerCoded: Bool) throws {
         let uncoded = LEFeatures.simulated.subtracting(.leCodedPHY)
@@ -106,7 +107,7 @@ import Timing
         }
         let sniffer = ControlSniffer(bench)
         try bench.run(100_000)
-        // Suggested before anything was known of the peer; asked for, and answered, afterwards.
+        // First the suggested value, before the peer's features are known; then a requested value.
         let longest = isCoded ? 17_040 : 2_120 as UInt16
         #expect(sniffer.lengths.first { $0.fromCentral }?.times == [longest, longest])
         ProcedureTests.perform([.features], bench.central)
@@ -164,7 +165,7 @@ import Timing
         #expect(sniffer.pdus.filter { $0.pdu == [0x13] }.count == 1)
     }
 
-    // MARK: Planted faults
+    // MARK: Injected faults
 
     @Test func plantedFaultsShow() throws {
         func run(_ change: (inout LinkBench.Options) -> Void, _ body: (LinkBench) throws -> Void) throws {
@@ -194,7 +195,7 @@ import Timing
             try bench.run(100_000)
             _ = bench.central.link.updatePHY(tx: .le2M, rx: .le2M)
             try bench.run(1_000_000)
-            // One event is lost at least: the peripheral still listens on 1M.
+            // At least one event is lost: the peripheral still listens on LE 1M.
             #expect(bench.central.link.statistics.endedSilent > 0)
         }
         try run {

@@ -6,19 +6,19 @@ import Timing
 
 @testable import Simulation
 
-/// Encryption of a link over BR/EDR from mode to key refresh, and what attackers want of it. Core Vol 2, Part C, 4.2.5; Part H, 3 and 4.
+/// Encryption of a BR/EDR link from mode to key refresh, and attacks on it. Core Vol 2, Part C, 4.2.5; Part H, 3 and 4.
 @Suite struct ACLEncryptionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var isSecure = true
         var hasKeys = true
-        /// Whether encryption is on before.
+        /// True if the link is already encrypted.
         var isEncrypted = true
         var sizes: (central: ClosedRange<UInt8>, peripheral: ClosedRange<UInt8>) = (7...16, 7...16)
         var a: [String]
         var b: [String]
         var pdus: [String]
-        /// Mode and key size of both sides at the end.
+        /// Mode and key size of both devices at the end.
         var ends: (mode: ACLEncryptionMode, size: UInt8) = (.aesCCM, 16)
         var tamper: (@Sendable (LMP.Message) -> (any LMPPDU)?)?
         var act: @Sendable (LMPBench) -> Void
@@ -148,7 +148,8 @@ import Timing
     private static let pausedByA = ["A0 pauseEncryptionAESReq", "B0 pauseEncryptionReq", "A0 stopEncryptionReq", "B0 +stopEncryptionReq"]
     private static let byA: @Sendable (LMPBench) -> Void = { #expect($0.a.connection.switchRole(to: .peripheral) == .success) }
 
-    /// Encryption pauses for a switch of roles, and goes on in the new ones, or in the old ones where it fails. Core Vol 2, Part C, 4.4.2.
+    /// Encryption pauses for a role switch and continues in the new roles, or in the old ones if the switch fails. Core Vol 2, Part C,
+    /// 4.4.2.
     private static let switching: [Row] = [
         Row(
             testDescription: "roles are switched, wanted by the central", a: ["peripheral 00", "refreshed 00"],
@@ -180,7 +181,7 @@ import Timing
             }),
     ]
 
-    /// A combination key takes the place of another. Core Vol 2, Part C, 4.2.3.
+    /// A combination key replaces another. Core Vol 2, Part C, 4.2.3.
     private static let changing: [Row] = [
         Row(
             testDescription: "the link key changes", isSecure: false, isEncrypted: false, a: ["key 6", "changed 00"], b: ["key 6"],
@@ -248,7 +249,7 @@ import Timing
         if row.a.last == "refreshed 00" { #expect(one.transmit != before) }
     }
 
-    /// A switch of roles before authentication spares nobody the proof: the side that became central still has to know the key (BIAS).
+    /// A role switch before authentication does not avoid it: the new central still has to prove that it has the key (BIAS).
     @Test(arguments: [true, false]) func impersonationAfterASwitchOfRoles(attackerKnowsKey: Bool) throws {
         let bench = try Self.bench(isSecure: true, hasKeys: false)
         if !attackerKnowsKey { bench.a.answers = { $0 == .linkKeyRequested ? .linkKey(PairingTests.otherKey) : nil } }
@@ -264,7 +265,7 @@ import Timing
         #expect((bench.b.connection.state.security.cipheringOffset != nil) == attackerKnowsKey)
     }
 
-    /// A public key that comes back to the side that has sent it is refused (CVE-2020-26558).
+    /// A public key reflected to its sender is rejected (CVE-2020-26558).
     @Test(arguments: [true, false]) func reflectedKey(isSecure: Bool) throws {
         let bench = try Self.bench(isSecure: isSecure, hasKeys: false)
         for end in [bench.a, bench.b] {
@@ -291,7 +292,7 @@ import Timing
 
     // MARK: Sample data
 
-    /// A chain of legacy keys from link key to encryption key, computed apart from this code: octet 0 is left.
+    /// Legacy keys from link key to encryption key, computed independently; octet 0 is on the left.
     @Test func legacyKeys() {
         var state = ACLLinkState(
             role: .central, own: LMPBench.addresses.a, peer: LMPBench.addresses.b, settings: LMPBench.settings("A", host: []),
@@ -309,7 +310,7 @@ import Timing
         }
     }
 
-    /// The sample data of secure authentication and its encryption key: most significant octets are left. Core Vol 2, Part G.
+    /// Sample data of secure authentication and its encryption key; the most significant octet is on the left. Core Vol 2, Part G.
     @Test(arguments: [LinkRole.central, .peripheral]) func secureKeys(_ role: LinkRole) {
         let (central, peripheral): (BDADDR, BDADDR) = (0x5612_3737_BFCE, 0xA713_702D_CFC1)
         let isCentral = role == .central
@@ -325,7 +326,7 @@ import Timing
         #expect(answers?.central == octets("746af87e").reversed() && answers?.peripheral == octets("1eeb1137").reversed())
         if let answers { _ = state.apply(.cipheringOffset(answers.offset)) }
         let key = UInt128(octets: octets("677b377f74a5d501121c46492d4cb489"))
-        // At the start the IV is ACO, after a pause it is the least significant half of the number that paused encryption.
+        // The IV is ACO at the first start; after a pause, the least significant half of the number that paused encryption.
         #expect(state.encryption(with: PairingTests.otherKey, size: 16) == .aesCCM(key: key, iv: answers?.offset ?? []))
         #expect(
             state.encryption(with: PairingTests.otherKey, size: 16, resumedFrom: PairingTests.key)

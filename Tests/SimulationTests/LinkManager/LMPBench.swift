@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// One end of a link without a baseband: whatever is sent is there after two slots.
+/// One end of a link without a baseband: every message arrives after two slots.
 final class LMPWire: LinkTransport {
     var role: LinkRole
     private let loop: RunLoop
@@ -28,7 +28,7 @@ final class LMPWire: LinkTransport {
 
     let clockOffset: UInt16 = 0x1234
     let slotOffset: UInt16 = 777
-    /// Whether there are slots for voice.
+    /// True if there are free slots for voice.
     var hasRoom = true
     let freeLTAddr: UInt8? = 3
     func freeOffset(every interval: UInt8, slots: Int) -> UInt8? { hasRoom ? 2 : nil }
@@ -66,7 +66,7 @@ final class LMPWire: LinkTransport {
     func detach() { isDetached = true }
 }
 
-/// One end's controller: remembers what it was told, and answers as its rows say.
+/// The controller of one end: records reports and replies as configured.
 final class LMPEnd: ACLConnectionDelegate {
     var linkManagerSettings: LinkManagerSettings
     var connection: ACLConnection!
@@ -76,7 +76,7 @@ final class LMPEnd: ACLConnectionDelegate {
 
     func linkManagerSettings(for peer: BDADDR) -> LinkManagerSettings { linkManagerSettings }
 
-    /// What the host answers to a report, at once.
+    /// Immediate reply of the host to a report.
     var answers: (ACLReport) -> ACLReply? = { $0 == .connectionRequested ? .acceptsConnection(asCentral: false) : nil }
 
     init(_ wire: LMPWire, _ settings: LinkManagerSettings) {
@@ -95,7 +95,7 @@ final class LMPEnd: ACLConnectionDelegate {
 
     func forget() { log.removeAll() }
 
-    /// What this side's user has read on the other side.
+    /// The number that this device's user has read on the other device.
     private(set) var entered: UInt32?
 
     func enter(_ number: UInt32) {
@@ -104,7 +104,7 @@ final class LMPEnd: ACLConnectionDelegate {
     }
 }
 
-/// Two link managers with a wire between them, on virtual time. A paged B, and is central at first.
+/// Two connected link managers in virtual time. A has paged B and is the central at first.
 final class LMPBench {
     static let addresses: (a: BDADDR, b: BDADDR) = (0x1122_3344_5566, 0xAABB_CCDD_EEFF)
     static let page0 = LMPFeatures.synchronous.union([
@@ -115,9 +115,9 @@ final class LMPBench {
     let loop = RunLoop()
     let a: LMPEnd
     let b: LMPEnd
-    /// PDUs as they were sent: side, transaction, name.
+    /// Sent PDUs: device, transaction, name.
     private(set) var sent: [String] = []
-    /// What arrives in place of what was sent; nil for nothing.
+    /// Replacement for a sent PDU; nil to drop it.
     var onTheWay: (_ pdu: [UInt8], _ sender: String) -> [UInt8]? = { pdu, _ in pdu }
 
     static func settings(_ name: String, page0: LMPFeatures = page0, host: LMPHostFeatures = [.simplePairing, .secureConnections])
@@ -146,7 +146,7 @@ final class LMPBench {
     }
 
     deinit {
-        // Whatever happened, both ends come to rest.
+        // Both ends must become idle in any case.
         try? run(70_000_000)
         #expect(a.connection.isAtRest || a.connection.isClosed, "A has something left over")
         #expect(b.connection.isAtRest || b.connection.isClosed, "B has something left over")
@@ -159,7 +159,7 @@ final class LMPBench {
         try loop.run { try await loop.sleep(for: time) }
     }
 
-    /// Makes the connection and forgets how.
+    /// Establishes the connection and clears the records.
     func connect() throws {
         a.connection.establish()
         try run()
@@ -172,7 +172,7 @@ final class LMPBench {
         b.forget()
     }
 
-    /// A PDU of a side whose link manager knows nothing of it.
+    /// Sends a PDU that the device's link manager does not know of.
     func inject(_ pdu: [UInt8], from end: LMPEnd) { end.wire.send(lmp: pdu) }
 
     // MARK: Texts
@@ -187,7 +187,7 @@ final class LMPBench {
         return digits.count == 1 ? "0" + digits : digits
     }
 
-    /// The name of a PDU's case, and of what is answered.
+    /// Name of a PDU, with the PDU that it responds to.
     static func text(_ message: LMPMessage) -> String {
         if let accepted = message.accepted { return "+\(name(accepted))" }
         if let refusal = LinkManagement.refusal(in: message) { return "-\(name(refusal.opcode?.opcode ?? 0)) \(code(refusal.reason))" }

@@ -4,16 +4,16 @@ import Timing
 
 @testable import Simulation
 
-/// What two link managers say to each other, and what their hosts hear. Core Vol 2, Part C, 4.1, 4.3 and 4.4.
+/// Messages between two link managers and reports to their hosts. Core Vol 2, Part C, 4.1, 4.3 and 4.4.
 @Suite struct LinkManagerTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var pdus: [String]
         var a: [String]
         var b: [String]
-        /// Before the connection is made.
+        /// Called before the connection is established.
         var setUp: @Sendable (LMPBench) -> Void = { _ in }
-        /// Whether the connection is made before.
+        /// True if the connection is already established.
         var isConnected = true
         var act: @Sendable (LMPBench) -> Void
     }
@@ -47,7 +47,7 @@ import Timing
             setUp: { bench in
                 bench.b.answers = { $0 == .connectionRequested ? .refusesConnection(.connectionRejectedDueToUnacceptableBDADDR) : nil }
             }, isConnected: false, act: { $0.a.connection.establish() }),
-        // The request keeps its transaction over the switch.
+        // The request keeps its transaction ID during the role switch.
         Row(
             testDescription: "the host accepts as central",
             pdus: PairingTests.all(
@@ -175,11 +175,11 @@ import Timing
     ]
 
     private static let wish = SniffRequest(intervals: 80...800, attempt: 4, timeout: 1)
-    /// A sniff request of A for an interval.
+    /// A sniff request of A with an interval.
     private static func sniff(_ interval: UInt16, offset: UInt16 = 0, attempt: UInt16 = 4) -> [UInt8] {
         LMP.SniffReq(timingControlFlags: 0, dSniff: offset, tSniff: interval, sniffAttempt: attempt, sniffTimeout: 1).bytes(.central)
     }
-    /// B answers each request of A for sniff mode with its own.
+    /// B answers each sniff request of A with its own.
     private static func counters(_ interval: UInt16) -> @Sendable (LMPBench) -> Void {
         { bench in
             bench.onTheWay = { pdu, sender in
@@ -249,7 +249,7 @@ import Timing
             }),
     ]
 
-    /// What no link manager asked for. Core Vol 2, Part C, 2.5.
+    /// Unexpected PDUs. Core Vol 2, Part C, 2.5.
     private static let refused: [(String, [UInt8], String?)] = [
         ("unknown", [67 << 1], "-unknown 19"), ("unknown, with parameters", [120 << 1, 1, 2, 3], "-unknown 19"),
         ("unknown extended", [127 << 1, 99], "-unknown 19"), ("unknown escape", [124 << 1, 3], "-unknown 19"),
@@ -289,7 +289,7 @@ import Timing
         #expect(bench.b.log == row.b)
     }
 
-    /// The side that becomes central tells where its slots will be. Core Vol 2, Part C, 4.4.1.
+    /// The future central sends its slot offset. Core Vol 2, Part C, 4.4.1.
     @Test(arguments: [true, false]) func slotOffset(isAskedByCentral: Bool) throws {
         let bench = LMPBench()
         try bench.connect()
@@ -307,12 +307,12 @@ import Timing
         }
     }
 
-    /// Each failure doubles the time in which nobody may try again, eight such times without one halve it. Core Vol 2, Part H, 5.1.
+    /// Each failure doubles the waiting interval; eight intervals without a failure halve it. Core Vol 2, Part H, 5.1.
     @Test func waitingIntervals() {
         let device = LMPBench.addresses.b
         var attempts = FailedAttempts()
         var now = Microseconds.zero
-        // Milliseconds after the end of the last interval, and how long the next one is.
+        // Milliseconds after the end of the last interval, and the next interval.
         for (pause, wait) in [(0, 500), (0, 1_000), (1, 2_000), (0, 4_000), (32_000, 4_000), (600_000, 500), (0, 1_000)] {
             now = now + .milliseconds(pause)
             attempts.failed(device, at: now)
@@ -323,7 +323,7 @@ import Timing
         }
         for _ in 0..<20 { attempts.failed(device, at: now) }
         #expect(attempts.isBarred(device, at: now + .seconds(59)) && !attempts.isBarred(device, at: now + .seconds(60)))
-        // What is remembered has a limit: the one that has waited longest is forgiven.
+        // The number of remembered devices is limited; the one whose interval ended first is removed.
         for index in 0..<UInt64(FailedAttempts.capacity) { attempts.failed(BDADDR(rawValue: index), at: now + .seconds(61)) }
         attempts.failed(device, at: now + .seconds(61))
         #expect(!attempts.isBarred(BDADDR(rawValue: 0), at: now + .seconds(61)) || !attempts.isBarred(device, at: now + .seconds(62)))
@@ -336,7 +336,7 @@ import Timing
         try bench.run()
         #expect(bench.sent.dropFirst().map { String($0.dropFirst(3)) } == row.pdus)
         #expect(bench.a.log + bench.b.log == [])
-        // Both are well afterwards.
+        // Both work afterwards.
         bench.forget()
         bench.a.connection.requestName()
         try bench.run()

@@ -5,9 +5,9 @@ import Timing
 
 @testable import Simulation
 
-/// Authentication, pairing and encryption as both link managers speak, and as both hosts hear. Core Vol 2, Part C, 4.2; Part H.
+/// Authentication, pairing and encryption: messages of both link managers and reports to both hosts. Core Vol 2, Part C, 4.2; Part H.
 @Suite struct PairingTests {
-    /// What the hosts of one row are and answer.
+    /// Properties and replies of the host in a row.
     struct Host: Sendable {
         var capability = IOCapability.displayYesNo
         var requirements: UInt8 = 1
@@ -26,12 +26,12 @@ import Timing
         var testDescription: String
         var change: @Sendable (inout Host, inout Host) -> Void = { _, _ in }
         var initiatorIsPeripheral = false
-        /// What the side hears that authenticates, and the other.
+        /// Reports of the authenticating device, and of the other.
         var initiator: [String]
         var responder: [String]
-        /// What the air has, where it matters.
+        /// Expected PDUs, if relevant.
         var pdus: [String]?
-        /// What arrives in place of a PDU.
+        /// Replacement for a PDU.
         var tamper: (@Sendable (LMP.Message, _ isOfInitiator: Bool) -> (any LMPPDU)?)?
     }
 
@@ -40,7 +40,7 @@ import Timing
     private static let old: @Sendable (inout Host, inout Host) -> Void = { a, b in (a.isOldHost, b.isOldHost) = (true, true) }
     private static let p192: @Sendable (inout Host, inout Host) -> Void = { a, b in (a.isSecure, b.isSecure) = (false, false) }
 
-    /// The exchange of keys by the initiator I and the responder R.
+    /// Key exchange by initiator I and responder R.
     private static func keys(_ payloads: Int) -> [String] { all(key("I", "R", payloads), key("R", "I", payloads)) }
 
     private static func key(_ from: String, _ to: String, _ payloads: Int) -> [String] {
@@ -57,7 +57,7 @@ import Timing
     ]
     private static let check = ["I dhKeyCheck", "R +dhKeyCheck", "R dhKeyCheck", "I +dhKeyCheck"]
     private static let legacy = ["I auRand", "R sres", "R auRand", "I sres"]
-    /// The peripheral proves itself first.
+    /// The peripheral responds first.
     private static let secureByCentral = ["I auRand", "R auRand", "R sres", "I sres"]
     private static let secureByPeripheral = ["I auRand", "R auRand", "I sres", "R sres"]
     private static let round = [
@@ -213,7 +213,7 @@ import Timing
             pdus: ["I ioCapabilityReq", "R -ioCapabilityReq 18"]),
     ]
 
-    /// What somebody between the two, or a hostile device, changes.
+    /// Changes by a man in the middle or a hostile device.
     private static let attacks: [Row] = [
         Row(
             testDescription: "another nonce than was committed to",
@@ -266,7 +266,7 @@ import Timing
         return settings
     }
 
-    /// What a host answers; a passkey that is shown is what the other user enters.
+    /// Reply of a host; a displayed passkey is entered by the other user.
     private static func answer(_ host: Host, _ other: Host, _ peer: LinkManagerSettings) -> (ACLReport) -> ACLReply? {
         { report in
             switch report {
@@ -315,7 +315,7 @@ import Timing
             let letters = bench.sent.map { ($0.hasPrefix("A") == isSwapped ? "R" : "I") + $0.dropFirst(2) }
             #expect(letters == pdus)
         }
-        // All of it is one transaction of the side that began.
+        // All PDUs belong to one transaction of the initiator.
         #expect(bench.sent.allSatisfy { $0.hasSuffix("detach") || $0.dropFirst().first == (isSwapped ? "1" : "0") })
         if row.initiator.last == "authenticated 00" {
             #expect(initiator.connection.state.security == responder.connection.state.security)
@@ -323,7 +323,7 @@ import Timing
         }
     }
 
-    /// A host with a user who enters what the other side shows.
+    /// A host with a user who enters the passkey displayed on the other device.
     private func play(_ host: Host, _ other: Host, _ peer: LinkManagerSettings, at end: LMPEnd, other otherEnd: LMPEnd) {
         let answer = Self.answer(host, other, peer)
         end.answers = { [unowned end, unowned otherEnd] report in
@@ -334,7 +334,8 @@ import Timing
         }
     }
 
-    /// The whole life of a link as it was recorded between two real controllers: the paged side becomes central, the other pairs and encrypts, then the central authenticates.
+    /// A complete link as recorded between two real controllers: the paged device becomes central, the other one pairs and encrypts, then
+    /// the central authenticates.
     @Test func recorded() throws {
         let bench = LMPBench()
         var key: [UInt8]?

@@ -11,9 +11,9 @@ import Timing
         var pdus: [String]
         var a: [String]
         var b: [String]
-        /// What the host that is asked accepts; nil where it refuses with 0x0D.
+        /// Settings accepted by the other host; nil to reject with 0x0D.
         var accepts: SynchronousRequest? = anything
-        /// Before anything is asked for.
+        /// Called before the request.
         var setUp: @Sendable (LMPBench) -> Void = { _ in }
         var act: @Sendable (LMPBench) -> Void
     }
@@ -29,7 +29,7 @@ import Timing
     }
 
     private static let anything = wish(bandwidth: SynchronousRequest.anyBandwidth)
-    /// The sets of the Hands-Free Profile: T2, S1, D1.
+    /// Parameter sets of the Hands-Free Profile: T2, S1, D1.
     private static let t2 = wish([.twoEV3], latency: 13, .some)
     private static let s1 = wish([.ev3], latency: 7, .some)
     private static let d1 = wish([.hv3])

@@ -2,10 +2,10 @@ import Packets
 
 @testable import Simulation
 
-/// A control layer that no specification knows, with transactions by initiator as the link manager has them.
+/// A fictitious control layer, with transactions by initiator as in the link manager.
 enum MadeUpLayer: ControlLayer {
     struct Message: Equatable {
-        /// Whether the central began the transaction.
+        /// True if the central started the transaction.
         var isOfCentral: Bool
         var body: Body
     }
@@ -13,7 +13,7 @@ enum MadeUpLayer: ControlLayer {
     enum Body: Equatable {
         case ask(Kind)
         case agree(Kind, instant: Int?)
-        /// An instant that nobody may refuse.
+        /// A change at an instant that cannot be rejected.
         case announce(instant: Int)
         case refuse(Kind, ErrorCode)
         case unknown(Kind)
@@ -26,18 +26,18 @@ enum MadeUpLayer: ControlLayer {
     typealias Pending = Never
 
     enum Kind: CaseIterable {
-        /// Asked and answered.
+        /// Request and response.
         case colour
         /// Takes effect at an instant.
         case shape
-        /// Takes effect at an instant, and data waits for it.
+        /// Takes effect at an instant and holds back data.
         case seal
-        /// The other side's host decides.
+        /// The peer's host decides.
         case favour
         /// Announced by the central, at an instant.
         case hop
         case farewell
-        /// The other side does not know it.
+        /// Unknown to the peer.
         case riddle
     }
 
@@ -108,7 +108,7 @@ enum MadeUpLayer: ControlLayer {
     }
 }
 
-/// The side that asks.
+/// The requesting device.
 struct Asker: Procedure {
     typealias Layer = MadeUpLayer
 
@@ -146,7 +146,7 @@ struct Asker: Procedure {
     }
 }
 
-/// The side that is asked.
+/// The responding device.
 struct Answerer: Procedure {
     typealias Layer = MadeUpLayer
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Simulation
 
-/// The engine alone, with procedures of a made-up layer.
+/// The engine alone, with procedures of a fictitious layer.
 @Suite struct ProcedureEngineTests {
     typealias Layer = MadeUpLayer
 
-    /// Two engines that send each other one message a tick.
+    /// Two engines that send each other one message per tick.
     private final class Pair {
         final class End {
             var engine = ProcedureEngine<Layer>()
@@ -16,7 +16,7 @@ import Testing
             var sent: [Layer.Message] = []
             var outgoing: [Layer.Message] = []
             var reason: ErrorCode?
-            /// What its host replies when asked.
+            /// The host's reply.
             var favours: Bool?
 
             init(isCentral: Bool) { context = Layer.Context(isCentral: isCentral) }
@@ -51,7 +51,7 @@ import Testing
         let peripheral = End(isCentral: false)
         var ends: [End] { [central, peripheral] }
 
-        /// Ticks: the central's message reaches the peripheral, then the other way round.
+        /// Each tick: the central's message reaches the peripheral, then the other way round.
         func run(_ ticks: Int = 30) {
             for _ in 0..<ticks {
                 for end in ends where end.reason == nil {
@@ -150,7 +150,7 @@ import Testing
         pair.expectNothingIsLeft()
     }
 
-    /// Every two kinds at the same time, whoever begins which: all end, and a refusal says what the table says.
+    /// All pairs of kinds at the same time, for either initiator: all end, and a rejection has the error code of the table.
     @Test(arguments: Layer.Kind.allCases, Layer.Kind.allCases) func everyPair(central: Layer.Kind, peripheral: Layer.Kind) {
         let pair = Pair()
         for end in pair.ends { end.favours = true }
