@@ -55,7 +55,8 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "History", "Conformance", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI", "Dongles",
+                "Report", "History", "Conformance", "Cases", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI",
+                "Dongles",
                 "TransportUSB",
                 "Transport", "Timing", "Packets", arguments,
             ],
@@ -65,10 +66,10 @@ let package = Package(
         room(
             "Conformance",
             [
-                "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "HCI", "Transport", "Dongles", "TransportUSB",
-                "Timing", "Packets",
-                yams,
+                "Cases", "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "HCI", "Transport", "Dongles", "TransportUSB",
+                "Timing", "Packets", yams,
             ]),
+        room("Cases", ["Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Packets", deque]),
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: quick),
@@ -102,8 +103,8 @@ let package = Package(
         tests("TransportUSB", ["Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
-        tests("Conformance", ["VirtualDongle", "HCI", "Host", "Transport", "Timing", "Packets"]),
-        tests("Report", ["Conformance", "Capture", "Packets"]),
+        tests("Conformance", ["Cases", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Packets"]),
+        tests("Report", ["Conformance", "Cases", "Capture", "Packets"]),
         tests("History", ["Throughput", "Timing"]),
         tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
     ]
@@ -119,7 +120,8 @@ if fuzzing != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Conformance", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "Transport", "Timing", "Packets",
+                "Conformance", "Cases", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "Transport", "Timing",
+                "Packets",
             ],
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))

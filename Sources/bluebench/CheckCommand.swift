@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cases
 import Conformance
 import Foundation
 
@@ -95,7 +96,7 @@ enum CaseFolder {
 
     static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
         do {
-            return try Mutant.load(path + "/mutants", catalogue: catalogue)
+            return try Mutant.load(path + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
         } catch {
             throw refusal(error)
         }
@@ -103,7 +104,7 @@ enum CaseFolder {
 
     static func variants(_ path: String) throws -> [Variant] {
         do {
-            return try Variant.load(path + "/variants")
+            return try Variant.load(path + "/variants", vocabulary: .declared(covers: []))
         } catch {
             throw refusal(error)
         }

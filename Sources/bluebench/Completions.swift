@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cases
 import Conformance
 import Foundation
 import TransportUSB

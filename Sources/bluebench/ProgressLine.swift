@@ -1,3 +1,4 @@
+import Cases
 import Conformance
 import Foundation
 import Packets

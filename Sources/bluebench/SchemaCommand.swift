@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cases
 import Conformance
 
 /// `bluebench schema`: what case files may say, for editors.

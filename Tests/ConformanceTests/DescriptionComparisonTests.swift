@@ -2,6 +2,7 @@ import HCI
 import Packets
 import Testing
 
+@testable import Cases
 @testable import Conformance
 
 /// A stored description beside the device that a survey has found.

@@ -2,6 +2,7 @@ import Foundation
 import Packets
 import Testing
 
+@testable import Cases
 @testable import Conformance
 
 struct LoaderTests {

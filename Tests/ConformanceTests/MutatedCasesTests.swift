@@ -3,6 +3,7 @@ import Packets
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 /// Case files with seeded damage: what `check` passes ends in a verdict about the peer, soon and in little memory.

@@ -4,6 +4,7 @@ import Testing
 import Timing
 import Transport
 
+@testable import Cases
 @testable import Conformance
 
 /// Devices without a public address, and devices that are to have another one.

@@ -1,6 +1,7 @@
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 extension SystemRandomNumberGenerator {

@@ -2,6 +2,7 @@ import Packets
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 /// Rules for accessories: the numbers, and what is reckoned before they are looked up.

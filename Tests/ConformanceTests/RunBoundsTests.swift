@@ -5,6 +5,7 @@ import Testing
 import Timing
 import Transport
 
+@testable import Cases
 @testable import Conformance
 
 /// What a case may use up is bounded, whatever the case and its peers do.

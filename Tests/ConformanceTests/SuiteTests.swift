@@ -2,6 +2,7 @@ import Packets
 import Testing
 import Transport
 
+@testable import Cases
 @testable import Conformance
 
 /// The project's own cases against the simulation.
@@ -69,7 +70,7 @@ struct SuiteTests {
     /// A sample; `Tests/Peers/test_mutants.py` tries all of them in the release build.
     @Test func mutantsAreKilledWithAGoodMessage() throws {
         let catalogue = try Self.catalogue()
-        let mutants = try Mutant.load(Self.folder + "/mutants", catalogue: catalogue)
+        let mutants = try Mutant.load(Self.folder + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
         #expect(mutants.count >= 150)
         let sample = mutants.enumerated().filter { $0.offset % 16 == 0 }.map(\.element)
         let results = try MutantTrial.run(sample, catalogue: catalogue, seed: 1, isThorough: false, threads: 2)

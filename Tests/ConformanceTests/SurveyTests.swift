@@ -3,6 +3,7 @@ import Packets
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 /// Devices over the air: found, described, and judged by what is known of them.

@@ -2,6 +2,7 @@ import Packets
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 /// A FAIL is repeated with tester and subject exchanged.
@@ -16,7 +17,7 @@ struct SwapTests {
 
     @Test(arguments: rows) func saysWhetherItWentWithTheDongle(_ mutant: String, _ id: String, _ finding: SwapOutcome.Finding?) throws {
         let catalogue = try SuiteTests.catalogue()
-        let mutants = try Mutant.load(SuiteTests.folder + "/mutants", catalogue: catalogue)
+        let mutants = try Mutant.load(SuiteTests.folder + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
         let fault = try #require(mutants.first { $0.id == mutant }).fault
         var plan = try RunPlan(
             catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: [id])

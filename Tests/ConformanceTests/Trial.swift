@@ -4,6 +4,7 @@ import Timing
 import Transport
 import VirtualDongle
 
+@testable import Cases
 @testable import Conformance
 
 /// One case in the simulation with something between one end and its controller.

@@ -2,6 +2,7 @@ import Foundation
 import Packets
 import Testing
 
+@testable import Cases
 @testable import Conformance
 
 /// Conforming devices that behave unlike ours: how they are read, and that they are really unlike.
@@ -11,7 +12,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try yaml.write(toFile: folder + "/one.yaml", atomically: true, encoding: .utf8)
-        return try Variant.load(folder)[0]
+        return try Variant.load(folder, vocabulary: .declared(covers: []))[0]
     }
 
     static let head = "title: T\nallowed_by: \"Core Vol 4, Part E, 3.1: it is optional\"\n"
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func theVariantsOfTheSuitesAreSound() throws {
-        let variants = try Variant.load(SuiteTests.folder + "/variants")
+        let variants = try Variant.load(SuiteTests.folder + "/variants", vocabulary: .declared(covers: []))
         #expect(variants.count >= 12 && Set(variants.map(\.title)).count == variants.count)
     }
 

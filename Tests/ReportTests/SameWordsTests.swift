@@ -3,6 +3,7 @@ import Foundation
 import Packets
 import Testing
 
+@testable import Cases
 @testable import Conformance
 @testable import Report
 

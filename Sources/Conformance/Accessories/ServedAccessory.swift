@@ -1,3 +1,4 @@
+import Cases
 import Host
 import Packets
 import Timing
@@ -15,7 +16,7 @@ public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {
     /// The name that it advertises.
     public var name: String {
         switch self {
-        case .reference: ReferenceAccessory.name
+        case .reference: TestCase.referenceName
         case .heartRate: "Bluebench Heart Rate"
         case .keyboard: "Bluebench Keyboard"
         case .thermometer: "Bluebench Thermometer"

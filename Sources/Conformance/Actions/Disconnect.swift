@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// GAP's Terminate Connection procedure. Core Vol 3, Part C, 9.3.10.

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Many random numbers of a controller, compared bit by bit.

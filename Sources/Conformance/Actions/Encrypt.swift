@@ -1,3 +1,4 @@
+import Cases
 import Host
 
 /// Encryption with the key of a bond, by the central. Core Vol 3, Part C, 10.3.

@@ -1,3 +1,5 @@
+import Cases
+
 /// Exchange MTU. Core Vol 3, Part G, 4.3.1.
 enum ExchangeMTU: NamedAction {
     static let name = "exchange mtu"

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Discover All Characteristics of a Service over the whole range of handles, and All Characteristic Descriptors of the one that is looked for, with

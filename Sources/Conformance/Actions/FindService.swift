@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Discover All Primary Services, with no host in between. Core Vol 3, Part G, 4.4.1.

@@ -1,3 +1,5 @@
+import Cases
+
 /// A worse simulated air.
 enum LosePackets: NamedAction {
     static let name = "lose packets"

@@ -1,3 +1,4 @@
+import Cases
 import Host
 
 /// What the user carries from one device to the other before they pair. Core Vol 3, Part H, 2.3.5.6.4.

@@ -1,3 +1,4 @@
+import Cases
 import Host
 import Packets
 import Timing
@@ -6,7 +7,7 @@ import Timing
 enum Meet: NamedAction {
     static let name = "meet"
     static let about = "the host finds a device by its name and connects to it, again where the air has lost CONNECT_IND"
-    static let deviceName = TypedArgument.octets("name", default: Array(ReferenceAccessory.name.utf8), "what its advertising contains")
+    static let deviceName = TypedArgument.octets("name", default: Array(TestCase.referenceName.utf8), "what its advertising contains")
     static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [deviceName.declaration, interval.declaration] }
     static let results = ["handle", "address"]

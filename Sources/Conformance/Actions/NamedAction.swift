@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Something a case can have done by name, with `do:`. One file holds its name, its arguments and what it does.

@@ -1,3 +1,5 @@
+import Cases
+
 /// Read Characteristic Value, and Read Long Characteristic Values. Core Vol 3, Part G, 4.8.1 and 4.8.3.
 enum ReadCharacteristic: NamedAction {
     static let name = "read"

@@ -1,3 +1,4 @@
+import Cases
 import Host
 import Packets
 import Timing
@@ -19,7 +20,6 @@ final class ReferenceAccessory: Accessory {
         var indicator: UInt16 = 0
     }
 
-    static let name = "Bluebench Reference"
     private static let longValue = (0..<300).map { UInt8($0 % 256) }
 
     init(_ host: Host, loop: RunLoop, conduct: AccessoryConduct) {
@@ -63,7 +63,7 @@ final class ReferenceAccessory: Accessory {
         var settings = AdvertisingSettings(
             data: AdvertisingData([
                 .flags([.generalDiscoverable, .brEDRNotSupported]), .txPowerLevel(0), .services([BluetoothUUID(0x180F)], complete: false),
-                .completeLocalName(Self.name),
+                .completeLocalName(TestCase.referenceName),
             ]),
             scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
         settings.intervalMin = 0x00A0

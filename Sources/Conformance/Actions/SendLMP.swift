@@ -1,3 +1,5 @@
+import Cases
+
 /// A message that no link manager would send, byte by byte.
 enum SendLMP: NamedAction {
     static let name = "send LMP"

@@ -1,3 +1,5 @@
+import Cases
+
 /// Devices nearer or farther on the simulated air.
 enum SetPathLoss: NamedAction {
     static let name = "set path loss"

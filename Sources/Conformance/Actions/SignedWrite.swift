@@ -1,3 +1,4 @@
+import Cases
 import Host
 
 /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.

@@ -1,3 +1,5 @@
+import Cases
+
 /// A forger on the simulated air, or a bit error that the CRC let pass.
 enum SpoilMIC: NamedAction {
     static let name = "spoil MIC"

@@ -1,3 +1,5 @@
+import Cases
+
 /// Write Characteristic Value, and Write Long Characteristic Values. Core Vol 3, Part G, 4.9.3 and 4.9.4.
 enum WriteCharacteristic: NamedAction {
     static let name = "write"

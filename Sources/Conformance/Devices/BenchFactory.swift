@@ -1,3 +1,4 @@
+import Cases
 import Dongles
 import HCI
 import Host
@@ -127,7 +128,7 @@ struct BenchFactory {
             let transport = try world.addController(side, settings: settings, rewrites: side == faulty ? fault.rewrites : [])
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
-        try world.simulation.settle(conditions.neighbours)
+        try world.simulation.settle(Neighbours(conditions.neighbours))
         return CaseBench(
             loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
             accessory: AccessoryConduct(conditions.accessory), ownAddresses: setup.ownAddresses, seed: setup.seed)
@@ -157,19 +158,6 @@ extension TestCase {
             return step.side == side && NamedActions.named(action.name)?.needsHost == true
         }
     }
-
-    /// The case's steps, those inside them and those of procedures, whose roles are taken by sides; each procedure once for each who acts in it.
-    func castSteps(_ catalogue: Catalogue) -> [Step] {
-        var (open, found, seen) = (setup + steps + teardown, [Step](), Set<ProcedureTable.Visit>())
-        while let step = open.popLast() {
-            found.append(step)
-            open += step.inner
-            guard case .procedure(let use) = step.kind, let procedure = catalogue.procedures[use.name] else { continue }
-            let visit = ProcedureTable.Visit(name: use.name, actor: use.isDirected ? step.side : nil)
-            if seen.insert(visit).inserted { open += procedure.steps.map { $0.with(procedure.cast(visit.actor)) } }
-        }
-        return found
-    }
 }
 
 extension TestCase {
@@ -198,18 +186,5 @@ extension TestCase {
                     default: false
                     }
                 })
-    }
-
-    /// Whether a step of the case, or of a procedure that it uses, satisfies the test.
-    private func anyStep(_ catalogue: Catalogue, _ test: (Step) -> Bool) -> Bool {
-        var open = setup + steps + teardown
-        var seen: Set<String> = []
-        while let step = open.popLast() {
-            if test(step) { return true }
-            open += step.inner
-            guard case .procedure(let use) = step.kind, seen.insert(use.name).inserted else { continue }
-            open += catalogue.procedures[use.name]?.steps ?? []
-        }
-        return false
     }
 }

@@ -1,4 +1,5 @@
 import BluetoothCrypto
+import Cases
 import HCI
 import Host
 import Packets
@@ -20,7 +21,7 @@ final class CaseBench {
     let slack: Microseconds
     let schedulingDelay: SchedulingDelay
     /// Who the device over the air is, and what is known of it.
-    var peer = PeerSelector.name(ReferenceAccessory.name)
+    var peer = PeerSelector.name(TestCase.referenceName)
     /// Which of our accessories the subject is.
     var accessoryKind = AccessoryKind.reference
     var device: DeviceFacts?

@@ -1,3 +1,4 @@
+import Cases
 import Dongles
 import HCI
 import Packets

@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 import Simulation
 import Timing
@@ -151,4 +152,15 @@ enum AirReader {
         0: "ADV_IND", 1: "ADV_DIRECT_IND", 2: "ADV_NONCONN_IND", 3: "SCAN_REQ", 4: "SCAN_RSP", 5: "CONNECT_IND", 6: "ADV_SCAN_IND",
         7: "Common_Extended_Advertising_Payload",
     ]
+}
+
+extension Neighbours {
+    /// The background devices that a case or a variant asks for.
+    init(_ wanted: World.Neighbours) {
+        self.init()
+        advertisers = wanted.advertisers
+        scanners = wanted.scanners
+        links = wanted.links
+        phones = wanted.phones
+    }
 }

@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 import Timing
 
@@ -134,44 +135,5 @@ extension CaseRun {
         guard case .reference(let reference) = operand else { return nil }
         let places = scope.frame.places
         return places[reference.name] ?? (reference.path.first ?? field).flatMap { places["\(reference.name).\($0)"] }
-    }
-}
-
-extension Step {
-    /// The requirement the step states, and what was wrong.
-    func stating(_ text: String) -> String { states.map { "\($0) \(text.prefix(1).uppercased() + text.dropFirst())." } ?? text }
-
-    /// The step in a few words.
-    var summary: String {
-        switch kind {
-        case .send(let command): "\(side.rawValue) sends \(command.name)"
-        case .action(let action): "\(side.rawValue): \(action.name)"
-        case .expect(let expectation): "\(side.rawValue) expects \(expectation.name)"
-        case .expectNone(let expectation): "\(side.rawValue) expects no \(expectation.name)"
-        case .measure(let measurement): "\(side.rawValue) measures \(measurement.metric.rawValue) of \(measurement.name)"
-        case .air(let air): air.summary(side)
-        case .check: "check"
-        case .wait: "wait"
-        case .mark: "mark"
-        case .repeated: "repeat"
-        case .each(_, let name, _): "each \(name)"
-        case .attempts: "attempts"
-        case .parallel: "parallel"
-        case .either: "either"
-        case .until(let expectation, _, _): "until \(expectation.name)"
-        case .procedure(let use): "use \(use.name)"
-        }
-    }
-}
-
-extension AirStep {
-    func summary(_ side: Side) -> String {
-        switch operation {
-        case .expect: "\(name) from the \(side.rawValue) on the air"
-        case .expectNone: "no \(name) from the \(side.rawValue) on the air"
-        case .suppress: "the \(side.rawValue)'s \(name) is suppressed"
-        case .alter: "the \(side.rawValue)'s \(name) is altered"
-        case .inject: "\(name) is injected at the \(side.rawValue)"
-        }
     }
 }

@@ -1,3 +1,5 @@
+import Cases
+
 /// What a controller under test does against the rules of HCI fails every case in which it does so, also in the setup.
 extension CaseRun {
     /// - Parameter instead: what the step found, which may be a consequence.

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 import Timing
 
@@ -17,14 +18,11 @@ extension CaseRun {
         }
     }
 
-    /// Elements of a list that steps are run for at most.
-    static let mostElements = 64
-
     /// Runs the steps for each element of a list.
     func runEach(_ list: Operand, _ name: String, _ steps: [Step], _ scope: inout Scope) async throws {
         guard case .list(let elements) = try resolve(list, scope) else { throw StepFailure(.precondition, "each needs a list") }
-        if elements.count > Self.mostElements { notes.append("of \(elements.count) elements only \(Self.mostElements) were looked at") }
-        for element in elements.prefix(Self.mostElements) {
+        if elements.count > Step.mostElements { notes.append("of \(elements.count) elements only \(Step.mostElements) were looked at") }
+        for element in elements.prefix(Step.mostElements) {
             scope.frame.variables[name] = element
             do {
                 try await run(steps, &scope)
@@ -181,7 +179,7 @@ extension CaseRun {
             inner.frame.variables[side.rawValue] = address
             for (role, taker) in cast where taker == side { inner.frame.variables[role] = address }
         }
-        if let device = bench.device { inner.frame.variables[DeviceFacts.name] = .record(device.record) }
+        if let device = bench.device { inner.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
         try await run(procedure.steps.map { $0.with(cast) }, &inner)
         scope.searchStart = inner.searchStart

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 import Timing
 
@@ -292,17 +293,6 @@ extension CaseRun {
         case .medianPeriod: return periods.sorted()[periods.count / 2]
         case .shortestPeriod: return periods.min()
         case .longestPeriod: return periods.max()
-        }
-    }
-}
-
-extension Window.Length {
-    /// As a case file writes it.
-    var text: String {
-        switch self {
-        case .time(let time): time.text
-        case .connectionEvents(let count): "\(count) connection events"
-        case .advertisingEvents(let count): "\(count) advertising events"
         }
     }
 }

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// A case that leaves Own_Address_Type out means the address that the device goes by: `$subject.address`, whether it is public or random.

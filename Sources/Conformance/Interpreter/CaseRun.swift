@@ -1,3 +1,4 @@
+import Cases
 import Packets
 import Timing
 import Transport
@@ -118,7 +119,7 @@ final class CaseRun {
         var scope = Scope(searchStart: log.end, reference: TimeReference(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
-        if let device = bench.device { scope.frame.variables[DeviceFacts.name] = .record(device.record) }
+        if let device = bench.device { scope.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
         if let rule = bench.rule { scope.frame.variables[AccessoryProfile.ruleVariable] = .record(rule.values) }
         var failure: (any Error)?
         do {

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// The end of a connection where something of the device under test was awaited on it.

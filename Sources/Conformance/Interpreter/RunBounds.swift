@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// What one case may use up, however it is written and whatever its peers do. A case that wants more is INCONC.

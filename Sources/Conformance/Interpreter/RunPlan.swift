@@ -1,3 +1,4 @@
+import Cases
 import Timing
 
 /// What to run, and how.
@@ -46,7 +47,7 @@ public struct RunPlan: Sendable {
         }
         // Rules of profiles are judged where somebody asks for them.
         cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
-            testCase.rule == nil || setup.profile != nil || filters.contains { Self.matches(testCase.id, $0) }
+            testCase.rule == nil || setup.profile != nil || filters.contains { CaseFilter.matches(testCase.id, $0) }
         }
         if let shuffle {
             var random = RandomSource(seed: shuffle, label: "order of cases")
@@ -83,39 +84,6 @@ public struct RunPlan: Sendable {
 
     /// A kind of subject, too, stands for its cases.
     private static func matches(_ testCase: TestCase, _ filter: String) -> Bool {
-        matches(testCase.id, filter) || testCase.subject.rawValue == filter
-    }
-
-    static func matches(_ id: String, _ filter: String) -> Bool {
-        if filter.contains("*") { return glob(Array(id.utf8), Array(filter.utf8)) }
-        if let round = id.firstIndex(of: "["), !filter.contains("[") { return matches(String(id[..<round]), filter) }
-        return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
-    }
-
-    /// True if a filter can match a case of the file `<suite>/<case>.yaml`. Only the file's name is known: rounds are not, before it is read.
-    static func canMatch(file: String, _ filter: String) -> Bool {
-        let id = file.hasSuffix(".yaml") ? String(file.dropLast(".yaml".count)) : file
-        let plain = String(filter.prefix { $0 != "*" && $0 != "[" })
-        return filter.contains("*") ? id.hasPrefix(plain) : matches(id, plain)
-    }
-
-    /// `*` stands for any text. The last star alone is ever tried anew, so the work is bounded by the product of the lengths.
-    private static func glob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
-        var (at, next) = (0, 0)
-        var star: (next: Int, at: Int)?
-        while at < text.count {
-            if next < pattern.count, pattern[next] == UInt8(ascii: "*") {
-                next += 1
-                star = (next, at)
-            } else if next < pattern.count, pattern[next] == text[at] {
-                (at, next) = (at + 1, next + 1)
-            } else if let last = star {
-                (at, next) = (last.at + 1, last.next)
-                star = (last.next, at)
-            } else {
-                return false
-            }
-        }
-        return pattern[next...].allSatisfy { $0 == UInt8(ascii: "*") }
+        CaseFilter.matches(testCase.id, filter) || testCase.subject.rawValue == filter
     }
 }

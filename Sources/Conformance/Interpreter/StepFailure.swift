@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Why a step did not succeed, and whose fault it is.
@@ -37,14 +38,5 @@ struct StepFailure: Error {
         var failure = self
         failure.diff = diff
         return failure
-    }
-}
-
-extension Microseconds {
-    /// In the unit that people would use.
-    var text: String {
-        if rawValue % 1_000_000 == 0 { return "\(rawValue / 1_000_000) s" }
-        if rawValue % 1_000 == 0 { return "\(rawValue / 1_000) ms" }
-        return rawValue < 10_000 ? "\(rawValue) us" : "\((Double(rawValue) / 1_000)) ms"
     }
 }

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// How well the message of a kill leads to the defect.

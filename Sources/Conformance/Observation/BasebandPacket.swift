@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 import Simulation
 

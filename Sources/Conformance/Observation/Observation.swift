@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 
 /// A packet that crossed an end's HCI, a PDU inside one, or a PDU on the air.

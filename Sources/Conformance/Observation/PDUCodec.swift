@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 
 /// The declared PDUs as cases see them: by name, with values of `CaseValue`.
@@ -240,16 +241,5 @@ extension ChannelProtocol {
         case .avctp: "AVCTP"
         case .attributes: "ATT"
         }
-    }
-}
-
-extension CaseValue {
-    /// A device address written out: `C0:B1:BE:00:00:01`.
-    var asAddress: UInt64? {
-        guard case .text(let text) = self, text.count == 17, text.split(separator: ":").count == 6, let octets = Hexadecimal.octets(text)
-        else {
-            return nil
-        }
-        return octets.reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

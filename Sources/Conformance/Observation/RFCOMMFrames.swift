@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 
 /// Frames of RFCOMM as cases see them, whatever they carry. RFCOMM 1.2, 5.1; TS 07.10, 5.2.

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// I-frames and S-frames with the enhanced control field, as cases see them. Core Vol 3, Part A, 3.3.

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// A packet of synchronous data, as voice crosses an HCI. Core Vol 4, Part E, 5.4.3.

@@ -1,3 +1,5 @@
+import Cases
+
 /// Where a case's packets are in a capture, counted from 1, both ends included.
 public struct PacketRange: Sendable, Hashable {
     public var first: Int

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// What a run has found of one controller, command by command.

@@ -1,3 +1,4 @@
+import Cases
 import Host
 import Packets
 import Timing
@@ -113,7 +114,7 @@ public struct DeviceDescription: Sendable, Hashable {
 extension DeviceDescription {
     /// Why a case is left out; nil if it is not.
     func reason(toLeaveOut id: String) -> String? {
-        leaveOut.first { entry in if case .cases(let pattern) = entry.what { RunPlan.matches(id, pattern) } else { false } }?.because
+        leaveOut.first { entry in if case .cases(let pattern) = entry.what { CaseFilter.matches(id, pattern) } else { false } }?.because
     }
 
     /// What does not lie in its service, after its declaration or before the next; empty if everything does. Core Vol 3, Part G, 3.

@@ -1,10 +1,10 @@
+import Cases
 import Host
 import Packets
 import Timing
 
 /// A device description as cases see it: features `device.readable` for `needs:` and `when:`, and lists `$device.readable` for `each:`.
 struct DeviceFacts: Sendable {
-    static let name = "device"
     let features: Set<String>
     let record: CaseRecord
     private let services: Set<BluetoothUUID>
@@ -56,16 +56,13 @@ struct DeviceFacts: Sendable {
         "readvertisesWithin": .number(0...Int.max),
     ]
 
-    /// The names that may follow `device.` in a condition.
-    static let featureNames: Set<String> = Set(lists.keys).union(otherLists.keys).union(flags)
-        .union(Features.names)
-
-    /// What `$device` is, before a device is known.
-    static let shape: ValueShape = {
+    /// What case files may name before a device is known.
+    static let shape: Vocabulary.DeviceShape = {
         var parts = scalars
         for name in lists.keys { parts[name] = list(characteristicNames) }
         for (name, fields) in otherLists { parts[name] = list(fields) }
-        return .record(parts)
+        let features = Set(lists.keys).union(otherLists.keys).union(flags).union(Features.names)
+        return Vocabulary.DeviceShape(features: features, variable: .record(parts))
     }()
 
     private static func list(_ names: [String]) -> ValueShape {

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 import Timing
 
@@ -14,7 +15,7 @@ struct RunLength {
 
     func length(of testCase: TestCase) -> Microseconds {
         var variables = Variables()
-        variables[DeviceFacts.name] = .record(device.record)
+        variables[Vocabulary.DeviceShape.name] = .record(device.record)
         for parameter in testCase.parameters { variables[parameter.name] = parameter.initial }
         var known: [String: Microseconds] = [:]
         return Self.overhead + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, &known)
@@ -37,7 +38,7 @@ struct RunLength {
             length(of: inner, variables, &known) * ((try? variables.resolve(times))?.asNumber ?? 1)
         case .each(let list, _, let inner):
             length(of: inner, variables, &known)
-                * min((try? variables.resolve(list))?.count ?? 0, CaseRun.mostElements)
+                * min((try? variables.resolve(list))?.count ?? 0, Step.mostElements)
         case .attempts(_, let inner, _): length(of: inner, variables, &known)
         case .parallel(let branches):
             branches.map { length(of: $0, variables, &known) }.max() ?? .zero

@@ -1,3 +1,4 @@
+import Cases
 import Host
 import Packets
 import Timing
@@ -110,8 +111,6 @@ extension Runner {
     /// What the bench of a survey is made for: an accessory with nothing special about its world.
     private static let surveyCase: TestCase = {
         let position = Position(file: "survey", line: 1, column: 1)
-        return TestCase(
-            id: "survey/survey", position: position, title: "", purpose: "", reference: "", subject: .accessory, covers: [], tags: [],
-            needs: nil, parameters: [], rounds: [], limits: Limits(), world: World(), setup: [], steps: [], teardown: [])
+        return TestCase(id: "survey/survey", position: position, subject: .accessory)
     }()
 }

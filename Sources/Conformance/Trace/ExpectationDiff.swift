@@ -1,3 +1,5 @@
+import Cases
+
 /// What a step expected beside what came.
 public struct ExpectationDiff: Sendable, Hashable {
     public var expected: String

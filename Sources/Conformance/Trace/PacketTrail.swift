@@ -1,4 +1,5 @@
 import Capture
+import Cases
 import Packets
 
 /// The packets of a case as they went by, bounded: the first and the last ones. What says nothing in a diagram is left out at once: credits, empty

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// Which of a case's own steps have run, when and with what outcome. Steps of procedures belong to the step that uses the procedure.
@@ -37,21 +38,5 @@ struct StepLog {
         guard let place = places[step.position] else { return }
         steps[place].outcome = outcome
         steps[place].endedMilliseconds = time.milliseconds
-    }
-}
-
-extension Step {
-    /// The step with what it asks of fields.
-    var words: String {
-        switch kind {
-        case .expect(let expectation) where !expectation.fields.isEmpty: summary + " with " + Self.words(expectation.fields)
-        case .check(let operand, let predicate): "check that \(operand.text) is \(predicate.text(Variables()))"
-        case .wait(let length): "wait \(length.text)"
-        default: summary
-        }
-    }
-
-    private static func words(_ fields: [FieldPredicate]) -> String {
-        fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
     }
 }

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// What the cases made of one variant, with one seed.
@@ -43,7 +44,7 @@ public struct VariantTrial: Sendable {
     public func run(_ variant: Variant, seed: UInt64) throws -> VariantResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
         var plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters)
-        if !variant.only.isEmpty { plan.cases.removeAll { testCase in !variant.only.contains { RunPlan.matches(testCase.id, $0) } } }
+        if !variant.only.isEmpty { plan.cases.removeAll { testCase in !variant.only.contains { CaseFilter.matches(testCase.id, $0) } } }
         guard !plan.cases.isEmpty else { return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: []) }
         let runner = Runner(plan, recorder: try Recorder(path: nil), surroundings: variant.world)
         return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: try runner.run().cases)

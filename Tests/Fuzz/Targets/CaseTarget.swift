@@ -1,3 +1,4 @@
+@testable import Cases
 @testable import Conformance
 
 extension FuzzTarget {

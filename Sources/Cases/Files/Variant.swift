@@ -1,0 +1,115 @@
+import Yams
+
+/// A conforming device, or surroundings, that behave unlike ours: no case may fail for it.
+public struct Variant: Sendable {
+    public var id: String
+    public var position: Position
+    public var title: String
+    /// The section of the specification that allows it, and what it allows.
+    public var allowedBy: String
+    /// What is different from the usual world.
+    public var world: World
+    /// The suites and cases that it is tried with; all where there are none. What the reference accessory is documented to do, another device need not.
+    public var only: [String] = []
+
+    /// Reads `<id>.yaml` files.
+    ///
+    /// - Throws: `Problems` with everything that is wrong in any file.
+    public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> [Variant] {
+        var variants: [Variant] = []
+        var problems: [Problem] = []
+        for file in Catalogue.yamlFiles(below: folder) {
+            var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
+            if let root = reader.compose(), let variant = reader.variant(root, id: Catalogue.stem(file)) { variants.append(variant) }
+            problems += reader.problems
+        }
+        guard problems.isEmpty else { throw Problems(problems) }
+        return variants
+    }
+}
+
+extension World {
+    /// With what belongs to the two dongles exchanged.
+    package var swapped: World {
+        var world = self
+        (world.tester, world.subject) = (subject, tester)
+        return world
+    }
+
+    /// This world where a variant's is not different; what a case sets up itself stays as it is.
+    package func under(_ variant: World) -> World {
+        var world = self
+        world.packetErrorRate = max(packetErrorRate, variant.packetErrorRate)
+        world.tester = variant.tester + tester
+        world.subject = variant.subject + subject
+        world.accessory = variant.accessory + accessory
+        world.neighbours = variant.neighbours
+        return world
+    }
+}
+
+extension SourceReader {
+    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings", "only"]
+    private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
+
+    mutating func variant(_ root: Node, id: String) -> Variant? {
+        guard var keys = keys(root, of: "a variant") else { return nil }
+        let place = position(root)
+        let title = text(keys.take("title"), "title") ?? ""
+        let allowedBy = text(keys.take("allowed_by"), "allowed_by") ?? ""
+        if title.isEmpty || allowedBy.isEmpty { report(place, "a variant needs `title:` and `allowed_by:`") }
+        if !["Core Vol ", "Core Supplement", "RFCOMM "].contains(where: allowedBy.hasPrefix) {
+            report(place, "`allowed_by:` begins with a section: Core Vol 4, Part E, 7.8.2: ...")
+        }
+        var world = World()
+        world.subject = legalSettings(keys.take("subject"))
+        world.tester = legalSettings(keys.take("tester"))
+        world.accessory = accessorySettings(keys.take("accessory"))
+        surroundings(keys.take("surroundings"), &world)
+        if world.isDefault { report(place, "the variant is like the usual world: `subject:`, `tester:`, `accessory:` or `surroundings:`") }
+        let only = keys.take("only").map { sequence($0, "only").compactMap { text($0, "only") } } ?? []
+        finish(keys, of: "a variant", allowed: Self.variantKeys)
+        return Variant(id: id, position: place, title: title, allowedBy: allowedBy, world: world, only: only)
+    }
+
+    private mutating func legalSettings(_ node: Node?) -> [ControllerSetting] {
+        let settings = settings(node)
+        for setting in settings where vocabulary.settings[setting.name] != nil && !vocabulary.worlds.legal.contains(setting.name) {
+            report(setting.position, "'\(setting.name)' is a defect, which only mutants have")
+        }
+        for setting in settings {
+            let defects = vocabulary.worlds.dongleDefects(setting)
+            guard !defects.isEmpty else { continue }
+            let advice = setting.name == DongleSettings.chip ? "; `\(DongleSettings.legalChip):` leaves them out" : ""
+            report(setting.position, "defects, which only mutants have: \(defects.joined(separator: ", "))" + advice)
+        }
+        return settings
+    }
+
+    private mutating func accessorySettings(_ node: Node?) -> [ControllerSetting] {
+        guard let node, let keys = keys(node, of: "accessory") else { return [] }
+        return keys.entries.map { entry in
+            let limits = vocabulary.worlds.accessories[entry.name]
+            if limits == nil {
+                let names = vocabulary.worlds.accessories.keys
+                report(
+                    entry.position, "there is no setting '\(entry.name)' of accessories" + Suggestion.text(for: entry.name, among: names))
+            }
+            let number = number(entry.node, entry.name, in: limits ?? .min ... .max)
+            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
+        }
+    }
+
+    private mutating func surroundings(_ node: Node?, _ world: inout World) {
+        guard let node, var keys = keys(node, of: "surroundings") else { return }
+        world.packetErrorRate = packetErrorRate(keys.take("packetErrorRate")) ?? 0
+        if let neighbours = keys.take("neighbours"), var counts = self.keys(neighbours, of: "neighbours") {
+            world.neighbours.advertisers = integer(counts.take("advertise"), "advertise", in: 0...50) ?? 0
+            world.neighbours.scanners = integer(counts.take("scan"), "scan", in: 0...50) ?? 0
+            world.neighbours.phones = integer(counts.take("phones"), "phones", in: 0...5) ?? 0
+            world.neighbours.links = integer(counts.take("connect"), "connect", in: 0...25) ?? 0
+            finish(counts, of: "neighbours", allowed: Self.neighbourKeys)
+        }
+        finish(keys, of: "surroundings", allowed: ["packetErrorRate", "neighbours"])
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+
+/// A JSON Schema (draft 7) of case and procedure files, made from the names that `check` knows: editors complete PDUs, fields, values and actions from it.
+/// It says where a name may stand; what follows from several places, such as a result that is never used, is `check`'s to say.
+public struct CaseSchema {
+    private typealias Schema = [String: Any]
+    private let vocabulary: Vocabulary
+
+    public init(_ vocabulary: Vocabulary) { self.vocabulary = vocabulary }
+
+    public var testCase: String {
+        let steps = reference("steps")
+        let properties: Schema = [
+            "title": text, "purpose": text,
+            "reference": ["type": "string", "pattern": "^(Core (Vol [0-9]|Supplement), Part [A-Z]|[A-Z0-9]+ [0-9.]+), [0-9.]+"],
+            "subject": ["enum": SubjectKind.allCases.map(\.rawValue)],
+            "covers": ["type": "object", "additionalProperties": ["enum": ["full", "partial"]]],
+            "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,
+            "rule": vocabulary.rules.isEmpty ? text : ["enum": vocabulary.rules.keys.sorted()] as Schema,
+            "constants": ["type": "object"], "parameters": reference("parameters"),
+            "rounds": ["type": "array", "minItems": 1, "items": ["type": "object", "minProperties": 1]],
+            "limits": object(["step": text, "case": text]),
+            "world": object(["packetErrorRate": ["type": "number", "minimum": 0, "maximum": 1], "tester": settings, "subject": settings]),
+            "setup": steps, "steps": steps, "teardown": steps,
+        ]
+        return document("A Bluebench case", properties, required: ["title", "purpose", "reference", "steps"])
+    }
+
+    public var procedure: String {
+        let roles: Schema = ["type": "object", "maxProperties": 2, "additionalProperties": ["enum": Side.allCases.map(\.rawValue)]]
+        let properties: Schema = [
+            "about": text, "roles": roles, "parameters": reference("parameters"), "steps": reference("steps"), "gives": ["type": "object"],
+        ]
+        return document("A Bluebench procedure", properties, required: ["about", "steps"])
+    }
+
+    private func document(_ title: String, _ properties: Schema, required: [String]) -> String {
+        var schema = object(properties, required: required)
+        schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+        schema["title"] = title
+        schema["definitions"] = definitions
+        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? JSONSerialization.data(withJSONObject: schema, options: options) else { return "{}" }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    // MARK: Parts
+
+    private var text: Schema { ["type": "string", "minLength": 1] }
+
+    private func reference(_ name: String) -> Schema { ["$ref": "#/definitions/\(name)"] }
+
+    private func object(_ properties: Schema, required: [String] = []) -> Schema {
+        var schema: Schema = ["type": "object", "properties": properties, "additionalProperties": false]
+        if !required.isEmpty { schema["required"] = required }
+        return schema
+    }
+
+    private var settings: Schema {
+        var settings: Schema = vocabulary.settings.mapValues {
+            ["type": ["integer", "boolean"], "minimum": $0.lowerBound, "maximum": $0.upperBound] as Schema
+        }
+        for name in [DongleSettings.chip, DongleSettings.legalChip] { settings[name] = ["enum": vocabulary.worlds.chips] as Schema }
+        settings[DongleSettings.quirks] = ["type": "array", "items": text] as Schema
+        return object(settings)
+    }
+
+    private var definitions: Schema {
+        var definitions: Schema = [
+            "steps": ["type": "array", "items": reference("step")],
+            "step": ["anyOf": SourceReader.stepKinds.map { step($0) }],
+            "parameters": [
+                "type": "object",
+                "additionalProperties": [
+                    "anyOf": [
+                        object(
+                            [
+                                "default": [:] as Schema, "range": ["type": "array", "minItems": 2, "maxItems": 2], "field": text,
+                                "about": text,
+                            ],
+                            required: ["default"]), ["type": ["string", "number"]] as Schema,
+                    ]
+                ],
+            ],
+        ]
+        for pdu in vocabulary.pdus.values {
+            definitions["with \(pdu.name)"] = fields(pdu.fields, isCondition: false)
+            definitions["where \(pdu.name)"] = fields(pdu.fields, isCondition: true)
+        }
+        return definitions
+    }
+
+    /// A step by its first key, with what may stand beside it for each PDU or action it can name.
+    private func step(_ kind: String) -> Schema {
+        var properties: Schema = ["as": ["type": "string", "pattern": "^(tester|subject|\\$.+)$"]]
+        for key in SourceReader.common where key != "as" { properties[key] = text }
+        for key in SourceReader.allowed[kind] ?? [] {
+            properties[key] = ["within", "after", "during", "since"].contains(key) ? text : [:] as Schema
+        }
+        for key in ["steps", "between"] where properties[key] != nil { properties[key] = reference("steps") }
+        properties[kind] = head(kind)
+        var schema = object(properties, required: [kind])
+        let rules = conditions(kind)
+        if !rules.isEmpty { schema["allOf"] = rules }
+        return schema
+    }
+
+    private func head(_ kind: String) -> Schema {
+        switch kind {
+        case "send": ["enum": names([.command, .att, .smp, .signalling, .data])]
+        case "expect", "none", "until": ["enum": names([.event, .att, .smp, .signalling, .data, .linkLayer])]
+        case "measure": ["enum": Measurement.Metric.allCases.map(\.rawValue)]
+        case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
+        case "do": ["enum": vocabulary.actions.keys.sorted()]
+        case "parallel", "either": ["type": "array", "minItems": kind == "either" ? 2 : 1, "items": reference("steps")]
+        case "each": ["type": "string", "pattern": "^\\$"]
+        case "attempts": ["type": "integer", "minimum": 2, "maximum": 100]
+        case "repeat": ["anyOf": [["type": "integer", "minimum": 1, "maximum": 10_000] as Schema, ["type": "string", "pattern": "^\\$"]]]
+        default: [:]
+        }
+    }
+
+    private func names(_ layers: Set<Vocabulary.PDU.Layer>) -> [String] {
+        vocabulary.pdus.values.filter { layers.contains($0.layer) }.map(\.name).sorted()
+    }
+
+    /// If the step names this PDU or action, then its fields are these.
+    private func conditions(_ kind: String) -> [Schema] {
+        func rule(_ key: String, _ name: String, _ then: Schema) -> Schema {
+            ["if": ["properties": [key: ["const": name]], "required": [key]], "then": ["properties": then]]
+        }
+        switch kind {
+        case "send": return names([.command, .att, .smp, .signalling, .data]).map { rule("send", $0, ["with": reference("with \($0)")]) }
+        case "expect", "none", "until":
+            return names([.event, .att, .smp, .signalling, .data, .linkLayer]).map { rule(kind, $0, ["where": reference("where \($0)")]) }
+        case "measure":
+            return names([.event, .att, .smp, .signalling, .data, .linkLayer]).map { rule("of", $0, ["where": reference("where \($0)")]) }
+        case "air":
+            return names([.linkLayer]).map { rule("pdu", $0, ["where": reference("where \($0)"), "with": reference("with \($0)")]) }
+        case "do":
+            return vocabulary.actions.values.sorted { $0.name < $1.name }.map { action in
+                let arguments = Dictionary(uniqueKeysWithValues: action.arguments.map { ($0.name, ["description": $0.about] as Schema) })
+                return rule(
+                    "do", action.name, ["with": object(arguments, required: action.arguments.filter { $0.initial == nil }.map(\.name))])
+            }
+        default: return []
+        }
+    }
+
+    private func fields(_ fields: [Vocabulary.Field], isCondition: Bool) -> Schema {
+        object(Dictionary(fields.map { ($0.name, value($0, isCondition)) }) { first, _ in first })
+    }
+
+    /// A field's value: by name or number, octets, or a reference; a condition may be more.
+    private func value(_ field: Vocabulary.Field, _ isCondition: Bool) -> Schema {
+        var choices: [Schema] = [["type": "string", "pattern": "^\\$"]]
+        switch field.kind {
+        case .number(let span):
+            choices.append(["type": "integer", "minimum": span.lowerBound, "maximum": span.upperBound])
+            if !field.labels.isEmpty {
+                choices.append(
+                    field.isFlags ? ["type": "string", "examples": field.labels.keys.sorted()] : ["enum": field.labels.keys.sorted()])
+            }
+        case .octets: choices += [["type": "string"], ["type": "array"], ["type": "object"]]
+        case .address, .uuid, .any: choices += [["type": ["string", "number", "array", "object", "boolean"]]]
+        case .list: choices.append(["type": "array"])
+        case .rows: choices.append(["type": "array", "items": fields(field.columns, isCondition: isCondition)])
+        case .record: choices.append(fields(field.columns, isCondition: isCondition))
+        }
+        if isCondition {
+            choices.append(["type": "object", "propertyNames": ["enum": SourceReader.conditionNames + field.columns.map(\.name)]])
+        }
+        return ["anyOf": choices]
+    }
+}

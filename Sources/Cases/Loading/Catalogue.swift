@@ -1,0 +1,117 @@
+import Foundation
+
+/// The cases and procedures of a folder.
+public struct Catalogue: Sendable {
+    /// Each case once, or once for each of its rounds.
+    public var cases: [TestCase]
+    public var procedures: [String: Procedure]
+    /// Rules for accessories, by the names of their files.
+    public var profiles: [String: AccessoryProfile]
+
+    public init(
+        cases: [TestCase], procedures: [String: Procedure], profiles: [String: AccessoryProfile] = [:]
+    ) {
+        self.cases = cases
+        self.procedures = procedures
+        self.profiles = profiles
+    }
+
+    /// A rule of a profile; nil if it has none of that name.
+    package func rule(_ name: String, of profile: String?) -> AccessoryProfile.Rule? {
+        profile.flatMap { profiles[$0] }?.rules[name]
+    }
+
+    /// Folders beside the suites that hold no cases.
+    public static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
+    /// The file beside the suites with the constants that all cases may use.
+    static let constantsFile = "constants.yaml"
+
+    /// The part of a folder that is read, and whose mistakes matter.
+    enum Scope {
+        case everything
+        /// One case or procedure, `<suite>/<case>.yaml`.
+        case file(String)
+        /// The cases that filters can mean, and what they use.
+        case named([String])
+    }
+
+    /// Reads every case below `folder`: `<suite>/<case>.yaml`, the procedures they use, and the profiles.
+    ///
+    /// - Parameter base: another folder whose procedures and constants can be used, too; those of `folder` go before them.
+    /// - Throws: `Problems` with everything that is wrong in any file.
+    public static func load(_ folder: String, base: String? = nil, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+        try load(folder, .everything, base: base, vocabulary: vocabulary)
+    }
+
+    /// Reads the files whose names match a filter, and the procedures that their cases use; other files are not opened.
+    ///
+    /// - Parameters:
+    ///   - filters: ids, suites, or parts of ids with `*`; each has to match the name of some file, in this folder or another.
+    ///   - needsProfiles: false where profiles are read only for a case that refers to a rule.
+    /// - Throws: `Problems` with everything that is wrong in the files that were read.
+    public static func load(
+        _ folder: String, matching filters: [String], needsProfiles: Bool = false, base: String? = nil, vocabulary: Vocabulary
+    ) throws(Problems) -> Catalogue {
+        try load(folder, .named(filters), needsProfiles: needsProfiles, base: base, vocabulary: vocabulary)
+    }
+
+    /// Reads one case or procedure, `<folder>/<suite>/<case>.yaml`, with the procedures that it uses.
+    ///
+    /// - Throws: `Problems` with everything that is wrong in that file.
+    public static func load(file: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+        let parts = file.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.count > 2 ? parts.dropLast(2).joined(separator: "/") : parts.count == 2 ? "." : ".."
+        let suite =
+            parts.count > 1
+            ? String(parts[parts.count - 2]) : FileManager.default.currentDirectoryPath.split(separator: "/").last.map(String.init) ?? ""
+        return try load(folder, .file(suite + "/" + (parts.last.map(String.init) ?? file)), vocabulary: vocabulary)
+    }
+
+    private static func load(
+        _ folder: String, _ scope: Scope, needsProfiles: Bool = false, base: String? = nil, vocabulary: Vocabulary
+    ) throws(Problems) -> Catalogue {
+        var sources = CatalogueSources(folder, scope, base: base == folder ? nil : base, vocabulary)
+        sources.read(needsProfiles: needsProfiles)
+        guard sources.problems.isEmpty else { throw Problems(sources.problems) }
+        return Catalogue(
+            cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures,
+            profiles: sources.profiles)
+    }
+
+    /// Folders beside the suites that hold no cases.
+    static let caseless: Set<String> = ["mutants", "variants", "profiles"]
+
+    /// The case files of a folder, `<suite>/<case>.yaml`, in order.
+    static func caseFiles(below folder: String) -> [String] {
+        files(below: folder, without: caseless.union(["procedures"])).filter { isCase($0) }
+    }
+
+    static func isCase(_ file: String) -> Bool { file.hasSuffix(".yaml") && file.split(separator: "/").count == 2 }
+
+    /// True if every filter matches the name of a case file in these folders. A kind of subject stands for cases of any name.
+    public static func canFind(_ filters: [String], in folders: [String]) -> Bool {
+        let files = folders.flatMap { caseFiles(below: $0) }
+        return filters.allSatisfy { filter in
+            SubjectKind(rawValue: filter) == nil && files.contains { CaseFilter.canMatch(file: $0, filter) }
+        }
+    }
+
+    static func stem(_ file: String) -> String {
+        let name = file.split(separator: "/").last.map(String.init) ?? file
+        return name.hasSuffix(".yaml") ? String(name.dropLast(5)) : name
+    }
+
+    /// Paths relative to the folder, in order of their names.
+    static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
+
+    static func files(below folder: String, without skipped: Set<String> = []) -> [String] {
+        // A folder that is a link is entered; links below it are not.
+        let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+        guard let found = FileManager.default.enumerator(atPath: root) else { return [] }
+        var files: [String] = []
+        while let file = found.nextObject() as? String {
+            if skipped.contains(file) { found.skipDescendants() } else { files.append(file) }
+        }
+        return files.sorted()
+    }
+}

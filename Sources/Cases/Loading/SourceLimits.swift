@@ -1,0 +1,62 @@
+import Yams
+
+/// How large a case file may be, before it is parsed and after: aliases that repeat one another and nests without end are mistakes, not a machine's memory.
+enum SourceLimits {
+    package static let octets = 256 * 1024
+    /// Open brackets, or columns before the first word of a line, which are more than the nests of blocks.
+    static let depth = 64
+    static let column = 120
+    /// With this many aliases a file can grow to some hundred times its size.
+    static let aliases = 16
+    static let nodes = 50_000
+
+    /// What is wrong with the text as a whole, with its line and column.
+    static func impediment(in text: String) -> (line: Int, column: Int, text: String)? {
+        guard text.utf8.count <= octets else { return (1, 1, "the file is longer than \(octets / 1024) KiB") }
+        var open = 0
+        var aliasCount = 0
+        var line = 1
+        var column = 0
+        var isIndent = true
+        var previous = UInt8(ascii: "\n")
+        for octet in text.utf8 {
+            column += 1
+            switch octet {
+            case UInt8(ascii: "["), UInt8(ascii: "{"): open += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): open = max(0, open - 1)
+            case UInt8(ascii: "*") where " \n\t[{,:-?".utf8.contains(previous): aliasCount += 1
+            default: break
+            }
+            if isIndent { isIndent = " -?:\t&!|>".utf8.contains(octet) || octet == UInt8(ascii: "\n") }
+            if isIndent, column > self.column { return (line, column, "the text is indented too far") }
+            if open > depth { return (line, column, "brackets are nested too deeply") }
+            if aliasCount > aliases { return (line, column, "there are more than \(aliases) aliases; write a procedure instead") }
+            if octet == UInt8(ascii: "\n") {
+                line += 1
+                column = 0
+                isIndent = true
+            }
+            previous = octet
+        }
+        return nil
+    }
+
+    /// Whether the node, with its aliases written out, is of a reasonable size.
+    static func isReasonable(_ node: Node) -> Bool {
+        var budget = nodes
+        return spend(&budget, on: node)
+    }
+
+    private static func spend(_ budget: inout Int, on node: Node) -> Bool {
+        budget -= 1
+        guard budget >= 0 else { return false }
+        switch node {
+        case .scalar, .alias: return true
+        case .sequence(let sequence):
+            for inner in sequence { guard spend(&budget, on: inner) else { return false } }
+        case .mapping(let mapping):
+            for (key, value) in mapping { guard spend(&budget, on: key), spend(&budget, on: value) else { return false } }
+        }
+        return true
+    }
+}

@@ -1,0 +1,178 @@
+import Packets
+import Yams
+
+/// Reads YAML nodes and collects what is wrong with them, each with its place.
+package struct SourceReader {
+    let file: String
+    let vocabulary: Vocabulary
+    package var problems: [Problem] = []
+    /// What procedures are called with, by their names; nil where there are none to look at.
+    var signatures: [String: [Parameter]]?
+    /// All procedures that there are, whether or not they have been read.
+    var procedureNames: Set<String> = []
+    /// Values by name that the file, or all files, may use in place of writing them out.
+    var constants: [String: Node] = [:]
+    var usedConstants: Set<String> = []
+    /// What the parameters of this file are like, where they say so.
+    var parameterFields: [String: Vocabulary.Field] = [:]
+    /// The roles of a procedure, or none.
+    var roles: [String] = []
+    var isAccessoryCase = false
+    /// `$device` or a feature of it was read.
+    package var mentionsDevice = false
+    /// The name of the accessory of docs/guide/accessory.md was read.
+    package var mentionsReference = false
+    /// Numbers may be written as times, in microseconds.
+    var readsTimes = false
+    var valueDepth = 0
+
+    package init(file: String, vocabulary: Vocabulary) {
+        self.file = file
+        self.vocabulary = vocabulary
+    }
+
+    /// The keys of a mapping; each is taken once, and what is left over is a mistake.
+    package struct Keys {
+        var position: Position
+        var entries: [(name: String, position: Position, node: Node)]
+
+        package mutating func take(_ name: String) -> Node? {
+            entries.firstIndex { $0.name == name }.map { entries.remove(at: $0).node }
+        }
+
+        func has(_ name: String) -> Bool { entries.contains { $0.name == name } }
+    }
+
+    func position(_ node: Node) -> Position {
+        let mark: Mark? =
+            switch node {
+            case .scalar(let scalar): scalar.mark
+            case .mapping(let mapping): mapping.mark
+            case .sequence(let sequence): sequence.mark
+            case .alias(let alias): alias.mark
+            }
+        return Position(file: file, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    package mutating func report(_ position: Position, _ text: String) {
+        guard problems.count < 200 else { return }
+        problems.append(Problem(position, text))
+    }
+
+    package mutating func report(_ node: Node, _ text: String) { report(position(node), text) }
+
+    package mutating func keys(_ node: Node, of what: String) -> Keys? {
+        guard case .mapping(let mapping) = node else {
+            report(node, "\(what) must be a set of `name: value` lines")
+            return nil
+        }
+        var entries: [(name: String, position: Position, node: Node)] = []
+        for (key, value) in mapping {
+            guard case .scalar(let scalar) = key else {
+                report(key, "a name is expected here")
+                continue
+            }
+            entries.append((scalar.string, position(key), value))
+        }
+        return Keys(position: position(node), entries: entries)
+    }
+
+    /// Reports the keys nobody took.
+    package mutating func finish(_ keys: Keys, of what: String, allowed: [String]) {
+        for entry in keys.entries {
+            report(entry.position, "\(what) has no '\(entry.name)'" + Suggestion.text(for: entry.name, among: allowed))
+        }
+    }
+
+    package mutating func text(_ node: Node?, _ what: String) -> String? {
+        guard let node else { return nil }
+        guard case .scalar(let scalar) = node else {
+            report(node, "\(what) must be a line of text")
+            return nil
+        }
+        if scalar.string.allSatisfy(\.isWhitespace) { report(node, "\(what) is empty") }
+        return scalar.string
+    }
+
+    package mutating func truth(_ node: Node?, _ what: String) -> Bool {
+        guard let node, let text = text(node, what) else { return false }
+        if text != "true", text != "false" { report(node, "\(what) is true or false, not '\(text)'") }
+        return text == "true"
+    }
+
+    /// A whole number within the limits; the nearest one, with the problem noted, when it is not.
+    package mutating func integer(_ node: Node?, _ what: String, in limits: ClosedRange<Int> = .min ... .max) -> Int? {
+        guard let node else { return nil }
+        guard case .scalar(let scalar) = node, let number = Self.integer(scalar.string) else {
+            report(node, "\(what) must be a whole number")
+            return nil
+        }
+        guard limits.contains(number) else {
+            report(node, "\(what) is a number from \(limits.lowerBound) to \(limits.upperBound), not \(number)")
+            return limits.lowerBound
+        }
+        return number
+    }
+
+    /// A list, which has something in it.
+    package mutating func sequence(_ node: Node?, _ what: String, mayBeEmpty: Bool = false) -> [Node] {
+        guard let node else { return [] }
+        guard case .sequence(let sequence) = node else {
+            report(node, "\(what) must be a list")
+            return []
+        }
+        if sequence.isEmpty, !mayBeEmpty { report(node, "\(what) is empty") }
+        return Array(sequence)
+    }
+
+    package static func integer(_ text: String) -> Int? {
+        let isNegative = text.hasPrefix("-")
+        let digits = isNegative ? text.dropFirst() : text[...]
+        guard let first = digits.first, first.isASCII, first.isNumber else { return nil }
+        let radix = digits.hasPrefix("0x") || digits.hasPrefix("0X") ? 16 : digits.hasPrefix("0b") ? 2 : 10
+        let body = radix == 10 ? digits : digits.dropFirst(2)
+        guard body.first != "+", body.first != "-" else { return nil }
+        return Int((isNegative ? "-" : "") + body, radix: radix)
+    }
+
+    /// `20 ms`, `1.5 s`, `625 us`.
+    package mutating func duration(_ node: Node?, _ what: String, atMost limit: Microseconds? = nil) -> Microseconds? {
+        guard let node, let text = text(node, what) else { return nil }
+        guard let time = Self.duration(text) else {
+            report(node, "\(what): '\(text)' is not a time; write 250 us, 20 ms, 1.5 s or 2 min")
+            return nil
+        }
+        if let limit, time > limit || time == .zero {
+            report(node, "\(what) is a time of more than 0 and at most \(limit.text), not \(text)")
+            return nil
+        }
+        return time
+    }
+
+    package static func duration(_ text: String) -> Microseconds? {
+        let units: [(String, Double)] = [("us", 1), ("ms", 1_000), ("min", 60_000_000), ("s", 1_000_000)]
+        for (unit, factor) in units where text.hasSuffix(unit) {
+            let digits = text.dropLast(unit.count).filter { $0 != " " }
+            guard let number = Double(digits), number >= 0, number * factor <= 1e13 else { return nil }
+            return Microseconds(Int64((number * factor).rounded()))
+        }
+        return nil
+    }
+
+    /// A time, or a number of connection or advertising events.
+    mutating func length(_ node: Node?, _ what: String) -> Window.Length? {
+        guard let node, let text = text(node, what) else { return nil }
+        if let time = Self.duration(text) {
+            if time > Limits.longest { report(node, "\(what): \(text) is longer than a case can last, \(Limits.longest.text)") }
+            return .time(time)
+        }
+        let words = text.split(separator: " ")
+        if let first = words.first, let count = Int(first), (1...100_000).contains(count) {
+            let unit = words.dropFirst().joined(separator: " ")
+            if unit == "connection events" || unit == "connection event" { return .connectionEvents(count) }
+            if unit == "advertising events" || unit == "advertising event" { return .advertisingEvents(count) }
+        }
+        report(node, "\(what): '\(text)' is no span; write 20 ms, 10 connection events or 3 advertising events")
+        return nil
+    }
+}

@@ -1,0 +1,95 @@
+/// A value as a case file gives it: written out, or taken from a parameter or a saved result when the step runs.
+public indirect enum Operand: Sendable, Hashable {
+    case literal(CaseValue)
+    /// `$name.Field.0`: a saved value and the way into it.
+    case reference(Reference)
+    case list([Operand])
+    case record([Entry])
+    /// `{octet: 0xAA, times: 31}`: octets too many to write.
+    case filled(octet: UInt8, times: Operand)
+
+    public struct Entry: Sendable, Hashable {
+        public var name: String
+        public var value: Operand
+        public var position: Position
+    }
+}
+
+/// A saved value by name, and what to take from it.
+public struct Reference: Sendable, Hashable, CustomStringConvertible {
+    public var name: String
+    public var path: [String]
+    public var position: Position
+
+    public var description: String { "$" + ([name] + path).joined(separator: ".") }
+}
+
+/// What steps have saved so far.
+public struct Variables: Sendable {
+    private var values: [String: CaseValue] = [:]
+
+    public init() {}
+
+    public subscript(name: String) -> CaseValue? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+
+    public func resolve(_ operand: Operand) throws(BadReference) -> CaseValue {
+        switch operand {
+        case .literal(let value): return value
+        case .reference(let reference): return try resolve(reference)
+        case .list(let list):
+            var resolved: [CaseValue] = []
+            for element in list { resolved.append(try resolve(element)) }
+            return .list(resolved)
+        case .record(let entries):
+            var record = CaseRecord()
+            for entry in entries { record[entry.name] = try resolve(entry.value) }
+            return .record(record)
+        case .filled(let octet, let times):
+            guard case .number(let count) = try resolve(times), count >= 0, count <= 65_535 else {
+                throw BadReference(text: "a fill needs a count of 0...65535")
+            }
+            return .octets([UInt8](repeating: octet, count: count))
+        }
+    }
+
+    private func resolve(_ reference: Reference) throws(BadReference) -> CaseValue {
+        guard var value = values[reference.name] else { throw BadReference(text: "nothing was saved as \(reference.name)") }
+        for part in reference.path {
+            switch value {
+            case .record(let record):
+                guard let inner = record[part] else {
+                    throw BadReference(text: "\(reference): there is no \(part) in \(record.names.joined(separator: ", "))")
+                }
+                value = inner
+            case .list(let list):
+                guard let index = Int(part), list.indices.contains(index) else {
+                    throw BadReference(text: "\(reference): there is no element \(part) in a list of \(list.count)")
+                }
+                value = list[index]
+            case .number, .text, .octets: throw BadReference(text: "\(reference): \(value) has no parts")
+            }
+        }
+        return value
+    }
+}
+
+/// A reference that leads nowhere when its step runs.
+public struct BadReference: Error, Sendable {
+    public var text: String
+}
+
+extension Operand {
+    /// As a case file writes it.
+    package var text: String {
+        switch self {
+        case .literal(let value): value.description
+        case .reference(let reference): reference.description
+        case .list(let list): "[" + list.map(\.text).joined(separator: ", ") + "]"
+        case .record(let entries): "{" + entries.map { "\($0.name): \($0.value.text)" }.joined(separator: ", ") + "}"
+        case .filled(let octet, let times): "\(times.text) octets of \(octet)"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Packets
+
+extension Step {
+    /// The requirement the step states, and what was wrong.
+    package func stating(_ text: String) -> String { states.map { "\($0) \(text.prefix(1).uppercased() + text.dropFirst())." } ?? text }
+
+    /// The step in a few words.
+    package var summary: String {
+        switch kind {
+        case .send(let command): "\(side.rawValue) sends \(command.name)"
+        case .action(let action): "\(side.rawValue): \(action.name)"
+        case .expect(let expectation): "\(side.rawValue) expects \(expectation.name)"
+        case .expectNone(let expectation): "\(side.rawValue) expects no \(expectation.name)"
+        case .measure(let measurement): "\(side.rawValue) measures \(measurement.metric.rawValue) of \(measurement.name)"
+        case .air(let air): air.summary(side)
+        case .check: "check"
+        case .wait: "wait"
+        case .mark: "mark"
+        case .repeated: "repeat"
+        case .each(_, let name, _): "each \(name)"
+        case .attempts: "attempts"
+        case .parallel: "parallel"
+        case .either: "either"
+        case .until(let expectation, _, _): "until \(expectation.name)"
+        case .procedure(let use): "use \(use.name)"
+        }
+    }
+}
+
+extension AirStep {
+    package func summary(_ side: Side) -> String {
+        switch operation {
+        case .expect: "\(name) from the \(side.rawValue) on the air"
+        case .expectNone: "no \(name) from the \(side.rawValue) on the air"
+        case .suppress: "the \(side.rawValue)'s \(name) is suppressed"
+        case .alter: "the \(side.rawValue)'s \(name) is altered"
+        case .inject: "\(name) is injected at the \(side.rawValue)"
+        }
+    }
+}
+
+extension Step {
+    /// The step with what it asks of fields.
+    package var words: String {
+        switch kind {
+        case .expect(let expectation) where !expectation.fields.isEmpty: summary + " with " + Self.words(expectation.fields)
+        case .check(let operand, let predicate): "check that \(operand.text) is \(predicate.text(Variables()))"
+        case .wait(let length): "wait \(length.text)"
+        default: summary
+        }
+    }
+
+    private static func words(_ fields: [FieldPredicate]) -> String {
+        fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
+    }
+}
+
+extension Window.Length {
+    /// As a case file writes it.
+    package var text: String {
+        switch self {
+        case .time(let time): time.text
+        case .connectionEvents(let count): "\(count) connection events"
+        case .advertisingEvents(let count): "\(count) advertising events"
+        }
+    }
+}
+
+extension Microseconds {
+    /// In the unit that people would use.
+    package var text: String {
+        if rawValue % 1_000_000 == 0 { return "\(rawValue / 1_000_000) s" }
+        if rawValue % 1_000 == 0 { return "\(rawValue / 1_000) ms" }
+        return rawValue < 10_000 ? "\(rawValue) us" : "\((Double(rawValue) / 1_000)) ms"
+    }
+}

@@ -1,0 +1,79 @@
+/// What a saved value is like, as far as it is known before anything runs.
+package indirect enum ValueShape: Sendable, Hashable {
+    case number(ClosedRange<Int>)
+    case octets
+    case address
+    case uuid
+    case list(ValueShape)
+    case record([String: ValueShape])
+    case any
+
+    init(_ field: Vocabulary.Field) {
+        switch field.kind {
+        case .number(let span): self = .number(span)
+        case .octets: self = .octets
+        case .address: self = .address
+        case .uuid: self = .uuid
+        case .list: self = .list(field.element.first.map { ValueShape($0) } ?? .any)
+        case .rows: self = .list(.fields(field.columns))
+        case .record: self = .fields(field.columns)
+        case .any: self = .any
+        }
+    }
+
+    init(_ parameter: Parameter) {
+        switch (parameter.range, parameter.field, parameter.initial) {
+        case (let range?, _, _): self = .number(range)
+        case (nil, let field?, _): self = ValueShape(field)
+        default: self = .any
+        }
+    }
+
+    static func fields(_ fields: [Vocabulary.Field]) -> ValueShape {
+        .record(Dictionary(fields.map { ($0.name, ValueShape($0)) }) { first, _ in first })
+    }
+
+    /// What `tester` and `subject` stand for.
+    static let side = ValueShape.record(["address": .address, "type": .number(0...1)])
+
+    /// A part of the value, or why there is none.
+    func part(_ name: String, of reference: Reference) -> Result<ValueShape, Problem> {
+        switch self {
+        case .any: return .success(.any)
+        case .record(let parts):
+            if let part = parts[name] { return .success(part) }
+            return .failure(
+                Problem(reference.position, "\(reference): there is no '\(name)'" + Suggestion.text(for: name, among: parts.keys)))
+        case .list(let element):
+            if let index = Int(name), index >= 0 { return .success(element) }
+            return .failure(Problem(reference.position, "\(reference): an element of a list is named by its number, not '\(name)'"))
+        case .number, .octets, .address, .uuid:
+            return .failure(Problem(reference.position, "\(reference): the value before '\(name)' has no parts"))
+        }
+    }
+
+    /// Whether a value of this shape can go where a field of that kind is expected.
+    func suits(_ kind: Vocabulary.Field.Kind) -> Bool {
+        switch (self, kind) {
+        case (.any, _), (_, .any), (.number, .number), (.octets, .octets), (.list, .octets), (.address, .address), (.number, .address): true
+        case (.uuid, .uuid), (.uuid, .octets), (.octets, .uuid), (.number, .uuid), (.list, .list), (.list, .rows), (.record, .record): true
+        default: false
+        }
+    }
+
+    /// The largest number it can be; nil for what is no number.
+    var most: Int? { if case .number(let span) = self { span.upperBound } else { nil } }
+    var least: Int? { if case .number(let span) = self { span.lowerBound } else { nil } }
+
+    package var words: String {
+        switch self {
+        case .number: "a number"
+        case .octets: "octets"
+        case .address: "an address"
+        case .uuid: "a UUID"
+        case .list: "a list"
+        case .record: "a set of values"
+        case .any: "anything"
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Cases
+import Packets
+import Simulation
+
+/// Which commands the cases send.
+public struct CommandCoverage: Sendable {
+    /// What the virtual controller claims, in the order of its mask.
+    public let claimed: [String]
+    /// Those of them that no case sends at either end.
+    public let unsent: [String]
+
+    public init(_ catalogue: Catalogue, profile: ControllerConfiguration.Profile = .le) {
+        var configuration = ControllerConfiguration(address: SimulatedWorld.address(of: .subject))
+        configuration.profile = profile
+        claimed = Features.commands(in: configuration.supportedCommands)
+        let steps = catalogue.cases.flatMap { $0.setup + $0.steps + $0.teardown } + catalogue.procedures.values.flatMap(\.steps)
+        let sent = Set(steps.flatMap(\.commandsSent))
+        unsent = claimed.filter { !sent.contains($0) }
+    }
+}
+
+extension Step {
+    /// Its commands, and those of the steps inside.
+    fileprivate var commandsSent: [String] {
+        let own: [String] =
+            switch kind {
+            case .send(let command): [command.name]
+            case .action(let action): NamedActions.named(action.name)?.commands ?? []
+            default: []
+            }
+        return own + inner.flatMap(\.commandsSent)
+    }
+}

@@ -1,0 +1,188 @@
+import Capture
+import Cases
+import Packets
+
+extension Vocabulary {
+    /// Every declared PDU, every action of the host, every feature and setting.
+    ///
+    /// - Parameter covers: the public test-case ids that may be named; nil when any may.
+    public static func declared(covers: Set<String>?) -> Vocabulary {
+        let layers: [String: PDU.Layer] = [
+            "HCICommands": .command, "HCIEvents": .event, "ATT": .att, "SMP": .smp, "L2CAPSignaling": .signalling, "LLControl": .linkLayer,
+            "Advertising": .linkLayer, "SDP": .data, "RFCOMM": .data, "AVDTP": .data, "AVCTP": .data, "AVRCPCommands": .data,
+            "AVRCPResponses": .data, "LMP": .linkLayer,
+        ]
+        var pdus: [PDU] = []
+        for declaration in PDUCatalog.all {
+            guard let layer = layers[declaration.layer] else { continue }
+            var fields = fields(declaration.fields, isCommand: layer == .command)
+            if [.att, .smp, .signalling, .data].contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
+            if layer == .att || layer == .data { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
+            if [.signalling, .data].contains(layer) { fields.append(Field("Identifier", .number(0...0xFFFF))) }
+            if layer != .command { fields.append(Field("trailing", .octets(atMost: nil))) }
+            var returns = declaration.returns.map { self.fields($0) }
+            if layer == .command, declaration.completion == .status { returns = nil }
+            pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
+        }
+        pdus.append(PDU(name: L2CAPFrame.name, layer: .data, fields: L2CAPFrame.fields))
+        pdus.append(PDU(name: SynchronousPacket.name, layer: .data, fields: SynchronousPacket.fields))
+        for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .data, fields: fields)) }
+        pdus.append(PDU(name: RFCOMMFrames.name, layer: .data, fields: RFCOMMFrames.fields))
+        pdus.append(PDU(name: LinkLayerData.name, layer: .linkLayer, fields: LinkLayerData.fields))
+        pdus.append(PDU(name: BasebandPacket.name, layer: .linkLayer, fields: BasebandPacket.fields))
+        let alternatives = AlternativeEvents.all
+        for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .event, fields: common(to: events, pdus))) }
+        var vocabulary = Vocabulary(
+            pdus: pdus, alternatives: alternatives, actions: NamedActions.all.map { $0.shape }, features: Features.names,
+            commands: Features.commands, settings: ControllerSettings.limits, covers: covers)
+        vocabulary.worlds = .known
+        vocabulary.device = DeviceFacts.shape
+        return vocabulary
+    }
+
+    /// The fields that all the events have.
+    private static func common(to events: [String], _ pdus: [PDU]) -> [Field] {
+        let all = events.compactMap { event in pdus.first { $0.name == event }?.fields }
+        guard let first = all.first else { return [] }
+        return first.filter { field in all.allSatisfy { $0.contains { $0.name == field.name } } }
+    }
+
+    private static func fields(_ declarations: [FieldDeclaration], isCommand: Bool = false) -> [Field] {
+        let implied = FieldDeclaration.implied(in: declarations)
+        return PDUCodec.flat(declarations).map { declaration in
+            var field = Field(declaration, declaration.shape)
+            field.label(declaration)
+            field.isRequired = isCommand && declaration.isConnectionHandle
+            if !implied.contains(declaration.name) { field.initial = field.least(of: declaration.range) }
+            return field
+        }
+    }
+}
+
+extension Vocabulary.Field {
+    fileprivate init(_ declaration: FieldDeclaration, _ shape: FieldDeclaration.Shape) {
+        let name = declaration.name
+        switch shape {
+        case .integer(_, _, _, "BDADDR"?): self.init(name, .address)
+        case .integer(let octets, let signed, _, _): self.init(name, .number(Self.span(bits: octets * 8, signed: signed)))
+        case .bit(let width, _): self.init(name, .number(Self.span(bits: width, signed: false)))
+        case .bytes(.fixed(let count)), .reserved(let count): self.init(name, .octets(atMost: count))
+        case .bytes: self.init(name, .octets(atMost: nil))
+        case .uuid: self.init(name, .uuid)
+        case .array(_, let element):
+            var inner = Vocabulary.Field(declaration, element)
+            inner.label(declaration)
+            self.init(name, .list, element: [inner])
+        case .rows(_, let inner): self.init(name, .rows, columns: Self.columns(inner))
+        case .nested(let type):
+            self.init(name, .record, columns: Self.columns(PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []))
+        case .bits, .block: self.init(name)
+        }
+    }
+
+    private static func columns(_ declarations: [FieldDeclaration]) -> [Vocabulary.Field] {
+        PDUCodec.flat(declarations).map { declaration in
+            var field = Vocabulary.Field(declaration, declaration.shape)
+            field.label(declaration)
+            field.initial = field.least(of: declaration.range)
+            return field
+        }
+    }
+
+    /// What fits so many bits; of 64 bits the half that `Int` holds.
+    private static func span(bits: Int, signed: Bool) -> ClosedRange<Int> {
+        if bits >= 63 { return (signed ? Int.min : 0)...Int.max }
+        return signed ? -(1 << (bits - 1))...(1 << (bits - 1)) - 1 : 0...(1 << bits) - 1
+    }
+
+    fileprivate mutating func label(_ declaration: FieldDeclaration) {
+        for label in declaration.labels { labels[label.name] = label.value }
+        guard let type = declaration.type else { return }
+        isFlags = type.isFlags
+        for value in type.values where !type.isFlags || value.value < 63 {
+            labels[value.name] = type.isFlags ? 1 << value.value : value.value
+        }
+    }
+
+    /// 0 where it is legal, otherwise the least legal value.
+    fileprivate func least(of range: ClosedRange<Int>?) -> Int {
+        guard case .number = kind, !isFlags else { return 0 }
+        if let range { return range.contains(0) ? 0 : range.lowerBound }
+        return labels.isEmpty || labels.values.contains(0) ? 0 : labels.values.min() ?? 0
+    }
+}
+
+extension FieldDeclaration {
+    fileprivate var isConnectionHandle: Bool {
+        switch shape {
+        case .integer(_, _, _, "ConnectionHandle"?), .bit(_, "ConnectionHandle"?): true
+        default: false
+        }
+    }
+}
+
+extension WorldSettings {
+    /// The settings of our controllers, dongles, hosts and accessories.
+    fileprivate static var known: WorldSettings {
+        var settings = WorldSettings()
+        settings.lists = ControllerSettings.listLayers
+        settings.legal = ControllerSettings.legal
+        settings.hostFaults = HostFaults.names
+        settings.accessories = AccessoryConduct.limits
+        settings.chips = DongleSettings.chips
+        settings.dongleMistake = DongleSettings.mistake
+        settings.dongleDefects = DongleSettings.defects
+        return settings
+    }
+}
+
+/// Data on any L2CAP channel that is not ATT, SMP or signalling: what one host sends for the other to receive. Core Vol 3, Part A, 3.1.
+enum L2CAPFrame {
+    static let name = "L2CAP_B_Frame"
+    static let channel = "Channel_ID"
+    /// The first channel that is allocated dynamically.
+    static let usualChannel: UInt16 = 0x0040
+
+    static let fields: [Vocabulary.Field] = [
+        .init(channel, .number(0...0xFFFF), initial: Int(usualChannel)), .init("Information_Payload", .octets(atMost: 65_535)),
+        .init("Connection_Handle", .number(0...0x0EFF)),
+    ]
+
+    static func record(of payload: [UInt8], _ channel: UInt16, _ handle: UInt16) -> CaseRecord {
+        CaseRecord([
+            (Self.channel, .number(Int(channel))), ("Information_Payload", .octets(payload)), ("Connection_Handle", .number(Int(handle))),
+        ])
+    }
+}
+
+/// Data Physical Channel PDUs without control, as they are seen on the air. Core Vol 6, Part B, 2.4.
+enum LinkLayerData {
+    static let name = "LL_Data_PDU"
+
+    static let fields: [Vocabulary.Field] = [
+        .init("LLID", .number(0...3), labels: ["Continuation_Or_Empty": 1, "Start_Or_Complete": 2]), .init("Length", .number(0...255)),
+        .init("Payload", .octets(atMost: 255)),
+    ]
+
+    static func record(of frame: AirFrame) -> CaseRecord {
+        let start = frame.modulation == .leCoded ? 5 : 4
+        guard frame.bytes.count >= start + 2 else { return CaseRecord() }
+        let payload = frame.bytes[(start + 2)...].prefix(Int(frame.bytes[start + 1]))
+        return CaseRecord([
+            ("LLID", .number(Int(frame.bytes[start] & 3))), ("Length", .number(payload.count)), ("Payload", .octets(Array(payload))),
+        ])
+    }
+}
+
+/// Events of which a controller sends one or another, by its version and by the event mask. Core Vol 4, Part E, 7.7.65.10.
+enum AlternativeEvents {
+    static let connectionComplete = "Any_LE_Connection_Complete"
+
+    static let all: [String: [String]] = [
+        connectionComplete: ["LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
+        "Any_LE_Enhanced_Connection_Complete": ["LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
+    ]
+
+    /// Whether an expectation of `name` is about an event named `event`.
+    static func matches(_ name: String, _ event: String) -> Bool { name == event || all[name]?.contains(event) == true }
+}
