@@ -14,7 +14,7 @@ import Testing
         #expect(queue.received([0x0B]) == [])
     }
 
-    /// Core Vol 3, Part F, 3.4.2.2: the less of the two, and never less than 23.
+    /// Core Vol 3, Part F, 3.4.2.2: the smaller of both values, but at least 23.
     @Test func aResponseAgreesOnTheMTU() {
         var queue = ATTRequestQueue()
         #expect(queue.agreedMTU(by: [3, 0x05, 0x02]) == nil)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Host
 
-/// Core Vol 3, Part C, 10.3.1 and Part F, 4: every protection on every link, for reading and for writing.
+/// Core Vol 3, Part C, 10.3.1 and Part F, 4: each protection on each link, for reading and writing.
 @Suite struct AttributeProtectionTests {
     struct Link: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var access: @Sendable () -> AttributeAccess
-        /// One letter per protection: what the server answers.
+        /// Response of the server, one letter per protection.
         var answers: String
     }
 

@@ -13,7 +13,7 @@ import Timing
 
 /// The bond file: what is kept comes back, what cannot be is refused with a reason, and the file stays.
 @Suite struct BondFileTests {
-    /// A folder that is gone with the test.
+    /// A folder that is deleted after the test.
     private final class Folder {
         let path: String
         init() throws {
@@ -34,7 +34,7 @@ import Timing
     private static let linkKey = LinkKey([UInt8](0x50..<0x60), .authenticatedCombinationP256, size: 8)
     private static let peer = PeerIdentity(DeviceAddress(value: 0xC0B1_BE00_0001, kind: .random))
 
-    /// With everything that a bond can have.
+    /// A store with all kinds of bond data.
     private static func store() -> KeyStore {
         let keys = KeyStore()
         keys.identityAddress = DeviceAddress(value: 0xC000_0000_0001, kind: .random)
@@ -140,7 +140,7 @@ import Timing
         #expect(throws: BondFileError.notRegular("a device")) { try BondFile(changing: "/dev/null") }
     }
 
-    /// What stands in the file in place of something, and why that is refused.
+    /// Replacements in the file, and the resulting errors.
     static let damages: [(name: String, old: String, new: String, error: BondFileError)] = [
         ("cut short", "\n}\n", "", .noBonds("it is not JSON of its kind")),
         ("another format", "bluebench bonds", "bonds", .noBonds("its format is 'bonds'")),
@@ -195,7 +195,7 @@ import Timing
         ),
     ]
 
-    /// Before link keys had a type.
+    /// A file from before link keys had a type.
     @Test func theFirstVersionIsStillRead() throws {
         let now = String(decoding: BondDocument.text(of: Self.store()), as: UTF8.self)
         let text = now.replacing("\"version\" : 2", with: "\"version\" : 1")
@@ -229,7 +229,7 @@ import Timing
         ("a descriptor beyond", 2, 3, 4, 5, false),
     ]
 
-    /// What a server tells is kept if the file takes it.
+    /// A database discovered on a server is stored only if the file accepts it.
     @Test(arguments: databases)
     func aDatabaseIsKeptInOrder(name: String, declaration: UInt16, value: UInt16, end: UInt16, descriptor: UInt16, isInOrder: Bool) {
         let characteristic = RemoteCharacteristic(
@@ -248,7 +248,7 @@ import Timing
 }
 
 extension String {
-    /// The text with the last of some ranges replaced.
+    /// The text with the last of the ranges replaced.
     fileprivate func replacingCharacters(in ranges: [Range<String.Index>], with text: String) -> String {
         guard let range = ranges.last else { return self }
         return String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])

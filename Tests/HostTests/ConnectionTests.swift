@@ -5,7 +5,7 @@ import Timing
 
 @testable import Host
 
-/// What a connection knows of its peer, who hears of it, and how its channels share it.
+/// Identity of the peer, listeners, and sharing of a connection by its channels.
 @Suite struct ConnectionTests {
     struct AddressRow: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -7,13 +7,13 @@ import Transport
 
 @testable import Host
 
-/// Controllers that behave unlike their claims: the host lives with it and says so.
+/// Controllers that do not behave as they report: the host works around it and reports it.
 @Suite struct ControllerConductTests {
     struct Row: Sendable, CustomStringConvertible {
         var description: String
         var kind: ObservedQuirk.Kind
         var prepare: @Sendable (FakeController) -> Void
-        /// What holds after the start.
+        /// Condition that must hold after the start.
         var holds: @Sendable (FakeController) -> Bool = { _ in true }
     }
 
@@ -129,7 +129,7 @@ import Transport
         case connect
     }
 
-    /// The first extended command of each use is refused; everything is done with legacy ones after HCI_Reset.
+    /// The first extended command of each kind is rejected; after HCI_Reset, legacy commands are used for everything.
     @Test(arguments: Use.allCases, [UInt8(0x01), 0x0C])
     func whoRefusesExtendedCommandsGetsLegacyOnes(use: Use, status: UInt8) throws {
         try World.run { world in

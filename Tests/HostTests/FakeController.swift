@@ -5,12 +5,12 @@ import Transport
 
 @testable import Host
 
-/// A controller of a few lines: it accepts every command, knows the answers that `Host.start` needs, and carries ACL data to its twin.
+/// A minimal controller: accepts every command, gives the answers that `Host.start` needs, and passes ACL data to its twin.
 final class FakeController: HCITransportSink {
     let loop: RunLoop
     let end: InProcessTransport
     let host: Host
-    /// Answers of one's own: the packets to send instead of the usual ones.
+    /// Packets to send instead of the default answers, by opcode.
     var script: [UInt16: ([UInt8]) -> [HCIPacket]] = [:]
     var twin: FakeController?
     var commands: [HCIPacket] = []
@@ -18,9 +18,9 @@ final class FakeController: HCITransportSink {
     var leFeatures: LEFeatures = [.leEncryption]
     var dataLength: UInt16 = 27
     var dataPackets: UInt8 = 4
-    /// How long a data packet stays in a buffer; nil for ever.
+    /// How long a data packet occupies a buffer; nil for ever.
     var completionDelay: Microseconds? = 100
-    /// Data that is not carried to the twin.
+    /// Selects data that is not passed to the twin.
     var swallows: ((HCIPacket) -> Bool)?
 
     init(_ world: World, database: GATTDatabase = GATTDatabase(deviceName: "test"), seed: UInt64 = 1) {
@@ -66,7 +66,7 @@ final class FakeController: HCITransportSink {
         }
         guard let twin, swallows?(packet) != true else { return }
         var carried = packet
-        // A start from a host is a start from the other controller.
+        // Converts the boundary flag from host-to-controller to controller-to-host.
         if carried.bytes[1] & 0x30 == 0 { carried.bytes[1] |= 0x20 }
         twin.emit(carried)
     }
@@ -129,7 +129,7 @@ final class FakeController: HCITransportSink {
         HCICommands.LESetPHY.opcode, HCICommands.LEReadRemoteFeatures.opcode, HCICommands.ReadRemoteVersionInformation.opcode,
     ]
 
-    /// Announces a connection as its controller would.
+    /// Sends the connection event of a controller.
     func connect(handle: UInt16 = 0x40, role: ConnectionRole, interval: UInt16 = 24) {
         emit(
             HCIPacket(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Seeds of a fuzzer for other stacks, raw ACL packets; they are not part of the package.
+/// Fuzzing seeds for other stacks: raw ACL packets that are not part of the package.
 let foreignSeeds: [[UInt8]] = {
     let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let told = ProcessInfo.processInfo.environment["BLUEBENCH_CAPTURES"].map { URL(fileURLWithPath: $0) }

@@ -51,7 +51,7 @@ import Timing
 
     static let staticAddress = DeviceAddress(value: 0xC001_0203_0405, kind: .random)
 
-    /// The address that a host goes by is what it advertises, scans and initiates with, unless told otherwise.
+    /// The host's address is used for advertising, scanning and initiating, unless another one is set.
     @Test(arguments: [
         (BDADDR(0x0102_0304_0506), OwnAddress.automatic, false, OwnAddressType.publicDevice), (0, .automatic, false, .randomDevice),
         (0, .automatic, true, .randomDevice), (0x0102_0304_0506, .fixed(staticAddress), true, .randomDevice),

@@ -77,7 +77,7 @@ import Timing
             #expect(pair.peripheral.tryNotify(value, [UInt8](repeating: 1, count: 21)) == .tooLong)
             try await pair.peripheral.notify(value, [2, 2])
             let both = [(characteristic: value, value: [UInt8(3)]), (value, [4, 4])]
-            // The client has to say that it takes several values in one PDU.
+            // The client must support Multiple Handle Value Notifications.
             #expect(await failure { try await pair.peripheral.notify(both) } == .misuse(.notSubscribed(.notification)))
             #expect(pair.peripheral.bearer.client.declare(([UInt8](arrayLiteral: 4)).span.bytes) == nil)
             try await pair.peripheral.notify(both)

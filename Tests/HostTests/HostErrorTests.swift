@@ -6,7 +6,7 @@ import Timing
 @testable import Host
 
 @Suite struct HostErrorTests {
-    /// What a server answers to a client's procedure, and the fault that it is.
+    /// A server's response to a client's procedure, and the resulting error.
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var answers: [String]

@@ -122,7 +122,7 @@ import Transport
         }
     }
 
-    /// Events that a broken or hostile controller may send; afterwards the host works as before.
+    /// Events of a faulty or hostile controller; the host works as before afterwards.
     static let hostile: [String] = [
         "", "0e", "0e 00", "0e 04 01 0000", "0e 03 01 0000", "0e 04 01 ffff 00", "0e 04 ff 0000 00", "0f 04 00 00 0320", "0f 02 00 00",
         "13 00", "13 01 ff",
@@ -154,7 +154,7 @@ import Transport
                 pair.a.emit(HCIPacket(.acl, octets(text)))
             }
             try await world.loop.sleep(for: .seconds(3))
-            // The stream took all command credits away; one unanswered wait later the host tries again.
+            // The events took away all command credits; the host tries again after one timeout.
             _ = await failure { try await pair.a.host.send(HCICommands.LEClearFilterAcceptList()) }
             try await pair.a.host.send(HCICommands.LEClearFilterAcceptList())
             #expect(pair.a.host.counters.malformedEvents > 10)
@@ -188,7 +188,7 @@ final class Counter {
     var value = 0
 }
 
-/// The host's error that `body` ends with, if it ends with one.
+/// The host error thrown by `body`, if any.
 func failure(_ body: () async throws -> Void) async -> HostError? {
     do {
         try await body()

@@ -5,13 +5,13 @@ import Timing
 
 @testable import Host
 
-/// Inputs that have broken other stacks, into a host with a link: what it answers, and that the link works afterwards.
+/// Inputs that have broken other stacks, sent to a host with a link: its responses, and that the link works afterwards.
 @Suite struct KnownBadTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// ACL packets from the peer: Packet_Boundary_Flag and content.
+        /// ACL packets of the peer: Packet_Boundary_Flag and content.
         var data: [(UInt8, String)]
-        /// L2CAP PDUs that the host sends, headers included.
+        /// L2CAP PDUs sent by the host, including headers.
         var answers: [String]
         var toCentral: Bool
 
@@ -19,7 +19,7 @@ import Timing
             (testDescription, self.data, self.answers, self.toCentral) = (name, data, answers, toCentral)
         }
 
-        /// A whole PDU on a channel.
+        /// A complete PDU on a channel.
         init(_ name: String, cid: UInt8, _ pdus: String..., answers: [String] = [], toCentral: Bool = false) {
             func frame(_ text: String) -> String { hex([UInt8(octets(text).count & 0xFF), UInt8(octets(text).count >> 8), cid, 0]) + text }
             self.init(name, pdus.map { (2, frame($0)) }, answers.map(frame), toCentral: toCentral)
@@ -71,7 +71,7 @@ import Timing
         Row("a configuration request", cid: 5, "04 01 0400 12340000", answers: ["01 01 0200 0000"]),
         Row(
             "CVE-2017-1000251: a pending configuration response",
-            // Longer than MTUsig, but a response: it is passed over. Core Vol 3, Part A, 4.1.
+            // Longer than MTUsig, but a response, which is ignored. Core Vol 3, Part A, 4.1.
             [(2, "4a00 0500 05 01 4600 4000 0000 0400" + String(repeating: "01020000", count: 16))], []),
         Row("a command reject as an answer", cid: 5, "01 01 0200 0000"),
         Row(
@@ -90,7 +90,7 @@ import Timing
             toCentral: true),
     ]
 
-    /// A host that cannot pair says so, once, to whatever asks. Core Vol 3, Part H, 3.5.5.
+    /// A host that does not support pairing responds so, once, to any request. Core Vol 3, Part H, 3.5.5.
     static let security: [Row] = [
         Row(
             "CVE-2019-19196: key sizes of 253, 17 and 0", cid: 6, "01 030009 fd 0707", "01 030009 11 0707", "01 000000 00 0000",
@@ -118,7 +118,7 @@ import Timing
         }
     }
 
-    /// CVE-2020-0022 and AirBorne-style: every one of the inputs above, cut at each octet and with each octet changed.
+    /// CVE-2020-0022 and AirBorne-style: all inputs above, truncated at each octet and with each octet changed.
     @Test(arguments: attributes + channels + signaling + security) func aCutOrChangedInputDoesNoHarm(_ row: Row) throws {
         try World.run { world in
             let pair = try await Pair.make(world)
@@ -141,7 +141,7 @@ import Timing
         }
     }
 
-    /// CVE-2019-19194: a link without a key is not encrypted, whatever the controller says.
+    /// CVE-2019-19194: a link without a key is not encrypted, whatever the controller reports.
     @Test func encryptionWithoutAKeyOpensNothing() throws {
         try World.run { world in
             let pair = try await Pair.make(world, database: ATTServerTests.database())
@@ -156,7 +156,7 @@ import Timing
         }
     }
 
-    /// Events that leave everything as it was, each on a host of its own. Not among them: the end of the link, and another link with its handle.
+    /// Events without effect, each on a new host. Excluded: the end of the link, and another link with its handle.
     static let harmless = HostStartTests.hostile.filter { !$0.hasPrefix("05 04 00 4000") && !$0.hasPrefix("3e 13 01 00 4000") }
 
     @Test(arguments: harmless) func aHostileEventLeavesTheLink(_ text: String) throws {
@@ -183,7 +183,7 @@ import Timing
         }
     }
 
-    /// Command Status and then Command Complete for one command; no credit for a while, then one.
+    /// Command Status and Command Complete for the same command; no credit for a while, then one.
     @Test func aCommandAnsweredTwiceAndCreditsThatComeLate() throws {
         try World.run { world in
             let pair = try await Pair.make(world)
@@ -230,7 +230,7 @@ import Timing
             .acl, [UInt8(first & 0xFF), UInt8(first >> 8), UInt8(content.count & 0xFF), UInt8(content.count >> 8)] + content)
     }
 
-    /// The L2CAP PDUs in what a host sent.
+    /// The L2CAP PDUs that a host has sent.
     private func pdus(_ packets: [HCIPacket]) -> [[UInt8]] {
         packets.reduce(into: []) { pdus, packet in
             let content = Array(packet.bytes.dropFirst(4))

@@ -7,7 +7,7 @@ import Timing
 @testable import Host
 
 @Suite struct LeavingTests {
-    /// A host that leaves takes its link, its advertising and its scan along, also when whoever makes it leave is cancelled.
+    /// A host that leaves stops its link, advertising and scan, even if the caller is cancelled.
     @Test(arguments: [false, true])
     func nothingIsLeftOnTheAir(_ isCancelled: Bool) throws {
         try SimulatedHosts.run { hosts in
@@ -24,7 +24,7 @@ import Timing
         }
     }
 
-    /// A controller that answers nothing from the start, or nothing more, or gives no credit, holds nobody up; the reset is the last it gets.
+    /// A controller that never answers, stops answering or gives no credit does not block; HCI_Reset is the last command it gets.
     @Test(arguments: [(0, 1), (1, 1), (1, 0)])
     func aSilentControllerHoldsNobodyUp(_ answers: Int, _ credits: UInt8) throws {
         try World.run { world in

@@ -8,7 +8,7 @@ import Timing
 
 @testable import Host
 
-/// Core Vol 3, Part C, 10.7: a host whose controller does not hide it, and peers that hide.
+/// Core Vol 3, Part C, 10.7: a host whose controller does not support privacy, and peers with private addresses.
 @Suite struct PrivacyTests {
     private static let identity = DeviceAddress(value: 0xA0_B0C0_D0E0)
     private static let key = [UInt8](0x50..<0x60)
@@ -37,7 +37,7 @@ import Timing
         }
     }
 
-    /// The commands of one change, with what advertises and scans paused around it.
+    /// Commands of one change, with advertising and scanning paused around it.
     static let activities: [(name: String, isExtended: Bool, advertises: Bool, scans: Bool)] = [
         ("nothing", false, false, false), ("legacy advertising", false, true, false), ("scanning", false, false, true),
         ("an advertising set", true, true, false), ("both", true, true, true),
@@ -80,7 +80,7 @@ import Timing
         var address: DeviceAddress
         var isDeviceMode: Bool?
         var bondKey: [UInt8]? = PrivacyTests.key
-        /// The address that the bond was made under.
+        /// The address under which the bond was created.
         var met: DeviceAddress?
         var isReported = true
         var isKnown = true
@@ -99,7 +99,7 @@ import Timing
         Report(testDescription: "a private address of a peer without IRK", address: privateAddress(7), bondKey: nil, isKnown: false),
     ]
 
-    /// Core Vol 6, Part B, 1.3.2.3 and 4.7, for reports and for connections.
+    /// Core Vol 6, Part B, 1.3.2.3 and 4.7, for reports and connections.
     @Test(arguments: reports) func aPeerIsKnownByItsPrivateAddresses(_ row: Report) throws {
         try World.run { world in
             let controller = try await Self.start(world)
@@ -173,7 +173,7 @@ import Timing
         }
     }
 
-    /// The peer is found under its private address, by the controller's resolving list or by the host.
+    /// The peer is found by its private address, with the controller's resolving list or by the host.
     @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
     func twoThatHideMeetAgain(hasResolvingList: Bool, isExtended: Bool) throws {
         func configure(_ configuration: inout ControllerConfiguration) {
@@ -184,7 +184,7 @@ import Timing
             world.peripheral.pairingSettings = PairingSettings()
             let (first, _) = try await world.link()
             try await first.pair()
-            // The last keys arrive, and then the end of the link.
+            // The last keys arrive, then the link ends.
             try await world.loop.sleep(for: .milliseconds(500))
             try await first.disconnect()
             try await world.loop.sleep(for: .milliseconds(500))
@@ -209,7 +209,7 @@ import Timing
 
     struct Target: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// What the peer has as Central Address Resolution; nil: no such characteristic.
+        /// The peer's Central Address Resolution value; nil if the characteristic is missing.
         var characteristic: [UInt8]?
         var isAsked = true
         var resolves = false
@@ -221,7 +221,7 @@ import Timing
         Target(testDescription: "reserved", characteristic: [2]), Target(testDescription: "too long", characteristic: [1, 0]),
     ]
 
-    /// Core Vol 3, Part C, 12.4: to a private address only of a peer that says that it resolves them.
+    /// Core Vol 3, Part C, 12.4: directed advertising to a private address only if the peer supports address resolution.
     @Test(arguments: targets) func directedAdvertisingIsForAnIdentityOrForOneOfItsPrivateAddresses(_ row: Target) throws {
         try SimulatedHosts.run { world in
             if let value = row.characteristic {
@@ -246,7 +246,8 @@ import Timing
         ("scanning", .scanning), ("advertising", .advertising), ("hiding already", .privacy),
     ]
 
-    /// A controller takes neither an address nor a resolving list while it is on the air. Core Vol 4, Part E, 7.8.4, 7.8.38 and 7.8.44.
+    /// A controller accepts neither an address nor a resolving list change while it is on the air. Core Vol 4, Part E, 7.8.4, 7.8.38 and
+    /// 7.8.44.
     @Test(arguments: refusals) func whatIsOnTheAirCannotHide(name: String, activity: HostError.Activity) throws {
         try World.run { world in
             let controller = try await Self.start(world)
@@ -261,7 +262,7 @@ import Timing
         }
     }
 
-    /// Bonds without IRK, and those beyond its size, are left out of the controller's list.
+    /// Bonds without IRK, and those beyond its size, are not added to the controller's list.
     @Test(arguments: [0, 1, 2, 9]) func theResolvingListTakesWhatItHasRoomFor(size: Int) throws {
         try World.run { world in
             let controller = try await Self.start(world, features: [.leEncryption, .llPrivacy])

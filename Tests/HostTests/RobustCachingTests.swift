@@ -5,12 +5,12 @@ import Timing
 
 @testable import Host
 
-/// Core Vol 3, Part G, 2.5.2.1: what a client may do that has not seen a change of the database, and how it comes to see it.
+/// Core Vol 3, Part G, 2.5.2.1: requests allowed to a change-unaware client, and how it becomes change-aware.
 @Suite struct RobustCachingTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var isRobust = true
-        /// "change" of the database, "confirm" of Service Changed, or a request and its response; `..` for any response of that opcode.
+        /// "change" of the database, "confirm" of Service Changed, or a request and its response; `..` for any response with that opcode.
         var exchange: [(String, String)]
     }
 
@@ -72,7 +72,7 @@ import Timing
     }
 }
 
-/// The same between two hosts with a bond, across connections. Core Vol 3, Part G, 2.5.2 and 7.1, and Part C, 10.3.1.1.
+/// The same between two bonded hosts, over several connections. Core Vol 3, Part G, 2.5.2 and 7.1, and Part C, 10.3.1.1.
 @Suite struct BondedCachingTests {
     private static let open: BluetoothUUID = 0xFFF1
     private static let protected: BluetoothUUID = 0xFFF2
@@ -88,7 +88,7 @@ import Timing
 
     private final class Requests { var count = 0 }
 
-    /// What a client finds, and with how many requests.
+    /// The discovered database and the number of requests.
     private func discover(_ link: Connection) async throws -> (database: RemoteDatabase, requests: Int) {
         let requests = Requests()
         let token = link.pduObservers.add { direction, cid, pdu in
@@ -113,7 +113,7 @@ import Timing
             try await first.disconnect()
             _ = try await server.ended()
 
-            // Nothing has changed: what the client has subscribed to waits for the encryption, which shows that it is the client.
+            // Nothing has changed. Subscribed values wait for encryption, which proves the client's identity.
             let (second, again) = try await world.link()
             #expect(again.tryNotify(open, [1]) == .notSubscribed && again.tryNotify(protected, [1]) == .notSubscribed)
             #expect(second.remoteDatabase == nil)
@@ -124,7 +124,7 @@ import Timing
             try await second.disconnect()
             _ = try await again.ended()
 
-            // A change while the client is away: no values until it has confirmed Service Changed.
+            // A change while the client is disconnected: no values until it has confirmed Service Changed.
             let added = world.peripheral.database.add(ServiceDefinition(0x180F))
             let (third, changed) = try await world.link()
             try await third.encrypt()
@@ -138,7 +138,7 @@ import Timing
             #expect(try await third.gatt.discoverDatabase().services.last?.service.handle == added.handle)
             #expect(third.remoteDatabase != nil)
 
-            // And one that it sees.
+            // A change while it is connected.
             world.peripheral.database.remove(added)
             try await world.loop.sleep(for: .milliseconds(200))
             #expect(third.remoteDatabase == nil && changed.isChangeAware)

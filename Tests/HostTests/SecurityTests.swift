@@ -6,7 +6,7 @@ import Timing
 
 @testable import Host
 
-/// Keys: who gives them, what is believed, and what a bond keeps.
+/// Supply of keys, genuine encryption changes, and content of bonds.
 @Suite struct SecurityTests {
     private static let peer = PeerIdentity(DeviceAddress(value: 0xA0_B0C0_D0E0))
     private static let key = [UInt8](0x10..<0x20)
@@ -45,7 +45,7 @@ import Timing
             isSecureConnections: isSecureConnections)
     }
 
-    /// Core Vol 4, Part E, 7.7.65.5: the peripheral's host has the key or not; encryption is believed where it was given.
+    /// Core Vol 4, Part E, 7.7.65.5: the peripheral's host has the key or not; encryption is accepted if it was supplied.
     @Test(arguments: rows) func aKeyIsAskedFor(_ row: Row) throws {
         try World.run { world in
             let pair = try await Pair.make(world)
@@ -79,7 +79,7 @@ import Timing
         #expect(keys[PeerIdentity(.resolvable(irk: irk ^ 1, prand: 5))] == nil)
         #expect(keys.all == [bond])
         #expect(keys.remove(Self.peer) && !keys.remove(Self.peer) && keys.all.isEmpty)
-        // A static address on the air beside a public identity; an address belongs to the bond that came last.
+        // A static address on the air with a public identity; an address belongs to the latest bond.
         let met = PeerIdentity(DeviceAddress(value: 0xF5_F4F3_F2F1_F0, kind: .random))
         bond.identityResolvingKey = nil
         bond.addressOnAir = met.address
@@ -122,9 +122,9 @@ import Timing
     struct ReturnRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var isBonded: Bool
-        /// The links on which the key of the bond is used: 1 the first, 2 the one after.
+        /// Links on which the key of the bond is used: 1 the first, 2 the next.
         var encrypted: Set<Int> = [1, 2]
-        /// How the client comes back.
+        /// Address type with which the client returns.
         var type: AddressType
         var address: BDADDR
         var configuration: UInt16
@@ -160,7 +160,8 @@ import Timing
         try await loop.sleep(for: 100)
     }
 
-    /// Core Vol 3, Part G, 3.3.3.3: a configuration lasts with a bond, whose key shows that the client is the same, and is reset at disconnection without one.
+    /// Core Vol 3, Part G, 3.3.3.3: a bonded client's configuration persists, since the key proves its identity; without a bond it is reset
+    /// at disconnection.
     @Test(arguments: returns) func aSubscriptionBelongsToTheClient(_ row: ReturnRow) throws {
         try World.run { world in
             let pair = try await Pair.make(world, database: ATTServerTests.database())

@@ -5,19 +5,19 @@ import Timing
 
 @testable import Host
 
-/// Core Vol 3, Part F, 3.4.5.4 and Part H, 2.4.5: a signed write counts if the signature is the client's and was never seen before.
+/// Core Vol 3, Part F, 3.4.5.4 and Part H, 2.4.5: a signed write is executed if the signature is valid and was not used before.
 @Suite struct SignedWriteTests {
     private static let address = DeviceAddress(value: 0xA0_B0C0_D0E0)
     private static let key = [UInt8](0x30..<0x40)
 
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// The lowest that the server takes, and the client's next.
+        /// Lowest counter accepted by the server, and the client's next counter.
         var counters: (server: UInt32, client: UInt32) = (0, 0)
         var serverKey: [UInt8]? = SignedWriteTests.key
         var isAuthenticated = false
         var permissions: AttributePermissions = [.write, .writeSigned]
-        /// The PDU's octet that is changed on its way.
+        /// Index of an octet that is corrupted in transit.
         var broken: Int?
         var isWritten = true
     }
@@ -70,7 +70,7 @@ import Timing
             {
                 #expect(pair.b.host.keys.all[0].peerSigningKey?.counter == lowest)
             }
-            // The same PDU once more changes nothing.
+            // Replaying the same PDU changes nothing.
             guard row.isWritten, var replayed = pair.a.data.last else { return }
             database[value] = []
             replayed.bytes[1] |= 0x20

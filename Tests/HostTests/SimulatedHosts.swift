@@ -6,7 +6,7 @@ import Transport
 
 @testable import Host
 
-/// Two started hosts on two virtual controllers of one air.
+/// Two started hosts on two virtual controllers on one air.
 struct SimulatedHosts {
     let base: World
     let central: Host
@@ -16,7 +16,7 @@ struct SimulatedHosts {
     static let centralAddress = DeviceAddress(value: 0xC0_0000_0001)
     static let peripheralAddress = DeviceAddress(value: 0xC0_0000_0002)
 
-    /// Runs a test, after which both are closed and nothing may be left over.
+    /// Runs a test; afterwards both hosts are closed and nothing may be left over.
     static func run(
         seed: UInt64 = 1, database: GATTDatabase = GATTDatabase(deviceName: "peripheral"),
         configure: (inout ControllerConfiguration) -> Void = { _ in }, _ body: @escaping (SimulatedHosts) async throws -> Void
@@ -43,7 +43,7 @@ struct SimulatedHosts {
 }
 
 extension World {
-    /// A started host on a virtual controller, closed when the test is over.
+    /// A started host on a virtual controller, closed after the test.
     func addHost(_ configuration: ControllerConfiguration, database: GATTDatabase, seed: UInt64 = 0) async throws -> Host {
         let (end, controllerEnd) = InProcessTransport.pair(name: "\(configuration.address)", on: loop)
         try simulation.addController(configuration, on: controllerEnd)

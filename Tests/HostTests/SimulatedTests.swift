@@ -35,7 +35,7 @@ import Transport
             advertising.properties = []
             advertising.secondaryPHY = secondary
             advertising.sid = 5
-            // Eight packets on LE Coded take longer than the usual interval.
+            // Eight packets on LE Coded take longer than the default interval.
             (advertising.intervalMin, advertising.intervalMax) = (800, 800)
             advertising.data = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
             _ = try await world.peripheral.advertise(advertising)

@@ -23,7 +23,7 @@ import Testing
         #expect(read == message)
     }
 
-    /// Start, continue and end packets; nothing is longer than the MTU, and nothing is lost at its edges.
+    /// Start, continue and end packets: none exceeds the MTU, and no data is lost at the boundaries.
     @Test(arguments: [46, 47, 48, 92, 93, 94, 139, 140, 500])
     func longMessagesAreCut(_ count: Int) {
         let message = AVDTPMessage(label: 3, .accept, signal: 2, (0..<count).map { UInt8(truncatingIfNeeded: $0) })
@@ -55,7 +55,7 @@ import Testing
     static let configure = "00 03 0404 0100 \(sbc)"
     static let open = [configure, "10 06 04"]
 
-    /// Packets of an initiator to end point 1, a sink, and 2, a source, and the last answer.
+    /// Packets of an initiator to end point 1, a sink, and end point 2, a source, and the last response.
     static let exchanges: [(String, [String], String?)] = [
         ("discover", ["00 01"], "02 01 0408 0800"),
         ("discover with an octet", ["00 01 00"], "03 01 11"),
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Both
 
-    /// A source finds a sink, sets SBC up, streams, suspends, changes the setting, streams again and closes; or aborts.
+    /// A source discovers a sink, configures SBC, streams, suspends, reconfigures, streams again and closes, or aborts.
     @Test(arguments: [true, false])
     func aStreamFromBeginningToEnd(_ isClosed: Bool) throws {
         var line = SignallingLine(source: .sbc(seid: 5, isSink: false), sink: .sbc(seid: 9, isSink: true))
@@ -172,7 +172,7 @@ import Testing
         #expect(line.delays == [1_500])
     }
 
-    /// Every label may be under way, no more; silence ends each.
+    /// All labels can be in use at the same time; each times out without a response.
     @Test func commandsTimeOut() {
         var session = AVDTPSession(endpoints: [])
         let sent = (0..<20).flatMap { _ in session.send(.discover, at: 7) }
@@ -185,7 +185,7 @@ import Testing
         #expect(session.deadline == nil)
     }
 
-    /// Answers of a bad acceptor to label 0: to Discover, to Start of end point 4.
+    /// Responses of a faulty acceptor with label 0: to Discover, and to Start of end point 4.
     static let answers: [(AVDTPCommand, String, AVDTPResponse?)] = [
         (.discover, "02 01", .endpoints([])),
         (.discover, "02 01 04", .malformed),
@@ -221,7 +221,7 @@ import Testing
     }
 }
 
-/// A source and a sink, and both channels between them.
+/// A source and a sink, with both channels between them.
 private struct SignallingLine {
     static let setting = SBCCapabilities([.hz44100, .jointStereo], [.blocks16, .subbands8, .loudness], bitpool: 2...53)
 
@@ -235,7 +235,7 @@ private struct SignallingLine {
 
     var states: [AVDTPStream.State] { ends.flatMap { $0.streams.values.map(\.state) } }
 
-    /// - Returns: the answer.
+    /// - Returns: the response.
     mutating func perform(_ command: AVDTPCommand, from end: Int = 0) -> AVDTPResponse? {
         var mail = ends[end].send(command, at: 0).map { (end, $0) }
         var response: AVDTPResponse?

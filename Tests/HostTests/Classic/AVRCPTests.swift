@@ -36,7 +36,7 @@ import Testing
 
     // MARK: The target
 
-    /// Commands and responses behind the AVCTP header, with label 0, of a player.
+    /// Commands and responses after the AVCTP header, with label 0, for a player.
     static let exchanges: [(String, String, String)] = [
         ("unit info", "01 ff 30 ffffffffff", "0c ff 30 07 48 001958"),
         ("subunit info", "01 ff 31 07ffffffff", "0c ff 31 07 48 ffffff"),
@@ -91,7 +91,7 @@ import Testing
         #expect(line.perform(1, .register(.playbackStatusChanged)) == [.interim(.playbackStatus(0))])
         #expect(line.perform(0, .register(.volumeChanged)) == [.interim(.volume(0x40))])
         #expect(line.perform(0, .setAbsoluteVolume(0x7F)) == [.volume(0x7F)])
-        // Changed comes once, until it is registered for again.
+        // Changed is sent once, until the next registration.
         #expect(line.change(0, .playbackStatus(1)) == [.changed(.playbackStatus(1))])
         #expect(line.change(0, .playbackStatus(2)) == [])
         #expect(line.change(1, .volume(3)) == [.changed(.volume(3))])
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: The controller
 
-    /// Responses of a bad target with label 0.
+    /// Responses of a faulty target with label 0.
     static let answers: [(AVRCPRequest, String, AVRCPResult?)] = [
         (.press(.play), "02 110e 09 48 7c 4500", .malformed),
         (.press(.play), "02 110e 0a 48 7c 4400", .rejected(nil)),
@@ -134,7 +134,7 @@ import Testing
         #expect(actions == (wanted.map { [.answered(request, $0)] } ?? []))
     }
 
-    /// A response in three frames; more is asked for after each, and a target that never ends is left.
+    /// A response in three frames: the rest is requested after each. A target that never ends is given up.
     @Test func longResponsesAreContinued() {
         var session = AVRCPSession()
         _ = session.send(.elementAttributes([1]), at: 0)
@@ -164,7 +164,7 @@ import Testing
     }
 }
 
-/// Two ends of a control channel.
+/// Both ends of a control channel.
 private struct ControlLine {
     var ends: [AVRCPSession]
     var others: [AVRCPAction] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Host
 
-/// Security mode 4 on one BR/EDR link, from the host's side. Core Vol 3, Part C, 5.2.2.
+/// Security mode 4 on one BR/EDR link, host state machine. Core Vol 3, Part C, 5.2.2.
 @Suite struct BREDRSecurityTests {
     private static func key(_ type: LinkKeyType, size: Int = 16) -> LinkKey { LinkKey([UInt8](1...16), type, size: size) }
 
@@ -39,8 +39,8 @@ import Testing
 
     // MARK: Association
 
-    /// The initiator's capability across, the responder's down: A automatic, I or R the user of one side consents, N numeric comparison, i, r or b the passkey
-    /// that the initiator, the responder or nobody shows. Core Vol 3, Part C, 5.2.2.6.
+    /// The initiator's capability by columns, the responder's by rows: A automatic, I or R the user of one device consents, N numeric
+    /// comparison, i, r or b the passkey is displayed by the initiator, the responder or neither. Core Vol 3, Part C, 5.2.2.6.
     static let table = ["AIrA", "RNrR", "iibA", "AIAA"]
 
     @Test(arguments: 0..<16) func theCapabilitiesMakeTheAssociation(_ pair: Int) {
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Sequences
 
-    /// What happens, and what comes of it.
+    /// Inputs and the resulting actions.
     enum Event: Sendable {
         case require(SecurityMode4Level)
         case pairAnew, deferred
@@ -301,7 +301,7 @@ import Testing
     private static let peer = BDADDR(0x1B_DC00_0001)
     private static let handle = ConnectionHandle(0x0042)
 
-    /// Events and the commands that follow: numeric comparison that this side begins, then a stronger key on the same link.
+    /// Events and resulting commands: numeric comparison started by this device, then a stronger key on the same link.
     @Test func theMachineSpeaksHCI() throws {
         var settings = PairingSettings()
         settings.ioCapability = .displayYesNo

@@ -4,16 +4,16 @@ import Timing
 
 @testable import Host
 
-/// A phone and an accessory: profiles over BR/EDR, and one pairing over LE that brings them up.
+/// A phone and an accessory: profiles on BR/EDR, set up by one pairing on LE.
 @Suite struct BridgingTests {
     private static let all: [ClassicProfile] = [.a2dp, .hfp, .avrcp]
 
-    /// What the two sides have seen, in order.
+    /// Steps observed by both devices, in order.
     private final class Told {
         var phone: [BridgeStep] = []
         var accessory: [ProfileStep] = []
         var session: ProfileSession?
-        /// Questions to either user.
+        /// Number of questions to either user.
         var questions = 0
     }
 
@@ -50,7 +50,7 @@ import Timing
         try await hosts.near.connect(to: hosts.far.address, bridging: profiles) { told.phone.append($0) }
     }
 
-    /// Each step once and in its order, and nobody is asked a second time.
+    /// Each step occurs once and in order, and no user is asked twice.
     @Test(arguments: [
         (IOCapability.displayYesNo, 2, SecurityMode4Level.secureConnections, LinkKeyType.authenticatedCombinationP256),
         (.noInputNoOutput, 0, .unauthenticated, .unauthenticatedCombinationP256),
@@ -87,7 +87,7 @@ import Timing
         }
     }
 
-    /// Sound goes out at its pace and is counted at the other end; it rests and goes on, and keys are pressed.
+    /// Audio streams in real time and is counted at the other end; it is suspended and restarted, and keys are pressed.
     @Test func mediaFlow() throws {
         try Self.run { hosts, told in
             let phone = try await Self.bridge(hosts, told).profiles
@@ -112,7 +112,8 @@ import Timing
         }
     }
 
-    /// Frames of mSBC go both ways over eSCO at their pace, beside the music; the link and the profiles stay when audio ends.
+    /// mSBC frames are sent in both directions over eSCO in real time, concurrently with music. Link and profiles remain after the audio
+    /// connection is closed.
     @Test func voiceFlows() throws {
         try Self.run { hosts, told in
             let phone = try await Self.bridge(hosts, told).profiles
@@ -131,7 +132,7 @@ import Timing
         }
     }
 
-    /// The bond serves for both transports when the two meet again: nobody pairs, and nobody is asked.
+    /// The bond is used on both transports at the next connection: no pairing and no question.
     @Test func bondedDevicesBridgeAgain() throws {
         try Self.run { hosts, told in
             let first = try await Self.bridge(hosts, told)
@@ -146,7 +147,8 @@ import Timing
         }
     }
 
-    /// An accessory whose host stores the derived key a moment later than the phone comes is asked again; one that has forgotten it is not waited for long.
+    /// If the accessory's host stores the derived key a moment after the phone connects, the phone tries again. An accessory without the
+    /// key is given up soon.
     @Test(arguments: [(300, true), (3_000, false)]) func aKeyIsStoredLate(_ row: (milliseconds: Int, isWaitedFor: Bool)) throws {
         try Self.run { hosts, told in
             let far = hosts.far
@@ -166,7 +168,7 @@ import Timing
         }
     }
 
-    /// An accessory that has not heard the CONNECT_IND is connected to again, and the steps are told once.
+    /// If the accessory misses the CONNECT_IND, the connection is repeated, and each step is reported once.
     @Test func aPhoneThatWasNotHeardConnectsAgain() throws {
         try Self.run { hosts, told in
             var connections = 0
@@ -187,7 +189,7 @@ import Timing
         }
     }
 
-    /// What the accessory lacks is told; the rest comes up.
+    /// Missing profiles are reported; the others are set up.
     @Test(arguments: all) func oneProfileIsOffered(_ profile: ClassicProfile) throws {
         try Self.run(offers: [profile]) { hosts, told in
             let bridge = try await Self.bridge(hosts, told)
@@ -196,7 +198,7 @@ import Timing
         }
     }
 
-    /// A link key that one side has corrupted opens nothing.
+    /// A link key corrupted on one device fails.
     @Test func aCorruptedKeyFails() throws {
         try Self.run { hosts, told in
             let first = try await Self.bridge(hosts, told)
@@ -215,7 +217,7 @@ import Timing
         }
     }
 
-    /// The link goes while everything is under way.
+    /// The link is lost while everything is under way.
     @Test(arguments: [5, 40, 100, 200, 300, 600]) func aLinkThatGoesEndsEverything(milliseconds: Int) throws {
         try Self.run { hosts, told in
             hosts.near.newClassicConnections.add { link in

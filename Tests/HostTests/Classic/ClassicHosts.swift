@@ -6,7 +6,7 @@ import Timing
 
 @testable import Host
 
-/// Two started hosts on two dual mode controllers; the second can be found and connected to.
+/// Two started hosts on dual mode controllers; the second one is discoverable and connectable.
 struct ClassicHosts {
     let world: World
     let near: Host
@@ -37,7 +37,7 @@ struct ClassicHosts {
         var incoming: ClassicConnection?
         let token = far.newClassicConnections.add { incoming = $0 }
         defer { far.newClassicConnections.remove(token) }
-        // A link that ended is forgotten on both sides.
+        // Both devices have removed the link.
         try await loop.sleep(for: .seconds(1))
         let one = try await near.connectClassic(to: farAddress)
         try await loop.sleep(for: .seconds(1))

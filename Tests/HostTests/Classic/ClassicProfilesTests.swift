@@ -3,12 +3,12 @@ import Testing
 
 @testable import Host
 
-/// All profiles of a link together, as both sides see it: channels come and go in the order in which the profiles ask for them.
+/// All profiles of a link on both devices: channels are opened and closed in the order in which the profiles request it.
 @Suite struct ClassicProfilesTests {
     private static let sbc = SBCParameters(
         SBCCapabilities([.hz44100, .jointStereo], [.blocks16, .subbands8, .loudness], bitpool: 2...53))
 
-    /// Who begins, what it sees, and what the other side sees of the same.
+    /// The initiating role, with the steps of both devices.
     @Test(arguments: [ClassicProfiles.Role.phone, .accessory])
     func everythingComesUp(_ role: ClassicProfiles.Role) throws {
         let parameters = try #require(Self.sbc)
@@ -31,7 +31,7 @@ import Testing
         // Five frames fit into a packet of 672 octets.
         #expect(sent == (44_100 + 639) / 640)
         #expect(sink.packets == sent && sink.frames == 5 * sent && sink.lost == 0 && sink.malformed == 0)
-        // A frame of mSBC every 7.5 ms.
+        // One mSBC frame every 7.5 ms.
         for end in link.ends {
             let voice = try #require(end.voice)
             #expect(voice.framesSent == 134 && voice.framesReceived == 134 && voice.framesLost == 0 && voice.malformed == 0)
@@ -40,7 +40,7 @@ import Testing
         #expect(link.steps.allSatisfy { $0.last == .audioEnded(.mSBC) } && link.ends.allSatisfy { !$0.hasAudio })
     }
 
-    /// Frames are found however the pipe has cut them, and one that is missing is missed.
+    /// Frames are found however the data is split, and a missing frame is counted.
     @Test(arguments: [1, 24, 30, 48, 60, 255]) func framesOfVoiceAreFound(_ size: Int) {
         var sender = HFPVoice(.mSBC)
         sender.start(at: 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(taker.framesReceived == 39 && taker.framesLost == 1 && taker.malformed == 0)
     }
 
-    /// The sets of HFP 1.8, 5.7.1, by codec and by what both sides have; a unit that is not connected takes none.
+    /// Parameter sets of HFP 1.8, 5.7.1, by codec and by both devices' features; a unit without a connection accepts none.
     @Test func settingsOfVoice() {
         #expect(SynchronousSettings.offers(of: .mSBC, hasS4: true).map(\.maxLatency) == [13, 8])
         #expect(SynchronousSettings.offers(of: .cvsd, hasS4: true).map(\.maxLatency) == [12, 10, 7, 0xFFFF])
@@ -74,7 +74,7 @@ import Testing
         #expect(link.steps[0].allSatisfy { if case .failed = $0 { false } else { true } })
     }
 
-    /// Two phones have nothing to say to one another but AVRCP, and no volume.
+    /// Two phones have only AVRCP in common, without volume.
     @Test func whatIsMissingIsSaid() {
         var link = ProfileLink(.phone, .phone)
         link.perform(0) { $0.connect([.a2dp, .hfp, .avrcp]) }
@@ -91,7 +91,7 @@ import Testing
         #expect(link.steps[0].contains(.finished) && link.ends[0].pending.isEmpty)
     }
 
-    /// The other side says nothing on a channel: each profile gives up by itself.
+    /// The peer does not respond on a channel: each profile times out by itself.
     @Test(arguments: [ProfileChannel.serial, .signaling, .control])
     func silenceEnds(_ silent: ProfileChannel) {
         var link = ProfileLink(.phone, .accessory)
@@ -108,7 +108,7 @@ import Testing
         #expect(profiles.discoveryFailed("gone") == [.step(.failed(.a2dp, "gone")), .step(.failed(.hfp, "gone")), .step(.finished)])
     }
 
-    /// What is not offered has no record, and its channels no use.
+    /// A profile that is not offered has no record, and its channels have no purpose.
     @Test(arguments: ClassicProfile.allCases)
     func whatIsOfferedIsAccepted(_ profile: ClassicProfile) {
         let profiles = ClassicProfiles(.accessory, offers: [profile])
@@ -127,7 +127,7 @@ import Testing
         link.perform(1) { $0.channelClosed(media, at: 0) }
         #expect(link.steps.allSatisfy { $0.last == .streamEnded })
         #expect(link.ends[0].deadline == nil)
-        // And it can be set up once more.
+        // It can be set up again.
         let signaling = try #require(link.ends[0].number(of: .signaling))
         for end in 0..<2 { link.perform(end) { $0.channelClosed(signaling, at: 0) } }
         link.perform(0) { $0.connect([.a2dp]) }
@@ -135,7 +135,7 @@ import Testing
     }
 }
 
-/// Two sides of a link, and the channels between them.
+/// Both ends of a link, with the channels between them.
 private struct ProfileLink {
     var ends: [ClassicProfiles]
     var steps: [[ProfileStep]] = [[], []]
@@ -188,7 +188,7 @@ private struct ProfileLink {
         return []
     }
 
-    /// What is due before a point in time, in order.
+    /// Handles everything that is due before a time, in order.
     mutating func run(until end: Microseconds) {
         for _ in 0..<10_000 {
             let due = ends.compactMap(\.deadline).min() ?? .never

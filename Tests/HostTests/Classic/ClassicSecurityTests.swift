@@ -4,7 +4,7 @@ import Timing
 
 @testable import Host
 
-/// Our host pairs with our host over BR/EDR on the simulated air, and a user sits in front of both. Core Vol 3, Part C, 5.2.2.
+/// Pairing between two hosts on BR/EDR over the simulated air, with a user at both. Core Vol 3, Part C, 5.2.2.
 @Suite struct ClassicSecurityTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -61,7 +61,7 @@ import Timing
             #expect(key.type == row.type && hosts.far.keys[far.peer]?.linkKey == key)
             #expect([near, far].allSatisfy { $0.securityLevel == row.level && $0.encryptionKeySize == 16 })
             try await near.disconnect()
-            // With the key that is kept, and nobody is asked.
+            // With the stored key, without a question.
             (hosts.near.pairingSettings, hosts.far.pairingSettings) = (nil, nil)
             let (again, other) = try await hosts.link()
             #expect([again, other].allSatisfy { $0.securityLevel == .open && $0.encryptionKeySize == 0 })
@@ -98,7 +98,7 @@ import Timing
     struct ServiceRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var psm: UInt16 = 0x1001
-        /// What the far side asks for, and what the near side does before it opens.
+        /// Level required by the far device, and actions of the near device before it opens the channel.
         var wanted: SecurityMode4Level?
         var offered: SecurityMode4Level
         var result: ConnectionResult?
@@ -135,7 +135,7 @@ import Timing
         }
     }
 
-    /// A key that reaches less than a service wants is replaced by a better one, on the link that is there.
+    /// A key that is too weak for a service is replaced by a stronger one on the same link.
     @Test func aLinkIsPairedAgainForMore() throws {
         try ClassicHosts.run([PairingSettings(), PairingSettings()]) { hosts in
             let (near, far) = try await hosts.link()
@@ -156,7 +156,7 @@ import Timing
 
     struct FailureRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// What becomes of the far side after the two have paired.
+        /// Change of the far device after pairing.
         var change: @Sendable (Host, PeerIdentity) -> Void
         var error: ErrorCode
         var isConnected: Bool
@@ -170,7 +170,7 @@ import Timing
             change: { $0.keys[$1]?.linkKey?.value[3] ^= 1 }, error: .authenticationFailure, isConnected: false),
     ]
 
-    /// The user is told; the key that is there stays, and only who pairs anew gets another.
+    /// The failure is reported; the existing key is kept, and only an explicit pairing replaces it.
     @Test(arguments: failures) func aKeyThatFailsIsTold(_ row: FailureRow) throws {
         try ClassicHosts.run([PairingSettings(), PairingSettings()]) { hosts in
             let (first, others) = try await hosts.link()
@@ -193,7 +193,7 @@ import Timing
         }
     }
 
-    /// What a user refuses, or a host that does not pair, is told on both sides.
+    /// If the user rejects, or the host does not pair, both devices report it.
     @Test(arguments: [true, false]) func aRefusedPairingIsTold(pairs: Bool) throws {
         try ClassicHosts.run([PairingSettings(), pairs ? PairingSettings() : nil]) { hosts in
             hosts.far.pairingDialogue = .unattended(accepts: false)

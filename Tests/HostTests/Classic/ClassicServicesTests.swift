@@ -19,13 +19,13 @@ import Timing
 
     // MARK: SDP
 
-    /// What is asked for, and the names of the records that come.
+    /// Queries and the names of the records found.
     @Test func recordsAreFound() throws {
         try Self.run { near, far, link, _ in
             #expect(try await link.services() == [])
             for number in 1...12 as ClosedRange<UInt8> { far.addServiceRecord(.serialPort(channel: number, name: "port \(number)")) }
             let sink = far.addServiceRecord(.audio(isSink: true))
-            // More than one response has room for.
+            // More than fits into one response.
             #expect(try await link.services().count == 13)
             let rows: [([BluetoothUUID], [Int?])] = [
                 ([.audioSink], [nil]), ([.audioSource], []), ([.rfcommProtocol, .serialPort], (1...12).map { $0 }), ([.avctpProtocol], []),
@@ -41,7 +41,7 @@ import Timing
             await #expect(throws: HostError.peer(.serviceDiscovery(.refused(.invalidRecordHandle)))) {
                 _ = try await link.discover(.attributes(sink, [.all]))
             }
-            // And the other way round.
+            // In the opposite direction.
             near.addServiceRecord(.audio(isSink: false))
             let other = try #require(far.classicConnections.first)
             #expect(try await other.services().map(\.serviceClasses) == [[.audioSource]])
@@ -59,7 +59,7 @@ import Timing
 
     // MARK: RFCOMM
 
-    /// Ports in both directions on one session, with more octets than the credits and the queues hold.
+    /// Ports in both directions on one session, with more data than credits and queues allow.
     @Test func portsCarryOctetsBothWays() throws {
         try Self.run { near, far, link, other in
             var arrived: [SerialPort] = []
@@ -88,7 +88,7 @@ import Timing
         }
     }
 
-    /// Between two devices there is one session, whoever begins it and however close to the other. RFCOMM 1.2, 5.2.
+    /// There is one session between two devices, whichever opens it and however close in time. RFCOMM 1.2, 5.2.
     @Test func bothBeginASession() throws {
         try Self.run { near, far, link, other in
             var arrived = 0
@@ -97,7 +97,7 @@ import Timing
             }
             try await link.secure(to: .unauthenticated)
             try await near.loop.sleep(for: .seconds(1))
-            // How much later the other side begins, in milliseconds.
+            // Delay of the other device's opening in milliseconds.
             for delay in [-60, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20, 60] {
                 let begin = { (link: ClassicConnection, channel: UInt8, isLate: Bool) in
                     near.loop.start {
@@ -119,7 +119,7 @@ import Timing
         }
     }
 
-    /// Who takes nothing holds up the sender.
+    /// A receiver that does not read stops the sender.
     @Test func aPortIsHeldUp() throws {
         try Self.run { near, far, link, _ in
             var arrived: SerialPort?
@@ -155,7 +155,7 @@ import Timing
             await #expect(throws: HostError.peer(.serialPort(.remote))) { _ = try await first.receive() }
             #expect(!first.isOpen && !first.trySend([1]))
             try await near.loop.sleep(for: .seconds(1))
-            // With the last port the session has ended, and a new one is made.
+            // The session ends with the last port, and a new one is created.
             #expect(link.layers.multiplexers.isEmpty && other.layers.multiplexers.isEmpty)
             let second = try await link.openSerialPort(channel: 5)
             try far.listen(rfcomm: 6) { port, _ in arrived.append(port) }
@@ -193,7 +193,7 @@ import Timing
             #expect(record.psm == ClassicPSM.att && record.parameter(of: .attProtocol) == published.handle)
 
             let gatt = try await link.openAttributes()
-            // L2CAP's configuration has said how long a PDU may be, and nothing else does.
+            // The L2CAP configuration alone determines ATT_MTU.
             #expect(try await gatt.exchangeMTU() == 672 && link.values?.mtu == 672)
             await #expect(throws: HostError.peer(.att(request: .attExchangeMTUReq, handle: 0, .requestNotSupported))) {
                 _ = try await gatt.request(ATT.ExchangeMTUReq(clientRxMTU: 100).bytes)
@@ -207,7 +207,7 @@ import Timing
             await #expect(throws: HostError.peer(.att(request: .attReadReq, handle: secret, .insufficientAuthentication))) {
                 _ = try await gatt.read(secret)
             }
-            // One bearer serves both sides as clients.
+            // One bearer serves both devices as clients.
             let back = try await other.openAttributes()
             #expect(link.layers.bearers.count == 1 && other.layers.bearers.count == 1)
             #expect(try await back.discoverServices().map(\.uuid) == [.genericAccess, .genericAttribute])
@@ -224,7 +224,7 @@ import Timing
         }
     }
 
-    /// A bearer that is gone takes nothing more, and another one can be opened.
+    /// A closed bearer accepts no requests, and another one can be opened.
     @Test func bearersEnd() throws {
         try Self.run { _, far, link, other in
             far.database.add(Self.service)
@@ -240,7 +240,7 @@ import Timing
             try await far.loop.sleep(for: .seconds(1))
             #expect(other.values.map(\.mtu) == nil)
             #expect(try await link.openAttributes().discoverServices().count == 3)
-            // Records follow the database.
+            // Service records follow the database.
             let published = far.database.add(ServiceDefinition(0xFFF8))
             #expect(try await link.services(with: [0xFFF8]).count == 1)
             far.database.remove(published)

@@ -5,7 +5,8 @@ import Timing
 
 @testable import Host
 
-/// One pairing serves both transports, also after both controllers have lost their power. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and 2.4.2.5.
+/// One pairing is used on both transports, also after both controllers were powered off. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and
+/// 2.4.2.5.
 @Suite struct CrossTransportTests {
     enum Corruption: Sendable, CaseIterable {
         case none, near, far
@@ -42,7 +43,7 @@ import Timing
             #expect(near.peerLongTermKey == far.localLongTermKey && near.peerLongTermKey?.size == 16)
             #expect(near.isAuthenticated && far.isSecureConnections && hosts.near.keys.all.count == 1)
             Self.corrupt(row.corruption, hosts)
-            // Only what is stored is left.
+            // Only stored data is left.
             for host in [hosts.near, hosts.far] {
                 try await host.start()
                 host.pairingSettings = nil
@@ -129,7 +130,7 @@ import Timing
         /// The second pairing, on BR/EDR.
         var second: PairingSettings?
         var derives = true
-        /// What becomes of the LTK that the first pairing has left: nil where there was none.
+        /// True if the LTK of the first pairing is kept; nil if there was none.
         var isKept: Bool?
     }
 

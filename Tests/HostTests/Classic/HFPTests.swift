@@ -61,7 +61,7 @@ import Testing
 
     static let everything = HFPAudioGatewayFeatures([.threeWayCalling, .codecNegotiation, .indicators])
 
-    /// Commands of a hands-free unit and the results, of a gateway that can do everything.
+    /// Commands of a hands-free unit and results of a gateway with all features.
     static let exchanges: [(String, [String], [String])] = [
         ("features", ["AT+BRSF=0"], ["+BRSF: 1537", "OK"]),
         ("features that are no number", ["AT+BRSF=x"], ["ERROR"]),
@@ -108,7 +108,7 @@ import Testing
         ([.threeWayCalling, .codecNegotiation, .indicators], everything, ["BRSF=386", "BAC=1,2"] + begin + ["CHLD=?"] + bind),
     ]
 
-    /// Whatever either side can do, both see the connection after the same commands. HFP 1.8, 4.2.1.
+    /// Whatever the features, both devices see the connection established after the same commands. HFP 1.8, 4.2.1.
     @Test(arguments: connections.indices)
     func connectionsComeUp(_ index: Int) {
         let (unit, gateway, wanted) = Self.connections[index]
@@ -132,7 +132,7 @@ import Testing
         #expect(line.commands.suffix(2) == ["AT+BCC", "AT+BCS=\(wanted.rawValue)"])
     }
 
-    /// A unit that cannot take the codec says what it can. HFP 1.8, 4.11.3.
+    /// A unit that does not support the codec responds with its own codecs. HFP 1.8, 4.11.3.
     @Test func anotherCodecIsChosen() {
         var unit = HFPHandsFree(features: .codecNegotiation, codecs: [.cvsd])
         _ = unit.start(at: 0)

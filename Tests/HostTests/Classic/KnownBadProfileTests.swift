@@ -6,7 +6,7 @@ import Testing
 
 /// Each PDU of the tables cut at each octet, and with each octet at a limit: whatever a core makes of it, it goes on to answer what is right.
 @Suite struct KnownBadProfileTests {
-    /// The octets cut everywhere, and with one octet changed to a limit, its neighbour or its complement.
+    /// The octets truncated at every position, and with each octet replaced by a limit, a neighbouring value or its complement.
     private static func spoiled(_ octets: [UInt8]) -> [[UInt8]] {
         let cut = octets.indices.map { Array(octets[..<$0]) }
         let changed = octets.indices.flatMap { index in
@@ -46,7 +46,7 @@ import Testing
                 var session = RFCOMMSession(.acceptor, RFCOMMSettings(services: [1, 2]))
                 for before in frames[..<position] { _ = session.receive(octets(before), at: 0) }
                 _ = session.receive(frame, at: 0)
-                // With a check that is right the content counts.
+                // With a correct FCS the content matters.
                 if frame.count > 3 { _ = session.receive(Array(frame.dropLast()) + [RFCOMMTests.check(Array(frame.prefix(2)))], at: 0) }
                 let answer = session.receive(octets(RFCOMMTests.sabm), at: 0)
                 #expect(answer.first == .send(octets(RFCOMMTests.ua)) || session.isOver)

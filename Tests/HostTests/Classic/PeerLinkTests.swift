@@ -4,7 +4,7 @@ import Timing
 
 @testable import Host
 
-/// One peer has one identifier whatever the transport, and who registered for it hears of it.
+/// A peer has one identifier on all transports, and registered listeners are notified.
 @Suite struct PeerLinkTests {
     struct ReachRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -33,7 +33,7 @@ import Timing
         #expect(PeerTransport.reaching(PeerIdentity(row.address), bond, with: controller) == row.transports)
     }
 
-    /// A peer that does not advertise is paged; each link is told once, by the peer's one identity.
+    /// A peer that does not advertise is paged; each link is reported once, with the identity of the peer.
     @Test func aPeerIsReachedAndTold() throws {
         try ClassicHosts.run { hosts in
             let peer = PeerIdentity(hosts.far.controller.address)
@@ -68,7 +68,7 @@ import Timing
         }
     }
 
-    /// What the attribute database says counts for both transports.
+    /// Services discovered on one transport count for both.
     @Test func whatLETellsIsKnownOnBREDR() throws {
         try ClassicHosts.run { hosts in
             let peer = PeerIdentity(hosts.far.controller.address)

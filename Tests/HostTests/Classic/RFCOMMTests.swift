@@ -43,7 +43,7 @@ import Testing
         #expect(throws: PDUError.self) { try RFCOMMFrame(octets(text), hasCredits: true) }
     }
 
-    /// The check bit by bit: x8 + x2 + x + 1, reflected.
+    /// The FCS computed bit by bit: x^8 + x^2 + x + 1, reflected.
     static func check(_ octets: [UInt8]) -> UInt8 {
         var rest: UInt8 = 0xFF
         for octet in octets {
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: An acceptor
 
-    /// Frames of an initiator, and the acceptor's frames for them. Server channels 1 and 2 are served.
+    /// Frames of an initiator and the acceptor's responses. Server channels 1 and 2 are offered.
     static let exchanges: [(String, [String], [String])] = [
         ("the multiplexer", [sabm], [ua]),
         ("the multiplexer twice", [sabm, sabm], [ua, ua]),
@@ -124,14 +124,14 @@ import Testing
     @Test(arguments: exchanges.indices)
     func acceptorsAnswer(_ index: Int) {
         let (name, frames, wanted) = Self.exchanges[index]
-        // The last row counts credits: a window of two.
+        // The last row tests credits, with a window of two.
         let window = index == Self.exchanges.count - 1 ? 2 : 32
         var session = RFCOMMSession(.acceptor, RFCOMMSettings(services: [1, 2], mtu: 672, creditWindow: window))
         let actions = frames.flatMap { session.receive(octets($0), at: 0) }
         #expect(sent(actions) == wanted.map { hex(octets($0)) }, "\(name)")
     }
 
-    /// Credits count: a sender that goes on without one is cut off. RFCOMM 1.2, 6.5.
+    /// Credits are enforced: a sender without credits is disconnected. RFCOMM 1.2, 6.5.
     @Test func overrunsEndTheConnection() {
         var session = RFCOMMSession(.acceptor, RFCOMMSettings(services: [1], creditWindow: 2))
         for text in [Self.sabm, Self.uih("8311 02f0000064000007"), Self.frame(0x0B, 0x3F)] { _ = session.receive(octets(text), at: 0) }
@@ -173,7 +173,7 @@ import Testing
         #expect(line.reports[1].suffix(2) == [.closed(dlci: 19, .local), .ended(.local)])
     }
 
-    /// What is held back waits in a queue of bounded size; the sender hears of room. RFCOMM 1.2, 6.
+    /// Data that cannot be sent waits in a bounded queue; the sender is notified of free space. RFCOMM 1.2, 6.
     @Test(arguments: [true, false])
     func aReceiverHoldsTheSender(_ usesCredits: Bool) {
         let settings = RFCOMMSettings(services: [1], mtu: 672, usesCredits: usesCredits, creditWindow: 4)
@@ -210,7 +210,7 @@ import Testing
 
     // MARK: Time and refusals
 
-    /// How far an initiator gets, frames of the acceptor one by one, and what comes of silence then.
+    /// Progress of an initiator: the acceptor's frames one by one, and the result of the timeout.
     static let silences: [(String, [String], [RFCOMMAction])] = [
         ("no multiplexer", [], [.closed(dlci: 2, .timedOut), .ended(.timedOut)]),
         ("no answer to PN", [ua], [.closed(dlci: 2, .timedOut), .ended(.timedOut)]),
@@ -264,7 +264,7 @@ import Testing
     }
 }
 
-/// Two sessions and what is on its way between them.
+/// Two sessions and the frames in transit between them.
 private struct SerialLine {
     var ends: [RFCOMMSession]
     var received: [[UInt8: [UInt8]]] = [[:], [:]]

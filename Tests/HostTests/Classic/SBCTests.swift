@@ -7,7 +7,7 @@ import Testing
 @Suite struct SBCTests {
     // MARK: Capabilities
 
-    /// The setting in the facts of A2DP: 44.1 kHz, joint stereo, 16 blocks, 8 subbands, loudness, bitpool 53.
+    /// The A2DP configuration 44.1 kHz, joint stereo, 16 blocks, 8 subbands, loudness, bitpool 53.
     @Test func theSettingOfHighQuality() throws {
         let setting = try #require(AVDTPCapability(.mediaCodec, [0, 0, 0x21, 0x15, 0x02, 0x35]).sbc)
         let parameters = try #require(SBCParameters(setting))
@@ -46,7 +46,7 @@ import Testing
             SBCParameters(frequency: frequency, blocks: blocks, mode: mode, allocation: .snr, subbands: subbands, bitpool: bitpool) == nil)
     }
 
-    /// The bits of a frame never exceed the pool, and use it up where there is something to code.
+    /// The bits of a frame never exceed the bitpool, and use all of it if there is a signal.
     @Test(arguments: SBCParameters.ChannelMode.allCases, SBCParameters.Allocation.allCases)
     func bitsFillThePool(_ mode: SBCParameters.ChannelMode, _ allocation: SBCParameters.Allocation) throws {
         for (subbands, bitpool) in [(4, 2), (4, 31), (4, 64), (8, 2), (8, 53), (8, 128)] {
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: Media
 
-    /// A second of sound takes a second, whatever fits into a packet.
+    /// One second of audio takes one second, whatever the packet size.
     @Test(arguments: [132, 335, 672, 1_013, 4_096])
     func packetsKeepTheirPace(_ mtu: Int) throws {
         let parameters = try #require(
@@ -90,7 +90,7 @@ import Testing
         #expect(source.deadline == nil && source.packetCount == sent)
     }
 
-    /// A source need not code the same samples twice: its frames are those of an encoder that does.
+    /// Reused frames are identical to those of an encoder that encodes every frame.
     @Test(arguments: [4, 25, 100])
     func framesComeAgain(_ cycle: Int) throws {
         let parameters = try #require(
@@ -118,7 +118,7 @@ import Testing
         #expect(A2DPSource(parameters, mtu: 131) == nil)
         var source = try #require(A2DPSource(parameters, mtu: 132))
         source.start(at: 0)
-        // Late by a second: some packets at once, the rest is left out, and the pace goes on.
+        // One second late: some packets are sent at once, the others are skipped, and the rate is kept.
         let late = source.expire(at: .seconds(1))
         #expect(late.count == A2DPSource.burst)
         let due = try #require(source.deadline)

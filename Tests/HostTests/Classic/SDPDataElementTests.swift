@@ -33,7 +33,7 @@ import Testing
         #expect(element.octets == octets(text))
         let read = try read(octets(text))
         #expect(read == element)
-        // The UUID keeps its size.
+        // The UUID keeps its length.
         #expect(read.octets == octets(text))
     }
 
@@ -45,7 +45,7 @@ import Testing
         #expect(read == text)
     }
 
-    /// Longer headers than needed are read, too.
+    /// Longer headers than needed are accepted.
     @Test(arguments: ["26 0001 61", "27 00000001 61"])
     func sizesMayBeWide(_ text: String) throws {
         let element = try read(octets(text))

@@ -17,7 +17,7 @@ import Testing
 
     // MARK: Server
 
-    /// Requests and responses; searches by UUIDs of each size as BlueZ's server answers them.
+    /// Requests and responses; searches with UUIDs of each length, answered as by BlueZ's server.
     static let exchanges: [(String, String, String)] = [
         ("search by 16 bits", "02 0001 0008 3503 191101 0001 00", "03 0001 0009 0001 0001 00010001 00"),
         ("search by 32 bits", "02 0001 000a 3505 1a00001101 0001 00", "03 0001 0009 0001 0001 00010001 00"),
@@ -43,7 +43,7 @@ import Testing
         #expect(Self.server().receive(octets(request), mtu: 672).map { hex($0) } == hex(octets(response)), "\(name)")
     }
 
-    /// Core Vol 3, Part B, 4.4.1: each code where it is owed; nothing for a response.
+    /// Core Vol 3, Part B, 4.4.1: each error code, and nothing for a response.
     static let refusals: [(String, String, SDPErrorCode?)] = [
         ("an unknown handle", "04 0001 000c 00020001 0100 3503 090001 00", .invalidRecordHandle),
         ("an unknown PDU", "08 0001 0000", .invalidRequestSyntax),
@@ -80,7 +80,7 @@ import Testing
         #expect(Self.server().receive(octets(request), mtu: 672).map { hex($0) } == wanted, "\(name)")
     }
 
-    /// CVE-2017-0785 and the like: a state that the server gave, with another request, changed, or after a change of the records.
+    /// CVE-2017-0785 and similar: a continuation state of the server with another request, modified, or after a change of the records.
     @Test func continuationStatesBelongToTheirRequest() throws {
         var server = Self.server()
         func ask(_ uuid: BluetoothUUID, _ ranges: [SDPAttributeRange] = [.all], _ state: [UInt8]) throws -> SDPMessage {
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Both
 
-    /// Whatever the MTU and the client's limit, the records arrive whole, and no PDU is longer than the channel takes.
+    /// Whatever the MTU and the client's limit, the records arrive completely, and no PDU exceeds the MTU.
     @Test(arguments: [48, 49, 64, 672, 65_535], [UInt16(7), 8, 100, 0xFFFF])
     func partsBecomeWhole(_ mtu: Int, _ limit: UInt16) throws {
         var server = Self.server()
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: Client
 
-    /// What a bad server may send to the first request, transaction 1, for all attributes of a record.
+    /// Responses of a faulty server to the first request, transaction 1, for all attributes of a record.
     static let responses: [(String, [String], Result<Int, SDPFailure>?)] = [
         ("an empty list", ["05 0001 0005 0002 3500 00"], .success(1)),
         ("an error", ["01 0001 0002 0002"], .failure(.refused(.invalidRecordHandle))),
@@ -188,7 +188,7 @@ import Testing
         #expect(!client.isBusy && client.deadline == nil)
     }
 
-    /// A server that never comes to an end is left after 64 KiB.
+    /// A server that never ends is given up after 64 KiB.
     @Test func clientsAreBounded() {
         var client = SDPClient()
         _ = client.start(.searchAttributes([0x1002], [.all]), at: 0)

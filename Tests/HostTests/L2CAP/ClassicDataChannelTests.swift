@@ -5,7 +5,7 @@ import Timing
 
 @testable import Host
 
-/// Connection-oriented channels of BR/EDR from end to end, over ACL fragments that may be lost.
+/// Connection-oriented BR/EDR channels end to end, over ACL fragments that may be lost.
 @Suite struct ClassicDataChannelTests {
     private static func run(
         loss: Double = 0, _ wanted: ClassicChannelSettings,
@@ -20,7 +20,7 @@ import Timing
             try await loop.sleep(for: .seconds(1))
             try await body(loop, near, try #require(link.ends[1].arrived.first))
             link.close()
-            // What is under way arrives nowhere.
+            // Packets in transit are lost.
             try await loop.sleep(for: .seconds(1))
         }
         #expect(loop.deadlineCount == 0)

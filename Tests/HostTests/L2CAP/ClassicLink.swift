@@ -4,7 +4,7 @@ import Timing
 
 @testable import Host
 
-/// Two ends of a BR/EDR link: ACL packets go from one to the other after a time, whole or not at all.
+/// Both ends of a BR/EDR link; each ACL packet arrives after a delay or is lost.
 final class ClassicLink {
     final class End {
         let multiplexer: L2CAPMultiplexer
@@ -27,7 +27,7 @@ final class ClassicLink {
     private(set) var ends: [End] = []
     private let loop: RunLoop
     private var random: RandomSource
-    /// How many of the packets with data are lost.
+    /// Share of data packets that are lost.
     var loss = 0.0
 
     init(on loop: RunLoop, seed: UInt64 = 1, settings: ClassicSignaling.Settings = .init()) {
@@ -57,7 +57,7 @@ final class ClassicLink {
 }
 
 extension HCIPacket {
-    /// The channel of a fragment that begins a PDU.
+    /// Channel identifier of a fragment that starts a PDU.
     fileprivate var aclChannel: UInt16? {
         guard let header = aclHeader, header.boundary != .continuing else { return nil }
         return L2CAPHeader(bytes.span.bytes.extracting(ACLHeader.octets...))?.channel

@@ -8,7 +8,7 @@ import Timing
 @Suite struct ClassicSignalingTests {
     // MARK: Single PDUs
 
-    /// A PDU to an idle signalling channel whose MTUsig is 48, and what comes back.
+    /// A PDU to an idle signalling channel with MTUsig 48, and the responses.
     static let rows: [(name: String, pdu: String, answers: [String])] = [
         ("connection request of one octet", "02 01 0100 00", ["01 01 0200 0000"]),
         ("disconnection of an unknown channel", "06 02 0400 12345678", ["01 02 0600 0200 12345678"]),
@@ -188,7 +188,7 @@ import Timing
 
     // MARK: Silence
 
-    /// What the peer's answers are until it says nothing any more, and when the channel is given up.
+    /// The peer's responses before it stops responding, and the time at which the channel is given up.
     static let silences: [(name: String, answers: [String], second: Int, end: ChannelEnd, sent: [String])] = [
         ("connection request", [], 20, .timedOut, []),
         ("pending", ["03 01 0800 4100 4000 0100 0200"], 120, .timedOut, []),
@@ -235,14 +235,14 @@ import Timing
             actions = signaling.expire(at: .seconds(second))
         }
         #expect(actions == sent.map { .send(octets($0)) } + [.closed(cid: 0x40, end)])
-        // A peer that does not even answer the disconnection is forgotten.
+        // A peer that does not respond to the disconnection either is dropped.
         if let last = signaling.deadline { #expect(signaling.expire(at: last) == []) }
         #expect(signaling.deadline == nil && signaling.channels.isEmpty)
     }
 
     // MARK: The peer's proposals
 
-    /// What a side answers to options in basic mode, and in Enhanced Retransmission mode.
+    /// Responses to options in basic mode and in Enhanced Retransmission mode.
     static let proposals: [(name: String, mode: ChannelMode, requests: [(UInt16, String)], answers: [(UInt16, UInt16, String)])] = [
         ("nothing", .basic, [(0, "")], [(0, 0, "")]),
         ("MTU", .basic, [(0, "01023000")], [(0, 0, "01023000")]),
@@ -292,7 +292,7 @@ import Timing
         }
     }
 
-    /// Core Vol 3, Part A, 4.13: a peer without the feature answers with Not Supported, and one that is silent has none.
+    /// Core Vol 3, Part A, 4.13: a peer without the feature responds with Not Supported; a peer that does not respond has none.
     @Test(arguments: [(true, true, 0x82), (false, true, 0), (true, false, 0)] as [(Bool, Bool, UInt64)])
     func theFixedChannelsOfAPeer(hasFeature: Bool, answers: Bool, mask: UInt64) {
         var peer = ClassicSignaling.Settings()

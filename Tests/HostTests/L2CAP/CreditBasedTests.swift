@@ -10,7 +10,7 @@ import Timing
 
     static let settings = CreditBasedChannelSettings(mtu: 100, mps: 30, initialCredits: 3)
 
-    /// Commands to one end, the SPSM 0x80 of which takes channels, and what it says; the source CID 0x0050 is in use already.
+    /// Commands to one end, whose SPSM 0x80 accepts channels, and its responses; source CID 0x0050 is already in use.
     static let rows: [(name: String, command: String, answer: String?)] = [
         ("a channel", "14 02 0a00 8000 4000 6400 1e00 0300", "15 02 0a00 4100 6400 1e00 0300 0000"),
         ("an unknown SPSM", "14 02 0a00 8100 4000 6400 1e00 0300", "15 02 0a00 0000 0000 0000 0000 0200"),
@@ -64,7 +64,7 @@ import Timing
         #expect(take(command) == (answer.map { [.send(octets($0))] } ?? []))
     }
 
-    /// What this side makes of answers to its own request.
+    /// Handling of responses to a local request.
     static let answers: [(name: String, enhanced: Int?, answer: String, events: [CreditBasedSignaling.Action])] = [
         (
             "refused", nil, "15 01 0a00 0000 0000 0000 0000 0500",
@@ -120,7 +120,7 @@ import Timing
 
     // MARK: Data
 
-    /// K-frames at an end with MTU 10, MPS 8 and 4 credits, and what comes of the last one.
+    /// K-frames at an end with MTU 10, MPS 8 and 4 credits, and the actions after the last one.
     static let frames: [(name: String, frames: [String], last: [CreditBasedFlow.Action])] = [
         ("an SDU in one frame", ["0300 414243"], [.deliver(octets("414243"))]),
         ("an empty one", ["0000"], [.deliver([])]),

@@ -3,14 +3,14 @@ import Timing
 
 @testable import Host
 
-/// Two ends of a channel in Enhanced Retransmission mode and a link between them that loses, damages, repeats and swaps frames, in virtual time.
+/// Both ends of a channel in Enhanced Retransmission mode, with a link that loses, corrupts, repeats and swaps frames, in virtual time.
 struct RetransmissionPair {
     struct Link {
         var loss = 0.0
         var damage = 0.0
         var repetition = 0.0
         var swapping = 0.0
-        /// One way.
+        /// One-way delay.
         var delay = Microseconds.milliseconds(5)
     }
 
@@ -65,7 +65,7 @@ struct RetransmissionPair {
         if mail.count > 1, random.chance(link.swapping) { mail.swapAt(mail.count - 1, mail.count - 2) }
     }
 
-    /// Time goes on to what happens next; false when nothing does.
+    /// Advances time to the next event; false if there is none.
     mutating func proceed() -> Bool {
         let next = ([mail.first?.at] + ends.map(\.deadline)).compactMap(\.self).min()
         guard let next else { return false }

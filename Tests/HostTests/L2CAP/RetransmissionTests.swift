@@ -8,7 +8,7 @@ import Timing
 @Suite struct RetransmissionTests {
     // MARK: Frames
 
-    /// Agreed with Bumble's control fields.
+    /// Verified with Bumble's control fields.
     static let controls: [(FrameControl, String)] = [
         (.information(.unsegmented, txSeq: 5, reqSeq: 33), "0a21"), (.information(.start, txSeq: 5, reqSeq: 33), "0a61"),
         (.information(.end, txSeq: 5, reqSeq: 33), "0aa1"), (.information(.continuation, txSeq: 5, reqSeq: 33), "0ae1"),
@@ -30,7 +30,7 @@ import Timing
         #expect(FrameControl.supervisory(.selectiveReject, reqSeq: 1, isPoll: true).extended == 0x0007_0005)
     }
 
-    /// The sequence computed by hand in Python, and frames as Bumble puts them together.
+    /// A sequence computed independently in Python, and frames as encoded by Bumble.
     @Test func checkSequence() {
         var check = L2CAPFrameCheckSequence()
         check.add("123456789".utf8)
@@ -92,7 +92,7 @@ import Timing
         }
     }
 
-    /// A link keeps the order of frames; where it does not, a channel may end, but nothing wrong is delivered.
+    /// A link keeps frames in order. If it does not, a channel may end, but no wrong data is delivered.
     @Test(arguments: UInt64(1)...20) func swappedFramesAreNeverDeliveredInAnotherOrder(seed: UInt64) {
         let link = RetransmissionPair.Link(loss: 0.05, repetition: 0.05, swapping: 0.2)
         var pair = RetransmissionPair(RetransmissionPair.terms(window: 16), recovery: .selectiveReject, link: link, seed: seed)
@@ -108,14 +108,14 @@ import Timing
         pair.send([1], from: 0)
         pair.settle()
         #expect(pair.ending == [.timedOut, nil])
-        // The retransmission time-out, and the monitor time-out three times.
+        // The retransmission timeout, and three monitor timeouts.
         #expect(pair.now == .seconds(2 + 3 * 12))
         #expect(pair.frames.filter { $0 == .supervisory(.receiverReady, reqSeq: 0, isPoll: true) }.count == 3)
     }
 
     // MARK: Message by message
 
-    /// What comes in, one frame after another, at an end that has sent three frames and awaits an answer where it says so; what goes out; what comes of it.
+    /// Received frames, one after another, at an end that has sent three frames and may await an acknowledgement; sent frames; and actions.
     struct Exchange: Sendable, CustomTestStringConvertible {
         var name: String
         var recovery = EnhancedRetransmission.Recovery.reject
@@ -218,7 +218,7 @@ import Timing
         #expect(actions.contains(.close(row.end ?? .byPeer)) == (row.end != nil))
     }
 
-    /// SDUs that break the limits of the channel, as I-frames.
+    /// I-frames with SDUs that exceed the limits of the channel.
     static let faults: [(name: String, frames: [(SegmentKind, length: UInt16?, octets: Int)])] = [
         ("a payload beyond MPS", [(.unsegmented, nil, 21)]), ("an SDU beyond the MTU", [(.start, 501, 20)]),
         ("a start with everything", [(.start, 20, 20)]), ("less than was said", [(.start, 30, 20), (.end, nil, 9)]),

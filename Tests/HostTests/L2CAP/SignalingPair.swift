@@ -3,13 +3,13 @@ import Timing
 
 @testable import Host
 
-/// Two BR/EDR signalling channels and what is on its way between them.
+/// Two BR/EDR signalling channels and the PDUs in transit between them.
 struct SignalingPair {
     var ends: [ClassicSignaling]
-    /// What the end does with each channel that the other one asks for.
+    /// Decisions on channel requests of the other end.
     var decisions: [ClassicSignaling.Decision]
     private(set) var mail: [(to: Int, pdu: [UInt8])] = []
-    /// What each end has told its host.
+    /// Actions reported by each end.
     private(set) var told: [[ClassicSignaling.Action]] = [[], []]
     var now = Microseconds.zero
 
@@ -36,14 +36,14 @@ struct SignalingPair {
         }
     }
 
-    /// The oldest PDU arrives; `change` makes another one of it.
+    /// Delivers the oldest PDU, modified by `change`.
     mutating func deliver(_ change: ([UInt8]) -> [UInt8]? = { $0 }) {
         guard !mail.isEmpty else { return }
         let (end, pdu) = mail.removeFirst()
         if let pdu = change(pdu) { perform(ends[end].received(pdu, at: now), end) }
     }
 
-    /// Everything arrives, and what that brings about.
+    /// Delivers all PDUs, including new ones.
     mutating func settle() {
         var left = 1_000
         while !mail.isEmpty, left > 0 {
@@ -52,7 +52,7 @@ struct SignalingPair {
         }
     }
 
-    /// Time goes on to the next deadline; false if there is none.
+    /// Advances time to the next deadline; false if there is none.
     mutating func proceed() -> Bool {
         guard let next = ends.compactMap(\.deadline).min() else { return false }
         now = max(now, next)

@@ -4,9 +4,9 @@ import Timing
 
 @testable import Host
 
-/// A peripheral that asks for security first, and a central that wants the same. Core Vol 3, Part H, 2.4.6.
+/// A peripheral sends a Security Request, and the central requests the same. Core Vol 3, Part H, 2.4.6.
 @Suite struct AskedPairingTests {
-    /// The central's question to its user is open, or the pairing is on its way, when the central asks for the same.
+    /// The central's question to its user is pending, or the pairing is under way, when the central requests it.
     @Test(arguments: [0, 300]) func aCentralTakesPartInThePairingThatWasAskedFor(milliseconds: Int) throws {
         try SimulatedHosts.run { world in
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (PairingSettings(), PairingSettings())
@@ -21,7 +21,7 @@ import Timing
                 try await world.loop.sleep(for: .milliseconds(milliseconds))
             }
             let result = try await central.pair()
-            // An answer that comes too late is nobody's.
+            // A late reply is ignored.
             questions[0](false)
             #expect(result.model == .justWorks && result.isBonded && central.security == .encrypted)
             #expect(try await asked.value().isBonded && questions.count == 1)
@@ -31,7 +31,7 @@ import Timing
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var bond: Bond?
-        /// The link is encrypted with the bond's key already.
+        /// True if the link is already encrypted with the key of the bond.
         var isEncrypted = false
         var asked: AuthReq = []
         var isEncryptedAnew: Bool
@@ -50,7 +50,7 @@ import Timing
         Row(testDescription: "a link with the key of the bond", bond: bond(), isEncrypted: true, asked: .mitm, isEncryptedAnew: true),
     ]
 
-    /// A host that begins no pairing has nothing to refuse where it has the key.
+    /// A host that does not pair has nothing to reject if it has the key.
     @Test(arguments: rows) func aHostThatDoesNotPairEncryptsWithTheKeyItHas(_ row: Row) {
         var setup = PairingLab(nil, nil)[.central].setup
         setup.bond = row.bond
@@ -65,7 +65,7 @@ import Timing
         #expect(manager.isEncrypting == row.isEncryptedAnew)
     }
 
-    /// The bond is there under the address on the air, on the same link and on the next; the identity leads to it, too.
+    /// The bond is found by the address on the air, on the same and on the next link, and by the identity address.
     @Test(arguments: [false, true]) func aStaticAddressThatTellsAPublicIdentityIsFoundAgain(asIdentity: Bool) throws {
         let met = DeviceAddress(value: 0xF5_F4F3_F2F1_F0, kind: .random)
         try SimulatedHosts.run { world in
@@ -79,11 +79,11 @@ import Timing
             let result = try await first.pair()
             #expect(result.peer == PeerIdentity(identity) && first.bond?.identity == identity)
             #expect(first.bond?.addressOnAir == met && world.central.keys.all.count == 1)
-            // What a key refresh takes.
+            // Time for a key refresh.
             try await world.loop.sleep(for: .milliseconds(500))
             try await first.encrypt()
             try await first.disconnect()
-            // The identity has no IRK that a private address could come of.
+            // The identity has no IRK, so no private address can be resolved.
             var bond = try #require(world.central.keys[PeerIdentity(met)])
             bond.identityResolvingKey = nil
             world.central.keys.add(bond)

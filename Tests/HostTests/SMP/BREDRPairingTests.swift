@@ -7,7 +7,7 @@ import Timing
 
 /// Pairing over BR/EDR. Core Vol 3, Part H, 2.4.2.5, 3.5.1 and 3.6.1.
 @Suite struct BREDRPairingTests {
-    /// Two ends of a link; the first is the central.
+    /// Both ends of a link; the first is the central.
     private struct Lab {
         struct End {
             var machine = BREDRPairing()
@@ -20,7 +20,7 @@ import Timing
 
         var ends: [End]
         var transcript: [String] = []
-        /// What becomes of a PDU on its way.
+        /// Modification of a PDU in transit.
         var onTheWay: (Int, [UInt8]) -> [UInt8] = { $1 }
         private var mail: [(to: Int, pdu: [UInt8])] = []
 
@@ -79,19 +79,19 @@ import Timing
         var transcript: String
         var central = PairingSettings()
         var peripheral = PairingSettings()
-        /// Whether the peripheral pairs at all.
+        /// True if the peripheral supports pairing.
         var pairs = true
         var link: BREDREncryption? = BREDREncryption(
             linkKey: LinkKey([UInt8](1...16), .authenticatedCombinationP256), isAESCCM: true, keySize: 16)
-        /// Octets of the encryption key, as each side knows it.
+        /// Encryption key size in octets as known to each device.
         var sizes = [16, 16]
-        /// What the peripheral says that it is.
+        /// Identity address distributed by the peripheral.
         var identity: DeviceAddress?
-        /// What the peripheral has of the central.
+        /// The peripheral's existing bond with the central.
         var known: Bond?
         var h7 = false
         var size = 16
-        /// Why it fails.
+        /// Reason of the failure.
         var reason: PairingFailedReason?
 
         init(_ name: String, _ transcript: String, _ reason: PairingFailedReason? = nil, _ change: (inout Row) -> Void = { _ in }) {
@@ -158,7 +158,7 @@ import Timing
 
     struct WrongRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Whose PDU with which opcode becomes what.
+        /// Sender and opcode of a PDU, and its replacement.
         var sender: Int
         var opcode: UInt8
         var becomes: [UInt8]
@@ -195,7 +195,7 @@ import Timing
         #expect(telling.bond == nil && telling.result == nil && lab.ends.allSatisfy { !$0.machine.isBusy })
     }
 
-    /// Fields that mean nothing on BR/EDR are not looked at.
+    /// Fields reserved on BR/EDR are ignored.
     @Test func reservedFieldsAreIgnored() {
         var lab = Lab(Row("", ""))
         lab.onTheWay = { _, pdu in [1, 2].contains(pdu[0]) ? [pdu[0], 0xFF, 0xFF, 0xDF, pdu[4]] + pdu[5...].map { $0 | 0xF0 } : pdu }

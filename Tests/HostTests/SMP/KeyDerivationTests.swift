@@ -5,7 +5,7 @@ import Timing
 
 @testable import Host
 
-/// Keys of one transport from those of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and 2.4.2.5.
+/// Cross-transport key derivation. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and 2.4.2.5.
 @Suite struct KeyDerivationTests {
     private static func strength(_ isAuthenticated: Bool, _ isSecureConnections: Bool, _ size: Int = 16) -> KeyStrength {
         KeyStrength(isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections, size: size)
@@ -15,13 +15,14 @@ import Timing
 
     // MARK: The policy
 
-    /// The keys of LE across: Secure Connections unauthenticated, authenticated, both with 7 octets, authenticated with 6, legacy authenticated.
+    /// LE keys by columns: Secure Connections unauthenticated, authenticated, both with 7 octets, authenticated with 6, legacy
+    /// authenticated.
     static let longTermKeys = [
         strength(false, true), strength(true, true), strength(false, true, 7), strength(true, true, 7), strength(true, true, 6),
         strength(true, false),
     ]
 
-    /// The link key that is there, and what becomes of it: derived anew (+), worth more (-), impossible (s short, x not of Secure Connections).
+    /// Existing link key, and the result: derived (+), existing key is stronger (-), impossible (s short, x not Secure Connections).
     static let overLinkKeys: [(known: LinkKey?, row: String)] = [
         (nil, "++++sx"), (key(.combination), "++--sx"), (key(.debugCombination), "++--sx"),
         (key(.unauthenticatedCombinationP192), "++--sx"), (key(.authenticatedCombinationP192), "-+--sx"),
@@ -30,7 +31,7 @@ import Timing
         (key(.authenticatedCombinationP256, size: 7), "-+-+sx"),
     ]
 
-    /// The link keys across, with AES-CCM and 16 octets: types 0 to 8.
+    /// Link keys by columns, with AES-CCM and 16 octets: types 0...8.
     static let linkKeys = (UInt8(0)...8).map { key(LinkKeyType(rawValue: $0)) }
 
     static let overLongTermKeys: [(known: KeyStrength?, row: String)] = [
@@ -82,11 +83,11 @@ import Timing
         var testDescription: String
         var central = PairingSettings()
         var peripheral = PairingSettings()
-        /// By h7 or by h6; nil if no link key comes of the pairing.
+        /// Derivation with h7 or h6; nil if the pairing yields no link key.
         var h7: Bool? = false
         var type = LinkKeyType.unauthenticatedCombinationP256
         var size = 16
-        /// Whether the central goes by its public address.
+        /// True if the central uses its public address.
         var isPublic = true
 
         init(_ name: String, h7: Bool? = false, size: Int = 16, isPublic: Bool = true, _ change: (inout Row) -> Void = { _ in }) {

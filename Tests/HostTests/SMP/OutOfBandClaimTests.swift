@@ -5,13 +5,13 @@ import Timing
 
 @testable import Host
 
-/// A peer's OOB data flag counts for what it can prove. Core Vol 3, Part H, 2.3.5.6.4; Vol 2, Part H, 7.2.2.
+/// A peer's OOB data flag is trusted only as far as it can be proven. Core Vol 3, Part H, 2.3.5.6.4; Vol 2, Part H, 7.2.2.
 struct OutOfBandClaimTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var victim: PairingLab.Side
-        /// The victim has made data for peers to have.
+        /// The victim has created out-of-band data.
         var hasTold: Bool
-        /// The victim has data that somebody else gave it.
+        /// The victim has out-of-band data from another device.
         var hasOther: Bool
         var level: LinkSecurity
         var isSecureConnections: Bool
@@ -47,12 +47,12 @@ struct OutOfBandClaimTests {
         let end = lab[row.victim]
         #expect(end.manager.level < .authenticated && (end.bond?.isAuthenticated ?? false) == false)
         let isLegacy = !row.isSecureConnections
-        // In legacy pairing one flag leaves the model to the IO capabilities, and two ask for a TK.
+        // In legacy pairing, one flag means that the IO capabilities decide; two flags require a TK.
         #expect((end.result != nil) == (isLegacy && !row.hasOther && row.level == .encrypted))
         if !isLegacy, !row.hasTold { #expect(end.error == .peer(.pairingRefused(.oobNotAvailable))) }
     }
 
-    /// A peer with the data is authenticated; the data serve one pairing, or two that fail.
+    /// A peer with the data is authenticated; the data is used for one successful or two failed pairings.
     @Test(arguments: [0, 1, 2, 3]) func keyPairsAreRenewed(failures: Int) {
         var secrets = SecretSource.system
         var made: LocalOutOfBandData? = LocalOutOfBandData(using: &secrets)
@@ -68,7 +68,7 @@ struct OutOfBandClaimTests {
         #expect(lab[.peripheral].manager.usesOutOfBandData == (made != nil) && !lab[.central].manager.usesOutOfBandData)
     }
 
-    /// Over BR/EDR the controllers compute: the host says no where it can, and makes nothing of the key where it cannot.
+    /// On BR/EDR the controllers compute. The host rejects if it can, and otherwise does not trust the key.
     @Test(arguments: [false, true], [false, true]) func aFlagAloneAuthenticatesNobodyOverClassic(isInitiator: Bool, hasTold: Bool) {
         let settings = PairingSettings()
         var machine = BREDRSecurity(settings, known: nil)
@@ -89,7 +89,7 @@ struct OutOfBandClaimTests {
         #expect(machine.encryption?.linkKey.strength.isAuthenticated == hasTold)
     }
 
-    /// Just Works under another address does not take the place of a bond; a peer that lost its keys pairs anew under its own.
+    /// Just Works under another address does not replace a bond; a peer that lost its keys pairs again under its own address.
     @Test(arguments: [
         (false, 16, false, false), (false, 16, true, true), (true, 16, false, true), (true, 7, true, false),
     ]) func aClaimedIdentityReplacesNothing(isAuthenticated: Bool, size: Int, isOwnAddress: Bool, replaces: Bool) {

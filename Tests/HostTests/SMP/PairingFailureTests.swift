@@ -6,18 +6,18 @@ import Timing
 
 @testable import Host
 
-/// Pairings that must not succeed: who ends them, at which PDU, and why.
+/// Pairings that must fail: the device that ends them, the PDU and the reason.
 @Suite struct PairingFailureTests {
     typealias Side = PairingLab.Side
 
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Who ends it, and the reason that it gives.
+        /// The device that ends the pairing, and its reason.
         var endedBy: Side
         var reason: PairingFailedReason
         var central = PairingSettings()
         var peripheral = PairingSettings()
-        /// The PDUs of this sender and opcode are changed, after so many of them.
+        /// PDUs of this sender and opcode are changed, after a number of unchanged ones.
         var sender = Side.central
         var opcode: UInt8 = 0
         var skip = 0
@@ -49,7 +49,7 @@ import Timing
     private static func flip(_ index: Int) -> @Sendable ([UInt8]) -> [[UInt8]] { { set(index, $0[index] ^ 1)($0) } }
     private static func legacy(_ central: inout PairingSettings, _ peripheral: inout PairingSettings) {
         central.supportsSecureConnections = false
-        // Both sides must be of one mind in what is tested, not in what is offered.
+        // The devices must agree on the tested feature.
         peripheral.supportsSecureConnections = false
     }
     private static func compare(_ central: inout PairingSettings, _ peripheral: inout PairingSettings) {
@@ -162,7 +162,7 @@ import Timing
 
     private final class Counter { var count = 0 }
 
-    /// The peer's own key came back: no secret is shared with anybody.
+    /// The peer's public key is the device's own, so there is no shared secret.
     @Test(arguments: [Side.central, .peripheral]) func aReflectedKeyIsRefused(_ victim: Side) {
         var lab = PairingLab(PairingSettings(), PairingSettings())
         let box = KeyBox()
@@ -172,7 +172,7 @@ import Timing
             return [side == victim || box.key.isEmpty ? pdu : box.key]
         }
         if victim == .peripheral {
-            // The responder's key is the second one: it is the same as that of a central with the same random numbers.
+            // The responder's key is the second one of its stream: it equals the key of a central with the same random numbers.
             lab[.central].setup.secrets = SecretSource(seed: 5, label: "both", on: RunLoop())
             lab[.peripheral].setup.secrets = SecretSource(seed: 5, label: "both", on: RunLoop())
         }
@@ -189,7 +189,7 @@ import Timing
         var who: Side
         var answer: PairingAnswer
         var reason: PairingFailedReason
-        /// Who finds out.
+        /// The device that detects it.
         var endedBy: Side
         var central = IOCapability.noInputNoOutput
         var peripheral = IOCapability.noInputNoOutput
@@ -234,7 +234,7 @@ import Timing
         #expect(lab[row.endedBy.other].error == .peer(.pairingFailed(row.reason)))
     }
 
-    /// Core Vol 3, Part H, 3.4: thirty seconds after the last command nothing more goes on.
+    /// Core Vol 3, Part H, 3.4: nothing happens after thirty seconds without a command.
     @Test func silenceEndsPairingForGood() {
         var lab = PairingLab(PairingSettings(), PairingSettings())
         lab.onTheWay = { $1[0] == SMP.PairingRandom.opcode ? [] : [$1] }
@@ -250,7 +250,7 @@ import Timing
         #expect(lab.transcript.count == sent && lab[.peripheral].manager.deadline == nil)
     }
 
-    /// The timer of a central that is asked again, while its user thinks, begins again. Core Vol 3, Part H, 3.4.
+    /// Another Security Request restarts the timer of a central whose user has not replied. Core Vol 3, Part H, 3.4.
     @Test func aSecurityRequestRestartsTheTimer() {
         let lab = PairingLab(PairingSettings(), PairingSettings())
         var manager = SecurityManager()
@@ -261,7 +261,7 @@ import Timing
         }
     }
 
-    /// Core Vol 3, Part H, 2.3.4: also where the peer has sent more, which no bond file takes.
+    /// Core Vol 3, Part H, 2.3.4: keys are shortened even if the peer has sent more, which a bond file would not accept.
     @Test func aKeyIsAsLongAsAgreed() throws {
         var settings = PairingSettings()
         (settings.supportsSecureConnections, settings.maximumKeySize) = (false, 7)
@@ -290,7 +290,7 @@ import Timing
             now = now + wait
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 64, 64, 64].map { .seconds($0) })
-        // It shrinks while nothing fails.
+        // It decreases while no pairing fails.
         attempts.failed(peer, error, at: now + .seconds(64 + 32))
         #expect(attempts.mustWait(peer, at: now + .seconds(96 + 31)) && !attempts.mustWait(peer, at: now + .seconds(96 + 32)))
         attempts.succeeded(peer)
@@ -310,7 +310,7 @@ import Timing
         #expect(lab.transcript.count == 2 && lab[.central].error == .peer(.pairingRefused(.repeatedAttempts)))
     }
 
-    /// A strong bond is not given up for a weak one, unless that is wanted.
+    /// A strong bond is not replaced by a weak one, unless requested.
     @Test(arguments: [false, true]) func aWeakerBondDoesNotReplaceAStronger(isWanted: Bool) {
         var settings = PairingSettings()
         settings.acceptsWeakerBond = isWanted
@@ -347,7 +347,7 @@ import Timing
         #expect(lab.transcript == row.answers && !lab[row.to].manager.isBusy)
     }
 
-    /// CVE-2019-19194: no key before its time, and none of another name after it.
+    /// CVE-2019-19194: no key is supplied before pairing, and none with other identifiers after it.
     @Test func noKeyBeforeItsTime() {
         var lab = PairingLab(PairingSettings(), PairingSettings())
         lab[.peripheral].setup.bond = Bond(PairingLab.central, localLongTermKey: LongTermKey([UInt8](1...16)))

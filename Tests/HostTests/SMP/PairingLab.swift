@@ -4,7 +4,7 @@ import Timing
 
 @testable import Host
 
-/// Two security managers that talk to each other directly, with a user who reads both displays.
+/// Two directly connected security managers, with a user who reads both displays.
 struct PairingLab {
     enum Side: Sendable, Hashable {
         case central
@@ -27,15 +27,15 @@ struct PairingLab {
     }
 
     private(set) var ends: [Side: End]
-    /// PDUs on their way.
+    /// PDUs in transit.
     private var mail: [(to: Side, pdu: [UInt8])] = []
     private var unanswered: [(Side, PairingQuestion)] = []
-    /// What went over the air: C or P and the opcode, E for encryption.
+    /// Transcript: C or P and the opcode, E for encryption.
     private(set) var transcript: [String] = []
     var now = Microseconds(0)
-    /// What becomes of a PDU on its way.
+    /// Modification of a PDU in transit.
     var onTheWay: (Side, [UInt8]) -> [[UInt8]] = { [$1] }
-    /// What the user answers in place of what is right.
+    /// Reply of the user instead of the correct one.
     var answer: (Side, PairingQuestion) -> PairingAnswer? = { _, _ in nil }
 
     static let central = DeviceAddress(value: 0xA1A2_A3A4_A5A6, kind: .random)
@@ -61,7 +61,7 @@ struct PairingLab {
         set { ends[side] = newValue }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func pair(from side: Side = .central) {
         perform(self[side].manager.pair(self[side].setup, self[side].setup.settings ?? PairingSettings(), at: now), side)

@@ -7,8 +7,8 @@ import Timing
 
 /// Pairings that succeed: which association model, in which order, to which keys.
 @Suite struct PairingTests {
-    /// Table 2.8 of Core Vol 3, Part H, 2.3.5.1, written down once more: J Just Works, N Numeric Comparison, a passkey that the initiator (I), the responder
-    /// (R) or nobody (B) shows; small letters for LE legacy pairing alone.
+    /// Table 2.8 of Core Vol 3, Part H, 2.3.5.1, written independently: J Just Works, N Numeric Comparison, passkey displayed by the
+    /// initiator (I), the responder (R) or neither (B); lower case for LE legacy pairing only.
     static let table = [
         "J J R J R",
         "J jN R J rN",
@@ -192,7 +192,7 @@ import Timing
         var isSecureConnections = true
         var centralHas: Bool
         var peripheralHas: Bool
-        /// The wrong data.
+        /// True for wrong data.
         var isWrong = false
         var model: AssociationModel?
         var reason: PairingFailedReason?
@@ -247,7 +247,7 @@ import Timing
         #expect(lab.transcript.prefix(3) == ["P0b", "C01", "P02"])
         #expect(lab[.central].questions == [.consent] && lab[.peripheral].questions.isEmpty)
         #expect(lab[.peripheral].result?.model == .justWorks)
-        // The bond answers the next time, on a new link.
+        // The bond is used the next time, on a new link.
         var again = PairingLab(PairingSettings(), PairingSettings(), seed: 9)
         again[.central].setup.bond = lab[.central].bond
         again[.peripheral].setup.bond = lab[.peripheral].bond
@@ -255,7 +255,7 @@ import Timing
         #expect(again.transcript == ["P0b", "E"])
         #expect(again[.peripheral].result?.model == nil && again[.peripheral].result?.level == .encrypted)
         #expect(again[.central].result?.isBonded == true && again[.central].manager.level == .encrypted)
-        // A key that is too weak for the peripheral ends it, one that is too weak for both does not begin it.
+        // A key that is too weak for the peripheral ends it; one that is too weak for both is not used at all.
         again = PairingLab(PairingSettings(), PairingSettings(), seed: 10)
         again[.central].setup.bond = lab[.central].bond
         again[.peripheral].setup.bond = lab[.peripheral].bond

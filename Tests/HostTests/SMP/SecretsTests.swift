@@ -5,9 +5,9 @@ import Timing
 
 @testable import Host
 
-/// A sniffer computes no secret from the PDUs that it hears.
+/// A sniffer cannot compute secrets from captured PDUs.
 struct SecretsTests {
-    /// The PDUs of ten pairings, by models that send many numbers.
+    /// PDUs of ten pairings with association models that send many random numbers.
     private static func pairings(_ secrets: (Int, PairingLab.Side) -> SecretSource) -> [[[UInt8]]] {
         (0..<10).map { number in
             var (central, peripheral) = (PairingSettings(), PairingSettings())
@@ -34,7 +34,7 @@ struct SecretsTests {
 
     private final class Sniffer { var heard: [PairingLab.Side: [[UInt8]]] = [:] }
 
-    /// Numbers of 64 bits that one side sends as they were drawn: nonces, random values, LTK, Rand, CSRK.
+    /// 64-bit random numbers that one device sends: nonces, random values, LTK, Rand, CSRK.
     private static func words(of pdus: [[UInt8]]) -> [UInt64] {
         let drawn: Set<UInt8> = [
             SMP.PairingRandom.opcode, SMP.EncryptionInformation.opcode, SMP.CentralIdentification.opcode, SMP.SigningInformation.opcode,
@@ -79,14 +79,14 @@ struct SecretsTests {
         }
     }
 
-    /// Count of one side's numbers that follow from four others.
+    /// Number of one device's random numbers that follow from four others.
     private static func predicted(_ sides: [[[UInt8]]]) -> Int {
         sides.map { pdus in
             let words = words(of: pdus)
             let later = Set(words)
             return words.indices.dropLast(3).count { start in
                 guard let state = state(of: words[start..<start + 4]) else { return false }
-                // What the state gives next, but for the three that it was computed from.
+                // The next outputs of the state, except the three from which it was computed.
                 return predictions(state, 64).dropFirst(3).contains { later.contains($0) }
             }
         }.reduce(0, +)
@@ -101,14 +101,14 @@ struct SecretsTests {
         let words = sides.flatMap { Self.words(of: $0) }
         #expect(Set(words).count == words.count)
         let halves = words.flatMap { [$0 >> 32, $0 & 0xFFFF_FFFF] }
-        // One pair by chance is left to a thousand numbers of 32 bits.
+        // Allows one coincidence among about a thousand 32-bit numbers.
         #expect(halves.count - Set(halves).count <= 1)
-        // Six standard deviations about a half.
+        // Six standard deviations around one half.
         let (ones, bits) = (words.reduce(0) { $0 + $1.nonzeroBitCount }, 64 * words.count)
         #expect((2 * ones - bits) * (2 * ones - bits) < 36 * bits)
     }
 
-    /// On a loop in wall time a seed means nothing; in virtual time it repeats.
+    /// On a loop in wall time the seed has no effect; in virtual time runs are reproducible.
     @Test(arguments: [RunLoop.Mode.wall, .virtual]) func onlyVirtualTimeRepeatsSecrets(_ mode: RunLoop.Mode) {
         let loop = RunLoop(mode: mode)
         var sources = (0..<2).map { _ in SecretSource(seed: 1, label: "host", on: loop) }
@@ -118,7 +118,8 @@ struct SecretsTests {
         #expect(drawn[0] != drawn[2])
     }
 
-    /// A static address shows 46 bits of a number. If that came of a generator of 64 bits, 2^18 seeds would be left, and one of them would give the IRK.
+    /// A static address contains 46 bits of a random number. With a 64-bit generator, 2^18 seeds would remain, one of which would give the
+    /// IRK.
     @Test func anAddressGivesNoKeyAway() {
         var seeded = RandomSource(seed: 0x0123_4567_89AB_CDEF)
         let address = seeded.next() & 0x3FFF_FFFF_FFFF
@@ -133,7 +134,7 @@ struct SecretsTests {
 
     private static func follows(_ key: [UInt64], from address: UInt64) -> Bool {
         for top in 0..<UInt64(1 << 18) {
-            // The output back to the state's second word, and that back to the seed.
+            // From the output to the second word of the state, and from there to the seed.
             let product = (top << 46 | address) &* 0x8E38_E38E_38E3_8E39
             var word = (product >> 7 | product << 57) &* 0xCCCC_CCCC_CCCC_CCCD
             word = (word ^ word >> 31 ^ word >> 62) &* 0x3196_42B2_D24D_8EC3

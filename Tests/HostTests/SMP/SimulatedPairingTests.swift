@@ -6,7 +6,7 @@ import Timing
 
 /// Our host pairs with our host over the simulated air, and a user sits in front of both.
 @Suite struct SimulatedPairingTests {
-    /// Reads both displays and answers after two seconds.
+    /// Reads both displays and replies after two seconds.
     final class User {
         var shown: [UInt32] = []
         var compared: [UInt32] = []
@@ -110,14 +110,14 @@ import Timing
         for connection in connections { #expect(connection.security == level && connection.encryptionKeySize == keySize) }
     }
 
-    /// A new link begins without protection, and the bond's key gives it back.
+    /// A new link starts unencrypted, and the key of the bond restores its level.
     private func returns(_ world: SimulatedHosts, _ row: Row) async throws {
         let (central, peripheral) = try await world.link()
         expect([central, peripheral], .none, 0)
         try await central.encrypt()
         try await world.loop.sleep(for: .seconds(1))
         expect([central, peripheral], row.level, row.keySize)
-        // Once more on the same link: the key is refreshed.
+        // Again on the same link: the key is refreshed.
         try await central.encrypt()
         _ = try await central.gatt.read(3)
         try await central.disconnect()
@@ -150,7 +150,7 @@ import Timing
         }
     }
 
-    /// A link key comes of a pairing that both want one of, is renewed by the next, and stays when one of LE alone follows.
+    /// A pairing that both devices want a link key from yields one; the next one replaces it, and an LE-only pairing keeps it.
     @Test func aPairingServesBothTransports() throws {
         try SimulatedHosts.run { world in
             var settings = PairingSettings()
@@ -185,13 +185,13 @@ import Timing
         PrivacyRow(testDescription: "the peripheral hides, legacy", centralHides: false, isSecureConnections: false),
     ]
 
-    /// What both sides compute is of the addresses on the air; what they keep is of the identities. Core Vol 3, Part H, 2.2.3 and 2.4.3.
+    /// Computations use the addresses on the air, stored bonds the identity addresses. Core Vol 3, Part H, 2.2.3 and 2.4.3.
     @Test(arguments: hiding) func hostsThatHidePair(_ row: PrivacyRow) throws {
         try SimulatedHosts.run { world in
             var settings = PairingSettings()
             settings.supportsSecureConnections = row.isSecureConnections
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (settings, settings)
-            // One that told its IRK and yet comes by its identity is known in device privacy mode alone.
+            // A peer that distributed its IRK but uses its identity address is recognized in device privacy mode only.
             var privacy = PrivacySettings()
             privacy.isDeviceMode = true
             if row.centralHides { try await world.central.enablePrivacy(privacy) }
@@ -213,7 +213,7 @@ import Timing
         }
     }
 
-    /// A peripheral that asks while the central encrypts already gets what it asked for, once.
+    /// A peripheral's Security Request while the central is already encrypting is served once.
     @Test func aRequestMeetsTheEncryptionThatItAsksFor() throws {
         try SimulatedHosts.run { world in
             (world.central.pairingSettings, world.peripheral.pairingSettings) = (PairingSettings(), PairingSettings())
@@ -229,7 +229,7 @@ import Timing
                 let result = try await asking.value()
                 #expect(result.model == nil && result.level == .encrypted && result.isBonded)
                 expect([central, peripheral], .encrypted, 16)
-                // On a link that is encrypted the key is refreshed.
+                // On an encrypted link the key is refreshed.
                 #expect(try await peripheral.pair().level == .encrypted)
                 try await central.disconnect()
             }
@@ -244,7 +244,7 @@ import Timing
             world.peripheral.pairingSettings = PairingSettings()
             world.peripheral.pairingDialogue = .unattended(accepts: false)
             #expect(await failure { try await central.pair() } == .peer(.pairingFailed(.pairingNotSupported)))
-            // Nobody answers: thirty seconds.
+            // Without a reply, pairing fails after thirty seconds.
             world.peripheral.pairingDialogue = PairingDialogue(enterPasskey: { _, _ in }, compare: { _, _, _ in }, consent: { _, _ in })
             let begin = world.loop.now
             let waiting = world.loop.start { await failure { try await central.pair() } }
