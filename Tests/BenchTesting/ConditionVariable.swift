@@ -1,14 +1,14 @@
 import Packets
 import Timing
 
-/// Where a test waits, in wall time, for what sockets and other programs bring about: whoever sees something happen signals, and the conditions are looked at again.
+/// Waits in wall time for events of sockets and other programs: an event source signals, and the conditions are checked again.
 public final class ConditionVariable {
     private let loop: RunLoop
     private var waits: [(condition: () -> Bool, promise: Promise<Void>)] = []
 
     public init(on loop: RunLoop) { self.loop = loop }
 
-    /// Something has happened.
+    /// Reports an event.
     public func signal() {
         for wait in waits where wait.condition() { wait.promise.fulfil(()) }
         waits.removeAll { $0.promise.isSettled }
@@ -16,7 +16,7 @@ public final class ConditionVariable {
 
     /// Waits until the condition holds.
     ///
-    /// - Throws: `Unmet` after half a minute.
+    /// - Throws: `Unmet` after 30 s.
     public func wait(for what: String, _ condition: @escaping () -> Bool) async throws {
         guard !condition() else { return }
         let promise = Promise<Void>(on: loop)

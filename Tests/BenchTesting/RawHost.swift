@@ -3,13 +3,13 @@ import Simulation
 import Timing
 import Transport
 
-/// A host that knows HCI packets and nothing else.
+/// A host that handles HCI packets only.
 public final class RawHost: HCITransportSink {
     public let loop: RunLoop
     public let transport: any HCITransport
-    /// Everything that has come, in order, with its time.
+    /// All received packets in order, with their times.
     public private(set) var log: [(packet: HCIPacket, time: Microseconds)] = []
-    /// What no one has asked for yet.
+    /// Packets not yet taken by the test.
     private var inbox: [HCIPacket] = []
 
     init(_ loop: RunLoop, _ transport: any HCITransport) {
@@ -26,7 +26,7 @@ public final class RawHost: HCITransportSink {
 
     // MARK: Commands
 
-    /// Sends a command's octets as they are and waits for Command Complete or Command Status.
+    /// Sends a command with the given octets and waits for Command Complete or Command Status.
     @discardableResult
     public func raw(_ opcode: UInt16, _ parameters: [UInt8]) async throws -> Answer {
         inbox.removeAll { Answer($0)?.opcode == opcode }
@@ -36,13 +36,13 @@ public final class RawHost: HCITransportSink {
         }
     }
 
-    /// Runs a command; its status.
+    /// Runs a command and returns its status.
     @discardableResult
     public func run<Command: HCICommand>(_ command: Command) async throws -> ErrorCode {
         try await raw(Command.opcode, command.parameters).status
     }
 
-    /// Runs a command that must succeed; what it returns.
+    /// Runs a command that must succeed and returns its return parameters.
     public func returns<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
         let answer = try await raw(Command.opcode, command.parameters)
         guard answer.status == .success else { throw Refused(command: Command.name, status: answer.status) }
@@ -59,7 +59,7 @@ public final class RawHost: HCITransportSink {
 
     // MARK: Events
 
-    /// The next event of a type; events before it stay.
+    /// The next event of a type; earlier events stay in the inbox.
     public func next<Event: HCIEvent>(_ type: Event.Type = Event.self, within limit: Microseconds = .seconds(2)) async throws -> Event {
         try await wait(for: limit, Event.name) { try? $0.event(as: Event.self) }
     }
@@ -68,7 +68,7 @@ public final class RawHost: HCITransportSink {
         try await wait(for: limit, "data") { $0.kind == .acl ? $0.bytes : nil }
     }
 
-    /// All events of a type that have come and were not asked for.
+    /// All events of a type in the inbox.
     public func all<Event: HCIEvent>(_ type: Event.Type = Event.self) -> [Event] {
         let found = inbox.compactMap { try? $0.event(as: Event.self) }
         inbox.removeAll { (try? $0.event(as: Event.self)) != nil }
@@ -95,13 +95,13 @@ public final class RawHost: HCITransportSink {
         }
     }
 
-    /// What should have come and did not.
+    /// An expected event did not arrive.
     public struct Missing: Error {
         public var what: String
         public var at: Microseconds
     }
 
-    /// A command that should have succeeded.
+    /// A command that should have succeeded has failed.
     public struct Refused: Error {
         public var command: String
         public var status: ErrorCode
@@ -136,7 +136,7 @@ public final class RawHost: HCITransportSink {
 }
 
 extension RawHost {
-    /// Unmasks everything.
+    /// Enables all events.
     public func openMasks() async throws {
         try await succeed(
             HCICommands.Reset(), HCICommands.SetEventMask(eventMask: .init(rawValue: 0x3FFF_FFFF_FFFF_FFFF)),

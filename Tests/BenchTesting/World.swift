@@ -2,7 +2,8 @@ import Packets
 import Simulation
 import Timing
 
-/// What one test runs in: a loop in virtual time, a simulation on it, and hosts, raw or not. When the test is over everything is closed, and nothing may be left over.
+/// Environment of one test: a loop in virtual time, a simulation on it, and hosts. After the test everything is closed, and nothing may be
+/// left over.
 public final class World {
     public let loop = RunLoop()
     public let simulation: Simulation
@@ -15,8 +16,8 @@ public final class World {
     public static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
 
     /// - Parameters:
-    ///   - count: how many raw hosts there are, each with a controller like the template.
-    ///   - seed: fixes every random choice.
+    ///   - count: number of raw hosts, each with a controller like the template.
+    ///   - seed: determines every random choice.
     @discardableResult
     public static func run<Value>(
         hosts count: Int = 0, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
@@ -40,17 +41,17 @@ public final class World {
         hosts.append(host)
     }
 
-    /// Closes something when the test is over; what came last is closed first.
+    /// Registers a clean-up action; the last one runs first.
     public func atEnd(_ ending: @escaping () async throws -> Void) { endings.append(ending) }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Something was still under way.
+    /// An activity was still running.
     public struct LeftOver: Error, CustomStringConvertible {
         public var description: String
     }
 
-    /// Closes everything, and checks that no deadline is set any more and nothing runs that was started.
+    /// Closes everything, and checks that no deadline is set and no activity is running.
     public func close() throws {
         try loop.run { [self] in try await end() }
         guard loop.deadlineCount == 0, loop.activityCount == 0 else {
@@ -58,7 +59,7 @@ public final class World {
         }
     }
 
-    /// Resets the controllers of raw hosts, none of which may have anything under way afterwards, and closes everything.
+    /// Resets the controllers of the raw hosts, checks that they are idle, and closes everything.
     private func end() async throws {
         for host in hosts { _ = try? await host.run(HCICommands.Reset()) }
         if !hosts.isEmpty {
@@ -71,6 +72,6 @@ public final class World {
         try await loop.sleep(for: Self.grace)
     }
 
-    /// How long what has been closed may take to be over.
+    /// How long closed objects may take to finish.
     private static let grace = Microseconds.milliseconds(50)
 }

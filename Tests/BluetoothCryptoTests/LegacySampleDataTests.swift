@@ -3,22 +3,22 @@ import BluetoothCrypto
 import Packets
 import Testing
 
-/// A row of sample data as octets: what enters, and last what comes out.
+/// A row of sample data as octets: inputs, then the output.
 struct SampleRow: Sendable, CustomTestStringConvertible {
     let octets: [[UInt8]]
     var expected: [UInt8] { octets[octets.count - 1] }
     var testDescription: String { octets.map { Hex.octets($0.prefix(4)) }.joined(separator: " ") }
 
-    /// The number whose octet 0 is printed first.
+    /// The number with octet 0 printed first.
     func little(_ index: Int) -> UInt128 { UInt128(littleEndianOctets: octets[index]) }
-    /// The number as it is printed.
+    /// The number as printed.
     func big(_ index: Int) -> UInt128 { UInt128(octets: octets[index]) }
-    /// An address whose octet 0 is printed first.
+    /// An address with octet 0 printed first.
     func address(_ index: Int) -> BDADDR { BDADDR(UInt64(truncatingIfNeeded: little(index))) }
     func narrow(_ index: Int) throws -> UInt192 { try #require(UInt192(octets: octets[index])) }
     func wide(_ index: Int) throws -> UInt256 { try #require(UInt256(octets: octets[index])) }
 
-    /// Words of hexadecimal digits, so many to a row.
+    /// Splits a text of hexadecimal words into rows.
     static func rows(columns: Int, _ text: String) -> [SampleRow] {
         let words = text.split(whereSeparator: \.isWhitespace).map { BenchTesting.octets(String($0)) }
         return stride(from: 0, to: words.count, by: columns).map { SampleRow(octets: Array(words[$0..<$0 + columns])) }
@@ -111,7 +111,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
         #expect(key.littleEndianOctets == row.expected)
     }
 
-    /// Octets, Kc, Kc': both printed as numbers, the most significant digit first.
+    /// Octets, Kc, Kc': both printed as numbers, most significant digit first.
     static let lengths = SampleRow.rows(
         columns: 3,
         """
@@ -142,7 +142,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
         #expect(EncryptionKeyLength.reduced(1, octets: 17) == nil)
     }
 
-    /// Octets and Kc' as a controller had them in its memory, octet 0 first: the Kc of the first chain below at every length.
+    /// Octets and Kc' from the memory of a controller, octet 0 first: the Kc of the first chain below with every length.
     static let lengthsOfAController = SampleRow.rows(
         columns: 2,
         """
@@ -200,7 +200,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
         """)
 
     @Test(arguments: streams) func keyStreams(_ row: SampleRow) {
-        // Bits 0 and 27 of the clock do not enter.
+        // Bits 0 and 27 of the clock have no effect.
         for clock in [0, 1, 1 << 27] as [UInt32] {
             var stream = E0(key: row.little(0), central: row.address(1), clock: UInt32(row.little(2)) << 1 | clock)
             #expect((0..<row.expected.count).map { _ in stream.next() } == row.expected)
@@ -217,7 +217,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Both sides of a pairing with the PIN "0000", and the encryption that follows.
+    /// Both devices of a pairing with the PIN "0000", and the encryption that follows.
     @Test func legacyPairingFromEndToEnd() throws {
         func number(_ text: String) -> UInt128 { UInt128(littleEndianOctets: octets(text)) }
         let (a, b): (BDADDR, BDADDR) = (0x1122_3344_5566, 0xAABB_CCDD_EEFF)

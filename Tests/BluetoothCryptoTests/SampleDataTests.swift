@@ -3,7 +3,7 @@ import BluetoothCrypto
 import Packets
 import Testing
 
-/// The specification's sample data, and that of RFC 4493. A row: what, the computed number, the printed one; octets are compared as numbers.
+/// Sample data of the specification and of RFC 4493. A row: name, computed number, printed number; octets are compared as numbers.
 @Suite struct SampleDataTests {
     struct Sample: Sendable, CustomTestStringConvertible {
         let name: String
@@ -74,7 +74,7 @@ import Testing
         Sample("LTK of link key, h7", "e85e09eb5eccb3e269418a133211bc79") { KeyDerivation.ltk(fromLinkKey: linkKey, h7: true) },
     ]
 
-    /// Core Vol 6, Part E, 3: of the Broadcast_Code that spells "Børne House".
+    /// Core Vol 6, Part E, 3: for the Broadcast_Code "Børne House".
     private static let isochronousKey = SecurityToolbox.h7(salt: 0x4249_4731, w: 0x0000_0000_6573_756f_4820_656e_72b8_c342)
     private static let groupKey = SecurityToolbox.h6(w: isochronousKey, keyID: 0x4249_4732)
     /// Coordinated Set Identification Service 1.0, 4.5 and 4.7: k1 and s1 are CMACs.
@@ -196,7 +196,7 @@ import Testing
         #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: .max, low: .max)) }
     }
 
-    /// What is a point and yet no partner. Core Vol 3, Part H, 2.3.5.6.1.
+    /// Points that must not be accepted as a peer's key. Core Vol 3, Part H, 2.3.5.6.1.
     @Test func theOwnKeyAndTheDebugKeyAreRefusedForPairing() throws {
         let (mine, debug) = (try Self.secondA(), try P256KeyPair.debug())
         #expect(throws: CurveError.ownKey) { try mine.pairingSecret(with: mine.publicKey, acceptsDebugKey: true) }

@@ -86,7 +86,7 @@ import Testing
         #expect(try debug.pairingSecret(with: debug.publicKey, acceptsDebugKey: true) == debug.sharedSecret(with: debug.publicKey))
     }
 
-    /// The greatest private key is the least with its sign changed.
+    /// The largest private key is the negative of the smallest.
     @Test func theEndsOfTheRange() throws {
         let least = try P192KeyPair(privateKey: UInt192(high: 0, low: 1)).publicKey
         let greatest = try P192KeyPair(privateKey: Self.narrow("ffffffffffffffffffffffff99def836146bc9b1b4d22830")).publicKey
@@ -159,7 +159,7 @@ import Testing
         #expect(wide == 0x4730_0bb9_5c74_0412_9450_674b_1741_104d)
     }
 
-    /// AuthReq, OOB flag and IO capability, and the check value of A; below those of B, and of A on P-256.
+    /// AuthReq, OOB flag and IO capability, and the check value of A; then those of B, and of A on P-256.
     static let checks = SampleRow.rows(
         columns: 2,
         """
@@ -212,7 +212,7 @@ import Testing
         #expect(check.octets == row.expected)
     }
 
-    /// Link key, device authentication key, SRES of the central, of the peripheral, ACO, encryption key.
+    /// Link key, device authentication key, SRES of central and peripheral, ACO, encryption key.
     static let secureAuthentication = SampleRow.rows(
         columns: 6,
         """

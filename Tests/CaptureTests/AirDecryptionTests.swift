@@ -2,12 +2,12 @@ import Capture
 import Packets
 import Testing
 
-/// Links of an air log are opened with the keys that there are. The session is the specification's sample: Core Vol 6, Part C, 1.
+/// Encrypted links of an air log are decrypted with the known keys. The session is the specification's sample: Core Vol 6, Part C, 1.
 @Suite struct AirDecryptionTests {
     private static let accessAddress = "50654CA7"
     private static let key: UInt128 = 0x4C68_3841_39F5_74D8_36BC_F34E_9DFB_01BF
 
-    /// Sent by, header, payload on the air, payload in clear.
+    /// Sender, header, payload on the air, decrypted payload.
     private static let session: [(isCentral: Bool, header: UInt8, sealed: String, clear: String?)] = [
         (true, 0x03, "03 9078563412EFCDAB 7424 1302F1E0DFCEBDAC 24ABDCBA", nil), (false, 0x03, "04 7968574635241302 BEBAAFDE", nil),
         (false, 0x0B, "05", nil), (true, 0x0F, "9FCDA7F448", "06"), (false, 0x07, "A34C13A415", "06"),
@@ -27,7 +27,7 @@ import Testing
             bytes: accessAddress + [header, UInt8(payload.count)] + payload + [0, 0, 0])
     }
 
-    /// The link begins, and is encrypted.
+    /// A link that starts and is then encrypted.
     private static func link() -> [(frame: AirFrame, clear: [UInt8]?)] {
         let address = Array((Hex.parse(accessAddress) ?? []).reversed())
         let parameters = [UInt8](repeating: 1, count: 12) + address + [UInt8](repeating: 1, count: 18)
@@ -42,13 +42,13 @@ import Testing
 
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Access addresses and keys.
+        /// Keys in the key log, by access address.
         var logged: [UInt128] = []
         /// Keys of bonds.
         var stored: [UInt128] = []
         var encryptedDiversifier: UInt16 = 0x2474
         var randomNumber: UInt64 = 0xABCD_EF12_3456_7890
-        /// Which of two links are opened.
+        /// True for each of two links that is decrypted.
         var opened = [true, true]
     }
 
@@ -64,7 +64,7 @@ import Testing
         Row(testDescription: "nothing", opened: [false, false]),
     ]
 
-    /// Two links, one after another, have the same access address.
+    /// Two successive links have the same access address.
     @Test(arguments: rows) func aLinkIsOpened(_ row: Row) throws {
         let lines = row.logged.map { key in
             let digits = String(key, radix: 16)

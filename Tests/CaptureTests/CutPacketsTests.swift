@@ -3,12 +3,13 @@ import Foundation
 import Packets
 import Testing
 
-/// Recorded packets, one of each sort, cut at every octet and with every octet changed: the decoder says what is wrong, and writes the same octets again.
+/// Recorded packets, one of each kind, truncated at every octet and with every octet changed: the decoder reports the error, and re-encodes
+/// the same octets.
 @Suite struct CutPacketsTests {
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The packets of the captures below a folder, one of each command, event and attribute PDU.
+    /// Packets of the captures below a folder, one of each command, event and attribute PDU.
     private static func packets(below folder: URL) -> [HCIPacket] {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
         var seen: Set<HCIPacket> = []

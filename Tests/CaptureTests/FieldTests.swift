@@ -2,7 +2,7 @@ import Capture
 import Foundation
 import Testing
 
-/// Captures that other tools wrote. They are not part of the package: the tests are skipped where there are none.
+/// Captures written by other tools. They are not part of the package; without them, the tests are skipped.
 private let library: String = {
     if let told = ProcessInfo.processInfo.environment["BLUEBENCH_CAPTURES"] { return told }
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -29,7 +29,7 @@ struct FieldTests {
         for file in listed {
             let (records, failure) = try CaptureReader.readAll(library + "/" + file.path)
             #expect(failure == nil, "\(file.path)")
-            // The manifest counts blocks of the torture files that are no packets, such as journal entries.
+            // The manifest also counts blocks of the torture files that are not packets, such as journal entries.
             let isTorture = file.path.hasPrefix("pcapng-torture")
             if let packets = file.packets { #expect(isTorture ? records.count <= packets : records.count == packets, "\(file.path)") }
             #expect(

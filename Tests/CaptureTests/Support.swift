@@ -2,7 +2,7 @@ import Capture
 import Foundation
 import Packets
 
-/// A file of its own for one test, gone afterwards.
+/// A temporary file for one test.
 func withTemporaryFile<Value>(_ ending: String, _ body: (String) throws -> Value) throws -> Value {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("capture-\(UUID().uuidString).\(ending)").path
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -12,7 +12,7 @@ func withTemporaryFile<Value>(_ ending: String, _ body: (String) throws -> Value
 func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 func put(_ octets: some Sequence<UInt8>, into path: String) throws { try Data(octets).write(to: URL(fileURLWithPath: path)) }
 
-/// Packets of every kind, both ways, as a host and a controller might exchange them.
+/// Packets of every kind in both directions, as a host and a controller might exchange them.
 let sampleRecords: [CaptureRecord] = {
     let packets: [(HCIPacket, CaptureDirection)] = [
         (HCIPacket(.command, [0x03, 0x0C, 0x00]), .hostToController),

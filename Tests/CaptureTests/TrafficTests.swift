@@ -3,7 +3,7 @@ import Packets
 import Testing
 import Timing
 
-/// What a packet means because of packets before it: fragments, channels, keys, whose controller it is.
+/// Decoding that depends on earlier packets: fragments, channels, keys, manufacturer of the controller.
 @Suite struct TrafficTests {
     private static func acl(_ direction: CaptureDirection, _ channel: UInt8, _ pdu: [UInt8]) -> CaptureRecord.Content {
         .hci(HCIPacket(acl: 0x40, .first, [UInt8(pdu.count), 0, channel, 0] + pdu), direction)
@@ -18,7 +18,7 @@ import Timing
                 bytes: [0xA7, 0x4C, 0x65, 0x50, header, UInt8(payload.count)] + payload + [0, 0, 0]))
     }
 
-    /// PDU type 0 of the capture's header: advertising, or data of which the direction is not told.
+    /// PDU type 0 of the capture header: advertising, or data of unknown direction.
     private static func advertising(_ pdu: [UInt8], rf: UInt8) -> CaptureRecord.Content {
         .air(
             AirFrame(
@@ -99,7 +99,7 @@ import Timing
                 "channel 39 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 L2CAP_COMMAND_REJECT_RSP Reason=Command_Not_Understood",
                 "channel 38 1M 0x50654CA7 P>C SN=0 NESN=0 MD=0 LL_FRAME_SPACE_RSP FS=150 us PHYS=LE_1M Spacing_Types=1",
             ]),
-        // Core Vol 6, Part B, 2.1.2: the access address of advertising. The header's own is no more than what the receiver was set to.
+        // Core Vol 6, Part B, 2.1.2: the advertising access address. The one in the capture header is only the receiver's setting.
         Story(
             testDescription: "of advertising and data, the access address in the packet decides",
             packets: [
@@ -152,7 +152,7 @@ import Timing
         #expect(story.packets.count == story.lines.count)
     }
 
-    /// Whole PDUs, fragments of others, and answers of controllers of two companies, again and again in any order.
+    /// Complete PDUs, fragments of others, and answers of controllers of two companies, repeatedly in any order.
     @Test("A line that is looked up is the one that would be decoded", arguments: [1, 2, 3] as [UInt64]) func knownLines(seed: UInt64) {
         let version: [UInt8] = [0x0E, 12, 1, 1, 0x10, 0, 12, 0, 0, 12]
         let others: [CaptureRecord.Content] = [
@@ -175,7 +175,7 @@ import Timing
 
     struct Sniffed: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// The event's number, then flags, channel index and RSSI, then the packet.
+        /// Event id, then flags, channel index and RSSI, then the packet.
         var event: UInt8
         var circumstances: [UInt8]
         var packet: [UInt8]

@@ -6,7 +6,7 @@ import Transport
 
 @testable import Conformance
 
-/// What answers the very request, but otherwise than expected, fails the step at once and is named.
+/// An answer to the request with unexpected content fails the step at once and is named in the message.
 struct AnswerRuleTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -45,7 +45,7 @@ struct AnswerRuleTests {
         #expect(isAtOnce == !row.says.contains("was expected within"), "\(result.virtualMilliseconds) ms")
     }
 
-    /// Evidence for what did not come is of its own connection.
+    /// Evidence for a missing packet is from the same connection.
     @Test func packetsOfOtherConnectionsAreNoEvidence() throws {
         let text = """
             title: t

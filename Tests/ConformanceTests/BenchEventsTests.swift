@@ -6,7 +6,7 @@ import Transport
 
 @testable import Conformance
 
-/// The bench asks for the events that it knows, and takes an event in each of its versions.
+/// The bench enables the events that it knows, and accepts each version of an event.
 struct BenchEventsTests {
     @Test func onlyDeclaredEventsAreAskedFor() {
         #expect(BenchEvents.le.isSuperset(of: [.leConnectionComplete, .leEnhancedConnectionComplete, .leEnhancedConnectionCompleteV2]))
@@ -20,7 +20,7 @@ struct BenchEventsTests {
 
     enum Version: CaseIterable, Sendable { case plain, enhanced, enhancedV2 }
 
-    /// A controller may tell of a connection in three ways.
+    /// A controller may report a connection in three events.
     @Test(arguments: Version.allCases) func casesTakeEveryConnectionComplete(_ version: Version) throws {
         let catalogue = try SuiteTests.catalogue()
         for testCase in try RunPlan.select(catalogue.cases, ["gap-conn", "phy", "gatt/whole-session"]) {

@@ -5,14 +5,14 @@ import VirtualDongle
 
 @testable import Conformance
 
-/// What a dongle does wrong is an observation where it is the tester's, and a FAIL where it is the subject.
+/// A fault of a dongle is an observation if it is the tester's, and a FAIL if it is the subject's.
 struct BlameTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var quirk: String
         var id: String
-        /// With the switch at the subject.
+        /// Verdict with the switch on the subject.
         var subject: Verdict
-        /// With the switch at the tester: never FAIL.
+        /// Verdict with the switch on the tester: never FAIL.
         var tester = Verdict.pass
         var testDescription: String { "\(quirk) in \(id)" }
     }
@@ -51,7 +51,7 @@ struct BlameTests {
         if row.tester == .inconclusive { #expect(result.message.contains("Not held against the subject"), "\(result.message)") }
     }
 
-    /// What breaks the tester off leaves the case without a verdict about the subject, and is named.
+    /// A failure of the tester leaves the case without a verdict about the subject, and is named.
     @Test(arguments: ["hardware-error=1", "mute-after-commands=14", "silent=LE_Create_Connection", "refuses=LE_Create_Connection"])
     func aTesterThatIsNoWitness(_ quirk: String) throws {
         let result = try Trial.run("gap-conn/data-both-ways", try DongleConduct([quirk]), at: .tester)
@@ -61,7 +61,7 @@ struct BlameTests {
         #expect(result.verdict == .pass || !result.message.isEmpty || !result.notes.isEmpty)
     }
 
-    /// An event that the tester's controller owes its host is not the subject's duty where no step says so.
+    /// An event that the tester's controller must send to its host is not the subject's duty, unless a step says so.
     @Test func anEventThatTheTesterDoesNotTell() throws {
         let result = try Trial.run("gap-conn/accept-list-advertiser", at: .tester) { direction, packet in
             direction == .toHost && packet.eventCode == HCIEvents.DisconnectionComplete.code ? [] : [packet]
@@ -69,7 +69,7 @@ struct BlameTests {
         #expect(result.verdict == .inconclusive && result.message.contains("Disconnection_Complete at the tester"), "\(result.message)")
     }
 
-    /// A FAIL that the tester's dongle may have brought about is INCONC, and says both.
+    /// A FAIL that the tester's dongle may have caused is INCONC, and the message names both.
     @Test func aFailBesideACrashIsNone() {
         var record = TesterReliability()
         #expect(record.impediment { _ in true } == nil)

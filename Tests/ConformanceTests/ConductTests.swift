@@ -6,7 +6,7 @@ import Transport
 
 @testable import Conformance
 
-/// What holds for every command and all data is judged in every case.
+/// Rules for all commands and all data are judged in every case.
 struct ConductTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -54,7 +54,7 @@ struct ConductTests {
         #expect(Set(packets).count == packets.count, "packets \(packets): one is listed twice")
     }
 
-    /// The tester's controller is not judged, but what it did is told.
+    /// The tester's controller is not judged, but its behaviour is reported.
     @Test func theTestersConductIsANote() throws {
         let result = try Trial.run("gap-conn/data-both-ways", at: .tester) { direction, packet in
             direction == .toHost ? Self.credits(packet) { [($0, $1), (0x0EFF, 1)] } : [packet]
@@ -63,7 +63,7 @@ struct ConductTests {
         #expect(result.notes.contains { $0.contains("which never was") })
     }
 
-    /// What is flushed with its connection may be reported all the same, once.
+    /// Packets flushed at disconnection may still be reported as completed, once.
     @Test(arguments: [(1, true), (2, false)]) func packetsOfAConnectionThatHasEnded(_ reported: Int, _ isRight: Bool) {
         var packets = OutstandingPackets()
         packets.opened(64)

@@ -5,20 +5,20 @@ import Testing
 @testable import Cases
 @testable import Conformance
 
-/// A stored description beside the device that a survey has found.
+/// A stored description compared with the device found by a survey.
 @Suite struct DescriptionComparisonTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var change: String?
         var refusal: String?
-        /// The handle of Battery Level as cases see it.
+        /// The handle of Battery Level, as used by cases.
         var handle: Int? = 12
-        /// Characteristics that cases may touch.
+        /// Number of characteristics that cases may write.
         var touched = 3
         var found: @Sendable (inout DeviceDescription) -> Void = { _ in }
     }
 
-    /// Battery, then a service with two characteristics of one UUID.
+    /// Battery, then a service with two characteristics of the same UUID.
     static let stored: DeviceDescription = {
         var device = DeviceDescription()
         var battery = DeviceDescription.Service(uuid: 0x180F, start: 10, end: 12)
@@ -90,11 +90,11 @@ import Testing
         #expect(touched.count == row.touched)
         let battery = touched.first { $0["uuid"].flatMap(Self.text) == "2A19" }
         #expect(battery?["handle"]?.asNumber == row.handle)
-        // The value is the one that was read in this run.
+        // The value is the one read in this run.
         #expect(battery.map { $0["value"] == .octets([101]) } ?? true)
     }
 
-    /// A characteristic that the maker leaves out is left out at its new handle, too.
+    /// A characteristic excluded by the manufacturer is excluded at its new handle, too.
     @Test func whatIsLeftOutIsNamedByItsUUID() {
         var stored = Self.stored
         stored.leaveOut = [.init(what: .characteristic(0x2A19), because: "it drives a pump")]
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// A connection that is lost where an answer of the device is awaited.
+/// A connection lost while a response of the device is awaited.
 @Suite struct LostLinkTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var reason: ErrorCode
@@ -127,10 +127,11 @@ import Testing
         Row(reason: .remoteUserTerminatedConnection, verdict: .fail, text: "in place of ATT_ERROR_RSP"),
     ]
 
-    /// Nobody waits 30 s for an answer on a link that is gone. Its loss is not held against the device at once; its own end of the link is.
+    /// The case does not wait 30 s for a response on a lost link. The loss is not counted against the device at once, but a disconnection
+    /// by the device is.
     @Test(arguments: rows) func theEndOfTheLinkIsToldAtOnce(_ row: Row) throws {
         let result = try Trial.run("accessory-att/write-handle-zero", at: .tester) { direction, packet in
-            // In place of the device's answer comes the end of the link.
+            // Replace the response of the device by the end of the link.
             guard direction == .toHost, let handle = packet.dataHandle else { return [packet] }
             return [HCIPacket(event: HCIEvents.DisconnectionComplete(connectionHandle: handle, reason: row.reason))]
         }

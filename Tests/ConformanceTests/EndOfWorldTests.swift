@@ -4,7 +4,7 @@ import Timing
 @testable import Conformance
 
 struct EndOfWorldTests {
-    /// Hosts, controllers, links and the air hold each other, and the loop: when a case is over nothing of them stays in memory.
+    /// Hosts, controllers, links and the air refer to each other and to the loop: after a case, nothing of them remains in memory.
     @Test(arguments: [
         "hci/local-loopback", "gap-adv/interval", "gap-conn/never-established", "gatt/notification-burst", "encryption/central-starts",
         "smp-sc/just-works",

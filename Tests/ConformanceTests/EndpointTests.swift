@@ -13,7 +13,7 @@ struct EndpointTests {
         eventCode: 0x3E, parameters: [0x01, 0, 64, 0, 1, 0, 1, 2, 3, 4, 5, 6, 6, 0, 0, 0, 100, 0, 0])
     static let data = HCIPacket(.acl, [64, 0x20, 7, 0, 3, 0, 4, 0, 0x0A, 1, 0])
 
-    /// What a host would throw away does not count as received.
+    /// Packets that a host would drop do not count as received.
     @Test(arguments: [([connected, data], 1, 0), ([data, connected], 0, 1), ([data, connected, data], 1, 1)])
     func dataCountsOnceItsConnectionIsKnown(_ packets: [HCIPacket], _ received: Int, _ stray: Int) throws {
         let loop = RunLoop()
@@ -79,7 +79,7 @@ struct EndpointTests {
         }
     }
 
-    /// A run that is stopped gives the link up all the same; one whose controller says nothing waits for it only so long.
+    /// A stopped run still closes its link; with a controller that does not answer, it waits for a limited time only.
     @Test(arguments: [true, false])
     func aCancelledCaseLeavesItsConnections(_ answers: Bool) throws {
         let bench = try Bench()
@@ -117,7 +117,7 @@ struct EndpointTests {
         func closed(_ reason: TransportError) {}
     }
 
-    /// An end between a controller and a host that only note what they get.
+    /// An endpoint between a controller and a host that only record packets.
     private struct Bench {
         let loop = RunLoop()
         let end: Endpoint

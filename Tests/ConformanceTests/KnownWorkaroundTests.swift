@@ -8,9 +8,9 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// What a row of the table of known dongles turns on: a host avoids what such a dongle does wrong.
+/// Workarounds from the table of known dongles: a host avoids the faults of such a dongle.
 @Suite struct KnownWorkaroundTests {
-    /// A host on a dongle with switches on, beside another on a plain one.
+    /// A host on a dongle with switches, and a second one on a plain dongle.
     struct Stage {
         let host: Host
         let peer: Host
@@ -19,16 +19,16 @@ import VirtualDongle
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
-        /// The words of the table's row.
+        /// The workarounds of the table row.
         var words: String
         var quirks: [String]
-        /// What the host tells.
+        /// The quirk that the host reports.
         var lesson: ObservedQuirk.Kind?
-        /// Commands that it sends without the row only.
+        /// Commands that are sent only without the row.
         var avoided: [UInt16] = []
-        /// Whether it goes well without the row, too.
+        /// True if the action also succeeds without the row.
         var goesWellWithout = false
-        /// True where it has gone well.
+        /// Returns true if the action succeeds.
         var act: @Sendable (Stage) async throws -> Bool
         var testDescription: String { words }
     }
@@ -101,12 +101,12 @@ import VirtualDongle
         #expect(isWell == row.goesWellWithout && row.avoided.allSatisfy { sent.contains($0) }, "\(learned.all)")
     }
 
-    /// Every name of the table has a row here.
+    /// Every workaround of the table has a row here.
     @Test func everyWorkaroundIsTried() {
         for name in ControllerWorkarounds.names.keys { #expect(Self.rows.contains { $0.words.contains(name) }, "\(name)") }
     }
 
-    // MARK: What hosts do
+    // MARK: Actions
 
     private static let connects: @Sendable (Stage) async throws -> Bool = { stage in
         let set = try await stage.peer.advertise(AdvertisingSettings())
@@ -117,7 +117,7 @@ import VirtualDongle
 
     private static let hearsPeer: @Sendable (Stage) async throws -> Bool = { try await hears($0, ScanSettings()).count > 0 }
 
-    /// The peer's reports of half a second, and half a second more when something was done.
+    /// The peer's reports within half a second, and within another half second after an action.
     private static func hears(
         _ stage: Stage, _ settings: ScanSettings, meanwhile: ((AdvertisingSet) async throws -> Void)? = nil
     ) async throws -> [AdvertisingReport] {
@@ -137,7 +137,7 @@ import VirtualDongle
         return reports
     }
 
-    // MARK: The stage
+    // MARK: Stage
 
     private static func play(_ row: Row, isKnown: Bool) throws -> (isWell: Bool, sent: Set<UInt16>, LearnedConductList) {
         let loop = Timing.RunLoop()
@@ -172,10 +172,10 @@ import VirtualDongle
         return Host(loop: loop, transport: ListeningTransport(pipe.host, sent, loop), seed: number)
     }
 
-    /// The opcodes that a host has sent.
+    /// The opcodes sent by a host.
     final class SentCommands {
         var opcodes: Set<UInt16> = []
-        /// When LE_Rand was sent.
+        /// Times of LE_Rand.
         var randomNumbers: [Microseconds] = []
     }
 

@@ -48,7 +48,7 @@ struct LoaderTests {
         #expect(testCase.steps[1].position.line == 16)
     }
 
-    /// The body of a case, and what is said about it.
+    /// The body of a case, and the error message.
     static let mistakes: [(String, String)] = [
         ("steps:\n  - sned: Reset\n    as: tester", "case.yaml:5:5: a step begins with one of"),
         ("steps:\n  - sned: Reset\n    as: tester", "did you mean send?"),
@@ -104,7 +104,7 @@ struct LoaderTests {
         ("steps: []\nsteps: []", "the same name twice"),
     ]
 
-    /// Mistakes that would make a case prove nothing, run for ever or end in an error of the bench.
+    /// Mistakes that would make a case prove nothing, run forever or fail with a bench error.
     static let subtleMistakes: [(String, String)] = [
         ("steps:\n  - {send: Reset, as: tester, saveAs: x, states: s}", "5:5: 'x' is saved and never used"),
         ("steps:\n  - {send: Reset, as: tester, name: x, states: s}", "5:5: the name 'x' is never used"),
@@ -210,7 +210,7 @@ struct LoaderTests {
         }
     }
 
-    /// Files of a folder, by path, and what is said about them.
+    /// Files of a folder, by path, and the error messages.
     @Test(
         arguments: [
             (["phy/a.yml": "x"], "phy/a.yml:1:1: case files end in .yaml"),
@@ -241,7 +241,7 @@ struct LoaderTests {
         #expect(throws: Problems.self) { try Catalogue.load(file: folder.path + "/phy/b.yaml", vocabulary: Samples.vocabulary) }
     }
 
-    /// Filters, and the cases that are read; the files beside them are no YAML.
+    /// Filters and the cases read; the other files are not YAML.
     @Test(
         arguments: [
             (["phy/a"], ["phy/a"]), (["a"], ["phy/a"]), (["phy/a*"], ["phy/a"]), (["good"], ["good/c", "good/r[n=1]", "good/r[n=2]"]),
@@ -256,7 +256,7 @@ struct LoaderTests {
         #expect(throws: Problems.self) { try Catalogue.load(folder.path, vocabulary: Samples.vocabulary) }
     }
 
-    /// Names of files do not tell what these mean, so all is read, and its mistakes with it.
+    /// If file names do not tell their content, all files are read, and errors in them are reported.
     @Test(arguments: ["accessory", "controller", "phy/x", "nothing*"])
     func otherNamesNeedAllFiles(_ filter: String) throws {
         #expect(!Catalogue.canFind([filter], in: [try Self.partlyDamaged().path]))
@@ -332,7 +332,7 @@ struct LoaderTests {
         #expect(SourceReader.duration(text) == nil)
     }
 
-    /// Cutting a good case anywhere, or changing a character, gives problems and never a trap.
+    /// Truncating a valid case at any position, or changing a character, yields problems and never a trap.
     @Test func damagedCasesAreReported() {
         var random = SystemRandomNumberGenerator.seeded(1)
         let characters = Array(Self.good)
@@ -345,7 +345,7 @@ struct LoaderTests {
     }
 }
 
-/// Files in a folder of their own for as long as the test lasts.
+/// A temporary folder with files.
 final class Folder {
     let path: String
 

@@ -6,9 +6,9 @@ import Timing
 @testable import Cases
 @testable import Conformance
 
-/// Case files with seeded damage: what `check` passes ends in a verdict about the peer, soon and in little memory.
+/// Case files with seeded damage: a case that `check` accepts ends with a verdict about the peer, within limits of time and memory.
 struct MutatedCasesTests {
-    /// All of them are checked; of those that pass, every fourth is run, with `SOAK` set all.
+    /// All of them are checked; every fourth of the accepted ones is run, with `SOAK` set all.
     static let count = 1_000
     static let stride = ProcessInfo.processInfo.environment["SOAK"] == nil ? 4 : 1
 
@@ -40,7 +40,7 @@ struct MutatedCasesTests {
     }
 }
 
-/// The project's own cases as text, with the procedures they use.
+/// The project's cases as text, with the procedures they use.
 private struct Sources {
     let catalogue: Catalogue
     let vocabulary: Vocabulary
@@ -57,7 +57,7 @@ private struct Sources {
 
     func text(_ number: Int) -> String { texts[number * 7 % texts.count] }
 
-    /// The first round of the case, or nil when something is wrong with it.
+    /// The first round of the case; nil if it has errors.
     func check(_ text: String) -> TestCase? {
         var reader = SourceReader(file: SuiteTests.folder + "/phy/damaged.yaml", vocabulary: vocabulary)
         reader.signatures = catalogue.procedures.mapValues(\.parameters)
@@ -118,7 +118,7 @@ private enum Damage {
 
     private static func numberLike(_ random: inout RandomSource) -> String { "\(Int.random(in: -3...70_000, using: &random))" }
 
-    /// One of the line's values, `name: value`, replaced.
+    /// Replaces one value of the line, `name: value`.
     private static func valueChanged(_ line: String, to value: String) -> String {
         var parts = line.components(separatedBy: ": ")
         guard parts.count > 1 else { return line }

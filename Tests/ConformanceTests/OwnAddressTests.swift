@@ -7,9 +7,9 @@ import Transport
 @testable import Cases
 @testable import Conformance
 
-/// Devices without a public address, and devices that are to have another one.
+/// Devices without a public address, and devices that are to use another one.
 struct OwnAddressTests {
-    /// Read_BD_ADDR gives zeros, and whatever would need a public address is refused. Core Vol 4, Part E, 7.4.6 and 7.8.5.
+    /// Read_BD_ADDR returns zeros, and commands that need a public address are rejected. Core Vol 4, Part E, 7.4.6 and 7.8.5.
     private static func withoutPublicAddress(_ direction: Trial.Direction, _ packet: HCIPacket) -> [HCIPacket] {
         if direction == .toHost, packet.completedOpcode == HCICommands.ReadBDADDR.opcode {
             return [HCIPacket(complete: HCICommands.ReadBDADDR.self, .init(bdADDR: 0))]
@@ -18,7 +18,7 @@ struct OwnAddressTests {
         return [asRefused(opcode, packet) ?? packet]
     }
 
-    /// The command with a type that no controller takes, if it says Public Device Address.
+    /// A command with Public Device Address is changed to an invalid type.
     private static func asRefused(_ opcode: UInt16, _ packet: HCIPacket) -> HCIPacket? {
         guard let declaration = PDUCatalog.command(opcode: opcode) else { return nil }
         var pdu = DynamicPDU(declaration, parameters: packet.parameters)
@@ -38,7 +38,7 @@ struct OwnAddressTests {
         }
     }
 
-    /// What the bench is told goes before what it finds out.
+    /// An address given to the bench takes precedence over the controller's.
     @Test(arguments: ["random", "C1:B1:BE:00:00:07"]) func anAddressByChoice(_ text: String) throws {
         let choice = try #require(OwnAddress(text))
         let text = """

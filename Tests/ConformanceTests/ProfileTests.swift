@@ -5,11 +5,11 @@ import Timing
 @testable import Cases
 @testable import Conformance
 
-/// Rules for accessories: the numbers, and what is reckoned before they are looked up.
+/// Rules for accessories: their numbers, and the computations behind them.
 struct ProfileTests {
     private static let list: [Double] = [20, 152.5, 211.25, 318.75, 417.5, 546.25, 760, 852.5, 1022.5, 1285]
 
-    /// When events are heard of a device that advertises with an interval in ms, where so many of a hundred are missed.
+    /// Reception times of events of a device that advertises with an interval in ms, with a percentage of missed events.
     private static func times(_ interval: Double, _ count: Int, missed: Int = 0, seed: UInt64 = 1) -> [Microseconds] {
         var random = RandomSource(seed: seed, label: "advertising")
         var time = Microseconds.seconds(1)
@@ -31,7 +31,7 @@ struct ProfileTests {
         }
     }
 
-    /// Few events of many that were missed may look like any interval: then nothing is told, or what is right.
+    /// With few received events any interval may fit: then the result is nil or correct.
     @Test(arguments: list, [12, 24, 48]) func whatIsHeardOfALossyAirMisleadsNobody(_ interval: Double, _ heard: Int) {
         let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
         for seed in 1...50 as ClosedRange<UInt64> {
@@ -61,7 +61,7 @@ struct ProfileTests {
 
     private static func profile(_ name: String) throws -> AccessoryProfile { try #require(try SuiteTests.catalogue().profiles[name]) }
 
-    /// Interval in ms from and to, latency, supervision timeout in ms, and the rules that this breaks in R31 and in R17.
+    /// Minimum and maximum interval in ms, latency, supervision timeout in ms, and the rules of R31 and R17 that this violates.
     private static let requests: [(Double, Double, Int, Int, isHID: Bool, r31: Set<String>, r17: Set<String>)] = [
         (30, 60, 4, 6_000, false, [], []), (15, 15, 0, 6_000, false, [], []), (15, 30, 30, 6_000, false, [], []),
         (30, 60, 4, 4_000, false, ["supervision-timeout"], []), (30, 60, 4, 7_000, false, [], ["supervision-timeout"]),
@@ -93,7 +93,7 @@ struct ProfileTests {
         }
     }
 
-    /// Every rule is judged by a case, and every judge of parameters is named by a rule.
+    /// Every rule is judged by a case, and every parameter check is named by a rule.
     @Test func rulesAndCasesMeet() throws {
         let catalogue = try SuiteTests.catalogue()
         let judged = Set(catalogue.cases.compactMap(\.rule))
@@ -105,7 +105,7 @@ struct ProfileTests {
         #expect(citation?.hasPrefix("adg-r31 58.6 (shall): ") == true)
     }
 
-    /// Accessories of our own in the simulation keep the rules that are about what they do, or the case is not about them.
+    /// Our simulated accessories follow the rules about their behaviour, or the case is not applicable.
     @Test func casesOfAProfileRunInTheSimulation() throws {
         var setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
         setup.accessory = .thermometer

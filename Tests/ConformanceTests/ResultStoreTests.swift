@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import Testing
 
-/// What a run has found survives the run, the disk and the next run.
+/// Results survive the run, disk errors and the next run.
 struct ResultStoreTests {
     private static let header = ResultStore.Header(seed: .max, tester: "virtual", subject: "virtual")
 
@@ -58,7 +58,7 @@ struct ResultStoreTests {
         }
     }
 
-    /// A damaged or foreign journal stays as it is.
+    /// A damaged or foreign journal is not changed.
     @Test(arguments: ["my notes\n", "my notes", "\u{7B}\"seed\":1\n", "damaged", "\n"])
     func aFileThatCannotBeContinuedIsLeftAlone(_ text: String) throws {
         try Self.withFolder { path in

@@ -8,7 +8,7 @@ import Transport
 @testable import Cases
 @testable import Conformance
 
-/// What a case may use up is bounded, whatever the case and its peers do.
+/// Resources of a case are limited, whatever the case and its peers do.
 struct RunBoundsTests {
     private static let head = "title: t\npurpose: p\nreference: Core Vol 6, Part B, 5.1.10\n"
 
@@ -16,7 +16,7 @@ struct RunBoundsTests {
         "\(head)steps:\n  - until: \(event)\n    as: subject\n    states: It comes.\n    atMost: 10000\n    steps: [{repeat: 10, steps: [\(steps)]}]\n"
     }
 
-    /// As many steps as a case may take, each of them in no time.
+    /// The maximum number of steps, none of which takes any time.
     @Test func stepsThatTakeNoTimeEndAtTheirLimit() throws {
         var bounds = RunBounds()
         let most = bounds.steps
@@ -59,7 +59,7 @@ struct RunBoundsTests {
         #expect(stopper.steps == 50 && result.cases.map(\.verdict) == [.inconclusive])
     }
 
-    /// What a capture has no room for is numbered and told.
+    /// Packets that the capture cannot contain are numbered and reported.
     @Test func theCapturesOfARunAreBounded() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).btsnoop").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -73,7 +73,7 @@ struct RunBoundsTests {
         #expect((1 << 19)...(2 << 20) ~= size)
     }
 
-    /// A controller that answers one command with more packets than a case may observe, in the midst of a wait.
+    /// A controller that answers one command with more packets than a case may observe, during a wait.
     @Test(arguments: [(RunBounds().packets + 10, 2, RunBounds()), (40_000, 60, RunBounds(octets: 1 << 20))])
     func aFloodEndsTheCase(_ count: Int, _ octets: Int, _ bounds: RunBounds) throws {
         let text = "\(Self.head)steps:\n  - {send: LE_Rand, as: subject}\n  - {check: 1, is: 1, states: One is one.}\n  - {wait: 5 s}\n"

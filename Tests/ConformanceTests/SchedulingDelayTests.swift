@@ -3,15 +3,15 @@ import Testing
 
 @testable import Conformance
 
-/// A window in wall time that the machine served late is prolonged by the delay, and no more than that.
+/// A window in wall time that the machine served late is extended by exactly the delay.
 struct SchedulingDelayTests {
     struct Row: Sendable {
-        /// Delays in the window, in ms, of which those up to the period do not count.
+        /// Delays within the window in ms; those up to the period do not count.
         var delays: [Int]
         var slack: Int
-        /// The end of the case, in ms after the window's beginning.
+        /// End of the case in ms after the start of the window.
         var last: Int
-        /// By how much the window is prolonged, in ms; nil for a window that stands.
+        /// Extension of the window in ms; nil for none.
         var granted: Int?
     }
 

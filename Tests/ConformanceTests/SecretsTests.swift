@@ -3,7 +3,7 @@ import Testing
 
 @testable import Conformance
 
-/// What a report hides, and what it leaves.
+/// Content that reports redact, and content that they keep.
 @Suite struct SecretsTests {
     private static let key = [UInt8](1...16)
     private static let other = [UInt8](33...48)
@@ -12,12 +12,12 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var packet: HCIPacket
-        /// What is captured.
+        /// The captured packet.
         var hidden: HCIPacket
-        /// Keys that texts hide from then on.
+        /// Keys that texts redact from then on.
         var keys: [[UInt8]] = [key]
 
-        /// - Parameter make: the packet with these keys.
+        /// - Parameter make: creates the packet with these keys.
         init(_ name: String, keys: [[UInt8]] = [key], _ make: ([UInt8], [UInt8]) -> HCIPacket) {
             (testDescription, packet, self.keys) = (name, make(key, other), keys)
             hidden = make(keys.contains(key) ? SecretsTests.none : key, keys.contains(other) ? SecretsTests.none : other)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// A key of zeros is none.
+    /// A key of zeros is not redacted.
     @Test func noKeyIsLeft() {
         let packet = Self.smp(SMP.EncryptionInformation(longTermKey: Self.none).bytes)
         let secrets = Secrets()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Conformance
 
-/// Parts of a run: together they are all of it, and none is much longer than another.
+/// Parts of a run: together they are complete, and none is much longer than another.
 struct ShardTests {
     private static let ids = (0..<50).map { "suite/case-\($0)" }
 
@@ -21,7 +21,7 @@ struct ShardTests {
         #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= (isMeasured ? Self.ids.count : 1))
     }
 
-    /// One case takes as long as all others together: it has a part for itself, as the longest come first.
+    /// A case as long as all others together gets a part of its own, since the longest cases come first.
     @Test func partsAreAboutEquallyLong() {
         var durations = Dictionary(uniqueKeysWithValues: Self.ids.map { ($0, 10.0) })
         durations["suite/case-7"] = 490

@@ -5,14 +5,14 @@ import Transport
 
 @testable import Conformance
 
-/// A foreign accessory's host that leaves its port.
+/// A foreign accessory's host disconnects from its port.
 struct SubjectPortTests {
     private final class Deaf: HCITransportSink {
         func received(_ packet: HCIPacket, at time: Microseconds) {}
         func closed(_ reason: TransportError) {}
     }
 
-    /// It ends the case at once, and each further case before it begins; nothing is said against the accessory.
+    /// It ends the current case at once, and each later case before it starts; this is not counted against the accessory.
     @Test func aHostThatLeavesEndsItsCaseAtOnce() throws {
         let port = try SubjectPort(.tcp(host: "127.0.0.1", port: 0), seed: 1)
         let host = try H4Transport.connect(to: port.address, on: port.loop)

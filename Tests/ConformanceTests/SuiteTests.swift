@@ -35,7 +35,7 @@ struct SuiteTests {
         }
     }
 
-    /// Numbers of 64 bits are compared whole: every fourth pair has both above 2^63.
+    /// 64-bit numbers are compared completely: in every fourth pair both exceed 2^63.
     @Test func randomNumbersDifferWhateverTheSeed() throws {
         let catalogue = try Self.catalogue()
         for seed in 1...40 as ClosedRange<UInt64> {
@@ -44,7 +44,7 @@ struct SuiteTests {
         }
     }
 
-    /// The tag `usb` is on cases only that need no simulation and last five seconds at most.
+    /// Cases with the tag `usb` need no simulation and take at most five seconds.
     @Test func theCasesForUSBAreThoseThatAreShort() throws {
         let catalogue = try Self.catalogue()
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
@@ -60,7 +60,7 @@ struct SuiteTests {
         #expect(sum < 480_000, "these cases last \(sum) ms; on four buses at once driving them over USB must not take longer than 120 s")
     }
 
-    /// Every command that a virtual controller claims is sent by a case.
+    /// Every command supported by a virtual controller is sent by a case.
     @Test func everyClaimedCommandIsSent() throws {
         let coverage = CommandCoverage(try Self.catalogue())
         #expect(coverage.claimed.count >= 90)
@@ -81,7 +81,7 @@ struct SuiteTests {
         #expect(results.count { $0.grade == .good } * 10 >= results.count * 9)
     }
 
-    /// One row for each message: what it lacks.
+    /// One row per message: the missing part.
     @Test(
         arguments: [
             ("Role: expected Central, got Peripheral (packet 7)", []),

@@ -6,7 +6,7 @@ import Timing
 @testable import Cases
 @testable import Conformance
 
-/// Devices over the air: found, described, and judged by what is known of them.
+/// Devices found over the air, described, and judged by their description.
 struct SurveyTests {
     static func survey(_ kind: AccessoryKind, fault: Fault = Fault()) throws -> DeviceDescription {
         try runner(kind, filters: ["accessory-values/formats"], fault: fault).describeDevice()
@@ -35,7 +35,7 @@ struct SurveyTests {
         #expect(isProtected == [.reference, .keyboard].contains(kind))
     }
 
-    /// What is written can be read, and is the same.
+    /// A written description can be read and is identical.
     @Test(arguments: AccessoryKind.allCases) func aDescriptionIsReadAsItWasWritten(_ kind: AccessoryKind) throws {
         var found = try Self.survey(kind)
         found.device.name = "a \"b\" \\ \u{7}c: #d"
@@ -71,7 +71,7 @@ struct SurveyTests {
         ] as [(String, String)])
     func aPeerIsNamedInThreeWays(_ text: String, _ description: String) { #expect(PeerSelector(text).description == description) }
 
-    /// Nobody there: said once, with who is there instead.
+    /// A missing device is reported once, with the devices found instead.
     @Test func aDeviceThatIsNotThereIsToldWithWhoIs() throws {
         let runner = try Self.runner(.thermometer, filters: ["accessory-att"], peer: .name("Nobody"))
         do {
@@ -95,7 +95,7 @@ struct SurveyTests {
         #expect(messages["gatt/read"]?.contains("docs/guide/accessory.md") == true)
     }
 
-    /// No case fails an accessory of ours, and each has something to judge.
+    /// No case fails an accessory of ours, and each accessory has cases that apply.
     @Test(arguments: AccessoryKind.allCases) func ourAccessoriesPass(_ kind: AccessoryKind) throws {
         let result = try Self.runner(kind, filters: ["accessory-*"]).run()
         let bad = result.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }

@@ -7,7 +7,7 @@ import Timing
 
 /// A FAIL is repeated with tester and subject exchanged.
 struct SwapTests {
-    /// A mutant, a case that it fails, and where the FAIL goes.
+    /// A mutant, a case that it fails, and the conclusion about the FAIL.
     static let rows: [(String, String, SwapOutcome.Finding?)] = [
         ("random-number-constant", "hci/random-numbers", .wentWithTheDongle),
         ("random-number-narrow", "hci/random-numbers", .wentWithTheDongle),

@@ -30,7 +30,7 @@ struct TraceTests {
         #expect(trail.trace.packets.isEmpty)
     }
 
-    /// Names stand for packets; a capital letter is a command.
+    /// Letters stand for packets; a capital letter is a command.
     @Test(arguments: [
         ("aaaa", "a4"), ("abababc", "a3 b3 c1"), ("xabcabcabcy", "x1 a3 b3 c3 y1"), ("AAA", "A1 A1 A1"), ("abba", "a1 b2 a1"),
         ("AbAb", "A1 b1 A1 b1"), ("", ""),

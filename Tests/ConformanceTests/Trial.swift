@@ -7,7 +7,7 @@ import VirtualDongle
 @testable import Cases
 @testable import Conformance
 
-/// One case in the simulation with something between one end and its controller.
+/// Runs one case in the simulation with packets changed between one end and its controller.
 enum Trial {
     enum Direction: Sendable {
         case toHost
@@ -16,7 +16,7 @@ enum Trial {
 
     typealias Change = (Direction, HCIPacket) -> [HCIPacket]
 
-    /// - Parameter change: what passes in the place of a packet.
+    /// - Parameter change: replacements for a packet.
     static func run(
         _ id: String, at changed: Side = .subject, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
         catalogue: Catalogue? = nil, change: @escaping Change
@@ -32,7 +32,7 @@ enum Trial {
         }
     }
 
-    /// A case in which one end's dongle has switches on.
+    /// Runs a case with switches on one end's dongle.
     static func run(_ id: String, _ conduct: DongleConduct, at changed: Side, catalogue: Catalogue? = nil) throws -> CaseResult {
         let catalogue = try catalogue ?? SuiteTests.catalogue()
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
@@ -66,7 +66,7 @@ enum Trial {
         return result
     }
 
-    /// The project's cases with one more, `phy/made`.
+    /// The project's cases with an additional one, `phy/made`.
     static func catalogue(with text: String) throws -> Catalogue {
         var catalogue = try SuiteTests.catalogue()
         let vocabulary = Vocabulary.declared(covers: nil)
@@ -79,7 +79,7 @@ enum Trial {
         return catalogue
     }
 
-    /// A pipe in which packets become others.
+    /// A pipe that replaces packets.
     private final class ChangingTransport: HCITransport, HCITransportSink {
         var name: String { inner.name }
         private let inner: any HCITransport

@@ -5,7 +5,7 @@ import Testing
 @testable import Cases
 @testable import Conformance
 
-/// Conforming devices that behave unlike ours: how they are read, and that they are really unlike.
+/// Conforming devices that behave differently from the default: how they are read, and that they do differ.
 @Suite struct VariantTests {
     static func variant(_ yaml: String) throws -> Variant {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
@@ -55,7 +55,7 @@ import Testing
         #expect(variants.count >= 12 && Set(variants.map(\.title)).count == variants.count)
     }
 
-    /// What a device neither claims nor knows is not judged, wherever a case asks for it: a controller that does not scan.
+    /// A command that is neither supported nor known is not judged anywhere in a case: a controller that does not scan.
     @Test func commandsThatAreNotThereAreNotJudged() throws {
         let scan = "LE_Set_Scan_Parameters, LE_Set_Scan_Enable, LE_Set_Extended_Scan_Parameters, LE_Set_Extended_Scan_Enable"
         let variant = try Self.variant(Self.head + "subject: {withoutCommands: [\(scan)]}\n")
@@ -67,7 +67,7 @@ import Testing
         #expect(reason?.hasPrefix("the subject has no LE_Set_Extended_Scan_Parameters") == true, "\(reason ?? "")")
     }
 
-    /// A controller of 4.0 leaves cases without what they need, and passes the others.
+    /// A version 4.0 controller skips cases that it lacks features for, and passes the others.
     @Test func aVariantIsTriedWithEveryCase() throws {
         let variant = try Self.variant(Self.head + "subject: {version: 6}\n")
         let trial = VariantTrial(catalogue: try SuiteTests.catalogue(), filters: ["dle", "gap-conn/version-exchange"])

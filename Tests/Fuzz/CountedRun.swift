@@ -2,9 +2,9 @@ import Foundation
 import Packets
 import Timing
 
-/// A number of inputs, drawn from seeds and from what the fuzzer has learned, as fast as they run: for a build without the counters that guide it.
+/// Runs a number of inputs, drawn from seeds and from the fuzzer's corpus, at full speed; for a build without coverage counters.
 ///
-/// The input under way lies in a file, where a trap leaves it behind.
+/// The current input is kept in a file, which remains after a trap.
 struct CountedRun {
     private let target: FuzzTarget
     private let count: Int
@@ -13,11 +13,11 @@ struct CountedRun {
     private var seed: UInt64
 
     private static let longest = 4_096
-    /// Megabytes that the process may grow by after its first inputs.
+    /// Maximum growth of the process after its first inputs, in megabytes.
     private static let mostGrowth = 256
 
-    /// Nil unless FUZZ_RUNS is set. FUZZ_CORPUS are folders of inputs, a colon between them, FUZZ_SEED fixes what is drawn, and FUZZ_CURRENT is the file for the
-    /// input under way.
+    /// Returns nil unless FUZZ_RUNS is set. FUZZ_CORPUS contains folders of inputs, separated by colons, FUZZ_SEED determines the random
+    /// choices, and FUZZ_CURRENT is the file for the current input.
     init?(_ target: FuzzTarget, _ environment: [String: String]) {
         guard let count = environment["FUZZ_RUNS"].flatMap({ Int($0) }), let current = environment["FUZZ_CURRENT"] else { return nil }
         (self.target, self.count) = (target, count)
@@ -29,7 +29,7 @@ struct CountedRun {
         corpus = target.seeds() + learned.filter { $0.count <= Self.longest }
     }
 
-    /// - Throws: the promise that was broken, and with which input.
+    /// - Throws: the broken promise, with the input.
     func run() throws {
         var mutation = Mutation(target: target, random: RandomSource(seed: seed))
         let slot = try Slot(current)
@@ -40,7 +40,7 @@ struct CountedRun {
             try slot.keep(input)
             do { try target.run(input) } catch { throw BrokenPromise("input \(number), kept in \(current.path): \(error)") }
             guard number.isMultiple(of: 10_000) else { continue }
-            // One input may take some time; ten thousand that take minutes hang.
+            // A single input may take some time; ten thousand inputs that take minutes are a hang.
             alarm(600)
             let megabytes = Self.megabytes()
             if number == 50_000 { ground = megabytes }
@@ -56,7 +56,7 @@ struct CountedRun {
         complain("\(target.name): \(number) inputs from \(corpus.count), \(Int(rate)) a second, \(Self.megabytes()) MB")
     }
 
-    /// One of the corpus, changed; now and then the ends of two, put together.
+    /// A changed input of the corpus, occasionally joined from two.
     private func draw(_ mutation: inout Mutation) -> [UInt8] {
         var input = corpus[mutation.below(corpus.count)]
         guard target.isFramed else { return mutation.changed(octets: input, room: Self.longest) }
@@ -76,7 +76,7 @@ struct CountedRun {
         return pages * 4 / 1_024
     }
 
-    /// The file that holds the input under way.
+    /// The file that contains the current input.
     private final class Slot {
         private let descriptor: Int32
 

@@ -1,7 +1,8 @@
 import Foundation
 import Timing
 
-// What libFuzzer calls. The target is named by FUZZ_TARGET; FUZZ_SEEDS names a folder that gets the target's seeds, and ends the program.
+// Entry points of libFuzzer. FUZZ_TARGET names the target; FUZZ_SEEDS names a folder to write the target's seeds to, which ends the
+// program.
 
 // FUZZ_RUNS is a number of inputs to run without the fuzzer's guidance.
 
@@ -35,7 +36,7 @@ public func fuzzerTestOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> In
     do {
         try target.run([UInt8](UnsafeBufferPointer(start: data, count: size)))
     } catch {
-        // Not an input of the fuzzer's: what is tested broke a promise.
+        // A broken promise rather than a problem of the fuzzer.
         complain("\(target.name): \(error)")
         abort()
     }
@@ -56,7 +57,7 @@ public func fuzzerCustomMutator(_ data: UnsafeMutablePointer<UInt8>?, _ size: In
 @_silgen_name("LLVMFuzzerMutate")
 private func mutateBlindly(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ room: Int) -> Int
 
-/// A line on the standard error stream.
+/// Prints a line to standard error.
 func complain(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }

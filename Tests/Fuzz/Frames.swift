@@ -1,19 +1,19 @@
 import Packets
 import Timing
 
-/// An input as a sequence of packets: for each an octet that says what to do with it, its length in two octets, and the packet.
+/// An input as a sequence of packets, each with an action octet, a two-octet length, and the packet.
 struct Frames {
-    /// What to do with a packet: to whom, what it is, and how long to wait after it.
+    /// Action on a packet: destination, kind, and pause after it.
     struct Action: RawRepresentable {
         var rawValue: UInt8
 
-        /// Which of the two ends it concerns.
+        /// The end that it concerns.
         var end: Int { Int(rawValue & 1) }
-        /// One of four kinds; each target has its own.
+        /// One of four kinds, defined by the target.
         var kind: Int { Int(rawValue >> 1 & 3) }
         /// The time until the next packet.
         var pause: Microseconds { Self.pauses[Int(rawValue >> 3 & 7)] }
-        /// Two bits more.
+        /// Two further bits.
         var extra: UInt8 { rawValue >> 6 }
 
         private static let pauses: [Microseconds] = [0, 0, 0, 150, 1_250, 10_000, 100_000, 600_000]
@@ -30,7 +30,7 @@ struct Frames {
     }
 
     static let most = 64
-    /// The first octet of the input, for the target's settings.
+    /// The first octet of the input, for settings of the target.
     var settings: UInt8
     var list: [Frame] = []
 
@@ -39,7 +39,7 @@ struct Frames {
         self.list = list
     }
 
-    /// Any octets are frames; the last may be shorter than it says.
+    /// Any octets are valid frames; the last may be shorter than its length.
     init(_ octets: [UInt8]) {
         settings = octets.first ?? 0
         var position = 1
@@ -51,7 +51,7 @@ struct Frames {
         }
     }
 
-    /// The input: as many of the frames as there is room for.
+    /// The encoded input with as many frames as fit.
     func octets(room: Int = .max) -> [UInt8] {
         guard room > 0 else { return [] }
         var octets = [settings]

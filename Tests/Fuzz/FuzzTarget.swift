@@ -1,13 +1,14 @@
-/// An entry point of the bench to what comes from outside.
+/// An entry point for untrusted input.
 struct FuzzTarget: Sendable {
     typealias Layer = @Sendable (Frames.Action) -> String?
 
     var name: String
-    /// The layer of the PDU in a frame with this action; nil when the frame holds just octets. Without it the input is not framed.
+    /// Layer of the PDU in a frame with this action; nil if the frame contains arbitrary octets. Without this closure, the input has no
+    /// frames.
     var layer: Layer?
-    /// Inputs to start from.
+    /// Initial inputs.
     var seeds: @Sendable () -> [[UInt8]]
-    /// - Throws: when what is tested breaks a promise; a trap is a finding, too.
+    /// - Throws: if the code under test breaks a promise; a trap is a finding, too.
     var run: @Sendable ([UInt8]) throws -> Void
 
     var isFramed: Bool { layer != nil }
@@ -18,7 +19,7 @@ struct FuzzTarget: Sendable {
     ]
 }
 
-/// What is tested did not keep a promise.
+/// The code under test has broken a promise.
 struct BrokenPromise: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

@@ -1,7 +1,8 @@
 import Packets
 import Timing
 
-/// Changes frames by what is known of their PDUs: fields to their limits and beyond, counts that contradict, octets too few or too many, PDUs in and out.
+/// Mutates frames with knowledge of their PDUs: fields at and beyond limits, contradicting counts, missing or extra octets, PDUs inserted
+/// and removed.
 struct Mutation {
     let target: FuzzTarget
     var random: RandomSource
@@ -13,7 +14,7 @@ struct Mutation {
         return frames.octets(room: room)
     }
 
-    /// The same for an input without frames.
+    /// The mutation of an input without frames.
     mutating func changed(octets input: [UInt8], room: Int) -> [UInt8] {
         var octets = input
         for _ in 0...below(4) { disturb(&octets) }
@@ -45,7 +46,7 @@ struct Mutation {
         frames.list.insert(Frames.Frame(action: action, packet: packet), at: below(frames.list.count + 1))
     }
 
-    /// A PDU of the layer with legal values, mostly about things that may exist.
+    /// A PDU of the layer with legal values, mostly referring to objects that may exist.
     static func random(_ layer: String, using random: inout RandomSource) -> [UInt8]? {
         let all = declarations[layer] ?? []
         guard let declaration = all.randomElement(using: &random) else { return nil }
@@ -56,7 +57,7 @@ struct Mutation {
         return try? pdu.bytes()
     }
 
-    /// By layer, those of commands that the controller knows.
+    /// Declarations by layer; commands only if the controller knows them.
     private static let declarations: [String: [PDUDeclaration]] = {
         var table = Dictionary(grouping: PDUCatalog.all, by: \.layer)
         table["HCICommands"]?.removeAll { !knownCommands.contains(UInt16(truncatingIfNeeded: $0.code)) }
@@ -89,7 +90,7 @@ struct Mutation {
         var pdu = DynamicPDU(fuzzed: layer, frame.packet)
         guard let declaration = pdu.declaration, !pdu.fields.isEmpty else { return disturb(&frame.packet) }
         change(&pdu.fields, declaration.fields)
-        // The length says what is there, most of the time.
+        // The length field is correct most of the time.
         if random.chance(0.9) { pdu.lengthInHeader = nil }
         if let bytes = try? pdu.bytes() { frame.packet = bytes }
     }
@@ -121,7 +122,7 @@ struct Mutation {
         }
     }
 
-    /// The limits, their neighbours, and anything.
+    /// Limits, their neighbours, and random values.
     private mutating func number(_ declaration: FieldDeclaration?) -> Int128 {
         let width = max(1, declaration?.width ?? 8)
         var numbers: [Int128] = [0, 1, 2, Int128(1) << Int128(width - 1), Int128(1) << Int128(width) - 1]
@@ -135,7 +136,7 @@ struct Mutation {
 }
 
 extension DynamicPDU {
-    /// Reads the PDU in a frame. HCI packets come without indicator.
+    /// Decodes the PDU in a frame. HCI packets have no indicator.
     init(fuzzed layer: String, _ bytes: [UInt8]) {
         switch layer {
         case "HCICommands": self.init(hci: HCIPacket(.command, bytes))

@@ -2,7 +2,7 @@ import Foundation
 import Packets
 import Timing
 
-/// Inputs to start from: what the declarations give, what the suites do, and what is known to have broken others.
+/// Initial inputs: from the declarations, from the suites, and from inputs known to have broken other stacks.
 enum Seeds {
     /// Sequences of random legal PDUs.
     static func declared(_ layer: @escaping FuzzTarget.Layer, count: Int = 24) -> [[UInt8]] {
@@ -17,7 +17,7 @@ enum Seeds {
         }
     }
 
-    /// One input for each text of octets, a space apart from the next frame: hexadecimal digits, frames after the first behind `|`.
+    /// One input for each text of hexadecimal octets; spaces are ignored, and `|` separates frames.
     static func written(_ texts: [String], settings: UInt8 = 0, _ action: Frames.Action) -> [[UInt8]] {
         texts.map { text in
             let frames = text.split(separator: "|").map { Frames.Frame(action: action, packet: Hex.parse(String($0)) ?? []) }
@@ -27,7 +27,7 @@ enum Seeds {
 
     static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Files of the package below a folder, by the end of their name, none longer than `limit`.
+    /// Files of the package below a folder with a name ending, not longer than `limit`.
     static func files(below folder: String, ending: String, limit: Int = 60_000) -> [[UInt8]] {
         let place = package.appendingPathComponent(folder)
         let names = FileManager.default.enumerator(atPath: place.path)?.compactMap { $0 as? String } ?? []

@@ -31,7 +31,7 @@ import Testing
         #expect(outlet.handles == [1, 1, 2, 3, 1, 2, 3, 1, 1, 1, 1])
     }
 
-    /// PDUs as lane and length, queued while the controller's one buffer is taken, and the lanes in the order of the fragments.
+    /// PDUs by lane and length, queued while the controller's only buffer is in use, and the lanes in the order of the fragments.
     static let lanes: [(name: String, pdus: [(lane: Int, length: Int)], fragments: [Int])] = [
         ("one lane", [(0, 1), (0, 1)], [0, 0]),
         ("lanes take turns", [(1, 1), (1, 1), (1, 1), (2, 1), (3, 1), (3, 1)], [1, 2, 3, 1, 3, 1]),

@@ -3,7 +3,7 @@ import Packets
 import Testing
 import Transport
 
-/// A host's end that sees packets as two pipes bring them.
+/// Packets of a host as they arrive on two pipes.
 private final class Pipes {
     private(set) var order = EventOrder()
     private var tracker = ConnectionTracker()
@@ -63,7 +63,7 @@ private final class Pipes {
         pipes.command(HCIPacket(command: HCICommands.SetConnectionEncryption(connectionHandle: 0x40)), at: 200_000)
         #expect(!pipes.admit(data(4), at: 200_001))
         #expect(pipes.event(refreshed, at: 200_002) == [data(4)])
-        // A start takes several connection events: the first packet may come late.
+        // Encryption takes several connection events to start, so the first packet may be late.
         pipes.command(HCIPacket(command: HCICommands.LEEnableEncryption(connectionHandle: 0x40)), at: 300_000)
         #expect(!pipes.admit(data(5), at: 460_000) && !pipes.admit(data(6), at: 470_000))
         #expect(pipes.order.deadline == 560_000)

@@ -4,11 +4,11 @@ import Timing
 @testable import History
 
 struct ChangePointTests {
-    /// Builds of one level after another, with normal noise in per cent of the first.
+    /// A series of levels with normally distributed noise, in percent of the first level.
     private static func series(_ levels: [(count: Int, value: Double)], noise: Double, _ random: inout RandomSource) -> [Double] {
         let scale = (levels.first?.value ?? 0) * noise / 100
         return levels.flatMap { level in
-            // The sum of twelve even draws has a variance of one.
+            // The sum of twelve uniform random numbers has a variance of 1.
             (0..<level.count).map { _ in
                 level.value + scale * (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) }
             }
@@ -57,7 +57,7 @@ struct ChangePointTests {
     @Test(arguments: [
         ([(60, 800.0), (60, 760), (60, 800)], [60, 120]), ([(40, 800), (40, 780), (40, 760)], [40, 80]),
         ([(90, 800), (20, 700), (90, 800)], [90, 110]),
-        // Too small to be told of.
+        // Too small to be reported.
         ([(60, 800), (60, 797)], []),
     ])
     func levels(levels: [(Int, Double)], places: [Int]) {

@@ -6,7 +6,7 @@ import Timing
 @testable import History
 
 struct ComparisonTests {
-    /// A file of one row, measured again and again with a normal noise around what it carries.
+    /// A file with one row measured repeatedly, with normally distributed noise around a goodput.
     private static func results(_ goodput: Double, noise: Double, count: Int, _ random: inout RandomSource) throws -> ThroughputResults {
         let values = (0..<count).map { _ in goodput * (1 + noise / 100 * normal(&random)) }
         let list = values.map { "\($0)" }.joined(separator: ",")
@@ -22,7 +22,7 @@ struct ComparisonTests {
         """
     }
 
-    /// The sum of twelve even draws has a variance of one.
+    /// The sum of twelve uniform random numbers has a variance of 1.
     private static func normal(_ random: inout RandomSource) -> Double {
         (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) }
     }

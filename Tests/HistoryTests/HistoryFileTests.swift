@@ -5,7 +5,7 @@ import Testing
 @testable import History
 
 struct HistoryFileTests {
-    /// A folder that is removed in the end.
+    /// A temporary folder.
     private final class Folder {
         let path = NSTemporaryDirectory() + "history-\(UUID().uuidString)"
         init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
@@ -117,7 +117,7 @@ struct HistoryFileTests {
         #expect { try HistoryEntry(json: Data(json.utf8), name: "x", date: "") } throws: { "\($0)".contains(words) }
     }
 
-    /// A database made by others.
+    /// Creates a database of another program.
     private static func make(_ path: String, _ statements: String) throws {
         try DatabaseQueue(path: path).writeWithoutTransaction { try $0.execute(sql: statements) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Packets
 
-/// Packets whose octets are known.
+/// Packets with known octets.
 @Suite struct CodecTests {
     struct Example: Sendable, CustomTestStringConvertible {
         var packet: HCIPacket

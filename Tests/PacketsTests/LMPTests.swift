@@ -4,7 +4,7 @@ import Testing
 
 /// Link manager PDUs as they are sent. Core Vol 2, Part C, 5.1.
 @Suite struct LMPTests {
-    /// Octets, who began the transaction, and the PDU.
+    /// Octets, initiator of the transaction, and the PDU.
     static let samples: [([UInt8], LMPTransaction, LMP.Message)] = [
         ([0x4A, 0x08, 0x01, 0x00, 0x02, 0x03], .central, .versionReq(LMP.VersionReq(version: 8, companyIdentifier: 1, subversion: 0x302))),
         ([0x07, 0x33], .peripheral, .accepted(LMP.Accepted(opcode: .lmpHostConnectionReq))),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Packets
 
-/// A small generator with a state of 64 bits.
+/// A small random number generator with 64 bits of state.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
@@ -15,7 +15,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// Reads and writes parameters by a struct whose type is known at run time only.
+/// Decodes and encodes parameters with a struct type known only at run time.
 func recode<Struct: PDU>(_ type: Struct.Type, _ parameters: [UInt8]) throws -> [UInt8] {
     let pdu = try Struct(parameters: parameters)
     let encoded = pdu.parameters
@@ -27,7 +27,7 @@ struct Unequal: Error {}
 
 func returnType<Command: HCICommand>(_ type: Command.Type) -> any PDU.Type { Command.Return.self }
 
-/// A declared PDU as an argument of a test.
+/// A declared PDU as a test argument.
 struct Declared: Sendable, CustomTestStringConvertible {
     var declaration: PDUDeclaration
     var testDescription: String { declaration.layer + "/" + declaration.name }
@@ -35,7 +35,7 @@ struct Declared: Sendable, CustomTestStringConvertible {
     static let all = PDUCatalog.all.map { Declared(declaration: $0) }
     static let withReturns = all.filter { $0.declaration.returns != nil }
 
-    /// The parameters of a random PDU, and those that its return would have.
+    /// Parameters of a random PDU, and its return parameters.
     func random(_ seed: UInt64) throws -> (DynamicPDU, [UInt8]) {
         var generator = SplitMix(state: seed)
         let pdu = declaration.random(using: &generator)

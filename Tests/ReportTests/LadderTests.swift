@@ -55,7 +55,7 @@ struct LadderTests {
         #expect(Ladder(Self.failed(packet: nil), CaseTrace()).html().isEmpty)
     }
 
-    /// The ladders of cases that passed have a limit together; those of the others have none but their own.
+    /// The ladders of passed cases have a common limit; each of the others has only its own.
     @Test func thePageIsBounded() throws {
         var run = RunResult(seed: 1, tester: "virtual", subject: "virtual")
         for number in 0..<1_000 {

@@ -7,14 +7,15 @@ import Testing
 @testable import Conformance
 @testable import Report
 
-/// A packet has the same words wherever it is shown: in a line of `show`, as evidence of a case, in the reports, in what a FAIL says.
+/// A packet is described by the same words everywhere: in a line of `show`, as evidence of a case, in reports, and in the message of a
+/// FAIL.
 struct SameWordsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String
         var packet: CaptureRecord.Content
         var observed: Observation.Content
         var line: String
-        /// A field, a value that was wanted instead, and what the FAIL says.
+        /// A field, another expected value, and the message of the FAIL.
         var path: String
         var wanted: Int
         var mismatch: String

@@ -2,7 +2,7 @@ import Packets
 import Testing
 import Throughput
 
-/// The model against published figures; the independent table is compared in Tests/Reference.
+/// The model compared with published figures; Tests/Reference compares it with the independent table.
 @Suite struct CeilingTests {
     @Test(arguments: [
         (LinkPHY.le1M, [80, 296, 328, 2_088, 2_120]), (.le2M, [44, 152, 168, 1_048, 1_064]),
@@ -16,7 +16,7 @@ import Throughput
         }
     }
 
-    /// Encrypted, packets in an event and kbit/s.
+    /// Encrypted: packets per event and kbit/s.
     @Test(arguments: [
         (7_500, LinkPHY.le1M, 3.0, 780.8), (7_500, .le2M, 5, 1301.3), (11_250, .le1M, 4, 694.0), (11_250, .le2M, 7, 1214.6),
         (11_250, .codedS2, 2, 347.0), (12_500, .le2M, 8, 1249.3), (30_000, .le2M, 21, 1366.4), (45_000, .codedS2, 8, 347.0),
@@ -56,11 +56,11 @@ import Throughput
         var full = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
         full.returnOctets = 251
         full.isFromCentral = true
-        // Reserving a reply of 2088 us in place of one of 80 us costs the last exchange.
+        // Reserving a reply of 2088 us instead of 80 us costs the last exchange.
         #expect(Ceiling(full, limits: .init(reservesLongestReply: true)).exchangesPerEvent == 5)
     }
 
-    /// Data both ways in every exchange, as Tests/Reference/greedy_packer.py packs them.
+    /// Data in both directions in every exchange, as packed by Tests/Reference/greedy_packer.py.
     @Test(arguments: [
         (LinkPHY.le2M, 251, 247, 15_000, 780.8, 814.691), (.le1M, 251, 247, 7_500, 260.267, 436.104),
         (.le2M, 27, 247, 30_000, 325.333, 331.522),
@@ -72,7 +72,8 @@ import Throughput
         #expect(abs(ceiling.perInterval - kbps) < 0.001 && abs(ceiling.backToBack - backToBack) < 0.001)
     }
 
-    /// Trains of two lengths: ten packets one way beside four of the other, a turn of twenty exchanges of which two packets come.
+    /// Periods of different lengths: ten packets in one direction and four in the other, with a common period of twenty exchanges with two
+    /// packets.
     @Test func trainsOfTwoLengthsTurnTogether() {
         let link = LinkParameters(phy: .le2M, interval: 400_000, octets: 27, mtu: 247)
         let ceiling = Ceiling(link, replies: [27, 27, 27, 8])
@@ -83,7 +84,7 @@ import Throughput
         #expect(ceiling.fragmentsPerPacket == 10)
     }
 
-    /// 1396 us an exchange: links spread evenly have whole ones in their part of the interval.
+    /// 1396 us per exchange: evenly spaced links have complete exchanges in their part of the interval.
     @Test(arguments: [(1, 21), (2, 10), (3, 7), (4, 5), (7, 3)]) func anEvenShareOfTheInterval(_ links: Int, _ exchanges: Int) {
         let link = LinkParameters(phy: .le2M, interval: 30_000, octets: 251, mtu: 247)
         #expect(Ceiling(link, limits: .init(links: links)).exchangesPerEvent == Double(exchanges))

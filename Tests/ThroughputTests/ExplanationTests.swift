@@ -3,7 +3,7 @@ import Testing
 
 @testable import Throughput
 
-/// Who is named when part of the air stays idle: 2M, 15 ms, ten packets in an event, of which 8.8 came through.
+/// The cause of idle air time: 2M, 15 ms, ten packets per event, of which 8.8 were received.
 @Suite struct ExplanationTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

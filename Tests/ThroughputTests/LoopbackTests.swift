@@ -7,7 +7,7 @@ import Transport
 
 @testable import Throughput
 
-/// The loopback test on a virtual controller behind a pipe that takes a millisecond each way and fails as planned.
+/// The loopback test on a virtual controller behind a pipe with 1 ms latency in each direction and injected faults.
 @Suite struct LoopbackTests {
     private static func measure(
         _ plan: LoopbackPlan, faults: [TransportFault] = [], voice: UInt16 = 0, voicePace: VoicePace? = nil
@@ -36,7 +36,7 @@ import Transport
         let result = try Self.measure(Self.plan())
         #expect(result.isClean && result.sent == 1_000 && result.octets == 251 && result.buffers == 8)
         #expect(result.limit == .credits)
-        // Eight packets for each way there and back.
+        // Eight packets per round trip.
         #expect((3_900...4_100).contains(result.packetsPerSecond), "\(result.packetsPerSecond)")
         #expect(result.worstRoundTrip == .milliseconds(2) && result.meanRoundTrip == .milliseconds(2))
         #expect(result.explanation.hasPrefix("99 % of the time all 8 buffers of 251 octets"), "\(result.explanation)")
@@ -55,7 +55,7 @@ import Transport
         var counts: [Int]
     }
 
-    /// Lost, duplicated, out of order, damaged.
+    /// Lost, duplicated, out of order, corrupted.
     @Test(arguments: [
         Failing(
             testDescription: "lost on the way there", fault: .init(.drop, way: .sent, kind: .acl, after: 500, times: 1),
@@ -78,7 +78,7 @@ import Transport
         #expect(!result.isClean)
     }
 
-    /// Without reports of free buffers nothing more can be sent: what came back does not make it a success.
+    /// Without reports of free buffers nothing more can be sent: returned packets alone do not make it a success.
     @Test func aControllerThatReportsNoBuffersIsNoSuccess() throws {
         let fault = TransportFault(.drop, way: .received, kind: .event, prefix: [HCIEvents.NumberOfCompletedPackets.code])
         let result = try Self.measure(Self.plan(), faults: [fault])

@@ -3,11 +3,12 @@ import Testing
 
 @testable import Throughput
 
-/// What slots let through, in kbit/s to one digit: the rates of Core Vol 2, Part B, 6.7, and L2CAP's share of them.
+/// Rates by slots, in kbit/s with one decimal: those of Core Vol 2, Part B, 6.7, and the share of L2CAP.
 @Suite struct SlotCeilingTests {
     static func digits(_ rate: Double) -> Double { (rate * 10).rounded() / 10 }
 
-    /// kbit/s, in clear and with AES-CCM: an SDU that fills one packet, against acknowledgements and against the same; and where long SDUs tend to.
+    /// kbit/s, unencrypted and with AES-CCM: an SDU that fills one packet, with acknowledgements and with the same type in return; and the
+    /// limit for long SDUs.
     struct SDU: Sendable {
         var plain, authenticated, both, bothAuthenticated, limit, authenticatedLimit: Double
 
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    /// A packet type's rates: the same type both ways; this type one way, and the type of one slot of its family the other.
+    /// Rates of a packet type: the same type in both directions; this type in one direction and the single-slot type of its family in the
+    /// other.
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var symmetric, forward, reverse: Double
@@ -72,7 +74,7 @@ import Testing
             #expect(Self.digits(ceiling(sdu, .same).goodput) == both)
             let maximum = SlotRate.maximum(type, reverse: .null, isAuthenticated: isAuthenticated)
             #expect(Self.digits(maximum) == limit)
-            // The basic header and a last packet that is not full matter less and less.
+            // The basic header and the last packet matter less with the length of the SDU.
             #expect(ceiling(65_535, .acknowledgements).goodput < maximum && ceiling(65_535, .acknowledgements).goodput > maximum * 0.98)
         }
     }

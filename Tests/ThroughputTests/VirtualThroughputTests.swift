@@ -7,7 +7,7 @@ import Timing
 
 @testable import Throughput
 
-/// Flows over the simulated air against the model. The independent table and the air log are compared in Tests/Reference.
+/// Flows over the simulated air compared with the model. Tests/Reference compares the independent table and the air log.
 @Suite struct VirtualThroughputTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var over = FlowKind.notify
@@ -79,7 +79,7 @@ import Timing
         #expect(abs(rows[2].goodput - rows[0].goodput - rows[1].goodput) < 0.001 && abs((rows[2].place?.fairness ?? 0) - 1) < 0.001)
     }
 
-    /// Together they have no more than one, each has a share, and what is missing of one is laid at the others' door.
+    /// Together the links carry no more than one, each has a share, and missing throughput is attributed to the other links.
     @Test(arguments: [(2, false), (5, false), (3, true)]) func linksShareTheRadio(_ links: Int, _ both: Bool) throws {
         let rows = try measureTogether(Row(phy: .le2M, dataLength: 251, mtu: 247, interval: 30_000), links: links, both: both)
         #expect(rows.count == links * (both ? 2 : 1) + 1 && rows.allSatisfy { $0.failure == nil && $0.tally.isClean })
@@ -100,7 +100,7 @@ import Timing
         #expect(rows.allSatisfy { $0.failure == nil && $0.missing.contains { $0.cause == .retransmissions } })
     }
 
-    /// Each packet type of BR/EDR carries what its slots let through: one SDU that fills it, or SDUs cut into packets of its family.
+    /// Each BR/EDR packet type reaches its maximum by slots: one SDU that fills it, or SDUs split into packets of its family.
     @Test(arguments: PacketFamily.allCases.flatMap(\.types), FlowDirection.allCases)
     func packetTypesReachTheirCeilings(_ type: BREDRPacketType, _ direction: FlowDirection) throws {
         for sdu in [nil, direction == .toSubject ? 672 : 1_017] {
@@ -132,7 +132,7 @@ import Timing
         #expect((result.counters?.retransmissions ?? 0) > 10)
     }
 
-    /// Neither transport starves the other on a radio that both share, and together they have no more than one.
+    /// Neither transport starves the other on a shared radio, and together they carry no more than one.
     @Test func bothTransportsShareARadio() throws {
         var settings = VirtualPair.Settings()
         (settings.tester.profile, settings.subject.profile) = (.dual, .dual)

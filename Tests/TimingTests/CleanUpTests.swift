@@ -3,7 +3,7 @@ import Testing
 import Timing
 
 @Suite struct CleanUpTests {
-    /// A clean-up of 300 ms, or of 5 s, within 2 s; its caller is cancelled before it, meanwhile, or not at all. Times in ms.
+    /// A clean-up of 300 ms or 5 s, limited to 2 s; its caller is cancelled before it, during it, or not at all. Times in ms.
     @Test(
         arguments: [
             (300, nil, 300, true), (300, 0, 300, true), (300, 100, 300, true), (5_000, nil, 2_000, false), (5_000, 0, 600, false),

@@ -2,7 +2,7 @@ import Packets
 import Testing
 import Timing
 
-/// Many deadlines at once, set, moved and taken away in any order, against a list that is sorted by deadline and order of setting.
+/// Many deadlines, set, moved and removed in random order, compared with a list sorted by deadline and order of setting.
 @Suite struct DeadlineTests {
     private struct Expected {
         var deadline: Microseconds

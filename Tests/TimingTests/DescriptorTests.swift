@@ -9,18 +9,18 @@ import Testing
     import Darwin
 #endif
 
-/// What a loop sleeps on, in each of the ways that there are.
+/// Each implementation of waiting for descriptors.
 @Suite struct DescriptorTests {
     enum Way: CaseIterable, CustomTestStringConvertible {
         case poll
         #if os(Linux)
             case epoll
-            /// On a kernel that does not count nanoseconds.
+            /// A kernel without nanosecond timeouts.
             case epollByMilliseconds
         #endif
 
         var testDescription: String { "\(self)" }
-        /// Whether an edge-triggered watch is told of news only.
+        /// True if an edge-triggered watch is called for new events only.
         var knowsEdges: Bool { self != .poll }
 
         func make(_ wakePipe: WakePipe) -> any DescriptorWaiting {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Descriptors that are watched, and what their actions have seen.
+    /// Watched descriptors, and the calls of their actions.
     private final class Bench {
         let wakePipe = WakePipe()
         let waiting: any DescriptorWaiting
@@ -45,7 +45,7 @@ import Testing
 
         deinit { for descriptor in open { systemClose(descriptor) } }
 
-        /// Two ends of a stream socket; neither makes anybody wait.
+        /// Both ends of a non-blocking stream socket.
         func pair() throws -> (Int32, Int32) {
             var ends: [Int32] = [-1, -1]
             try #require(socketpair(AF_UNIX, streamSocket, 0, &ends) == 0)
@@ -65,12 +65,12 @@ import Testing
             waiting.watch(descriptor, for: interest, triggered: trigger) { [unowned self] in seen.append("\(name)\(words($0))") }
         }
 
-        /// Waits for what must come, and serves it.
+        /// Waits for an event that must arrive, and serves it.
         func turn() -> Int { turn(until: MonotonicClock.now() + .seconds(20)) }
 
         func turn(until deadline: Microseconds) -> Int { waiting.poll(until: deadline) ? waiting.serve() : -1 }
 
-        /// Serves what is there already.
+        /// Serves events that have already arrived.
         func look() -> Int { waiting.poll(until: .zero) ? waiting.serve() : 0 }
 
         private func words(_ readiness: DescriptorInterest) -> String {
@@ -143,7 +143,7 @@ import Testing
         #expect(bench.turn() == 1, "one has silenced both others")
         #expect(bench.turn() == 1, "the new watch is told of what it has missed")
         #expect(bench.seen == ["first", "newr"])
-        // They hold each other.
+        // They refer to each other.
         for pair in pairs { waiting.unwatch(pair.0) }
     }
 
@@ -204,7 +204,7 @@ import Testing
                 #expect(bench.turn(until: deadline) <= 0)
                 waits += 1
             }
-            // Whole milliseconds, then the rest; a clock that counts finer than the deadline may ask for one more.
+            // Whole milliseconds, then the rest; a clock with a finer resolution than the deadline may need one more wait.
             #expect(waits <= 3, "a wait that ends early is no wait")
         }
         #expect(bench.seen.isEmpty)
@@ -215,7 +215,7 @@ import Testing
         #expect(write(descriptor, octets, count) == count)
     }
 
-    /// How many octets were there, of so many at most; negative when none.
+    /// Number of octets available, up to a maximum; negative if none.
     private func receive(_ descriptor: Int32) -> Int {
         var octets = [UInt8](repeating: 0, count: 1 << 16)
         return read(descriptor, &octets, octets.count)

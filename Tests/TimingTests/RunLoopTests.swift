@@ -11,7 +11,7 @@ import Transport
 #endif
 
 @Suite struct RunLoopTests {
-    /// Gathers what happened, in order.
+    /// Records events in order.
     private final class Log {
         var lines: [String] = []
     }
@@ -62,7 +62,7 @@ import Transport
         #expect(log.lines == ["624", "625"])
     }
 
-    /// Owns a timer and gives it back when it goes.
+    /// Owns a timer and cancels it on release.
     private final class Owner {
         private let loop: RunLoop
         private let timer: Timer
@@ -251,7 +251,7 @@ import Transport
         #expect(log.lines == ["read1", "read2", "read3"])
     }
 
-    /// An outside event is served at the time of its arrival: a deadline that has passed meanwhile is served first.
+    /// An external event is served at its arrival time: a deadline that has passed meanwhile is served first.
     @Test func wallModeServesWhatIsDueBeforeDescriptors() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

@@ -12,7 +12,7 @@ import Timing
 #endif
 
 @Suite struct ByteStreamTests {
-    /// Gathers what comes, piece by piece.
+    /// Records received data, piece by piece.
     private final class Gathered: ByteStream.Sink {
         let name: String
         let log: Log
@@ -35,7 +35,7 @@ import Timing
         }
     }
 
-    /// Who got a piece, in order.
+    /// Records the receivers of pieces, in order.
     private final class Log {
         var pieces: [String] = []
         let changed: ConditionVariable
@@ -43,10 +43,10 @@ import Timing
         init(on loop: RunLoop) { changed = ConditionVariable(on: loop) }
     }
 
-    /// Octets that tell where they stand.
+    /// Octets that depend on their position.
     private static func octets(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) } }
 
-    /// Two ends of a socket, each a stream.
+    /// Both ends of a socket as streams.
     private static func pair(_ name: String, on loop: RunLoop) throws -> (near: ByteStream, far: ByteStream) {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, streamSocket, 0, &ends) == 0)
@@ -58,7 +58,7 @@ import Timing
         try loop.run { try await body(loop, Log(on: loop)) }
     }
 
-    /// One octet, one read, a little more than one, as much as is read in a turn, and more than the system keeps.
+    /// One octet, one read, slightly more than one, as much as is read in a turn, and more than the system buffers.
     @Test(arguments: [1, 1 << 15, 1 << 15 + 1, 1 << 17, 600_000], [true, false])
     func whatWasSentComesBeforeTheEnd(count: Int, isOpenedFirst: Bool) throws {
         try Self.run { loop, log in

@@ -6,12 +6,12 @@ import Transport
 
 private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// What one side of one controller sent, as a capture has it.
+/// The packets that one side of a controller sent, from a capture.
 private struct RecordedStream: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var packets: [HCIPacket]
 
-    /// The streams of the captures in a folder, each up to so many octets; none where there is no such folder.
+    /// The streams of the captures in a folder, each up to a length; empty if there is no such folder.
     static func all(in folder: URL, octets limit: Int) -> [RecordedStream] {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
         return files.filter { ["pcapng", "btsnoop", "log", "pklg", "pcap"].contains($0.pathExtension) }.sorted { $0.path < $1.path }
@@ -71,7 +71,7 @@ private let others: [RecordedStream] = {
         #expect(framer.pendingCount == 0)
     }
 
-    /// For every byte: what is before it comes as one piece, and the rest of its packet with the packet after that as another.
+    /// For every octet: everything before it is one piece; the rest of its packet and the next packet are another.
     private func split(_ stream: RecordedStream) throws {
         var whole = H4Framer()
         for (index, packet) in stream.packets.enumerated() {

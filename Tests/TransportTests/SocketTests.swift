@@ -6,12 +6,12 @@ import Timing
 import Transport
 
 @Suite struct SocketTests {
-    /// What a listener has accepted.
+    /// Connections accepted by a listener.
     private final class Accepted {
         var pipes: [H4Transport] = []
         var sinks: [Gathering] = []
 
-        /// Sends back what comes.
+        /// Returns received packets.
         func echo(_ pipe: H4Transport, _ changed: ConditionVariable) {
             let sink = Gathering(changed)
             sink.onPacket = { [weak pipe] in pipe?.send($0) }
@@ -71,7 +71,7 @@ import Transport
                 #expect(bench.sink.reasons.isEmpty)
             }
         } catch TransportError.unreachable where "\(address)".contains("::1") {
-            // A machine without IPv6.
+            // The machine has no IPv6.
         }
     }
 

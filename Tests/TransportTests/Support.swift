@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// Gathers what a pipe delivers.
+/// Records the packets of a pipe.
 final class Gathering: HCITransportSink {
     var packets: [HCIPacket] = []
     var times: [Microseconds] = []
@@ -12,7 +12,7 @@ final class Gathering: HCITransportSink {
     var onClose: (() -> Void)?
     private let changed: ConditionVariable?
 
-    /// - Parameter changed: signalled whenever something has come.
+    /// - Parameter changed: signalled on each packet.
     init(_ changed: ConditionVariable? = nil) { self.changed = changed }
 
     func received(_ packet: HCIPacket, at time: Microseconds) {
@@ -30,7 +30,7 @@ final class Gathering: HCITransportSink {
 }
 
 extension H4Framer {
-    /// The packets that a piece of the stream completes.
+    /// The packets completed by a piece of the stream.
     mutating func packets(of piece: [UInt8]) throws(Failure) -> [HCIPacket] {
         var packets: [HCIPacket] = []
         let failure: Failure? = piece.withUnsafeBytes { octets in
@@ -47,7 +47,7 @@ extension H4Framer {
     }
 }
 
-/// A stream with every kind of packet, empty and long ones among them.
+/// A stream with all kinds of packets, including empty and long ones.
 let sampleStream: [HCIPacket] = [
     HCIPacket(.command, [0x03, 0x0C, 0x00]),
     HCIPacket(.event, [0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]),

@@ -6,7 +6,7 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// A virtual dongle with switches on, checked in virtual time beside a second one without any.
+/// A virtual dongle with switches, checked in virtual time with a second one without switches.
 struct CheckUpBench {
     var conduct = DongleConduct()
     var hasHelper = true

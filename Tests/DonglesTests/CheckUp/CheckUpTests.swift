@@ -6,7 +6,7 @@ import Timing
 import VirtualDongle
 
 @Suite struct CheckUpTests {
-    /// Switches, as they are planted; each is named, and no other.
+    /// Injected switches; each is found, and no other.
     static let planted: [String] =
         refusals.flatMap { [$0, $0 + "=disallowed"] }
         + [
@@ -28,7 +28,7 @@ import VirtualDongle
             "deaf-rom", "coded-deaf", "set-terminated-after-disable", "random-address-late", "encryption-change-masked",
             "payload-timeout-breaks-pairing", "links-starve-scan=1", "reports-own-address", "reserved-phy-bits", "reserved-report-bits",
             "report-228-lost", "strict-duplicates", "few-links", "few-links=7", "legacy-reports-in-extended-scan",
-            // Its death.
+            // Crashes.
             "hardware-error", "coredump", "acl-dump", "mute-after-commands",
         ]
 
@@ -44,7 +44,7 @@ import VirtualDongle
         #expect(report.findings.map(\.name) == [name], "\(report.findings.map { "\($0.name): \($0.text)" }), ended: \(report.ended ?? "-")")
     }
 
-    /// What the specification allows.
+    /// Behaviour that the specification allows.
     static let legal: [[String]] = [
         [], ["vendor-events"], ["noop-first"], ["credits-by-noop"], ["command-credits=3"], ["scan-disable-slow"], ["answer-slow"],
         ["acl-buffers=310x10"], ["le-buffers=27x7"], ["shared-buffers"], ["credits-one-by-one"], ["credits-late=480"],

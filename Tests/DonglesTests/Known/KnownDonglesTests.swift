@@ -3,7 +3,7 @@ import Packets
 import Testing
 
 @Suite struct KnownDonglesTests {
-    /// Numbers, and the rows that they fit.
+    /// Numbers, and the matching rows.
     static let dongles: [(DongleNumbers, [String])] = [
         (DongleNumbers(hciVersion: 13, hciRevision: 1, lmpSubversion: 1, company: 0xFFFF), []),
         (
@@ -59,7 +59,7 @@ import Testing
         #expect(KnownDongles.builtIn.origin(ofShared: DeviceAddress(value: address)) == origin)
     }
 
-    /// A file of the user's, and where it is wrong.
+    /// Files of a user, and the positions of their errors.
     static let files: [(String, [String])] = [
         ("", ["f.yaml:1:1: the file is empty"]),
         ("- a", ["f.yaml:1:1: a table is a set of `name: value` lines"]),

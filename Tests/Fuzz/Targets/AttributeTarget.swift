@@ -7,9 +7,9 @@ import Timing
 extension FuzzTarget {
     private static let attributeLayer: Layer = { $0.kind == 2 ? nil : "ATT" }
 
-    /// The attribute protocol without a stack around it. With an even first octet of the input both ends are client and server: procedures of every
-    /// kind, their PDUs on the way changed, lost or made up; each ends, and both servers answer afterwards. With an odd one PDUs come to a server
-    /// on a link that is protected in any way.
+    /// The attribute protocol without a stack around it. With an even first octet, both ends are client and server: procedures of every
+    /// kind, with PDUs changed, lost or inserted in transit; each procedure ends, and both servers respond afterwards. With an odd first
+    /// octet, PDUs are sent to a server on a link with any security.
     static let attributes = FuzzTarget(
         name: "att", layer: attributeLayer,
         seeds: {
@@ -62,7 +62,7 @@ private final class AttributeTable {
         try await pause(.zero)
     }
 
-    /// Procedures go on; without one, and without a time to wait, nothing would happen.
+    /// Lets procedures continue; without a procedure and a pause, nothing would happen.
     private func pause(_ time: Microseconds) async throws {
         if time > .zero || !activities.isEmpty { try await loop.sleep(for: time) }
     }
@@ -106,7 +106,7 @@ private final class AttributeTable {
         try await client.subscribe(characteristic) { _, _, _ in }
     }
 
-    /// Both servers answer, and with the link every procedure ends.
+    /// Checks that both servers respond, and that every procedure ends with the link.
     func check() async throws {
         try await link.settle()
         for end in 0..<2 {

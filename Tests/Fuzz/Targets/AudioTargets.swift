@@ -3,7 +3,8 @@ import Packets
 @testable import Host
 
 extension FuzzTarget {
-    /// AVDTP signalling to a session with a source and a sink. Kinds: 0 and 1 a packet, 2 a command of its own, 3 the channel for media comes or goes.
+    /// AVDTP signalling to a session with a source and a sink. Kinds: 0 and 1 a packet, 2 a local command, 3 the media channel is opened or
+    /// closed.
     static let streaming = FuzzTarget(
         name: "avdtp", layer: { _ in nil },
         seeds: {
@@ -44,7 +45,7 @@ extension FuzzTarget {
         try promise(session.streams.keys.allSatisfy { (1...2).contains($0) }, "a stream of no end point")
     }
 
-    /// AVCTP and AVRCP to a session that is a player. Kinds: 0 and 1 a packet, 2 a request of its own, 3 something changes.
+    /// AVCTP and AVRCP to a session of a player. Kinds: 0 and 1 a packet, 2 a local request, 3 a local change.
     static let remoteControl = FuzzTarget(
         name: "avctp", layer: { _ in nil },
         seeds: {
@@ -88,7 +89,7 @@ extension FuzzTarget {
         for case .send(let octets) in actions { try promise(octets.count <= 48, "\(octets.count) octets, the MTU is 48") }
     }
 
-    /// HFP as text: to a gateway, with kind 1 to a hands-free unit; both on octets as they come, in pieces.
+    /// HFP as text to a gateway, or with kind 1 to a hands-free unit, in pieces.
     static let handsFree = FuzzTarget(
         name: "hfp", layer: { _ in nil },
         seeds: {

@@ -4,9 +4,9 @@ import Timing
 
 @testable import Host
 
-/// Two ends of a link: L2CAP and what stands on it, with nothing below but what is on its way between them.
+/// Both ends of a link: L2CAP and the layers above it, connected directly.
 final class BareLink {
-    /// An ACL packet's content on its way.
+    /// Content of an ACL packet in transit.
     struct Letter {
         let destination: Int
         var boundary: ACLHeader.Boundary
@@ -37,7 +37,7 @@ final class BareLink {
     let loop: RunLoop
     private(set) var ends: [End] = []
     private(set) var mail: [Letter] = []
-    /// ACL packets since the link came up.
+    /// Number of ACL packets since the link was established.
     private(set) var sent = 0
 
     init(on loop: RunLoop, buffers: ACLBuffers) {
@@ -76,9 +76,9 @@ final class BareLink {
             Letter(destination: 1 - index, boundary: header.boundary, octets: Array(packet.bytes.dropFirst(ACLHeader.octets))))
     }
 
-    // MARK: On the way
+    // MARK: Delivery
 
-    /// The oldest letter reaches its end, perhaps changed; its buffer is free again.
+    /// Delivers the oldest packet, possibly changed, and frees its buffer.
     func deliver(_ change: (inout Letter) -> Void = { _ in }) {
         guard !mail.isEmpty else { return }
         var letter = mail.removeFirst()
@@ -91,7 +91,7 @@ final class BareLink {
         ends[letter.destination].multiplexer.received(boundary: letter.boundary, letter.octets.span.bytes)
     }
 
-    /// A whole PDU arrives that the other end has not sent.
+    /// Delivers a complete PDU that the other end has not sent.
     func arrive(_ pdu: [UInt8], on channel: UInt16, at end: Int) {
         var writer = ByteWriter()
         L2CAPHeader(length: UInt16(truncatingIfNeeded: pdu.count), channel: channel).encode(into: &writer)
@@ -99,7 +99,7 @@ final class BareLink {
         arrive(Letter(destination: end, boundary: .first, octets: writer.bytes))
     }
 
-    /// Everything on its way arrives, and what that brings about.
+    /// Delivers all packets in transit, including new ones.
     func settle() async throws {
         var left = 20_000
         repeat {

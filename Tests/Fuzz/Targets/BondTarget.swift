@@ -3,8 +3,8 @@ import Packets
 @testable import Host
 
 extension FuzzTarget {
-    /// A bond file: it is refused with a reason, or what was read of it can be written and read again. Every other input is the file itself; the
-    /// rest put something else in the place of parts of a good one.
+    /// A bond file: it is rejected with a reason, or its content can be written and read again. Every second input is the complete file;
+    /// the others replace parts of a valid one.
     static let bonds = FuzzTarget(
         name: "bonds", layer: nil,
         seeds: { [[0] + good] + (0..<UInt8(parts.count)).map { [1, $0, 0] } },
@@ -42,7 +42,7 @@ extension FuzzTarget {
         return BondDocument.text(of: keys)
     }()
 
-    /// The lines of a good file.
+    /// The lines of a valid file.
     private static let parts = good.split(separator: 0x0A).map(Array.init)
 
     private static let values = [
@@ -50,7 +50,7 @@ extension FuzzTarget {
         "\"0000000000000000\"", "\"00000000000000000000000000000000\"", "\"C0:B1:BE:00:00:01/public\"", "\"0x2902\"", "\"\\u0000\"",
     ].map { [UInt8]($0.utf8) }
 
-    /// The good file with edits of three octets: which line, what becomes of it, and with which value.
+    /// The valid file with edits of three octets: line, operation, value.
     private static func edited(_ input: ArraySlice<UInt8>) -> [UInt8] {
         var lines = parts
         var rest = input

@@ -2,7 +2,7 @@ import Capture
 import Foundation
 
 extension FuzzTarget {
-    /// A file of any format, or of none: it is read to an end, and every record can be shown.
+    /// A file of any or no format: reading ends, and every record can be displayed.
     static let captures = FuzzTarget(
         name: "captures", layer: nil,
         seeds: {

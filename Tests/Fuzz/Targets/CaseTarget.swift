@@ -2,7 +2,7 @@
 @testable import Conformance
 
 extension FuzzTarget {
-    /// Any text as a case file: it is a case, or what is wrong with it is said with its place.
+    /// Any text as a case file: it is a valid case, or its errors are reported with their positions.
     static let cases = FuzzTarget(
         name: "cases", layer: nil,
         seeds: { Seeds.files(below: "Conformance", ending: ".yaml", limit: 4_000) },

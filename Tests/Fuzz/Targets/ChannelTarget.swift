@@ -6,7 +6,7 @@ import Transport
 extension FuzzTarget {
     private static let channelLayer: Layer = { ["ATT", "L2CAPSignaling", "SMP", nil][$0.kind] }
 
-    /// What a peer may say over L2CAP, whole or in fragments of any kind: the link stays, and both servers answer afterwards.
+    /// L2CAP PDUs of a peer, complete or in fragments of any kind: the link stays, and both servers respond afterwards.
     static let channels = FuzzTarget(
         name: "channels", layer: channelLayer,
         seeds: {

@@ -6,8 +6,8 @@ import Timing
 extension FuzzTarget {
     private static let classicLayer: Layer = { [0, 3].contains($0.kind) ? "L2CAPSignaling" : nil }
 
-    /// Two BR/EDR signalling channels that connect, configure and disconnect, with commands put in, changed and lost: nobody talks without end, each
-    /// channel ends once, and nothing is left of a link that is gone.
+    /// Two BR/EDR signalling channels that connect, configure and disconnect, with commands inserted, changed and lost: no end sends
+    /// endlessly, each channel ends once, and nothing remains of a closed link.
     static let classicChannels = FuzzTarget(
         name: "classic", layer: classicLayer,
         seeds: {
@@ -35,7 +35,7 @@ private struct ClassicTable {
     private var alive: [Set<UInt16>] = [[], []]
     private var now = Microseconds.zero
 
-    /// - Parameter choice: for each side its mode, whether it insists, and what it can.
+    /// - Parameter choice: for each end the mode, whether it insists on it, and its capabilities.
     init(_ choice: UInt8) {
         wanted = (0..<2).map { end in
             var settings = ClassicChannelSettings()

@@ -3,7 +3,7 @@ import Packets
 extension FuzzTarget {
     private static let layers = ["HCICommands", "HCIEvents", "LLControl", "ATT", "SMP", "L2CAPSignaling", "ACL", "ISO"]
 
-    /// Any octets as PDUs of any layer: what is read by name gives the same octets again, what a struct has read it reads again.
+    /// Any octets as PDUs of any layer: decoding by name and encoding gives the same octets, as do generated structs.
     static let codec = FuzzTarget(
         name: "codec", layer: { layers[$0.kind << 1 | $0.end] },
         seeds: { Seeds.declared { layers[$0.kind << 1 | $0.end] } },

@@ -4,7 +4,8 @@ import Timing
 extension FuzzTarget {
     private static let commandLayer: Layer = { $0.kind < 3 ? "HCICommands" : nil }
 
-    /// Every command, right or wrong, into two virtual controllers, connected or not: each gets one answer, and what comes is well-formed.
+    /// Every command, valid or invalid, to two virtual controllers, connected or not: each gets one answer, and all packets are
+    /// well-formed.
     static let commands = FuzzTarget(
         name: "commands", layer: commandLayer, seeds: { Seeds.declared(commandLayer) + loopback },
         run: { input in
@@ -32,8 +33,8 @@ extension FuzzTarget {
             }
         })
 
-    /// How many commands may go without an answer: Host_Number_Of_Completed_Packets has one only when it is wrong (Core Vol 4, Part E, 7.3.40),
-    /// and what local loopback mode sends back can be masked.
+    /// Number of commands that may have no answer: Host_Number_Of_Completed_Packets has one only if it is invalid (Core Vol 4, Part E,
+    /// 7.3.40), and events of local loopback mode can be masked.
     private static func silent(_ frames: Frames, _ index: Int) -> Int {
         let own = frames.list.filter { $0.action.end == index }
         let usesLoopback = own.contains { $0.packet.starts(with: [0x02, 0x18]) }

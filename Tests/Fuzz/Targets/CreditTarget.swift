@@ -6,7 +6,7 @@ import Timing
 extension FuzzTarget {
     private static let creditLayer: Layer = { [0, 1].contains($0.kind) ? "L2CAPSignaling" : nil }
 
-    /// The commands and K-frames of credit-based channels at one end: channels and credits stay within their limits, and what breaks the rules ends a
+    /// Commands and K-frames of credit-based channels at one end: channels and credits stay within their limits, and a violation ends a
     /// channel once.
     static let credits = FuzzTarget(
         name: "credits", layer: creditLayer,

@@ -7,9 +7,9 @@ import Timing
 extension FuzzTarget {
     private static let dataLayer: Layer = { $0.kind == 1 ? "L2CAPSignaling" : nil }
 
-    /// L2CAP without a stack around it: PDUs cut to buffers of any size and put together again, with fragments changed, lost and made up, and
-    /// signalling of both roles. Buffers are not overdrawn, queues have an end, answers are not answered, and what is sent when all has gone quiet
-    /// arrives whole.
+    /// L2CAP without a stack around it: PDUs fragmented to buffers of any size and reassembled, with fragments changed, lost and inserted,
+    /// and signalling in both roles. Buffers are not overdrawn, queues are bounded, responses get no response, and data sent after
+    /// everything is idle arrives completely.
     static let data = FuzzTarget(
         name: "l2cap", layer: dataLayer,
         seeds: {
@@ -38,12 +38,12 @@ private final class DataTable {
     private let link: BareLink
     private let buffers: ACLBuffers
     private var activities: [Activity<Void>] = []
-    /// What has arrived on the channels that nobody else uses.
+    /// Data received on channels without another user.
     private var arrived: [[UInt8]] = []
     private var loop: RunLoop { link.loop }
     private static let channels: [UInt16] = [0x0006, 0x0040, 0x007F]
 
-    /// - Parameter choice: the size of buffers, then their number.
+    /// - Parameter choice: buffer size and number of buffers.
     init(_ loop: RunLoop, _ choice: UInt8) {
         buffers = ACLBuffers(
             fragmentLength: [27, 5, 12, 23, 31, 251, 255, 1_021][Int(choice >> 3 & 7)], total: [1, 2, 8, 64][Int(choice >> 6)])
@@ -69,7 +69,7 @@ private final class DataTable {
         try checkQueues()
     }
 
-    /// A signalling packet gets at most one answer, which no answer does.
+    /// A signalling packet gets at most one response, and a response gets none.
     private func signal(_ command: [UInt8], at end: Int) throws {
         let before = link.sent + link.ends[end].multiplexer.queuedFragments
         link.arrive(command, on: L2CAP.signalingCID, at: end)
@@ -117,7 +117,7 @@ private final class DataTable {
         }
     }
 
-    /// Everything that is sent from now on arrives, and with the link every procedure ends.
+    /// Checks that all data sent from now on arrives, and that every procedure ends with the link.
     func check() async throws {
         try await link.settle()
         for end in link.ends {

@@ -3,8 +3,8 @@ import Packets
 @testable import Host
 
 extension FuzzTarget {
-    /// SDP without a channel: requests to a server, responses to a client that has asked, and data elements, which are written as they were read.
-    /// Kinds: 0 a whole PDU, 1 the same with a length that is right, 2 a response to the client, 3 a data element.
+    /// SDP without a channel: requests to a server, responses to a client with a pending request, and data elements, which are re-encoded
+    /// as they were. Kinds: 0 a complete PDU, 1 a PDU with a correct length, 2 a response to the client, 3 a data element.
     static let serviceDiscovery = FuzzTarget(
         name: "sdp", layer: { _ in nil },
         seeds: {
@@ -64,7 +64,7 @@ private struct DiscoveryTable {
         try promise(!response.message.id.isRequest, "a request for a request")
     }
 
-    /// Parts come to an end.
+    /// Partial responses end.
     private mutating func answer(_ response: [UInt8]) throws {
         if !client.isBusy { _ = client.start(.attributes(0x0001_0000, [.all]), at: 0) }
         let isBusy = client.isBusy

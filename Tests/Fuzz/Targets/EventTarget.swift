@@ -6,7 +6,7 @@ import Transport
 extension FuzzTarget {
     private static let eventLayer: Layer = { $0.kind < 3 ? "HCIEvents" : nil }
 
-    /// Every event, right or wrong, and any data into a host that has a link: it stays able to run commands.
+    /// Every event, valid or invalid, and any data to a host with a link: it can still run commands.
     static let events = FuzzTarget(
         name: "events", layer: eventLayer,
         seeds: {
@@ -28,7 +28,7 @@ extension FuzzTarget {
                 }
                 try await world.loop.sleep(for: .milliseconds(50))
                 for host in world.hosts {
-                    // The stream may have taken all command credits away; one unanswered wait later the host tries again.
+                    // The events may have taken away all command credits; the host tries again after one timeout.
                     _ = try? await host.send(HCICommands.ReadBDADDR())
                     _ = try await host.send(HCICommands.ReadBDADDR())
                 }

@@ -2,7 +2,7 @@ import Packets
 import Transport
 
 extension FuzzTarget {
-    /// A byte stream gives the same packets and the same failure in one piece, in the pieces of the frames, and byte by byte.
+    /// A byte stream yields the same packets and the same failure as a whole, in the pieces of the frames, and octet by octet.
     static let h4 = FuzzTarget(
         name: "h4", layer: { _ in nil },
         seeds: {

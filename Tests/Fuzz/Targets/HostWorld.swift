@@ -4,7 +4,7 @@ import Simulation
 import Timing
 import Transport
 
-/// Stands in the pipe between a host and its controller, and can say more than the controller does.
+/// A pipe between a host and its controller that can inject packets.
 final class Tap {
     private final class Relay: HCITransportSink {
         let next: InProcessTransport
@@ -25,11 +25,11 @@ final class Tap {
         try far.host.open(Relay(near.controller))
     }
 
-    /// As if the controller had sent it.
+    /// Sends a packet to the host as if from the controller.
     func inject(_ packet: HCIPacket) { towardsHost.send(packet) }
 }
 
-/// Two hosts of ours with a link between them.
+/// Two hosts with a link between them.
 final class HostWorld {
     let loop = RunLoop()
     let taps: [Tap]
@@ -60,7 +60,7 @@ final class HostWorld {
         return database
     }
 
-    /// Runs `body` on a fresh link and takes the world apart.
+    /// Runs `body` on a new link and shuts everything down.
     func run(_ body: @escaping (HostWorld) async throws -> Void) throws {
         try loop.run { [self] in
             for host in hosts { try await host.start() }

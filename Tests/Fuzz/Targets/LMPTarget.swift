@@ -4,7 +4,7 @@ import Timing
 
 @testable import Simulation
 
-/// One end of a link without a baseband: what is sent is on its way until it is delivered.
+/// One end of a link without a baseband: sent messages are in transit until they are delivered.
 private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
     let role: LinkRole
     private let settings: LinkManagerSettings
@@ -47,7 +47,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
     func apply(_ change: BasebandChange) {}
     func detach() { isDetached = true }
 
-    /// A host that answers each question with yes.
+    /// A host that accepts every request.
     func connection(_ connection: ACLConnection, reports report: ACLReport) {
         switch report {
         case .connectionRequested: connection.reply(.acceptsConnection(asCentral: false))
@@ -69,7 +69,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
 
     func connection(_ connection: ACLConnection, disconnected reason: ErrorCode) { ends += 1 }
 
-    /// The end: nothing may be left over.
+    /// Checks at the end that nothing is left over.
     func close() throws {
         try promise(ends <= 1, "a link ended twice")
         try promise(connection.isClosed == (ends == 1), "a link ended without a word")
@@ -82,7 +82,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
 extension FuzzTarget {
     private static let linkManagerLayer: Layer = { $0.kind < 3 ? "LMP" : nil }
 
-    /// Any PDU between two link managers, among those that they exchange: each is answered once at most, and both come to rest.
+    /// Any PDU between two link managers, among those that they exchange: each gets at most one response, and both become idle.
     static let linkManager = FuzzTarget(
         name: "lmp", layer: linkManagerLayer,
         seeds: {
@@ -116,7 +116,7 @@ extension FuzzTarget {
                     if frame.action.pause > .zero { try await loop.sleep(for: frame.action.pause) }
                 }
                 try settle(wires)
-                // Whoever still waits gives up in time.
+                // Pending procedures time out.
                 try await loop.sleep(for: .seconds(200))
                 try settle(wires)
                 for wire in wires { try wire.close() }

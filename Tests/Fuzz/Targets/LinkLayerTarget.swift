@@ -6,7 +6,7 @@ import Timing
 extension FuzzTarget {
     private static let controlLayer: Layer = { $0.kind < 2 ? "LLControl" : nil }
 
-    /// Any PDU over a link, control or data, from either side: neither controller is lost, and what their hosts hear is well-formed.
+    /// Any control or data PDU on a link, from either side: both controllers survive, and their hosts get well-formed packets.
     static let linkLayer = FuzzTarget(
         name: "link-layer", layer: controlLayer,
         seeds: {
@@ -29,7 +29,7 @@ extension FuzzTarget {
             }
         })
 
-    /// A control PDU that no procedure asks for, a PDU with any LLID, or data of the host.
+    /// Sends a control PDU outside any procedure, a PDU with any LLID, or data of the host.
     private static func perform(_ frame: Frames.Frame, _ world: RawWorld) {
         let payload = Array(frame.packet.prefix(251))
         let identifier = world.identifiers[frame.action.end]

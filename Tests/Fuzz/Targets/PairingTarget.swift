@@ -7,8 +7,8 @@ import Timing
 extension FuzzTarget {
     private static let pairingLayer: Layer = { [0, 3].contains($0.kind) ? "SMP" : nil }
 
-    /// Two security managers that pair, with PDUs put in, changed and lost, users who answer anything at any time, and encryption that comes and goes:
-    /// nobody sends without end, no level without a key, and two that end Secure Connections pairing share the key.
+    /// Two security managers that pair, with PDUs inserted, changed and lost, users who reply anything at any time, and encryption turned
+    /// on and off: no end sends endlessly, there is no level without a key, and two that complete Secure Connections pairing share the key.
     static let pairing = FuzzTarget(
         name: "pairing", layer: pairingLayer,
         seeds: {
@@ -30,7 +30,7 @@ extension FuzzTarget {
         })
 }
 
-/// Two ends and what is on its way between them.
+/// Both ends and the PDUs in transit.
 private struct PairingTable {
     private enum Mail {
         case pdu([UInt8])
@@ -46,7 +46,7 @@ private struct PairingTable {
     private var now = Microseconds(0)
     private static let addresses = [DeviceAddress(value: 0xC0_0000_0000_01, kind: .random), DeviceAddress(value: 0xB1)]
 
-    /// - Parameter choice: two bits for each side's IO capability, then MITM, generation, keys and key size.
+    /// - Parameter choice: two bits for each end's IO capability, then MITM, generation, keys and key size.
     init(_ choice: UInt8) {
         setups = (0..<2).map { end in
             var settings = PairingSettings()
@@ -113,7 +113,7 @@ private struct PairingTable {
             return try perform(managers[0].encryptionFailed(.peer(.rejected("", .pinOrKeyMissing)), at: now), 0)
         }
         for end in [1, 0] {
-            // A central whose pairing has ended meanwhile does not believe it.
+            // A central whose pairing has ended meanwhile rejects it.
             try perform(managers[end].encryptionChanged(isOn: true, setups[end], at: now) ?? [], end)
         }
     }
@@ -124,7 +124,7 @@ private struct PairingTable {
             switch action {
             case .send(let pdu):
                 try promise(!isSilent[end] && pdu.count <= 65, "sent after the time-out: \(Hex.octets(pdu))")
-                // Another pairing: what came of the last one is past.
+                // Another pairing starts, so the result of the last one no longer counts.
                 if pdu.first == SMP.PairingPublicKey.opcode { (results[end], keys[end]) = (nil, nil) }
                 mail.append((1 - end, .pdu(pdu)))
             case .encrypt(let key): mail.append((1, .encrypt(key)))

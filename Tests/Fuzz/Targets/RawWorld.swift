@@ -7,7 +7,7 @@ import Transport
 /// The opcodes that the virtual controller implements.
 let knownCommands = Set(CommandTable.le.rows.keys)
 
-/// A host that keeps what comes.
+/// A host that stores received packets.
 final class RawEnd: HCITransportSink {
     let transport: InProcessTransport
     private(set) var packets: [HCIPacket] = []
@@ -21,7 +21,7 @@ final class RawEnd: HCITransportSink {
     func has(_ event: UInt8, subevent: UInt8) -> Bool { packets.contains { $0.eventCode == event && $0.leSubevent == subevent } }
 }
 
-/// Two virtual controllers on one air, and two hosts that know nothing.
+/// Two virtual controllers on one air, with hosts that only store packets.
 final class RawWorld {
     let loop = RunLoop()
     let simulation: Simulation
@@ -42,7 +42,7 @@ final class RawWorld {
 
     static func address(_ index: Int) -> DeviceAddress { DeviceAddress(value: 0xC0_0000_0000_00 + UInt64(index)) }
 
-    /// Runs `body` in virtual time and takes the world apart.
+    /// Runs `body` in virtual time and shuts everything down.
     func run(_ body: @escaping (RawWorld) async throws -> Void) throws {
         try loop.run { [self] in
             for end in ends {
@@ -57,7 +57,7 @@ final class RawWorld {
         }
     }
 
-    /// The first end connects to the second.
+    /// Connects the first end to the second.
     func connect() async throws {
         ends[1].send(
             HCICommands.LESetAdvertisingParameters(
@@ -75,7 +75,7 @@ final class RawWorld {
         }
     }
 
-    /// Both controllers are whole: they answer a reset, and nothing goes on after it.
+    /// Checks that both controllers answer a reset and are idle after it.
     func settle() async throws {
         for end in ends { end.forget() }
         for end in ends { end.send(HCICommands.Reset()) }
@@ -90,7 +90,7 @@ final class RawWorld {
         for end in ends { try promise(end.packets.isEmpty, "after a reset comes \(DynamicPDU(hci: end.packets[0]))") }
     }
 
-    /// Everything that a controller has sent can be read to its end.
+    /// Checks that all packets of a controller can be decoded.
     func checkWhatCame(at end: Int) throws {
         for packet in ends[end].packets {
             try promise(packet.isWhole, "the controller sends \(packet.kind) \(Hex.octets(packet.bytes))")

@@ -6,8 +6,8 @@ import Timing
 extension FuzzTarget {
     private static let retransmissionLayer: Layer = { _ in nil }
 
-    /// Two ends in Enhanced Retransmission mode with any frames between them: nothing is sent without end, nothing delivered beyond the MTU, and once
-    /// a channel is given up it is silent. As long as frames are only lost, everything arrives.
+    /// Two ends in Enhanced Retransmission mode with any frames between them: nothing is sent endlessly, nothing beyond the MTU is
+    /// delivered, and a closed channel sends nothing. If frames are only lost, all data arrives.
     static let retransmission = FuzzTarget(
         name: "retransmission", layer: retransmissionLayer,
         seeds: {
@@ -34,7 +34,7 @@ private struct RetransmissionTable {
     private var isForeign = false
     private var now = Microseconds.zero
 
-    /// - Parameter choice: how lost frames are asked for, the window, control field and MaxTransmit.
+    /// - Parameter choice: kind of retransmission request, window, control field and MaxTransmit.
     init(_ choice: UInt8) {
         ends = (0..<2).map { end in
             var terms = ChannelTerms(localCID: 0x40 + UInt16(end), remoteCID: 0x41 - UInt16(end), psm: 1, mode: .enhancedRetransmission)

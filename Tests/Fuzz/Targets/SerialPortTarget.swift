@@ -4,7 +4,8 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    /// RFCOMM between two ends. Kinds: 0 octets, 1 a frame with a check that is right, 2 something a user does, 3 what is on its way arrives, perhaps cut.
+    /// RFCOMM between two ends. Kinds: 0 octets, 1 a frame with a correct FCS, 2 an action of the user, 3 delivery of the frames in
+    /// transit, possibly truncated.
     static let serialPorts = FuzzTarget(
         name: "rfcomm", layer: { _ in nil },
         seeds: {
@@ -54,7 +55,7 @@ private struct SerialTable {
         }
     }
 
-    /// Address, control and information as a frame.
+    /// A frame from address, control and information.
     private static func checked(_ octets: [UInt8]) -> [UInt8] {
         guard octets.count >= 2 else { return octets }
         var writer = ByteWriter()
@@ -83,7 +84,7 @@ private struct SerialTable {
         }
     }
 
-    /// What a session sends is a frame, and no longer than the channel takes.
+    /// Checks that a session sends valid frames no longer than the MTU.
     private mutating func perform(_ end: Int, _ event: (inout RFCOMMSession) -> [RFCOMMAction]) throws {
         for action in event(&ends[end]) {
             guard case .send(let octets) = action else { continue }
@@ -97,7 +98,7 @@ private struct SerialTable {
         try promise(ends[end].links.count <= 62, "\(ends[end].links.count) connections")
     }
 
-    /// The oldest frame arrives; now and then another in its place.
+    /// Delivers the oldest frame, occasionally another one instead.
     private mutating func deliver(_ other: [UInt8]) throws {
         guard !mail.isEmpty else { return }
         let letter = mail.removeFirst()
@@ -105,7 +106,7 @@ private struct SerialTable {
         try perform(letter.to) { [now] in $0.receive(frame, at: now) }
     }
 
-    /// Both come to an end by themselves: deadlines see to it.
+    /// Checks that both sessions end by their deadlines.
     mutating func check() throws {
         for end in 0..<2 {
             try perform(end) { [now] in $0.close(at: now) }

@@ -30,7 +30,7 @@ private final class Output {
 }
 
 extension FuzzTarget {
-    /// A client's conversation over USB/IP in any pieces: it goes on or is ended with a reason, and the device is free again.
+    /// A client's USB/IP session in any pieces: it continues or ends with a reason, and the device is released.
     static let usbip = FuzzTarget(
         name: "usbip", layer: { _ in nil }, seeds: { conversations },
         run: { input in
