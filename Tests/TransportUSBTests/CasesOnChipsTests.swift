@@ -5,31 +5,33 @@
     import Timing
     import VirtualDongle
 
-    /// The cases with the tag `usb` between a plain dongle and each chip, over libusb on the fake usbfs. A sample of chips and cases; all of them with SOAK=1.
+    /// Cases with the tag `usb` between a plain dongle and each chip, over libusb on the fake usbfs. A sample of chips and cases; all with
+    /// SOAK=1.
     @Suite(.serialized, .onFakeUSB)
     struct CasesOnChipsTests {
-        /// Cases in which a chip as the subject fails for what it is known to do wrong.
+        /// Cases that a chip as the subject fails because of known faults.
         static let deserved: [String: Set<String>] = [
-            // Reserved bits of Event_Type are set (Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13), and LE_Read_Transmit_Power is claimed and
-            // unknown (3.1).
+            // Reserved bits of Event_Type are set (Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13). LE_Read_Transmit_Power is reported as
+            // supported, but unknown (3.1).
             "apple-broadcom": [
                 "gap-scan/active-asks", "gap-scan/extended-report", "gap-scan/extended-sees-legacy", "gap-scan/report-fields",
                 "hci/power-levels", "privacy/directed-to-identity", "privacy/scanner-resolves",
             ],
-            // Commands of extended scanning, LE_Read_Transmit_Power and LE_Set_Resolvable_Private_Address_Timeout are claimed and unknown (3.1).
+            // Extended scanning commands, LE_Read_Transmit_Power and LE_Set_Resolvable_Private_Address_Timeout are reported as supported,
+            // but unknown (3.1).
             "actions": [
                 "gap-scan/duplicate-filter-two", "gap-scan/duration", "gap-scan/extended-disallowed-after-legacy",
                 "gap-scan/extended-report", "gap-scan/extended-sees-legacy", "hci/power-levels", "privacy/timeout-beyond-range",
                 "privacy/timeout-range",
             ],
-            // Number_Of_Completed_Packets stays away where a reserved bit of the event mask is clear (7.3.1).
+            // Number_Of_Completed_Packets is not sent if a reserved bit of the event mask is clear (7.3.1).
             "nrf52-zephyr": ["hci/completed-packets"],
         ]
 
-        /// Chips that run without their firmware, which nobody here loads: no case can judge anything.
+        /// Chips that run without firmware, because none is loaded here: no case has a verdict.
         static let unloaded: Set<String> = ["mediatek"]
 
-        /// Those that `BLUEBENCH_CHIPS` names, with commas between.
+        /// Chips selected by `BLUEBENCH_CHIPS`, separated by commas.
         static let chips: [ChipProfile] = {
             let named = ProcessInfo.processInfo.environment["BLUEBENCH_CHIPS"]?.split(separator: ",").map(String.init)
             if let named { return ChipProfile.all.filter { named.contains($0.name) } }

@@ -6,7 +6,7 @@
     import Timing
     import VirtualDongle
 
-    /// The cases with the tag `usb`, driven by `bluebench run` over libusb, tester and subject on dongles of a fake usbfs.
+    /// Cases with the tag `usb`, run by `bluebench run` over libusb, with tester and subject on dongles of a fake usbfs.
     @Suite(.onFakeUSB)
     struct CasesOverUSBTests {
         @Test func theVerdictsAreThoseInProcess() async throws {
@@ -27,8 +27,8 @@
             }
         }
 
-        /// Three per cent of all packets are lost, four neighbours use the air, and a core is busy: the device is good all the same. A sample
-        /// of the cases; all of them, on ten airs, with SOAK=1.
+        /// 3 % packet loss, four background devices and a busy core: the device still passes. A sample of the cases; all of them, on ten
+        /// airs, with SOAK=1.
         @Test func aBusyDeskFailsNoGoodDevice() async throws {
             let all = try TaggedRun.inProcess()
             var random = RandomSource(seed: 8)
@@ -49,7 +49,7 @@
             }
         }
 
-        /// Events come late by what real dongles show, so that data of the other pipe overtakes some of them.
+        /// Events are delayed as by real dongles, so that data on the other pipe overtakes some of them.
         @Test func dataThatOvertakesItsConnectionIsNotLost() async throws {
             let result = try await TaggedRun.one(
                 ["gap-conn/first-data", "--set", "times=80"], lateBy: .milliseconds(4)...(.milliseconds(11)))

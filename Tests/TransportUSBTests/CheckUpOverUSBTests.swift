@@ -3,16 +3,16 @@
     import Testing
     import VirtualDongle
 
-    /// The check-up of dongles over libusb on the fake usbfs: what is planted on USB is named, and nothing else.
+    /// The check-up of dongles over libusb on the fake usbfs: injected USB faults are found, and nothing else.
     @Suite(.serialized, .onFakeUSB)
     struct CheckUpOverUSBTests {
-        /// Switches that a check-up over USB names. All of them take minutes: without `SOAK` a few.
+        /// Switches that a check-up over USB finds. All of them take minutes; without `SOAK` a sample.
         static let planted: [String] = sample([
             "stray-octet", "second-open-deaf", "first-reset-unanswered", "port-reset-needed", "stale-data", "class-request-stalls",
             "reenumerates-on-reset", "data-in-dead", "waits-for-zlp",
         ])
 
-        /// What the specification allows of a USB device.
+        /// USB behaviour that the specification allows.
         static let legal: [String] = sample([
             "composite", "hci-interface", "extra-interfaces", "other-endpoints", "event-packet-size", "high-speed", "no-voice-interface",
             "no-serial", "strings-stall", "split-events", "joined-events", "noop-first", "data-overtakes-events=1-2",
@@ -52,7 +52,7 @@
             let device = try #require(document.devices.first, "\(text)")
             #expect(device.impediment == nil && device.checkUp?.ended == nil, "\(text)")
             #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
-            // Nobody advertises here.
+            // There is no advertiser here.
             return device.checkUp?.findings.map(\.name).filter { $0 != "hears-nothing" } ?? []
         }
 

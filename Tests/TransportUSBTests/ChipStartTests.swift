@@ -4,13 +4,14 @@
     import Timing
     import VirtualDongle
 
-    /// A host on each chip that a virtual dongle can be, through libusb on the fake usbfs: it starts, or gives up with a reason, in time, and leaves nothing behind.
+    /// A host on each chip that a virtual dongle can emulate, through libusb on the fake usbfs: it starts, or fails with a reason, in time,
+    /// and leaves nothing behind.
     @Suite(.serialized, .onFakeUSB)
     struct ChipStartTests {
         struct Expected: Sendable {
-            /// A part of the reason for which no host starts.
+            /// A part of the reason why no host starts.
             var impediment: String?
-            /// Kinds of what the host tells.
+            /// Kinds of quirks that the host reports.
             var lessons: Set<String> = []
         }
 
@@ -22,7 +23,7 @@
         }
         private static func needs(_ file: String) -> Expected { Expected(impediment: "needs firmware: \(file)") }
 
-        /// What comes of it where there is a folder for firmware with nothing in it.
+        /// Results with an empty firmware folder.
         static let withoutFirmware: [String: Expected] = [
             "broadcom": starts, "apple-broadcom": starts, "qualcomm": learns("debug-data"),
             "mediatek": learns("address-missing", "firmware-missing"),
@@ -33,7 +34,7 @@
             "intel-8260": needs("intel/ibt-11-5.sfi"), "intel-ax210": needs("intel/ibt-0041-0041.sfi"),
         ]
 
-        /// What becomes of those that wait for firmware where nobody loads any. The ROM of some is a controller, of others it is none.
+        /// Results of chips that need firmware, without firmware loading. Some work as a controller with their ROM.
         static let unloaded: [String: Expected] = [
             "realtek-rom": starts, "rtl8761b": noController, "rtl8852b": noController, "intel-boot": withheld("intel/ibt-20-1-3.sfi"),
             "intel-8260": withheld("intel/ibt-11-5.sfi"), "intel-ax210": withheld("intel/ibt-0041-0041.sfi"),

@@ -3,7 +3,7 @@
     import Testing
     import VirtualDongle
 
-    /// The firmware of a chip crashes and says so with a dump: Qualcomm's as data of a handle that no connection has, Realtek's as a vendor's event.
+    /// The firmware of a chip crashes and sends a dump: Qualcomm's as data of an unused handle, Realtek's as a vendor event.
     @Suite(.serialized, .onFakeUSB)
     struct CrashDumpTests {
         static let dumps = [["acl-dump=15"], ["coredump=50", "usb-id=0bda:8771", "company=93"]]

@@ -5,21 +5,21 @@
     import Timing
     import VirtualDongle
 
-    /// Two dongles on one air, and what programs did with them.
+    /// Two dongles on one air, and the actions of programs on them.
     final class FakeUsbfsBus {
         let loop = Timing.RunLoop(mode: .wall)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
         let server: UsbfsServer
 
         /// - Parameters:
-        ///   - boot: dongles that wait for firmware.
-        ///   - conduct: which chip the dongles are, and how they behave otherwise than ours.
-        ///   - subject: the same of the second dongle alone, where it is another.
-        ///   - faults: what is wrong with the dongles, by index.
-        ///   - seed: fixes what is lost on the air, and every other random choice.
-        ///   - surround: changes the air around them.
-        ///   - voicePacketSizes: octets of an isochronous packet in each alternate setting.
-        ///   - configure: changes the controllers behind them.
+        ///   - boot: dongles that need firmware.
+        ///   - conduct: chip and behaviour of the dongles.
+        ///   - subject: conduct of the second dongle, if different.
+        ///   - faults: faults of the dongles, by index.
+        ///   - seed: determines packet loss and all other random choices.
+        ///   - surround: changes the air.
+        ///   - voicePacketSizes: isochronous packet size of each alternate setting.
+        ///   - configure: changes the configurations of the controllers.
         init(
             boot: BootModel? = nil, conduct: DongleConduct = DongleConduct(), subject: DongleConduct? = nil,
             faults: [Int: USBDongleFaults] = [:],
@@ -64,7 +64,7 @@
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// Runs the program to its end; its exit code and what it printed, or nil when it had to be killed.
+        /// Runs the program and returns its exit code and output, or nil if it had to be killed.
         func run(_ arguments: [String], within seconds: Int, once said: String? = nil, meanwhile: (() -> Void)? = nil) throws
             -> (code: Int32, output: String)?
         {

@@ -3,7 +3,8 @@
     import Packets
     import Testing
 
-    /// Programs on unmodified libusb meet virtual dongles through a fake usbfs: `bluebench` in a process of its own, the simulation in this one.
+    /// Programs with unmodified libusb use virtual dongles through a fake usbfs: `bluebench` in a separate process, the simulation in this
+    /// one.
     @Suite(.serialized, .onFakeUSB)
     struct FakeUsbfsTests {
         @Test func donglesAreListedWithWhatTheySay() throws {

@@ -4,7 +4,7 @@
     import Timing
     import VirtualDongle
 
-    /// Dongles that wait for firmware, on the fake usbfs: `bluebench` says what they need, loads it and works with them.
+    /// Dongles that need firmware on the fake usbfs: `bluebench` reports the need, loads the firmware and uses the dongle.
     @Suite(.serialized, .onFakeUSB)
     struct FirmwareOverUSBTests {
         private static let models = [BootModel.rtl8761b, .intel]
@@ -80,7 +80,7 @@
             let server = bus.server
             var commands = 0
             server.onActivity = { [unowned server] index, activity in
-                // Some way into the download; both pipes carry fragments.
+                // During the download; both pipes carry fragments.
                 guard index == 0, [.submit(endpoint: 0), .submit(endpoint: 2)].contains(activity) else { return }
                 commands += 1
                 if commands == 60 { server.unplug(0) }

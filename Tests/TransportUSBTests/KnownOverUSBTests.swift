@@ -5,7 +5,7 @@
     import Timing
     import VirtualDongle
 
-    /// What the table of known dongles turns on for USB, over libusb on the fake usbfs.
+    /// USB workarounds from the table of known dongles, over libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)
     struct KnownOverUSBTests {
         private static func bus(_ quirks: [[String]]) throws -> QuirkBus { try QuirkBus(quirks.map { try DongleConduct($0) }) }
@@ -23,7 +23,7 @@
             #expect(outcomes[1].impediment == nil && bus.server.counters(0).submitted == 0)
         }
 
-        /// Both answer at every second opening only; the port of the one that is known is reset first.
+        /// Both dongles respond only at every second opening; the port of the known one is reset first.
         @Test func thePortOfAKnownDongleIsResetFirst() throws {
             let bus = try Self.bus([["second-open-deaf", "usb-id=0a5c:21e8"], ["second-open-deaf"]])
             #expect(try start(bus).map(\.startup) == ["answered at once", "answered at once"])
@@ -45,7 +45,7 @@
                 "\(program.output)")
         }
 
-        /// Without it some are dead at the next opening; others cannot bear it.
+        /// Without it, some dongles are unresponsive at the next opening; others do not tolerate it.
         @Test(arguments: [false, true]) func theLastCommandIsAReset(isKnownToFail: Bool) throws {
             let bus = try Self.bus([[]])
             let table = bus.folder + ".yaml"
@@ -76,7 +76,7 @@
             let hasEnded = try loop.run {
                 let deadline = loop.now + .seconds(30)
                 while !program.hasEnded, loop.now < deadline {
-                    // The kernel's part.
+                    // Emulates the kernel.
                     if (try? String(contentsOfFile: control, encoding: .utf8)) == "auto\n" {
                         server.suspend(0)
                         try? "suspended\n".write(toFile: status, atomically: false, encoding: .utf8)

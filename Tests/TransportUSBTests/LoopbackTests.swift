@@ -3,10 +3,10 @@
     import Testing
     import Timing
 
-    /// Packets go through libusb to a virtual dongle's controller and back; both ends count them.
+    /// Packets travel through libusb to a virtual dongle's controller and back; both ends count them.
     @Suite(.serialized, .onFakeUSB)
     struct LoopbackTests {
-        /// What `bluebench loopback --json` writes.
+        /// Output of `bluebench loopback --json`.
         struct Figures: Decodable {
             var sent: Int
             var returned: Int
@@ -47,7 +47,7 @@
             expectNothingLeft(bus)
         }
 
-        /// Lengths about those at which a bulk transfer ends with a full packet, and the shortest.
+        /// Lengths around those at which a bulk transfer ends with a full packet, and the shortest.
         @Test(arguments: [8, 59, 60, 61, 124, 188, 252 - 4]) func packetsOfAnyLengthComeBack(_ octets: Int) throws {
             let bus = try FakeUsbfsBus()
             let (figures, _) = try loop(bus, ["--packets", "200", "--octets", "\(octets)"])
@@ -56,7 +56,7 @@
             expectNothingLeft(bus)
         }
 
-        /// One 16-bit channel goes in frames of 17 octets, two in frames of 33, three in frames of 49.
+        /// One 16-bit channel needs frames of 17 octets, two need 33, three need 49.
         @Test(arguments: [(1, 2, 48), (2, 4, 96), (3, 5, 144)]) func voiceComesBackOverIsochronousPipes(
             channels: Int, setting: Int, octets: Int
         ) throws {

@@ -4,7 +4,7 @@
     import Timing
     import VirtualDongle
 
-    /// A dongle that goes away under an interactive tool: one clear line and exit code 3, soon.
+    /// A dongle removed under an interactive tool: one clear line and exit code 3, soon.
     @Suite(.serialized, .onFakeUSB)
     struct LostInToolsTests {
         @Test(arguments: [

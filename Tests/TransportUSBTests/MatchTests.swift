@@ -3,7 +3,7 @@ import Transport
 
 @testable import TransportUSB
 
-/// Which devices are dongles, and where HCI is in them, by nothing but their descriptors.
+/// Identification of dongles and of their HCI interfaces by descriptors only.
 @Suite struct MatchTests {
     private static func interface(_ number: UInt8, _ kind: USBInterfaces.Class, _ ends: [USBInterfaces.Endpoint], alternates: Int = 1)
         -> USBInterfaces.Interface
@@ -40,7 +40,7 @@ import Transport
         var description: String
         var device: USBInterfaces
         var isForced = false
-        /// The interface of HCI, whether the device is composite, and that of voice; nil for no dongle.
+        /// HCI interface, composite or not, and voice interface; nil if it is not a dongle.
         var found: (control: UInt8, isComposite: Bool, voice: UInt8?)?
         /// A word of the reason why it is unfit.
         var reason: String?

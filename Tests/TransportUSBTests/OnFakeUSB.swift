@@ -2,13 +2,14 @@
     import Foundation
     import Testing
 
-    /// The program under test, as the same build made it.
+    /// The program under test, from the same build.
     let programUnderTest = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         .appendingPathComponent("bluebench").path
     let preload = "libumockdev-preload.so.0"
 
     extension Trait where Self == ConditionTrait {
-        /// Runs `bluebench` in a process of its own, whose libusb sees a fake usbfs. Where something for that is missing the tests are skipped; in CI they fail.
+        /// Runs `bluebench` in a separate process whose libusb uses a fake usbfs. If a requirement is missing, the tests are skipped; in CI
+        /// they fail.
         static var onFakeUSB: Self {
             let missing = MissingForFakeUSB.all
             return .enabled(Comment(rawValue: missing.map(\.description).joined(separator: "; "))) {
@@ -19,7 +20,7 @@
         }
     }
 
-    /// What programs on the fake usbfs need and this machine lacks.
+    /// Requirements of programs on the fake usbfs that this machine does not fulfil.
     struct MissingForFakeUSB: Error, CustomStringConvertible {
         var description: String
 

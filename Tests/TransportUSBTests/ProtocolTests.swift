@@ -4,7 +4,7 @@ import Transport
 
 @testable import TransportUSB
 
-/// Lets an expectation call what changes a value.
+/// Allows an expectation to call a mutating method.
 private final class Held<Value> {
     private(set) var value: Value
     init(_ value: Value) { self.value = value }
@@ -49,13 +49,13 @@ private final class Held<Value> {
     struct Pieces: Sendable, CustomStringConvertible {
         var description: String
         var pieces: [[UInt8]]
-        /// The second octet of each event delivered is its length; these tell the events apart.
+        /// Lengths of the delivered events (second octet), which identify them.
         var delivered: [[UInt8]]
         var stray = 0
         var joined = 0
     }
 
-    /// Events of four, 16 and 17 octets.
+    /// Events of 4, 16 and 17 octets.
     private static let small: [UInt8] = [0xFF, 2, 1, 2]
     private static let full: [UInt8] = [0xFF, 14] + [UInt8](repeating: 3, count: 14)
     private static let long: [UInt8] = [0xFF, 15] + [UInt8](repeating: 4, count: 15)
@@ -127,7 +127,7 @@ private final class Held<Value> {
         #expect(!isAwaited)
     }
 
-    /// At which question the dongle answers; nil for one that never does.
+    /// The question that the dongle answers; nil for a dongle that never does.
     @Test(arguments: [StartupStep.firstReset, .secondReset, .portReset, nil])
     func theLadderClimbsOnlyAsFarAsItMust(answers: StartupStep?) {
         let ladder = Held(StartupLadder())

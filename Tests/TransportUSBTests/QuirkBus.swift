@@ -5,7 +5,7 @@
     import Timing
     import VirtualDongle
 
-    /// A bus with many dongles, each with a conduct of its own.
+    /// A bus with many dongles, each with its own conduct.
     final class QuirkBus {
         let loop = Timing.RunLoop(mode: .wall)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bq\(UInt32.random(in: 0 ... .max))").path
@@ -38,9 +38,9 @@
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// Starts a host on every dongle, in one process; nil when that does not end.
+        /// Starts a host on every dongle, in one process; nil if it does not end.
         ///
-        /// - Parameter firmware: a folder with files for those that wait for some, or `none`.
+        /// - Parameter firmware: a firmware folder, or `none`.
         func start(firmware: String = "none", timeout: Double, within limit: Microseconds) throws -> [StartOutcome]? {
             let devices = (1...server.count).map { "usb:1-\($0)" }
             let program = try SpawnedProgram(
@@ -56,7 +56,7 @@
         }
     }
 
-    /// How it went with one dongle.
+    /// Result for one dongle.
     struct StartOutcome: Decodable {
         struct Failure: Error, CustomStringConvertible {
             var description: String

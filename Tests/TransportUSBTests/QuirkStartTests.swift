@@ -4,7 +4,8 @@
     import Timing
     import VirtualDongle
 
-    /// A host on a dongle with each switch, through libusb on the fake usbfs: it starts, or gives up with a reason, in time, and leaves nothing behind.
+    /// A host on a dongle with each switch, through libusb on the fake usbfs: it starts, or fails with a reason, in time, and leaves
+    /// nothing behind.
     @Suite(.serialized, .onFakeUSB)
     struct QuirkStartTests {
         /// Switches with which no host starts, and a part of the reason.
@@ -12,9 +13,9 @@
             "vendor-interface": "no such dongle", "hid-proxy": "no such dongle", "amp-protocol": "AMP controller",
             "vendor-requests": "does not answer HCI_Reset",
         ]
-        /// Switches with which it starts and comes to an end, and a part of the reason.
+        /// Switches with which the host starts but ends later, and a part of the reason.
         static let troubles = ["unplugged-after-commands": "went away", "mute-after-commands": "did not answer command"]
-        /// Switches that the host tells of, and by which kind.
+        /// Switches that the host reports, with the kind of quirk.
         static let lessons = [
             "class-request-stalls": "stalled-request", "first-reset-unanswered": "deaf-at-start",
             "status-for-complete": "status-for-complete", "reserved-mask-refused": "small-event-mask",
@@ -24,11 +25,11 @@
             "stale-data": "stale-data",
         ]
 
-        /// Values where the standard one takes longer than these hosts wait.
+        /// Values to use if the default value takes longer than these hosts wait.
         static let values = ["scan-disable-slow": "300"]
 
-        /// Each switch once, with its standard value, in groups that share a bus and a process. It all takes minutes: without `SOAK` every third
-        /// of those that nothing in particular is expected of.
+        /// Each switch once, with its default value, in groups that share a bus and a process. All of them take minutes; without `SOAK`
+        /// every third of those without a special expectation.
         static let groups: [[String]] = {
             let whole = ProcessInfo.processInfo.environment["SOAK"] != nil
             let expected = Set(impediments.keys).union(troubles.keys).union(lessons.keys)

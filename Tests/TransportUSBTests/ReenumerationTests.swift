@@ -4,12 +4,12 @@
     import Timing
     import VirtualDongle
 
-    /// Dongles that leave the bus when they are reset and come back in the same port, as the program meets them through libusb on the fake usbfs.
+    /// Dongles that leave the bus on reset and return to the same port, as seen by the program through libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)
     struct ReenumerationTests {
         struct Trial: Sendable, CustomStringConvertible {
             var description: String
-            /// After which commands it leaves; the first is the HCI_Reset of the start.
+            /// Commands after which it leaves, by number; the first is the HCI_Reset of the start.
             var leavesAfter: Set<Int>
             var returns = true
             var code: Int32

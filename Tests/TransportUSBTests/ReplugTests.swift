@@ -8,9 +8,9 @@
 
     @testable import TransportUSB
 
-    /// One run with `--wait-for-replug`, and what happens to a dongle meanwhile.
+    /// One run with `--wait-for-replug`, and the actions on a dongle meanwhile.
     struct ReplugTrial: Sendable, CustomStringConvertible {
-        /// One step of a hand at the port.
+        /// One action at the port.
         enum Move: Sendable {
             case unplug
             case plug
@@ -19,17 +19,17 @@
 
         var description: String
         var victim: Int
-        /// After how many requests of the cases the hand begins.
+        /// Number of requests of the cases after which the actions start.
         var ordinal: Int
-        /// Each move and how long after the one before.
+        /// Actions, each with the time since the previous one.
         var moves: [(after: Microseconds, move: Move)]
         var timeOut = 20
         var cases = UnplugTrial.quick
 
-        /// Whether the dongle has answered by then, so that the report tells of its loss.
+        /// True if the dongle has responded by then, so that the report contains its loss.
         var isStarted: Bool { ordinal >= 60 }
 
-        /// Out once and in again, at a seeded moment; every third time while the dongle is being started.
+        /// Unplugged and replugged once at a seeded time; every third time during the start of the dongle.
         static func once(seed: UInt64) -> ReplugTrial {
             var random = RandomSource(seed: seed, label: "replug")
             let away = Microseconds(Int64.random(in: 0...400_000, using: &random))
@@ -39,7 +39,7 @@
                 moves: [(.zero, .unplug), (away, .plug)])
         }
 
-        /// Out and in again several times, faster than the dongle can be started.
+        /// Unplugged and replugged several times, faster than the dongle can be started.
         static func rapid(seed: UInt64) -> ReplugTrial {
             var trial = once(seed: seed)
             var random = RandomSource(seed: seed, label: "rapid replug")
@@ -55,7 +55,7 @@
             var code: Int32
             var output: String
             var report: RunReport?
-            /// Handles, requests and claims that were left at the fake.
+            /// Handles, requests and claims left in the fake usbfs.
             var leftBehind: Int
             var isHung = false
         }
@@ -65,7 +65,7 @@
             var seen = 0
         }
 
-        /// - Parameter waiting: called on the loop once the program says that it waits.
+        /// - Parameter waiting: called on the loop once the program reports that it waits.
         func run(waiting: ((SpawnedProgram) -> Void)? = nil) throws -> Outcome {
             let bus = try FakeUsbfsBus()
             let report = bus.folder + ".report"
@@ -190,7 +190,7 @@
             #expect(result.output.contains("waiting for the subject usb:1-2"), "\(result.output)")
         }
 
-        // MARK: Which dongle is the same
+        // MARK: Identity of the dongle
 
         private static func dongle(_ port: Int, _ product: UInt16, _ serial: String?) -> USBDongleDescription {
             var dongle = USBDongleDescription(bus: 1, ports: [port], vendor: 0x1209, product: product)

@@ -4,7 +4,7 @@ import Foundation
     import FoundationXML
 #endif
 
-/// What a run left in its report folder, as a reader finds it.
+/// The report folder of a run, as read by a user.
 struct RunReport: Decodable {
     struct Run: Decodable {
         struct Device: Decodable {
@@ -46,13 +46,13 @@ struct RunReport: Decodable {
 
     var verdicts: [String] { cases.map(\.verdict) }
 
-    /// Objects of libusb that were not given back.
+    /// libusb objects that were not released.
     var leaks: Int { run.usb.map { $0.handlesOpen + $0.transfersAllocated + $0.transfersInFlight } ?? 0 }
 
     func device(_ side: String) -> Run.Device? { run.devices?.first { $0.side == side } }
 
-    /// What is wrong with the report of a run that lost a device: every case is there, those before the loss have passed, the rest is INCONC, the
-    /// exit code fits, and nothing of libusb is left.
+    /// Errors in the report of a run that lost a device: every case must be present, those before the loss passed, the rest INCONC, the
+    /// exit code must match, and no libusb object may be left.
     static func problems(in folder: String, cases: Int, code: Int32) -> [String] {
         guard let report = try? RunReport(folder: folder) else { return ["there is no readable results.json"] }
         var problems: [String] = []

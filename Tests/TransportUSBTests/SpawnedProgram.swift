@@ -3,7 +3,7 @@
     import Packets
     import Timing
 
-    /// The program under test in a process of its own, under the preload library.
+    /// The program under test in a separate process, under the preload library.
     final class SpawnedProgram {
         let pid: pid_t
         private let path: String
@@ -11,7 +11,7 @@
 
         /// - Parameters:
         ///   - folder: the fake bus.
-        ///   - wrapper: words before the program's own: who runs it.
+        ///   - wrapper: a command line that runs the program.
         init(_ arguments: [String], folder: String, wrapper: [String] = []) throws {
             path = folder + ".out\(UInt32.random(in: 0 ... .max))"
             var actions = posix_spawn_file_actions_t()
@@ -40,14 +40,14 @@
 
         var output: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
-        /// Whether it has ended; it stays a zombie, of which the system still tells, until `reap()`.
+        /// True if it has ended; it stays a zombie, which the system still reports, until `reap()`.
         var hasEnded: Bool {
             guard code == nil else { return true }
             var information = siginfo_t()
             return waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0 && information.si_signo == SIGCHLD
         }
 
-        /// Its exit code; the signal that ended it as a negative number.
+        /// Its exit code, or the negative signal number.
         @discardableResult
         func reap() -> Int32 {
             if let code { return code }
@@ -60,7 +60,7 @@
 
         func interrupt() { kill(pid, SIGINT) }
 
-        /// Waits on the loop; false when it has not ended in time.
+        /// Waits on the loop; false if it has not ended in time.
         func end(within limit: Microseconds, on loop: Timing.RunLoop) throws -> Bool {
             try loop.run { [self] in
                 let deadline = loop.now + limit
@@ -69,13 +69,13 @@
             }
         }
 
-        /// How long its main thread was ready to run but had no processor.
+        /// Time that its main thread was runnable but not running.
         var starved: Microseconds { Self.starved("/proc/\(pid)/schedstat") }
 
-        /// The same of the calling thread.
+        /// The same time for the calling thread.
         static var ownStarved: Microseconds { starved("/proc/thread-self/schedstat") }
 
-        /// The second number: nanoseconds on a run queue. Zero where the kernel does not count.
+        /// The second number: nanoseconds on a run queue. Zero if the kernel does not count them.
         private static func starved(_ file: String) -> Microseconds {
             guard let text = try? String(contentsOfFile: file, encoding: .ascii) else { return .zero }
             let words = text.split { $0 == " " || $0 == "\n" }

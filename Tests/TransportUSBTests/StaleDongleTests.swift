@@ -4,7 +4,7 @@
     import Timing
     import VirtualDongle
 
-    /// Dongles that another program has left in some state, and endpoints that halt: the program meets them through libusb on the fake usbfs.
+    /// Dongles left in some state by another program, and halting endpoints, as seen by the program through libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)
     struct StaleDongleTests {
         struct Expected: Sendable {
@@ -12,7 +12,7 @@
             var discarded = 0
             var clearedHalts = 0...0
             var losses = 0
-            /// What the program prints.
+            /// Text that the program prints.
             var text: String?
             var code: Int32 = 0
         }

@@ -5,9 +5,9 @@
     import Testing
     import VirtualDongle
 
-    /// Runs of `bluebench` with results to compare.
+    /// Runs of `bluebench` whose results are compared.
     enum TaggedRun {
-        /// What of results.json is looked at.
+        /// The relevant parts of results.json.
         struct Document: Decodable, Sendable {
             struct Run: Decodable, Sendable {
                 struct Device: Decodable, Sendable {
@@ -46,23 +46,23 @@
             var document: Document
         }
 
-        /// No document: the program did not end in time, or left no results.
+        /// The program did not end in time, or left no results.
         struct Failure: Error, CustomStringConvertible {
             var description: String
         }
 
         static let soaks = ProcessInfo.processInfo.environment["SOAK"] == "1"
-        /// The dongles are simulated on the same machine, and late themselves when it is busy: hence more slack than real ones need.
+        /// The simulated dongles run on the same machine, and are late if it is busy. Hence they need more slack than real ones.
         private static let devices = ["--tester", "usb:1-1", "--subject", "usb:1-2", "--slack", "500"]
-        /// Runs that go on at the same time, each on a bus of its own.
+        /// Number of concurrent runs, each on its own bus.
         private static let groupCount = 4
 
         static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"], within: 120).document.cases }
 
-        /// Cases that were run in process, each group on a bus and a thread of its own.
+        /// Runs cases that were run in process, each group on its own bus and thread.
         ///
         /// - Parameters:
-        ///   - seed: fixes what is lost on the air.
+        ///   - seed: determines packet loss.
         ///   - surround: changes the air of each bus.
         static func overUSB(
             _ cases: [Document.Case], seed: UInt64 = 1, surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
@@ -96,7 +96,7 @@
                 + ", bench late by \(late) ms at worst"
         }
 
-        /// Cases that were run in process, between two dongles of known conduct; what waits for firmware gets it from a folder.
+        /// Runs cases that were run in process between two dongles with given conducts; firmware is loaded from a folder.
         static func between(
             _ tester: DongleConduct, _ subject: DongleConduct, _ cases: [Document.Case], firmware: String
         ) async throws -> [Document.Case] {
@@ -105,7 +105,7 @@
             }
         }
 
-        /// Groups of cases beside each other, each on a thread of its own.
+        /// Runs groups of cases concurrently, each on its own thread.
         private static func beside(
             _ groups: [[String]], _ run: @escaping @Sendable ([String], Int) throws -> Outcome
         ) async throws -> [Document.Case] {
@@ -115,7 +115,7 @@
             }
         }
 
-        /// Groups of about the same length, the longest cases first.
+        /// Groups of similar duration, the longest cases first.
         private static func groups(_ cases: [Document.Case], count: Int) -> [[String]] {
             var groups: [(ids: [String], length: Double)] = Array(repeating: ([], 0), count: count)
             for testCase in cases.sorted(by: { $0.virtualMs > $1.virtualMs }) {
@@ -138,7 +138,7 @@
             return Outcome(code: result.code, output: result.output, document: try decoder.decode(Document.self, from: data))
         }
 
-        /// A bus blocks the thread that serves it, so it gets one of its own.
+        /// A bus blocks the thread that serves it, so it gets its own.
         private static func onThread(_ body: @escaping @Sendable () throws -> Outcome) async throws -> Outcome {
             try await withCheckedThrowingContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }

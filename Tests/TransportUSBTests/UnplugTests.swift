@@ -4,13 +4,13 @@
     import Testing
     import Timing
 
-    /// Dongles are pulled out of running programs, in every phase, at seeded moments.
+    /// Dongles are unplugged from running programs, in every phase, at seeded times.
     @Suite(.serialized, .onFakeUSB)
     struct UnplugTests {
-        /// 50 in every test run; `make soak` asks for more.
+        /// 50 in every test run; more with `make soak`.
         static let count = ProcessInfo.processInfo.environment["BLUEBENCH_UNPLUGS"].flatMap { UInt64($0) } ?? 50
 
-        /// The first of them.
+        /// Number of the first trial.
         static let first = ProcessInfo.processInfo.environment["BLUEBENCH_FIRST_UNPLUG"].flatMap { UInt64($0) } ?? 0
 
         @Test func anUnplugAtAnyMomentEndsTheRunWithAReport() async throws {
@@ -26,7 +26,7 @@
             }
         }
 
-        /// Runs trials side by side, each lane a thread: a loop belongs to one.
+        /// Runs trials concurrently, each lane on a thread, since a loop belongs to one.
         private static func run(_ trials: [UnplugTrial], lanes: Int) async -> [UnplugOutcome] {
             await withTaskGroup(of: [UnplugOutcome].self) { group in
                 for lane in 0..<lanes {

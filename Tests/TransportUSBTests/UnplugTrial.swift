@@ -4,16 +4,16 @@
     import Timing
     import VirtualDongle
 
-    /// One run of the program out of which a dongle is pulled, and all that may be wrong with its end.
+    /// One run of the program in which a dongle is unplugged, and the checks of its end.
     struct UnplugTrial: Sendable, CustomStringConvertible {
-        /// What the program is about when the dongle goes. A phase is told by what the program does at the fake usbfs, not by time, so that it is the
-        /// same phase on any machine.
+        /// Phase of the program at the unplug. It is recognized by the program's actions on the fake usbfs, not by time, so that it is the
+        /// same on any machine.
         enum Phase: CaseIterable, Sendable {
             case enumeration
             case claim
             case startup
             case cases
-            /// In a case that lets time pass.
+            /// In a case that waits.
             case rest
             case teardown
         }
@@ -21,7 +21,7 @@
         var seed: UInt64
         var phase: Phase
         var victim: Int
-        /// Which of the phase's requests to the dongle is the last one before the unplug, and how much later that is.
+        /// The request of the phase after which the dongle is unplugged, and the delay after it.
         var ordinal: Int
         var delay: Microseconds
 
@@ -30,7 +30,7 @@
             "hci/unsupported-command",
         ]
         static let resting = ["hci/reset-while-advertising"]
-        /// The order of the issue: from the unplug to the end of the process.
+        /// Maximum time from the unplug to the end of the process.
         static let bound = Microseconds.seconds(2)
 
         var cases: [String] { phase == .rest ? Self.resting : Self.quick }
@@ -57,7 +57,7 @@
             delay = Bool.random(using: &random) ? .zero : Microseconds(Int64.random(in: 0...longest, using: &random))
         }
 
-        /// Whether a request belongs to the phase, after what came before it.
+        /// True if a request belongs to the phase, given the requests before it.
         func counts(_ activity: UsbfsServer.Activity, claimsBefore claims: Int) -> Bool {
             switch (phase, activity) {
             case (.enumeration, _): true
@@ -69,20 +69,20 @@
         }
     }
 
-    /// How a trial ended.
+    /// Result of a trial.
     struct UnplugOutcome: Sendable {
         var trial: UnplugTrial
-        /// From the unplug to the end of the process.
+        /// Time from the unplug to the end of the process.
         var wall = Microseconds.zero
-        /// The same without the time in which the program or the fake was ready to run but had no processor.
+        /// The same without the time in which the program or the fake was runnable but not running.
         var own = Microseconds.zero
         var problems: [String] = []
-        /// The case that took longest, for the eye.
+        /// The slowest case, for information.
         var slowestCase = ""
     }
 
     extension UnplugTrial {
-        /// What changes while the program runs.
+        /// State that changes while the program runs.
         private final class State {
             var claims = 0
             var seen = 0
@@ -90,11 +90,11 @@
             var starvedBefore = Microseconds.zero
         }
 
-        /// Runs the program and pulls the dongle.
+        /// Runs the program and unplugs the dongle.
         ///
-        /// Two seconds are the bound for what the program does or waits for: running, sleeping, waiting for the dongle. When the machine is loaded, the
-        /// time in which its main thread or the fake's stood in a run queue is the machine's doing; the kernel counts it, and it is taken off. What
-        /// hangs, sleeps or spins is not in a run queue and counts in full; on an idle machine nothing is taken off.
+        /// The limit of two seconds applies to the program's own time: running, sleeping, waiting for the dongle. On a loaded machine, the
+        /// time that its main thread or the fake's spent in a run queue, as counted by the kernel, is subtracted. A program that hangs,
+        /// sleeps or spins is not in a run queue, so its time counts in full; on an idle machine nothing is subtracted.
         func run() throws -> UnplugOutcome {
             let bus = try FakeUsbfsBus()
             let report = bus.folder + ".report"
@@ -124,7 +124,7 @@
             let end = MonotonicClock.now()
             let starved = program.starved + SpawnedProgram.ownStarved - state.starvedBefore
             let code = program.reap()
-            // The fake hears of the closed handles on its loop.
+            // The fake handles closed handles on its loop.
             try loop.run {
                 while server.counters(1 - victim).openHandles > 0, MonotonicClock.now() < end + .seconds(5) {
                     try await loop.sleep(for: 500)

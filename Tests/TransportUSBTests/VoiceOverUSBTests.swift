@@ -15,13 +15,14 @@
 
         struct Row: Sendable, CustomTestStringConvertible {
             var cases: [String]
-            /// That the voice needs, of those that the dongles have.
+            /// Alternate settings that the voice needs, among those of the dongles.
             var settings: Set<UInt8>
             var sizes = [0, 9, 17, 25, 33, 49, 63]
             var testDescription: String { "\(cases) in \(settings.sorted())" }
         }
 
-        /// Transparent data takes setting 6, or 1 on dongles from before it; CVSD out of samples of 16 bits takes 2. What either host sends arrives at the other.
+        /// Transparent data uses setting 6, or 1 on dongles without it; CVSD from 16-bit samples uses 2. Voice of either host arrives at
+        /// the other.
         @Test(arguments: [
             Row(cases: ["bredr-lmp/esco-voice", "bredr-lmp/sco-voice"], settings: [2, 6]),
             Row(cases: ["bredr-lmp/esco-voice-asked"], settings: [1], sizes: [0, 9, 17, 25, 33, 49]),
@@ -38,7 +39,7 @@
             }
         }
 
-        /// What `bluebench bridge --json` says of audio.
+        /// Audio part of the output of `bluebench bridge --json`.
         private struct Line: Decodable {
             var event: String
             var codec: String?
@@ -53,7 +54,7 @@
             program.output.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
         }
 
-        /// The programs of a phone and of an accessory, whose hands-free profile is all that is wanted.
+        /// A phone and an accessory program with the hands-free profile only.
         private static func call(_ bus: FakeUsbfsBus, seconds: Int) throws -> (phone: SpawnedProgram, accessory: SpawnedProgram) {
             let words = ["--json", "--profiles", "hfp", "--bonds"]
             let accessory = try SpawnedProgram(
@@ -76,7 +77,8 @@
             #expect(isThere, "\(program.output)")
         }
 
-        /// Every twentieth isochronous packet to the phone is lost: it misses the frames in them by their numbers, and the rest of the call is whole.
+        /// Every twentieth isochronous packet to the phone is lost: it detects the missing frames by their numbers, and the rest of the
+        /// call is intact.
         @Test func framesOfACallAreCountedAtBothEnds() throws {
             var faults = USBDongleFaults()
             faults.conduct.losesVoiceEvery = 20
@@ -89,7 +91,7 @@
             }
             for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let (sent, frames) = (try #require(end.packets), try #require(other.frames))
-                // A frame goes every 7.5 ms; what the last of them are worth depends on when either end hears of the end.
+                // A frame is sent every 7.5 ms; the last ones depend on when each end learns of the end.
                 #expect(end.codec == "mSBC" && sent > 100 && frames > sent / 2 && frames <= sent && other.malformed == 0, "\(ends)")
             }
             let lost = try ends.map { try #require($0.lost) }

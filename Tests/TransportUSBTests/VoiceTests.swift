@@ -17,7 +17,7 @@ import Timing
     func eachNeedHasItsSetting(channels: Int, coding: VoiceNeed.Coding, number: UInt8) throws {
         let need = VoiceNeed(channels: channels, coding: coding)
         #expect(try VoiceChoice.setting(for: need, of: Self.all).number == number)
-        // Three frames hold a packet: a header and 3 ms of every channel.
+        // Three frames contain a packet: a header and 3 ms of every channel.
         let setting = try VoiceChoice.setting(for: need, of: Self.all)
         let octets = setting.packetOctets
         #expect(setting.frames(for: octets) == (number == 6 ? 1 : 3))
@@ -109,7 +109,7 @@ import Timing
 
     // MARK: Reassembly
 
-    /// Whose octets are known: handle, length, then the handle's low octet and a number over and over.
+    /// A packet with known octets: handle, length, then the handle's low octet and a number, repeated.
     static func packet(_ number: UInt8, handle: UInt8 = 7, octets: Int = 48, status: UInt8 = 0) -> HCIPacket {
         HCIPacket(
             .sco,
@@ -137,7 +137,7 @@ import Timing
             let octets = number % 3 == 0 ? 48 : 21
             return Self.packet(number, handle: 7 + number % 2, octets: octets, status: number % 4)
         }
-        // Each in frames of its own, and as one stream.
+        // Each packet in separate frames, and all packets as one stream.
         for frames in [packets.flatMap { Self.cut($0.bytes, size) }, Self.cut(packets.flatMap(\.bytes), size)] {
             var pipe = Pipe()
             for frame in frames {
@@ -149,7 +149,7 @@ import Timing
         }
     }
 
-    /// Every frame of a stream of packets gets lost once.
+    /// Each frame of a stream of packets is lost once.
     @Test(arguments: [9, 17, 25, 49, 51, 63]) func aLostFrameCostsItsPacketOnly(_ size: Int) {
         let packets = (0..<6).map { Self.packet(UInt8($0)) }
         let frames = packets.enumerated().flatMap { entry in Self.cut(entry.element.bytes, size).map { (entry.offset, $0) } }
@@ -164,7 +164,7 @@ import Timing
         }
     }
 
-    /// A frame without data where a piece was due, and then the next packet.
+    /// An empty frame where data was due, and then the next packet.
     @Test func aMissingPieceThatNobodyReportsIsNoticedAtTheNextHeader() {
         var pipe = Pipe()
         let packets = (0..<5).map { Self.packet(UInt8($0)) }
@@ -174,7 +174,7 @@ import Timing
         #expect(pipe.delivered == [packets[0], packets[1], packets[3], packets[4]])
     }
 
-    /// A piece vanishes without a trace: the packet it was part of is spoilt, the next one is lost, then the pipe has its feet again.
+    /// Data vanishes silently: its packet is corrupt, the next one is lost, then reassembly is synchronized again.
     @Test(arguments: 1...2) func aPieceThatVanishesCostsTwoPackets(_ place: Int) {
         var pipe = Pipe()
         let packets = (0..<6).map { Self.packet(UInt8($0)) }

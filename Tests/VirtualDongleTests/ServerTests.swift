@@ -55,7 +55,7 @@ private final class Client: HCITransportSink {
     }
 }
 
-/// An H4 server with answering controllers, what it tells, and where to wait for what happens.
+/// An H4 server with such controllers, its events, and a condition variable.
 private final class ServerBench {
     let loop: RunLoop
     let changed: ConditionVariable
@@ -171,7 +171,7 @@ private final class Octets: ByteStream.Sink {
                 let valid: [UInt8] =
                     round % 4 == 1 ? [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29) : []
                 stream.send(valid + random.octets(Int.random(in: 1...400, using: &random)))
-                // Some hang up before the server has read everything, some after it.
+                // Some clients disconnect before the server has read everything, some after it.
                 for _ in 0..<(round % 3 == 0 ? 10 : 1) { try await loop.sleep(for: .zero) }
                 stream.close()
             }

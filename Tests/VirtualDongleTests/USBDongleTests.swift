@@ -5,7 +5,7 @@ import Transport
 
 @testable import VirtualDongle
 
-/// A controller that plays back: records what it gets, sends what it is told.
+/// A scripted controller: records received packets and sends given ones.
 private final class ScriptedController: HCITransportSink {
     let pipe: any HCITransport
     var received: [HCIPacket] = []
@@ -60,7 +60,8 @@ private final class Bench {
         #expect(try #require(bench.control([0x80, 6, 9, 3, 9, 4, 255, 0])).status == .stall)
     }
 
-    /// A packet has as much voice as its setting is made for, however the controller cuts it, and begins in a frame of its own. Core Vol 4, Part B, 2.1.1.
+    /// A packet has the voice length of its setting, whatever packet length the controller uses, and starts in a new frame. Core Vol 4,
+    /// Part B, 2.1.1.
     @Test(arguments: [(1, 9, 24), (2, 17, 48), (3, 25, 72), (4, 33, 96), (5, 49, 144), (6, 63, 60)])
     func voiceIsCutToItsSetting(alternate: UInt8, frameSize: Int, octets: Int) throws {
         var voice = InboundVoice(alternate: alternate, frameSize: frameSize)
@@ -95,7 +96,7 @@ private final class Bench {
         #expect(bench.controller.received == [HCIPacket(.command, reset)])
     }
 
-    /// Request size, event length, expected pieces: a request ends when full or when the event ends.
+    /// Request size, event length, expected pieces: a request ends when it is full or the event ends.
     @Test(arguments: [(16, 7, [7]), (16, 16, [16]), (16, 40, [16, 16, 8]), (64, 32, [32]), (260, 257, [257])])
     func eventsComeInPieces(size: Int, length: Int, pieces: [Int]) throws {
         let bench = try Bench()

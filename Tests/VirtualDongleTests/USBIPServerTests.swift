@@ -21,7 +21,7 @@ private final class Controllers {
     var made: [Yes] = []
 }
 
-/// A client that sends and waits for so many octets.
+/// A client that sends and waits for a number of octets.
 private final class Client: ByteStream.Sink {
     private let stream: ByteStream
     private let loop: RunLoop
@@ -89,7 +89,7 @@ private final class Client: ByteStream.Sink {
                 let reset = Self.submit(2, isIn: false, endpoint: 0, length: 3, setup: [0x20, 0, 0, 0, 0, 0, 3, 0]) + [0x03, 0x0C, 0]
                 let answers = try await client.ask(reset, for: 48 + 48 + 6)
                 #expect(answers.suffix(6) == [0x0E, 4, 1, 0x03, 0x0C, 0])
-                // A second client is refused while the first holds the dongle.
+                // A second client is rejected while the first one uses the dongle.
                 let other = try Client(server.address, on: loop)
                 #expect(try await other.ask(Self.attach, for: 8).last == 1)
                 other.leave()
@@ -100,7 +100,7 @@ private final class Client: ByteStream.Sink {
                     client.send([9, 9, 9, 9] + [UInt8](repeating: 0, count: 44))
                     try await client.ended.value(until: loop.now + .seconds(10))
                 }
-                // The list is served once the server has noticed that the client left.
+                // The list is served once the server has noticed that the client has left.
                 let lister = try Client(server.address, on: loop)
                 _ = try await lister.ask([1, 0x11, 0x80, 5, 0, 0, 0, 0], for: 12 + 2 * 320)
                 lister.leave()

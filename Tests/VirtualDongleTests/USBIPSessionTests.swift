@@ -4,7 +4,7 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// One dongle whose controller nobody plays.
+/// One dongle without a controller.
 private final class OneDongleBus: USBIPBus {
     let loop = RunLoop()
     var controllerEnd: InProcessTransport?
@@ -52,7 +52,7 @@ private final class Output {
         be([1, seqnum, 0x10001, isIn ? 1 : 0, endpoint, 0, length, 0, .max, 0]) + setup
     }
 
-    /// One isochronous packet of 9 octets, to be filled in a millisecond.
+    /// One isochronous packet of 9 octets, due in one millisecond.
     private static func voice(_ seqnum: UInt32) -> [UInt8] {
         be([1, seqnum, 0x10001, 1, 3, 0, 9, 0, 1, 1]) + [UInt8](repeating: 0, count: 8) + be([0, 9, 0, 0])
     }
@@ -112,7 +112,7 @@ private final class Output {
         #expect(output.take() == Self.be([4, 2, 0, 0, 0, 0]) + [UInt8](repeating: 0, count: 24))
     }
 
-    /// What a client may not send; the conversation ends and nothing else does.
+    /// Invalid client messages, which end the session and nothing else.
     @Test(arguments: [
         [1, 0x11, 0x80, 9, 0, 0, 0, 0],
         [0, 1, 0x80, 5, 0, 0, 0, 0],
@@ -120,7 +120,7 @@ private final class Output {
         attach + submit(1, isIn: false, endpoint: 2, length: .max),
         attach + submit(1, isIn: true, endpoint: 99, length: 1),
         attach + be([1, 1, 0, 1, 3, 0, 9, 0, 0x7FFF_FFFF, 0]) + [UInt8](repeating: 0, count: 8),
-        // A voice request that is sent again while it is under way.
+        // A voice request submitted again while it is pending.
         attach + submit(1, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 1, 0, 0, 0]) + voice(2) + voice(2),
     ])
     func violationsEndTheConversation(bytes: [UInt8]) {

@@ -8,10 +8,10 @@ import VirtualDongle
 
 @testable import TransportUSB
 
-/// A dongle that waits for firmware, a folder of files, and virtual time.
+/// A dongle that needs firmware, a folder of files, and virtual time.
 struct FirmwareBench {
     let model: BootModel
-    /// What lies in the folder; the made files unless changed.
+    /// Files of the folder; generated files by default.
     var files: [MadeFirmware]
     var faults: [TransportFault] = []
 
@@ -25,15 +25,15 @@ struct FirmwareBench {
     struct Result: Sendable {
         var outcome: FirmwareOutcome?
         var failure: FirmwareError?
-        /// How the pipe ended, as `prepare` threw it.
+        /// The error thrown by `prepare`.
         var end: TransportError?
-        /// What the dongle said of itself afterwards.
+        /// Identity of the dongle afterwards.
         var identity: DongleIdentity?
         var duration: Microseconds
         var hits: [Int]
     }
 
-    /// Starts the dongle as the bench does, and asks it who it is.
+    /// Starts the dongle as the bench does, and reads its identity.
     func start(onlyAsks: Bool = false) throws -> Result {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("firmware-\(UInt64.random(in: 0 ... .max))").path
         defer { try? FileManager.default.removeItem(atPath: root) }
@@ -69,7 +69,7 @@ struct FirmwareBench {
         }
     }
 
-    /// The octets of the file with this ending.
+    /// The octets of the file with this name ending.
     subscript(ending: String) -> [UInt8] {
         get { files.first { $0.name.hasSuffix(ending) }?.octets ?? [] }
         set {
@@ -78,7 +78,7 @@ struct FirmwareBench {
         }
     }
 
-    /// Ends a Realtek file as a whole one ends, whatever is before.
+    /// Appends the end of a complete Realtek file.
     static func closed(_ octets: some Sequence<UInt8>, project: UInt8 = 14) -> [UInt8] {
         Array(octets) + [project, 1, 0, 0x51, 0x04, 0xFD, 0x77]
     }

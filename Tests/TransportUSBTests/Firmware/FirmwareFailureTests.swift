@@ -6,7 +6,7 @@ import VirtualDongle
 
 @testable import TransportUSB
 
-/// Whatever is wrong with the files or the dongle: one line that says what, in time, and never a hang.
+/// Any defect of files or dongle yields one line with the cause, in time, and never a hang.
 @Suite struct FirmwareFailureTests {
     private struct Row: Sendable, CustomTestStringConvertible {
         var name: String
@@ -176,7 +176,7 @@ import VirtualDongle
         }
     }
 
-    /// A dongle that was left in the middle of a download takes a whole one at the next start.
+    /// A dongle left in the middle of a download accepts a complete one at the next start.
     @Test(arguments: [BootModel.rtl8761b, .intel]) func aSecondStartSucceedsAfterAFailedOne(model: BootModel) throws {
         let loop = RunLoop()
         let bench = FirmwareBench(model)
@@ -186,7 +186,7 @@ import VirtualDongle
         let sink = Collecting()
         try pipe.open(sink)
         try loop.run {
-            // Half a download by hand, then the ladder's reset, then a loader.
+            // Half a download by hand, then the reset of the start-up ladder, then a loader.
             var loader = FirmwareLoader()
             var actions = loader.start()
             var sent = 0
@@ -228,14 +228,14 @@ private final class Collecting: HCITransportSink {
     }
 }
 
-/// Never asked.
+/// Never used.
 private final class NoControllers: DongleBackend {
     var count: Int { 1 }
     func attach(_ index: Int, to end: any HCITransport) throws { throw TransportError.unreachable("nothing") }
 }
 
 extension FirmwareBench {
-    /// What begins a download.
+    /// The first fragment of a download.
     fileprivate var firstFragment: HCIPacket {
         model == .intel
             ? HCIPacket(command: HCICommands.IntelSecureSend(fragmentType: 0, data: Array(files[0].octets[..<128])))

@@ -6,7 +6,7 @@ import VirtualDongle
 
 @testable import TransportUSB
 
-/// Files and answers as they are read, without a dongle.
+/// Parsing of files and answers, without a dongle.
 @Suite struct FirmwareFormatTests {
     private static func chip(_ name: String) throws -> RealtekChip { try #require(RealtekChip.all.first { $0.name == name }) }
 
@@ -23,7 +23,7 @@ import VirtualDongle
         #expect(throws: FirmwareImageError.noPatch(romVersion: 255)) { try image.payload(romVersion: 255, key: 0) }
     }
 
-    /// By hand: parts by priority, those of other versions and other keys left out, later ones of the same priority first.
+    /// By hand: parts by priority, without those of other versions and keys; later parts of the same priority first.
     @Test func sectionsGiveTheirPartsByPriority() throws {
         func part(_ rom: UInt8, _ priority: UInt8, _ octets: [UInt8], key: UInt8 = 0) -> [UInt8] {
             [rom + 1, priority, key, 0, UInt8(octets.count), 0, 0, 0] + octets
@@ -84,7 +84,7 @@ import VirtualDongle
         #expect(throws: FirmwareError.self) { try IntelVersionReport(octets) }
     }
 
-    /// Runs of commands end where their length is a multiple of four, and are cut at 252 octets.
+    /// Command groups end where their length is a multiple of four, and are split at 252 octets.
     @Test(arguments: [false, true]) func anIntelImageIsCutBetweenCommands(hasTwoHeaders: Bool) throws {
         let octets = IntelImageMaker(hasSecondHeader: hasTwoHeaders).image()
         let image = try IntelImage(octets, hasTwoHeaders ? .secondOfTwo : .single)
@@ -96,7 +96,7 @@ import VirtualDongle
         if hasTwoHeaders { #expect(try IntelImage(octets, .firstOfTwo).fragments.first?.range == 0..<128) }
     }
 
-    /// Damaged files of every kind are refused or read, and never trap.
+    /// Damaged files of every kind are rejected or parsed, and never trap.
     @Test(arguments: BootModel.allCases) func damagedFilesNeverTrap(model: BootModel) throws {
         var random = RandomSource(seed: 11, label: model.rawValue)
         var maker = model == .rtl8852b ? RealtekImageMaker.rtl8852b : RealtekImageMaker.rtl8761b
@@ -125,7 +125,7 @@ import VirtualDongle
         }
     }
 
-    /// A boot loader turns HCI_Reset down as unknown, and is awake all the same; another refusal is none of its.
+    /// A boot loader rejects HCI_Reset as unknown, but is responsive. Other rejections are not from a boot loader.
     @Test(arguments: [
         ([0x0E, 4, 1, 0x03, 0x0C, 1] as [UInt8], true), ([0x0F, 4, 1, 1, 0x03, 0x0C], true), ([0x0E, 4, 1, 0x03, 0x0C, 0x0C], false),
         ([0x0F, 4, 0x0C, 1, 0x03, 0x0C], false), ([0x0E, 4, 1, 0x05, 0xFC, 1], false),

@@ -6,7 +6,7 @@ import VirtualDongle
 
 @testable import TransportUSB
 
-/// Loaders against virtual dongles that play the ROM, in virtual time.
+/// Loaders with virtual dongles that emulate the ROM, in virtual time.
 @Suite struct FirmwareLoadingTests {
     private struct Row: Sendable, CustomTestStringConvertible {
         var model: BootModel
@@ -142,7 +142,7 @@ import VirtualDongle
     }
 }
 
-/// Answers commands from a table, and says nothing to others.
+/// Answers commands from a table, and ignores others.
 private final class Answering: HCITransportSink {
     private(set) var opcodes: [UInt16] = []
     private let pipe: any HCITransport

@@ -3,11 +3,11 @@ import Testing
 
 @testable import VirtualDongle
 
-/// What the boot ROMs take from a host and what they refuse, command by command.
+/// Commands that the boot ROMs accept or reject.
 @Suite struct BootROMTests {
     private static let realtek = RealtekImageMaker.rtl8761b
 
-    /// A payload as a host makes it: the patch for the ROM with the version, and settings.
+    /// A payload as a host sends it: the patch for the ROM version, and the configuration.
     private static func payload(_ settings: [UInt8] = []) -> [UInt8] {
         realtek.patch(romVersion: 1).dropLast(4) + [UInt8].little(realtek.firmwareVersion) + settings
     }
@@ -24,7 +24,7 @@ import Testing
     private static func fromOne(_ number: Int) -> Int { number < 128 ? number : (number - 1) % 127 + 1 }
     private static func fromZero(_ number: Int) -> Int { number & 0x7F }
 
-    /// The statuses of the answers, and whether the firmware runs in the end.
+    /// Statuses of the answers, and whether the firmware runs at the end.
     private static func play(_ commands: [HCIPacket], to rom: some BootROM) -> (statuses: [UInt8], runs: Bool) {
         var rom = rom
         var (statuses, runs) = ([UInt8](), false)
@@ -159,7 +159,7 @@ import Testing
         #expect(result.runs && result.statuses.allSatisfy { $0 == 0 })
     }
 
-    /// Whatever a host sends, the ROMs answer or keep silent, and never trap.
+    /// Whatever a host sends, the ROMs answer or do not respond, but never trap.
     @Test(arguments: BootModel.allCases) func anyCommandIsTaken(model: BootModel) {
         var rom = model.makeROM()
         let opcodes: [UInt16] = [0x0C03, 0x1001, 0xFC01, 0xFC05, 0xFC09, 0xFC0D, 0xFC0E, 0xFC20, 0xFC61, 0xFC66, 0xFC6D, 0xFC8B, 0x2018]

@@ -6,7 +6,7 @@ import Transport
 
 @testable import VirtualDongle
 
-/// What a host reads of each chip is what the chip is known for.
+/// Each chip reports the values of the real chip.
 @Suite struct ChipProfileTests {
     private final class Host: HCITransportSink {
         var packets: [HCIPacket] = []
@@ -76,7 +76,7 @@ import Transport
         #expect(try host.returns(of: HCICommands.LEReadBufferSize.self)?.status == .success)
     }
 
-    /// A claimed command that the simulation does not have: answered where it only sets or reads something, disallowed where it would begin something.
+    /// A reported command that the simulation lacks: answered if it only sets or reads a value, disallowed if it would start an activity.
     @Test func claimedCommandsAreAnswered() throws {
         let claimed = [
             HCIPacket(command: HCICommands.LESetPeriodicAdvertisingEnable(enable: 0)),

@@ -5,7 +5,7 @@ import Transport
 
 @testable import VirtualDongle
 
-/// What a host sends, and when.
+/// A packet of a host, and its time.
 struct StageLine {
     enum End { case subject, peer }
     var end: End
@@ -18,16 +18,16 @@ struct StageLine {
     static func raw(_ opcode: UInt16, _ parameters: [UInt8] = []) -> StageLine {
         StageLine(end: .subject, packet: HCIPacket(opcode: opcode, parameters: parameters))
     }
-    /// A packet of so many octets, header included.
+    /// A packet with a total length, header included.
     static func data(_ end: End, _ count: Int) -> StageLine {
-        // The headers of ACL and L2CAP take four octets each.
+        // The headers of ACL and L2CAP have four octets each.
         let payload = [UInt8](repeating: 0x42, count: count - 8)
         let length = UInt8(truncatingIfNeeded: payload.count)
         return StageLine(end: end, packet: HCIPacket(acl: 1, .firstNonFlushable, [length, 0, 0x3F, 0] + payload))
     }
 }
 
-/// Two controllers on one air, one of which may be odd; their hosts follow a script, whatever comes.
+/// Two controllers on one air, one of them with a conduct; their hosts follow a script, whatever they receive.
 final class ConductStage {
     private final class Host: HCITransportSink {
         var log: [String] = []
@@ -44,7 +44,7 @@ final class ConductStage {
 
     static let step = Microseconds.milliseconds(30)
 
-    /// All that the odd one's host and the peer's received.
+    /// Everything received by the host of the controller with the conduct and by the peer's host.
     static func play(_ lines: [StageLine], _ conduct: DongleConduct) throws -> [String] {
         let loop = RunLoop()
         let simulation = Simulation(loop: loop, seed: 7)

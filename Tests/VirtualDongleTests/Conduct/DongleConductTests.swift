@@ -2,7 +2,7 @@ import Testing
 
 @testable import VirtualDongle
 
-/// Switches as people write them.
+/// Parsing of switches.
 @Suite struct DongleConductTests {
     @Test func everySwitchIsDescribedAndItsStandardValueCanBeRead() {
         #expect(DongleQuirk.all.count == DongleQuirk.byName.count && DongleQuirk.all.count >= 100)

@@ -1,6 +1,6 @@
 import Packets
 
-/// Scripts in which every switch shows.
+/// Scripts that reveal every switch.
 enum StageScripts {
     static let all = [questions, legacy, extended]
 
@@ -12,7 +12,7 @@ enum StageScripts {
         .peer(HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x0FFF_FFFF_FFFF))),
     ]
 
-    /// What a host may want to know, and what it may set.
+    /// Commands that read values and commands that set them.
     static let questions: [StageLine] =
         masks + [
             .subject(HCICommands.ReadLocalVersionInformation()), .subject(HCICommands.ReadLocalSupportedCommands()),
@@ -29,7 +29,7 @@ enum StageScripts {
             .subject(HCICommands.SetEventFilter(filterType: 0)), .subject(HCICommands.ReadBDADDR()),
         ]
 
-    /// Write key 1 of the store of a CSR chip.
+    /// Writes persistent store key 1 of a CSR chip.
     static let storeAddress: [UInt8] = [
         0xC2, 2, 0, 12, 0, 0, 0, 3, 0x70, 0, 0, 1, 0, 4, 0, 8, 0, 0x03, 0, 0x01, 0x02, 0x04, 0, 0x06, 0x05,
     ]
@@ -78,7 +78,7 @@ enum StageScripts {
         .peer(HCICommands.LELongTermKeyRequestReply(connectionHandle: 1, longTermKey: zeros(16))),
     ]
 
-    /// Legacy advertising and scanning, a connection with data, encryption and its end.
+    /// Legacy advertising and scanning, a connection with data, encryption, disconnection.
     static let legacy: [StageLine] =
         masks + subjectAdvertises + peerAdvertises + subjectScans + [
             .subject(HCICommands.LESetScanEnable(leScanEnable: 0)), .subject(HCICommands.LESetAdvertisingEnable(advertisingEnable: 0)),
@@ -96,7 +96,7 @@ enum StageScripts {
 
     private static let longData: [UInt8] = [227, 0xFF] + zeros(226)
 
-    /// The same with extended commands, and long data.
+    /// The same with extended commands and long data.
     static let extended: [StageLine] =
         masks + peerAdvertises + [
             .subject(
@@ -111,7 +111,7 @@ enum StageScripts {
             .subject(HCICommands.LESetExtendedAdvertisingEnable(enable: 0, sets: [.init()])),
         ] + scansExtended(phys: 1) + [.subject(HCICommands.LESetExtendedScanEnable())] + scansExtended(phys: 5) + peersLongData
 
-    /// The peer goes over to an extended set of the same length as ours.
+    /// The peer switches to an extended set of the same length as ours.
     private static let peersLongData: [StageLine] =
         [
             .peer(HCICommands.Reset()),

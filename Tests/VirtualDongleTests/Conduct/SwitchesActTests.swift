@@ -5,9 +5,9 @@ import Transport
 
 @testable import VirtualDongle
 
-/// With each switch a dongle is another one than without.
+/// Each switch changes the behaviour of a dongle.
 @Suite struct SwitchesActTests {
-    /// Values where there is no standard one, or where that one shows too late for a short script.
+    /// Values for switches without a default, or whose default takes effect too late for a short script.
     static let values = [
         "refuses": "LE_Set_PHY/0x0C", "lacks": "LE_Read_Buffer_Size", "silent": "Read_Buffer_Size", "pretends": "LE_Set_PHY",
         "commands": "FFFF", "le-features": "FF01", "lmp-features": "875bffdbfe8fffff", "supported-states": "ff", "hci-version": "9",
@@ -20,10 +20,10 @@ import Transport
 
     static func text(_ quirk: DongleQuirk) -> String { values[quirk.name].map { "\(quirk.name)=\($0)" } ?? quirk.name }
 
-    /// What comes of each script without any switch.
+    /// Results of each script without switches.
     private static let plain: [[String]] = StageScripts.all.map { (try? ConductStage.play($0, DongleConduct())) ?? [] }
 
-    /// Voice takes a link that the scripts do not have: it has a test of its own.
+    /// Voice needs a link that the scripts do not have; it has its own test.
     static let packetSwitches = DongleQuirk.all.filter { $0.layer == .hci && $0.name != "voice-padding" }.map { text($0) }
 
     @Test(arguments: packetSwitches) func onPackets(switch text: String) throws {
@@ -61,7 +61,7 @@ import Transport
     }
 }
 
-/// A dongle whose controller and host follow a script; what the host got, and what reached the controller.
+/// A dongle whose controller and host follow a script; packets received by both.
 enum USBStage {
     private final class Controller: HCITransportSink {
         let pipe: any HCITransport
@@ -111,7 +111,7 @@ enum USBStage {
     private static func transfers(_ dongle: USBDongle, _ pipe: any HCITransport, _ loop: RunLoop) async throws {
         for id in 10..<20 { dongle.submit(USBRequest(id: UInt32(id), endpoint: 1, isIn: true, length: 64)) }
         for id in 20..<24 { dongle.submit(USBRequest(id: UInt32(id), endpoint: 2, isIn: true, length: 64)) }
-        // Read_Local_Extended_Features, Reset, and four commands of a vendor's.
+        // Read_Local_Extended_Features, Reset, and four vendor commands.
         for (id, opcode) in [(30, 0x1004), (31, 0x0C03), (32, 0xFC20), (33, 0xFC20), (34, 0xFC20), (35, 0xFC20)] {
             request(dongle, UInt32(id), [0x20, 0, 0, 0, 0, 0, 3, 0], [UInt8(opcode & 0xFF), UInt8(opcode >> 8), 0])
             try await loop.sleep(for: .milliseconds(4))
